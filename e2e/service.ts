@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+
+const main = fileURLToPath(new URL('../packages/server/dist/main.js', import.meta.url));
+
+const running = new Set<ChildProcess>();
+
+export type Settings = Record<string, string>;
+
+export type Exit = { code: number | null; stdout: string; stderr: string };
+
+export type Service = {
+  url: string;
+  settings: Settings;
+  signal: (signal: NodeJS.Signals) => void;
+  exit: Promise<Exit>;
+};
+
+/** Settings for a service of its own on the embedded database and store: a new data folder and two free ports. */
+export async function embeddedSettings(): Promise<Settings> {
+  const folder = await mkdtemp(join(tmpdir(), 'cadiz-e2e-'));
+  const [port, storePort] = await freePorts(2);
+  return { CADIZ_DATA_DIR: join(folder, 'data'), PORT: String(port), STORE_PORT: String(storePort) };
+}
+
+/** The same, but on the PostgreSQL (in a new database) and the S3 server that TEST_DATABASE_URL and TEST_S3_* name, if they do. */
+export async function testedSettings(): Promise<Settings> {
+  const settings = await embeddedSettings();
+  for (const name of ['ENDPOINT', 'REGION', 'BUCKET', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY']) {
+    const value = process.env[`TEST_S3_${name}`];
+    if (value) settings[`S3_${name}`] = value;
+  }
+  const databaseUrl = process.env.TEST_DATABASE_URL;
+  if (databaseUrl) settings.DATABASE_URL = await createDatabase(databaseUrl);
+  return settings;
+}
+
+/** Kills what a failed test left running, and removes what `embeddedSettings` or `testedSettings` made. */
+export async function cleanUp(settings: Settings): Promise<void> {
+  for (const child of running) child.kill('SIGKILL');
+  const { CADIZ_DATA_DIR, DATABASE_URL } = settings;
+  if (CADIZ_DATA_DIR) await rm(join(CADIZ_DATA_DIR, '..'), { recursive: true, force: true });
+  const maintenance = process.env.TEST_DATABASE_URL;
+  if (DATABASE_URL && maintenance) {
+    await query(maintenance, `DROP DATABASE IF EXISTS ${new URL(DATABASE_URL).pathname.slice(1)} WITH (FORCE)`);
+  }
+}
+
+/** Runs the built service until it ends by itself. */
+export async function runService(settings: Settings): Promise<Exit> {
+  return collect(spawnService(settings));
+}
+
+/** Starts the built service and waits until it is ready; throws with what it said when it ends before that. */
+export async function startService(settings: Settings): Promise<Service> {
+  const child = spawnService(settings);
+  const exit = collect(child);
+  const service = { url: `http://127.0.0.1:${settings.PORT}`, settings, signal: child.kill.bind(child), exit };
+  const failed = exit.then(({ code, stdout, stderr }) => {
+    throw new Error(`The service ended with ${code} before it was ready.\n${stdout}${stderr}`);
+  });
+  // Whoever waits for the end later must not find it rejected in the meantime.
+  failed.catch(() => undefined);
+  await Promise.race([failed, untilReady(service, 60_000)]);
+  return service;
+}
+
+/** Stops a service as a supervisor does, and waits for its end. */
+export async function stopService(service: Service): Promise<Exit> {
+  service.signal('SIGTERM');
+  return service.exit;
+}
+
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
+  const ports = servers.map(({ port }) => port);
+  await Promise.all(servers.map(({ close }) => close()));
+  return ports;
+}
+
+/** Holds a port (0: a free one) until it is closed. */
+export function listen(port: number): Promise<{ port: number; close: () => Promise<void> }> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => {
+      const address = server.address();
+      if (address === null || typeof address === 'string') throw new Error('not a TCP address');
+      resolve({ port: address.port, close: () => new Promise((done) => server.close(() => done())) });
+    });
+  });
+}
+
+function spawnService(settings: Settings): ChildProcess {
+  // Nothing of the tester's own settings, nor of a .env in the working directory, may leak in.
+  const { PATH = '', HOME = '' } = process.env;
+  const env = { PATH, HOME, TMPDIR: tmpdir(), ...settings };
+  const child = spawn(process.execPath, [main], { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
+  running.add(child);
+  child.once('close', () => running.delete(child));
+  return child;
+}
+
+function collect(child: ChildProcess): Promise<Exit> {
+  const exit: Exit = { code: null, stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
+    exit.stdout += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    exit.stderr += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ ...exit, code }));
+  });
+}
+
+async function untilReady({ url }: { url: string }, milliseconds: number): Promise<void> {
+  const deadline = Date.now() + milliseconds;
+  while (Date.now() < deadline) {
+    const response = await fetch(`${url}/readyz`).catch(() => undefined);
+    if (response?.status === 200) return;
+    await delay(50);
+  }
+  throw new Error(`The service was not ready within ${milliseconds} ms.`);
+}
+
+async function createDatabase(maintenanceUrl: string): Promise<string> {
+  const url = new URL(maintenanceUrl);
+  url.pathname = `/cadiz_e2e_${randomBytes(6).toString('hex')}`;
+  await query(maintenanceUrl, `CREATE DATABASE ${url.pathname.slice(1)}`);
+  return url.href;
+}
+
+async function query(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

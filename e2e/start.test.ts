@@ -1,0 +1,165 @@
+import { writeFile } from 'node:fs/promises';
+import { type ClientRequest, request } from 'node:http';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  embeddedSettings,
+  listen,
+  removeSettings,
+  runService,
+  type Service,
+  type Settings,
+  startService,
+  stopService,
+} from './service.ts';
+
+let settings: Settings = {};
+beforeEach(async () => {
+  settings = await embeddedSettings();
+});
+afterEach(() => removeSettings(settings));
+
+describe('a start that cannot succeed says why in one sentence', () => {
+  it.each(['PORT', 'STORE_PORT'])('%s is in use', async (name) => {
+    const { port, close } = await listen(Number(settings[name]));
+    try {
+      expect(await refusal(settings)).toContain(String(port));
+    } finally {
+      await close();
+    }
+  });
+
+  it('another process holds the data folder', async () => {
+    const service = await startService(settings);
+    const { CADIZ_DATA_DIR = '' } = settings;
+    const elsewhere = await embeddedSettings();
+    try {
+      expect(await refusal({ ...elsewhere, CADIZ_DATA_DIR })).toContain(CADIZ_DATA_DIR);
+      expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    } finally {
+      await removeSettings(elsewhere);
+      expect((await stopService(service)).code).toBe(0);
+    }
+  });
+
+  it('the data folder cannot be written', async () => {
+    // Permission bits do not bind root; a path below a file binds everybody.
+    const file = join(dirname(settings.CADIZ_DATA_DIR ?? ''), 'file');
+    await writeFile(file, '');
+    expect(await refusal({ ...settings, CADIZ_DATA_DIR: join(file, 'data') })).toContain(file);
+  });
+
+  it('a setting is wrong', async () => {
+    expect(await refusal({ ...settings, PORT: 'eighty' })).toMatch(/\bPORT\b/);
+  });
+
+  it('several settings are wrong: all are told at once', async () => {
+    const wrong = { PORT: '70000', CADIZ_SIGN_UP: 'perhaps', PRESIGN_TTL_SECONDS: '-1', DATABASE_URL: 'mysql://x/y' };
+    const { code, stderr } = await runService({ ...settings, ...wrong });
+    expect(code).toBe(1);
+    for (const name of Object.keys(wrong)) expect(stderr).toContain(name);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+describe('a stop', () => {
+  // Ctrl-C reaches the service twice under npm: from the terminal, and passed on by npm.
+  it.each([['SIGTERM'], ['SIGINT', 'SIGINT']] as const)(
+    'by %s %s lets an upload finish, and loses nothing',
+    async (...signals) => {
+      let service = await startService(settings);
+      const { bearer, projectId } = await openProject(service);
+      const bytes = Buffer.alloc(3_000_000, 'cadiz');
+      const file = { projectId, fileName: 'slow.bin', fileSize: bytes.length, mimeType: 'text/plain', folderId: null };
+      const { presignedUrl, storeKey } = await call(service, 'POST', '/api/storage/presign', file, bearer);
+
+      const upload = await openUpload(presignedUrl, bytes.length);
+      upload.write(bytes.subarray(0, 1_000_000));
+      for (const signal of signals) service.signal(signal);
+      await untilRefusing(service);
+      expect(await finish(upload, bytes.subarray(1_000_000))).toBe(200);
+      const exit = await service.exit;
+      expect(exit.code, exit.stderr).toBe(0);
+
+      service = await startService(settings);
+      const recorded = await call(service, 'POST', '/api/storage/record', { ...file, storeKey }, bearer);
+      expect((await stopService(service)).code).toBe(0);
+
+      service = await startService(settings);
+      const list = await call(service, 'GET', `/api/storage/list?projectId=${projectId}`, undefined, bearer);
+      expect(list.files).toEqual([recorded]);
+      expect((await stopService(service)).code).toBe(0);
+    },
+  );
+});
+
+/** Starts in vain: the exit code is 1, and there is exactly one line and no stack on stderr. */
+async function refusal(settings: Settings): Promise<string> {
+  const { code, stderr } = await runService(settings);
+  expect({ code, lines: stderr.trim().split('\n').length }, stderr).toEqual({ code: 1, lines: 1 });
+  return stderr.trim();
+}
+
+type Headers = Record<string, string>;
+
+async function openProject(service: Service): Promise<{ bearer: Headers; projectId: string }> {
+  const account = { name: 'Ada', email: 'ada@example.com', password: 'a long enough password' };
+  const signedUp = await send(service, 'POST', '/api/auth/sign-up/email', account);
+  const cookie = {
+    Cookie: signedUp.headers
+      .getSetCookie()
+      .map((line) => line.split(';')[0])
+      .join('; '),
+  };
+  const { id: projectId } = await call(service, 'POST', '/api/projects', { name: 'Drain' }, cookie);
+  const { key } = await call(service, 'POST', '/api/api-keys', { name: 'drain', projectId }, cookie);
+  return { bearer: { Authorization: `Bearer ${key}` }, projectId: String(projectId) };
+}
+
+function send(
+  service: Service,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Headers = {},
+): Promise<Response> {
+  const json = body === undefined ? {} : { body: JSON.stringify(body) };
+  return fetch(service.url + path, { method, headers: { 'Content-Type': 'application/json', ...headers }, ...json });
+}
+
+async function call(...args: Parameters<typeof send>): Promise<Record<string, string>> {
+  const response = await send(...args);
+  const text = await response.text();
+  expect(response.status, text).toBe(200);
+  return JSON.parse(text);
+}
+
+/** An upload that the store has accepted, of which nothing is sent yet. */
+function openUpload(url: string, size: number): Promise<ClientRequest> {
+  const upload = request(url, { method: 'PUT', headers: { 'Content-Length': size, Expect: '100-continue' } });
+  return new Promise((resolve, reject) => {
+    upload.once('error', reject);
+    upload.once('response', (response) => reject(new Error(`refused with ${response.statusCode}`)));
+    upload.once('continue', () => {
+      upload.removeAllListeners('response');
+      resolve(upload);
+    });
+    upload.flushHeaders();
+  });
+}
+
+function finish(upload: ClientRequest, rest: Buffer): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    upload.once('error', reject);
+    upload.once('response', (response) => {
+      response.resume().once('end', () => resolve(response.statusCode));
+    });
+    upload.end(rest);
+  });
+}
+
+/** Until the service has noticed the signal: not ready any more, or not even listening. */
+async function untilRefusing(service: Service): Promise<void> {
+  while ((await fetch(`${service.url}/readyz`).catch(() => undefined))?.status === 200) await delay(20);
+}

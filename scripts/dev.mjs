@@ -1,0 +1,14 @@
+// @ts-check
+// npm run dev: compiles on every change, and restarts the service when its code changed.
+import { join } from 'node:path';
+import { prepare, root, run } from './prepare.mjs';
+
+await prepare();
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+const ended = await Promise.race([
+  run(process.execPath, [tsc, '--build', '--watch', '--preserveWatchOutput']),
+  run(process.execPath, ['--watch', '--watch-preserve-output', join(root, 'packages/server/dist/main.js')]),
+]);
+// Whichever ended, the other one is of no use alone: `run` passes this on to it.
+process.emit('SIGTERM', 'SIGTERM');
+process.exitCode = ended;

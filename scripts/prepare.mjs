@@ -1,0 +1,123 @@
+// @ts-check
+// Brings a clone into a state in which the service runs: the right Node, the packages of the lockfile, a current build.
+// This runs before anything is installed, so it may import only what Node brings along.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const buildStamp = join(root, 'node_modules/.cache/cadiz-build');
+
+/** Checks Node, then installs and builds what is missing. Ends the process with one sentence when it cannot. */
+export async function prepare() {
+  requireNode();
+  if (await packagesAreMissing()) await install();
+  await buildIfStale();
+}
+
+/**
+ * Runs a program to its end, with the signals that this process gets passed on to it.
+ * @param {string} command
+ * @param {string[]} args
+ * @param {import('node:child_process').SpawnOptions} [options]
+ * @returns {Promise<number>} its exit code; 128 + the signal's number as in a shell when a signal ended it
+ */
+export async function run(command, args, options = {}) {
+  const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options });
+  /** @param {NodeJS.Signals} signal */
+  const forward = (signal) => child.kill(signal);
+  process.on('SIGINT', forward).on('SIGTERM', forward);
+  try {
+    return await new Promise((resolve, reject) => {
+      child.once('error', reject);
+      child.once('close', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 143)));
+    });
+  } finally {
+    process.off('SIGINT', forward).off('SIGTERM', forward);
+  }
+}
+
+function requireNode() {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  fail(`Cadiz needs Node 20.19 or newer, and this is Node ${process.versions.node}.`);
+}
+
+/**
+ * Compares the lockfile with npm's own record of what it installed, so it does not matter who ran the installation.
+ * Optional packages are for other platforms as a rule, so their absence means nothing.
+ */
+async function packagesAreMissing() {
+  const wanted = await readPackages(join(root, 'package-lock.json'));
+  const installed = await readPackages(join(root, 'node_modules/.package-lock.json'));
+  return Object.entries(wanted).some(([path, entry]) => {
+    if (path === '') return false;
+    const found = installed[path];
+    if (found === undefined) return entry.optional !== true;
+    return found.version !== entry.version || found.integrity !== entry.integrity;
+  });
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<Record<string, { version?: string, integrity?: string, optional?: boolean }>>}
+ */
+async function readPackages(path) {
+  return JSON.parse(await readFile(path, 'utf8').catch(() => '{}')).packages ?? {};
+}
+
+async function install() {
+  console.log('Installing packages (at the first start, and when package-lock.json changed) …');
+  // `npm` may be a script that only a shell can start; npm itself says where its program is.
+  const npm = process.env.npm_execpath?.endsWith('npm-cli.js') ? [process.execPath, process.env.npm_execpath] : ['npm'];
+  const [command = 'npm', ...before] = npm;
+  // NODE_ENV=production would leave out the compiler.
+  const args = [...before, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'];
+  const code = await run(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (code !== 0) fail('The packages could not be installed: npm says why above.', code);
+}
+
+async function buildIfStale() {
+  const sources = await fingerprintSources();
+  if ((await everyPackageIsBuilt()) && sources === (await readFile(buildStamp, 'utf8').catch(() => ''))) return;
+  console.log('Building …');
+  const code = await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--build']);
+  if (code !== 0) fail('The build failed: the compiler says why above.', code);
+  await mkdir(dirname(buildStamp), { recursive: true });
+  await writeFile(buildStamp, sources);
+}
+
+async function everyPackageIsBuilt() {
+  const packages = await readdir(join(root, 'packages'));
+  const builds = packages.map((name) => stat(join(root, 'packages', name, 'dist/.tsbuildinfo')));
+  return (await Promise.allSettled(builds)).every((build) => build.status === 'fulfilled');
+}
+
+/** Changes when a source is added, removed or written; far cheaper than asking the compiler. */
+async function fingerprintSources() {
+  const hash = createHash('sha256');
+  const add = async (/** @type {string} */ path) => {
+    const { mtimeMs, size } = await stat(path);
+    hash.update(`${path}\0${mtimeMs}\0${size}\n`);
+  };
+  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json']) await add(join(root, name));
+  for (const name of (await readdir(join(root, 'packages'))).sort()) {
+    const folder = join(root, 'packages', name);
+    for (const file of ['package.json', 'tsconfig.json']) await add(join(folder, file));
+    const files = await readdir(join(folder, 'src'), { recursive: true });
+    for (const file of files.sort()) if (/(?<!\.test)\.ts$/.test(file)) await add(join(folder, 'src', file));
+  }
+  return hash.digest('hex');
+}
+
+/**
+ * @param {string} sentence
+ * @param {number} [code]
+ * @returns {never}
+ */
+function fail(sentence, code = 1) {
+  console.error(sentence);
+  process.exit(code);
+}

@@ -1,0 +1,32 @@
+// @ts-check
+// npm test [-- files or vitest options]: installs and builds what is missing, runs the tests, and says what they left out.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { prepare, root, run } from './prepare.mjs';
+
+await prepare();
+process.exitCode = await run(process.execPath, [
+  join(root, 'node_modules/vitest/vitest.mjs'),
+  'run',
+  ...process.argv.slice(2),
+]);
+for (const line of leftOut()) console.log(`Left out: ${line}`);
+
+function leftOut() {
+  const { TEST_DATABASE_URL, TEST_S3_ENDPOINT } = process.env;
+  return [
+    !TEST_DATABASE_URL && 'PostgreSQL, because TEST_DATABASE_URL names none (the embedded database was tested).',
+    !TEST_S3_ENDPOINT &&
+      'another S3 server, because the TEST_S3_* settings name none (the embedded object store was tested).',
+    !isInstalled('strace', '--version') && 'that every commit reaches the disk, because strace is not installed.',
+    !isInstalled('curl', '--version') && 'the walk with curl, because curl is not installed.',
+  ].filter((line) => line !== false);
+}
+
+/**
+ * @param {string} program
+ * @param {string[]} args
+ */
+function isInstalled(program, ...args) {
+  return spawnSync(program, args, { stdio: 'ignore' }).error === undefined;
+}
