@@ -1,1 +1,4 @@
-export {};
+export { StoreFolderInUse } from './lock.ts';
+export { openStore, type RunningStore, type StoreOptions } from './open-store.ts';
+export { type Log, StoreFolderUnwritable } from './store.ts';
+export { startStoreThread } from './store-thread.ts';

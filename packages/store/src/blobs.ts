@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemCode } from './s3-error.ts';
+
+/**
+ * The bytes of objects, in files named by a random id, never by a key.
+ *
+ * A blob is written to `incoming/`, synced, and renamed into the current generation, `blobs/<generation>/`, which takes
+ * a few thousand blobs before the next one is begun. A generation is open while it can still hold blobs that no object
+ * refers to yet; only open ones are looked through after a crash, so a start costs what was uploaded lately, not what is stored.
+ */
+export interface Blobs {
+  /** Begins a blob. The writer must be sealed or discarded. */
+  receive(): Promise<BlobWriter>;
+  /** @throws a system error ENOENT when the blob has been removed */
+  open(blob: string): Promise<FileHandle>;
+  /** Tells that the index now refers to this sealed blob. */
+  settle(blob: string): void;
+  /** Removes the file of a blob, if it is there. */
+  remove(blob: string): Promise<void>;
+  /** Makes earlier removals of these blobs last through a power cut. */
+  syncRemovals(blobs: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface BlobWriter {
+  /** Takes a chunk; what it returns, if anything, must be awaited before the next. */
+  write(chunk: Buffer): Promise<void> | undefined;
+  /** Makes the bytes and the file's name durable, and tells the blob's id. */
+  seal(): Promise<string>;
+  /** Forgets what was written. Harmless after `seal` has succeeded. */
+  discard(): Promise<void>;
+}
+
+export interface BlobsOptions {
+  folder: string;
+  openGeneration: number;
+  /** Whether an object refers to the blob. */
+  isReferred(blob: string): boolean;
+  /** Called when all generations below this one have settled. */
+  onGenerationsSettled(openGeneration: number): void;
+}
+
+/** Where the next blob goes: the number of the generation, and how many blobs it holds. */
+interface Place {
+  number: number;
+  blobs: number;
+}
+
+interface Generation extends Place {
+  folder: string;
+  /** Sealed but not yet settled blobs, and writers that are about to rename into here. */
+  unsettled: number;
+  handle: FileHandle;
+  sync(): Promise<void>;
+}
+
+const BLOBS_PER_GENERATION = 4096;
+const WRITE_AHEAD_BYTES = 4 * 1024 * 1024;
+
+/** Opens the folders, after removing what an earlier process began and never finished. */
+export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
+  const incoming = join(options.folder, 'incoming');
+  const sealed = join(options.folder, 'blobs');
+  await sweepIncoming(incoming);
+  let next = await sweepGenerations(sealed, options);
+  let current: Promise<Generation> | undefined;
+  const openGenerations = new Map<number, Generation>();
+
+  /** Reserves a place in the current generation, which then stays open until `leave`. */
+  async function enter(): Promise<Generation> {
+    current ??= openGeneration(sealed, next);
+    const generation = await current.catch((error: unknown) => {
+      current = undefined; // a folder that a full disk refused is asked for again
+      throw error;
+    });
+    openGenerations.set(generation.number, generation);
+    generation.blobs += 1;
+    generation.unsettled += 1;
+    if (generation.blobs >= BLOBS_PER_GENERATION && generation.number === next.number) {
+      next = { number: generation.number + 1, blobs: 0 };
+      current = undefined;
+    }
+    return generation;
+  }
+
+  function leave(generation: Generation): void {
+    generation.unsettled -= 1;
+    if (generation.unsettled > 0 || generation.number === next.number) return;
+    openGenerations.delete(generation.number);
+    void generation.handle.close().catch(() => undefined);
+    options.onGenerationsSettled(Math.min(next.number, ...openGenerations.keys()));
+  }
+
+  async function receive(): Promise<BlobWriter> {
+    const name = randomBytes(16).toString('hex');
+    const path = join(incoming, name);
+    const file = await open(path, 'wx', 0o600);
+    const writer = writeBehind(file);
+    let state: 'open' | 'sealed' | 'discarded' = 'open';
+
+    async function seal(): Promise<string> {
+      await writer.finish();
+      await file.datasync();
+      await file.close();
+      const generation = await enter();
+      const blob = toBlobId(generation.number, name);
+      try {
+        await rename(path, join(generation.folder, blob));
+        await generation.sync();
+      } catch (error) {
+        await removeIfThere(join(generation.folder, blob)).catch(() => undefined);
+        leave(generation);
+        throw error;
+      }
+      state = 'sealed';
+      return blob;
+    }
+
+    async function discard(): Promise<void> {
+      if (state !== 'open') return;
+      state = 'discarded';
+      await writer.finish().catch(() => undefined);
+      await file.close().catch(() => undefined);
+      await removeIfThere(path);
+    }
+
+    return { write: writer.write, seal, discard };
+  }
+
+  return {
+    receive,
+    open: (blob) => open(blobPath(sealed, blob), constants.O_RDONLY),
+    settle: (blob) => {
+      const generation = openGenerations.get(generationOf(blob));
+      if (generation) leave(generation);
+    },
+    remove: (blob) => removeIfThere(blobPath(sealed, blob)),
+    syncRemovals: async (blobs) => {
+      for (const generation of new Set(blobs.map(generationOf))) {
+        await syncFolder(join(sealed, folderName(generation)));
+      }
+    },
+    close: async () => {
+      for (const generation of openGenerations.values()) await generation.handle.close();
+    },
+  };
+}
+
+function folderName(generation: number): string {
+  return generation.toString(16).padStart(8, '0');
+}
+
+function toBlobId(generation: number, name: string): string {
+  return `${folderName(generation)}-${name}`;
+}
+
+function generationOf(blob: string): number {
+  return Number.parseInt(blob.slice(0, 8), 16);
+}
+
+function blobPath(sealed: string, blob: string): string {
+  return join(sealed, blob.slice(0, 8), blob);
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** fsync of a folder: what was renamed into it or removed from it stays so. */
+export async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, constants.O_RDONLY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openGeneration(sealed: string, { number, blobs }: Place): Promise<Generation> {
+  const folder = join(sealed, folderName(number));
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await syncFolder(sealed);
+  const handle = await open(folder, constants.O_RDONLY);
+  return { number, folder, blobs, unsettled: 0, handle, sync: shareRuns(() => handle.sync()) };
+}
+
+async function sweepIncoming(incoming: string): Promise<void> {
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(incoming)) await removeIfThere(join(incoming, name));
+}
+
+/** Removes the blobs of open generations that no object refers to; tells where the next blob goes. */
+async function sweepGenerations(sealed: string, options: BlobsOptions): Promise<Place> {
+  await mkdir(sealed, { recursive: true, mode: 0o700 });
+  const all = (await readdir(sealed)).filter((name) => /^[0-9a-f]{8}$/.test(name)).map(generationOf);
+  const open = all.filter((number) => number >= options.openGeneration).sort((a, b) => a - b);
+  let last: Place = { number: options.openGeneration, blobs: 0 };
+  for (const number of open) {
+    const folder = join(sealed, folderName(number));
+    const blobs = await readdir(folder);
+    const abandoned = blobs.filter((blob) => !options.isReferred(blob));
+    for (const blob of abandoned) await removeIfThere(join(folder, blob));
+    last = { number, blobs: blobs.length - abandoned.length };
+  }
+  return last;
+}
+
+/** Writes chunks while the next ones arrive, in one system call for all that have gathered, with a bound on what waits. */
+function writeBehind(file: FileHandle): { write(chunk: Buffer): Promise<void> | undefined; finish(): Promise<void> } {
+  let waiting: Buffer[] = [];
+  let waitingBytes = 0;
+  let position = 0;
+  let running: Promise<void> | undefined;
+  let failure: { error: unknown } | undefined;
+
+  async function writeAll(): Promise<void> {
+    while (waiting.length > 0 && !failure) {
+      const chunks = waiting;
+      waiting = [];
+      waitingBytes = 0;
+      try {
+        position += await writeFully(file, chunks, position);
+      } catch (error) {
+        failure = { error };
+      }
+    }
+    running = undefined;
+  }
+
+  async function finish(): Promise<void> {
+    await running;
+    if (failure) throw failure.error;
+  }
+
+  function write(chunk: Buffer): Promise<void> | undefined {
+    waiting.push(chunk);
+    waitingBytes += chunk.length;
+    running ??= writeAll();
+    return waitingBytes >= WRITE_AHEAD_BYTES || failure ? finish() : undefined;
+  }
+
+  return { write, finish };
+}
+
+async function writeFully(file: FileHandle, chunks: Buffer[], position: number): Promise<number> {
+  const total = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  const { bytesWritten } = await file.writev(chunks, position);
+  let written = bytesWritten;
+  if (written < total) {
+    // A short write (a disk that just filled up): the rest again, which then tells the reason.
+    const rest = Buffer.concat(chunks).subarray(written);
+    for (let offset = 0; offset < rest.length; ) {
+      const step = await file.write(rest, offset, rest.length - offset, position + written);
+      offset += step.bytesWritten;
+      written += step.bytesWritten;
+    }
+  }
+  return written;
+}
+
+/**
+ * Lets callers share runs of a slow `work`: each gets a run that began after its call, so a hundred uploads that wait
+ * for one folder's sync cost two.
+ */
+export function shareRuns(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  function start(): Promise<void> {
+    const run = work().finally(() => {
+      if (running === run) running = undefined;
+    });
+    running = run;
+    return run;
+  }
+
+  return () => {
+    if (!running) return start();
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return start();
+      });
+    return next;
+  };
+}

@@ -1,0 +1,43 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Verified } from '@cadiz/sigv4';
+import { S3Error } from './s3-error.ts';
+import type { Store } from './store.ts';
+
+/** One request whose signature holds. */
+export interface Call {
+  store: Store;
+  request: IncomingMessage;
+  response: ServerResponse;
+  bucket: string;
+  /** '' for an operation on a bucket */
+  key: string;
+  query: ReadonlyMap<string, string>;
+  verified: Verified;
+  /** Lets a client that sent `Expect: 100-continue` send its body. To be called before the body is read. */
+  awaitBody(): void;
+}
+
+/** @throws S3Error NoSuchBucket */
+export function requireBucket(call: Call): void {
+  if (call.store.index.findBucket(call.bucket)) return;
+  throw new S3Error('NoSuchBucket', `There is no bucket named ${call.bucket}.`);
+}
+
+/** @throws S3Error InvalidArgument, KeyTooLongError */
+export function requireKey(key: string): void {
+  if (key.includes('\0')) throw new S3Error('InvalidArgument', 'An object key must not hold NUL.');
+  const bytes = Buffer.byteLength(key);
+  if (bytes > 1024) throw new S3Error('KeyTooLongError', `The key has ${bytes} bytes, 1024 are allowed.`);
+}
+
+/** Answers with nothing but headers. */
+export function sendEmpty(call: Call, status: number, headers: Record<string, string> = {}): void {
+  call.response.writeHead(status, { ...(status === 204 ? {} : { 'content-length': '0' }), ...headers });
+  call.response.end();
+}
+
+export function sendXml(call: Call, xml: string): void {
+  const body = Buffer.from(xml);
+  call.response.writeHead(200, { 'content-type': 'application/xml', 'content-length': String(body.length) });
+  call.response.end(body);
+}

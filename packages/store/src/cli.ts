@@ -1,0 +1,80 @@
+#!/usr/bin/env node
+import { parseArgs } from 'node:util';
+import { openStore, type StoreOptions } from './open-store.ts';
+
+const USAGE = `Usage: cadiz-store --data DIR [--port 9000] [--host 127.0.0.1] [--region us-east-1]
+The keys are read from STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY.`;
+
+/** A mistake of the one who started the program. */
+class UsageError extends Error {}
+
+function readOptions(): StoreOptions {
+  const { values } = parseArgs({
+    options: {
+      data: { type: 'string' },
+      port: { type: 'string', default: '9000' },
+      host: { type: 'string', default: '127.0.0.1' },
+      region: { type: 'string', default: 'us-east-1' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    process.exit(0);
+  }
+  if (!values.data) throw new UsageError('Say where the data lies: --data DIR.');
+  const port = Number(values.port);
+  if (!/^\d+$/.test(values.port) || port > 65535) throw new UsageError('--port must be a number from 0 to 65535.');
+  const accessKeyId = process.env['STORE_ACCESS_KEY_ID'] ?? '';
+  const secretAccessKey = process.env['STORE_SECRET_ACCESS_KEY'] ?? '';
+  if (accessKeyId === '' || secretAccessKey === '') {
+    throw new UsageError('Set STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY, the keys that clients will sign with.');
+  }
+  const { host, region } = values;
+  return { dataDir: values.data, host, port, region, accessKeyId, secretAccessKey, log: writeLine };
+}
+
+function writeLine(line: object): void {
+  process.stderr.write(`${JSON.stringify({ time: new Date().toISOString(), ...line })}\n`);
+}
+
+function toSentence(error: unknown, options: StoreOptions | undefined): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return `Port ${options?.port} on ${options?.host} is in use: choose another with --port.`;
+  if (code === 'EACCES') return `This user may not listen on port ${options?.port}: choose one above 1023.`;
+  return error.message;
+}
+
+async function main(): Promise<void> {
+  let options: StoreOptions | undefined;
+  try {
+    options = readOptions();
+    const store = await openStore(options);
+    console.log(`Listening on http://${options.host}:${store.port}, data in ${options.dataDir}.`);
+    stopOnSignal(store);
+  } catch (error) {
+    console.error(toSentence(error, options));
+    process.exit(1);
+  }
+}
+
+/** The first signal drains; a second one does not wait. */
+function stopOnSignal(store: Awaited<ReturnType<typeof openStore>>): void {
+  let stopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping) process.exit(1);
+      stopping = true;
+      store.close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          console.error(String(error));
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+await main();

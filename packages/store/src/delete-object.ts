@@ -1,0 +1,11 @@
+import { type Call, requireBucket, requireKey, sendEmpty } from './call.ts';
+
+/** DELETE /bucket/key: 204 once the removal is durable, also when there was no such object. */
+export async function deleteObject(call: Call): Promise<void> {
+  requireBucket(call);
+  requireKey(call.key);
+  const { index, reaper } = call.store;
+  const blob = await index.deleteObject(call.bucket, call.key);
+  if (blob !== undefined) void reaper.remove(blob);
+  sendEmpty(call, 204);
+}

@@ -1,0 +1,20 @@
+import { type Call, requireBucket, requireKey } from './call.ts';
+import type { ObjectRecord } from './index-db.ts';
+import { toObjectAnswer } from './object-answer.ts';
+import { S3Error } from './s3-error.ts';
+
+/** HEAD /bucket/key: what GetObject answers, without the bytes. */
+export async function headObject(call: Call): Promise<void> {
+  const answer = toObjectAnswer(call, requireObject(call));
+  call.response.writeHead(answer.status, answer.headers);
+  call.response.end();
+}
+
+/** @throws S3Error NoSuchBucket, NoSuchKey */
+export function requireObject(call: Call): ObjectRecord {
+  requireBucket(call);
+  requireKey(call.key);
+  const record = call.store.index.findObject(call.bucket, call.key);
+  if (!record) throw new S3Error('NoSuchKey', 'There is no object with this key.');
+  return record;
+}

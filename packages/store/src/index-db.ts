@@ -1,0 +1,162 @@
+import { type Database, open, type RootDatabase } from 'lmdb';
+
+/** What the index keeps of one object. Sizes in bytes, times in Unix milliseconds, `etag` without its quotes. */
+export interface ObjectRecord {
+  size: number;
+  etag: string;
+  blob: string;
+  lastModified: number;
+  /** Content headers by their lower-case name, as they were sent. */
+  headers: Record<string, string>;
+  /** User metadata by its name without `x-amz-meta-`. */
+  metadata: Record<string, string>;
+}
+
+export interface BucketRecord {
+  createdAt: number;
+}
+
+export interface ListedObject {
+  key: Buffer;
+  record: ObjectRecord;
+}
+
+/**
+ * The ordered index of all objects. Every write resolves when it is durable, and nothing is visible before it is.
+ *
+ * Beside the objects it knows every blob that an object refers to (so that a start can tell an abandoned blob without
+ * reading all objects), and the blobs that no object refers to any more but whose file may still be there ("doomed"):
+ * both change in the one transaction that changes the object.
+ */
+export interface IndexDb {
+  findBucket(bucket: string): BucketRecord | undefined;
+  /** False when it was there already. */
+  createBucket(bucket: string, record: BucketRecord): Promise<boolean>;
+  findObject(bucket: string, key: string): ObjectRecord | undefined;
+  /** With `onlyIfAbsent`, an object that is already there stays and `stored` is false. `replaced` is the blob that was let go. */
+  putObject(
+    bucket: string,
+    key: string,
+    record: ObjectRecord,
+    condition: { onlyIfAbsent: boolean },
+  ): Promise<{ stored: boolean; replaced?: string }>;
+  /** The blob that was let go, if there was an object. */
+  deleteObject(bucket: string, key: string): Promise<string | undefined>;
+  /** Objects of a bucket in the byte order of their keys, from the first key that is not below `from`. */
+  objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
+  hasBlob(blob: string): boolean;
+  doomedBlobs(): string[];
+  /** To be called when the files of these blobs are gone for good. */
+  forgetDoomed(blobs: readonly string[]): Promise<void>;
+  /** The oldest generation of blobs that may still hold abandoned ones. */
+  readOpenGeneration(): number;
+  writeOpenGeneration(generation: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+const FORMAT = 1;
+const SEPARATOR = Buffer.from([0]);
+
+/** Opens (or makes) the index in `folder`. The caller holds the lock on the folder. */
+export async function openIndexDb(folder: string): Promise<IndexDb> {
+  // Without overlappingSync a commit is synced before it becomes visible and before its promise resolves, so that no
+  // reader, and no answer, ever sees what a power cut could take back. Writes that arrive during a sync share the next.
+  const root = open({ path: folder, noSubdir: false, overlappingSync: false, maxDbs: 16, encoding: 'json' });
+  const meta = root.openDB<number, string>({ name: 'meta', encoding: 'json' });
+  const buckets = root.openDB<BucketRecord, string>({ name: 'buckets', encoding: 'json' });
+  const objects = root.openDB<ObjectRecord, Uint8Array>({ name: 'objects', encoding: 'json', keyEncoding: 'binary' });
+  const blobs = root.openDB<true, string>({ name: 'blobs', encoding: 'json' });
+  const doomed = root.openDB<true, string>({ name: 'doomed', encoding: 'json' });
+  await requireFormat(root, meta);
+
+  function letGo(blob: string): void {
+    blobs.remove(blob);
+    doomed.put(blob, true);
+  }
+
+  return {
+    findBucket: (bucket) => buckets.get(bucket),
+    createBucket: (bucket, record) =>
+      commit(root, () => {
+        if (buckets.doesExist(bucket)) return false;
+        buckets.put(bucket, record);
+        return true;
+      }),
+    findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
+    putObject: (bucket, key, record, { onlyIfAbsent }) =>
+      commit(root, () => {
+        const at = indexKey(bucket, Buffer.from(key));
+        const before = objects.get(at);
+        if (before && onlyIfAbsent) return { stored: false };
+        objects.put(at, record);
+        blobs.put(record.blob, true);
+        if (!before) return { stored: true };
+        letGo(before.blob);
+        return { stored: true, replaced: before.blob };
+      }),
+    deleteObject: (bucket, key) =>
+      commit(root, () => {
+        const at = indexKey(bucket, Buffer.from(key));
+        const before = objects.get(at);
+        if (!before) return undefined;
+        objects.remove(at);
+        letGo(before.blob);
+        return before.blob;
+      }),
+    *objectsFrom(bucket, from) {
+      const start = indexKey(bucket, from);
+      const end = Buffer.concat([Buffer.from(bucket), Buffer.from([1])]);
+      for (const { key, value } of objects.getRange({ start, end })) {
+        yield { key: Buffer.from(key.subarray(bucket.length + 1)), record: value };
+      }
+    },
+    hasBlob: (blob) => blobs.doesExist(blob),
+    doomedBlobs: () => [...doomed.getKeys()],
+    forgetDoomed: (gone) =>
+      commit(root, () => {
+        for (const blob of gone) doomed.remove(blob);
+      }),
+    readOpenGeneration: () => meta.get('openGeneration') ?? 0,
+    writeOpenGeneration: (generation) =>
+      commit(root, () => {
+        meta.put('openGeneration', generation);
+      }),
+    close: () => root.close(),
+  };
+}
+
+/** Bucket names hold no NUL, so all keys of one bucket lie together, in the byte order of the keys themselves. */
+function indexKey(bucket: string, key: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(bucket), SEPARATOR, key]);
+}
+
+async function requireFormat(root: RootDatabase, meta: Database<number, string>): Promise<void> {
+  const format = meta.get('format');
+  if (format === FORMAT) return;
+  if (format !== undefined) {
+    throw new Error(`The data folder has format ${format}, this version of the store reads format ${FORMAT}.`);
+  }
+  await commit(root, () => {
+    meta.put('format', FORMAT);
+  });
+}
+
+/** Runs `change` in the next shared transaction and resolves with its result when that is durable. */
+async function commit<T>(root: RootDatabase, change: () => T): Promise<T> {
+  try {
+    return await root.transaction(change);
+  } catch (error) {
+    throw await commitCause(error);
+  }
+}
+
+/** lmdb rejects with a general error whose `commitError` is a promise that rejects with the cause, such as ENOSPC. */
+async function commitCause(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !('commitError' in error)) return error;
+  try {
+    await error.commitError;
+    return error;
+  } catch (cause) {
+    return cause;
+  }
+}

@@ -1,0 +1,113 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Call } from './call.ts';
+import type { ObjectRecord } from './index-db.ts';
+import { S3Error } from './s3-error.ts';
+
+/** What a GET or HEAD of an object answers. `first` and `last` are byte offsets, both included; last < first means no bytes. */
+export interface ObjectAnswer {
+  status: 200 | 206 | 304;
+  headers: Record<string, string>;
+  first: number;
+  last: number;
+}
+
+/** The query parameters by which a signed GET asks for other headers, and the header each stands for. */
+export const responseOverrides: ReadonlyMap<string, string> = new Map([
+  ['response-cache-control', 'cache-control'],
+  ['response-content-disposition', 'content-disposition'],
+  ['response-content-encoding', 'content-encoding'],
+  ['response-content-language', 'content-language'],
+  ['response-content-type', 'content-type'],
+  ['response-expires', 'expires'],
+]);
+
+/**
+ * Status, headers and byte range for a read of `record`.
+ *
+ * @throws S3Error PreconditionFailed, InvalidRange, InvalidArgument
+ */
+export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
+  const requested = call.request.headers;
+  const headers: Record<string, string> = {
+    etag: `"${record.etag}"`,
+    'last-modified': new Date(record.lastModified).toUTCString(),
+    'accept-ranges': 'bytes',
+    ...record.headers,
+    ...readOverrides(call.query),
+    // Bytes of strangers must not run as a page of this origin, whatever type they were given.
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+  };
+  for (const [name, value] of Object.entries(record.metadata)) headers[`x-amz-meta-${name}`] = value;
+  if (isUnchanged(requested, record)) return { status: 304, headers, first: 0, last: -1 };
+
+  const range = findRange(requested, record);
+  if (!range) {
+    headers['content-length'] = String(record.size);
+    return { status: 200, headers, first: 0, last: record.size - 1 };
+  }
+  headers['content-length'] = String(range.last - range.first + 1);
+  headers['content-range'] = `bytes ${range.first}-${range.last}/${record.size}`;
+  return { status: 206, headers, ...range };
+}
+
+function readOverrides(query: ReadonlyMap<string, string>): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [parameter, name] of responseOverrides) {
+    const value = query.get(parameter);
+    if (value === undefined) continue;
+    if (!/^[\t\x20-\x7e]*$/.test(value)) {
+      throw new S3Error('InvalidArgument', `${parameter} must be printable ASCII: encode other characters (RFC 8187).`);
+    }
+    headers[name] = value;
+  }
+  return headers;
+}
+
+/** The conditions of RFC 9110, 13.2.2, in its order. True means 304. */
+function isUnchanged(requested: IncomingHttpHeaders, record: ObjectRecord): boolean {
+  const ifMatch = requested['if-match'];
+  const ifNoneMatch = requested['if-none-match'];
+  const modifiedSince = toTime(requested['if-modified-since']);
+  const unmodifiedSince = toTime(requested['if-unmodified-since']);
+  const changed = unmodifiedSince !== undefined && record.lastModified > unmodifiedSince;
+  if (ifMatch !== undefined ? !namesEtag(ifMatch, record) : changed) {
+    throw new S3Error(
+      'PreconditionFailed',
+      `The object is not the one that was asked for: its ETag is "${record.etag}".`,
+    );
+  }
+  if (ifNoneMatch !== undefined) return namesEtag(ifNoneMatch, record);
+  return modifiedSince !== undefined && record.lastModified <= modifiedSince;
+}
+
+function namesEtag(list: string, record: ObjectRecord): boolean {
+  const tags = list.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''));
+  return tags.includes('*') || tags.includes(record.etag);
+}
+
+function toTime(text: string | undefined): number | undefined {
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** One range of bytes. Several ranges, and what is no range at all, mean the whole object, as on S3 (RFC 9110, 14.2). */
+function findRange(requested: IncomingHttpHeaders, record: ObjectRecord): { first: number; last: number } | undefined {
+  const match = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(requested.range ?? '');
+  if (!match || !holdsIfRange(requested['if-range'], record)) return undefined;
+  const [, from = '', to = ''] = match;
+  if (from === '' && to === '') return undefined;
+  const first = from === '' ? Math.max(0, record.size - Number(to)) : Number(from);
+  const last = from === '' || to === '' ? record.size - 1 : Math.min(Number(to), record.size - 1);
+  if (from !== '' && to !== '' && Number(to) < Number(from)) return undefined;
+  if (first < record.size && last >= first) return { first, last };
+  throw new S3Error(
+    'InvalidRange',
+    `The range ${match[0]} lies outside of the object, which has ${record.size} bytes.`,
+  );
+}
+
+function holdsIfRange(condition: unknown, record: ObjectRecord): boolean {
+  if (typeof condition !== 'string') return true;
+  return condition === `"${record.etag}"` || toTime(condition) === record.lastModified;
+}

@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { BlobWriter } from './blobs.ts';
+import { type Call, requireBucket, requireKey, sendEmpty } from './call.ts';
+import type { ObjectRecord } from './index-db.ts';
+import { S3Error } from './s3-error.ts';
+import type { Store } from './store.ts';
+
+/** What the head of the request promises about its body. */
+interface Upload {
+  size: number;
+  /** hex */
+  md5: string | undefined;
+  /** hex */
+  sha256: string | undefined;
+  onlyIfAbsent: boolean;
+  headers: Record<string, string>;
+  metadata: Record<string, string>;
+}
+
+const CONTENT_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
+const MAX_METADATA_BYTES = 2048;
+
+/**
+ * PUT /bucket/key. Answered 200 when the bytes, the file's name and the index entry are durable; until then the object
+ * that was there before is what readers see. `If-None-Match: *` stores only where nothing is, decided in the transaction.
+ *
+ * @throws S3Error
+ */
+export async function putObject(call: Call): Promise<void> {
+  const { store } = call;
+  requireBucket(call);
+  requireKey(call.key);
+  const upload = readUpload(call);
+  if (upload.onlyIfAbsent && store.index.findObject(call.bucket, call.key)) throw preconditionFailed();
+  const { blob, etag } = await receiveBlob(call, upload);
+  const record: ObjectRecord = {
+    size: upload.size,
+    etag,
+    blob,
+    lastModified: Math.floor(store.now() / 1000) * 1000, // S3 knows whole seconds, in every answer the same
+    headers: upload.headers,
+    metadata: upload.metadata,
+  };
+  await indexBlob(call, record, upload.onlyIfAbsent);
+  sendEmpty(call, 200, { etag: `"${etag}"` });
+}
+
+function preconditionFailed(): S3Error {
+  return new S3Error('PreconditionFailed', 'There is an object with this key already, and If-None-Match: * was given.');
+}
+
+function readUpload(call: Call): Upload {
+  const { headers } = call.request;
+  return {
+    size: readSize(call.request, call.store.maxObjectBytes),
+    md5: readMd5(headers['content-md5']),
+    sha256: /^[0-9a-f]{64}$/.test(call.verified.payloadHash) ? call.verified.payloadHash : undefined,
+    onlyIfAbsent: readOnlyIfAbsent(call.request),
+    headers: readContentHeaders(call.request),
+    metadata: readMetadata(call.request),
+  };
+}
+
+function readSize({ headers }: IncomingMessage, maxObjectBytes: number): number {
+  const length = headers['content-length'];
+  if (headers['transfer-encoding'] !== undefined && length !== undefined) {
+    throw new S3Error(
+      'InvalidRequest',
+      'Content-Length and Transfer-Encoding were both sent: send Content-Length alone.',
+    );
+  }
+  if (length === undefined) {
+    throw new S3Error('MissingContentLength', 'Send Content-Length: bodies of unknown length are not taken.');
+  }
+  const size = Number(length);
+  if (!/^\d+$/.test(length) || !Number.isSafeInteger(size)) {
+    throw new S3Error('InvalidArgument', 'Content-Length must be a whole number of bytes.');
+  }
+  if (size > maxObjectBytes) {
+    throw new S3Error('EntityTooLarge', `The body has ${size} bytes, at most ${maxObjectBytes} are taken in one PUT.`);
+  }
+  return size;
+}
+
+function readMd5(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  if (typeof header !== 'string' || !/^[A-Za-z0-9+/]{22}==$/.test(header)) {
+    throw new S3Error('InvalidDigest', 'Content-MD5 must be the base64 of the 16 bytes of the body’s MD5.');
+  }
+  return Buffer.from(header, 'base64').toString('hex');
+}
+
+function readOnlyIfAbsent({ headers }: IncomingMessage): boolean {
+  for (const name of ['if-match', 'if-modified-since', 'if-unmodified-since']) {
+    if (headers[name] !== undefined) throw new S3Error('NotImplemented', `PutObject with ${name} is not implemented.`);
+  }
+  const condition = headers['if-none-match'];
+  if (condition === undefined) return false;
+  if (condition.trim() !== '*') throw new S3Error('NotImplemented', 'If-None-Match of a PUT can only be *.');
+  return true;
+}
+
+function readContentHeaders({ headers, headersDistinct }: IncomingMessage): Record<string, string> {
+  const kept: Record<string, string> = { 'content-type': headers['content-type'] || 'binary/octet-stream' };
+  for (const name of CONTENT_HEADERS) {
+    const value = headers[name];
+    if (typeof value === 'string' && value !== '') kept[name] = value;
+  }
+  for (const name of ['content-type', ...CONTENT_HEADERS]) {
+    if ((headersDistinct[name]?.length ?? 0) > 1) throw new S3Error('InvalidRequest', `${name} was sent twice.`);
+  }
+  if (/aws-chunked/i.test(kept['content-encoding'] ?? '')) {
+    throw new S3Error('NotImplemented', 'aws-chunked bodies are not taken yet: send the bytes as they are.');
+  }
+  return kept;
+}
+
+/** User metadata. The signature check has refused what was not signed. */
+function readMetadata({ headers }: IncomingMessage): Record<string, string> {
+  const storageClass = headers['x-amz-storage-class'];
+  if (storageClass !== undefined && storageClass !== 'STANDARD') {
+    throw new S3Error('NotImplemented', 'The only storage class is STANDARD.');
+  }
+  const metadata: Record<string, string> = {};
+  let bytes = 0;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith('x-amz-meta-') || typeof value !== 'string') continue;
+    metadata[name.slice('x-amz-meta-'.length)] = value;
+    bytes += name.length - 'x-amz-meta-'.length + value.length;
+  }
+  if (bytes <= MAX_METADATA_BYTES) return metadata;
+  throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes, ${MAX_METADATA_BYTES} are allowed.`);
+}
+
+async function receiveBlob(call: Call, upload: Upload): Promise<{ blob: string; etag: string }> {
+  const writer = await call.store.blobs.receive();
+  try {
+    call.awaitBody();
+    const etag = await receiveBody(call.request, writer, upload);
+    return { blob: await writer.seal(), etag };
+  } catch (error) {
+    await writer.discard();
+    throw error;
+  }
+}
+
+/** Writes the body to the blob and holds it to what was promised; tells its MD5 in hex. */
+async function receiveBody(request: IncomingMessage, writer: BlobWriter, upload: Upload): Promise<string> {
+  const md5 = createHash('md5');
+  const sha256 = upload.sha256 === undefined ? undefined : createHash('sha256');
+  let received = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    received += chunk.length;
+    if (received > upload.size) break;
+    md5.update(chunk);
+    sha256?.update(chunk);
+    await writer.write(chunk);
+  }
+  // A long sync after the last byte is not an idle client.
+  request.socket.setTimeout(0);
+  if (received !== upload.size) {
+    throw new S3Error('IncompleteBody', `The request promised ${upload.size} bytes, ${received} arrived.`);
+  }
+  const etag = md5.digest('hex');
+  if (upload.md5 !== undefined && upload.md5 !== etag) {
+    throw new S3Error('BadDigest', 'Content-MD5 is not the MD5 of the bytes that arrived.');
+  }
+  if (sha256 && sha256.digest('hex') !== upload.sha256) {
+    throw new S3Error(
+      'XAmzContentSHA256Mismatch',
+      'x-amz-content-sha256 is not the SHA-256 of the bytes that arrived.',
+    );
+  }
+  return etag;
+}
+
+async function indexBlob({ store, bucket, key }: Call, record: ObjectRecord, onlyIfAbsent: boolean): Promise<void> {
+  try {
+    const { stored, replaced } = await store.index.putObject(bucket, key, record, { onlyIfAbsent });
+    if (replaced !== undefined) void store.reaper.remove(replaced);
+    if (!stored) throw preconditionFailed();
+  } catch (error) {
+    await removeUnindexed(store, record.blob);
+    throw error;
+  } finally {
+    store.blobs.settle(record.blob);
+  }
+}
+
+/** A commit that failed may, when the disk itself fails, still have been made: only the index can tell. */
+async function removeUnindexed({ index, blobs, log }: Store, blob: string): Promise<void> {
+  try {
+    if (!index.hasBlob(blob)) await blobs.remove(blob);
+  } catch (error) {
+    log({ level: 'warn', message: 'An abandoned blob stays until the next start.', blob, error: String(error) });
+  }
+}

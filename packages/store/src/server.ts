@@ -1,0 +1,263 @@
+import { randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { parseRequestTarget, verifyRequest } from '@cadiz/sigv4';
+import { findOperation, requireUnderstood, splitPath } from './routes.ts';
+import { S3Error, systemCode } from './s3-error.ts';
+import type { Store } from './store.ts';
+import { errorDocument } from './xml.ts';
+
+export interface Credentials {
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+export interface StoreServer {
+  server: Server;
+  /** Stops accepting, lets requests in flight finish for so long, then cuts them off. */
+  drain(milliseconds: number): Promise<void>;
+}
+
+const IDLE_MILLISECONDS = 60_000;
+const HEADERS_MILLISECONDS = 20_000;
+const KEEP_ALIVE_MILLISECONDS = 65_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+const LINGER_MILLISECONDS = 2_000;
+const LINGER_BYTES = 16 * 1024 * 1024;
+
+// The credentials are in the address, never in a cookie, so that every origin may be let in; and on errors too, or a
+// browser could not tell its user why an upload was refused.
+const corsHeaders = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified, x-amz-bucket-region, x-amz-request-id',
+};
+const METHODS = 'GET, HEAD, PUT, DELETE';
+
+/** The HTTP side of the store: limits, identity of the caller, the operation, and the answer when something is wrong. */
+export function createStoreServer(store: Store, credentials: Credentials): StoreServer {
+  const inFlight = new Set<Promise<void>>();
+  let draining = false;
+
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: HEADERS_MILLISECONDS,
+    // An upload may take as long as it moves; a body that stands still is cut off by the socket's idle timeout below.
+    requestTimeout: 0,
+    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
+    // A missing Host is refused by the signature check, in S3's form.
+    requireHostHeader: false,
+  });
+  server.setTimeout(IDLE_MILLISECONDS);
+  server.on('request', (request, response) => track(serve(request, response, false)));
+  server.on('checkContinue', (request, response) => track(serve(request, response, true)));
+  server.on('checkExpectation', (request, response) => track(refuseExpectation(request, response)));
+  server.on('clientError', refuseMalformed);
+
+  function track(work: Promise<void>): void {
+    inFlight.add(work);
+    void work.finally(() => inFlight.delete(work));
+  }
+
+  /** Never rejects. */
+  async function serve(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
+    const requestId = prepare(response);
+    response.on('error', () => undefined);
+    if (draining) response.setHeader('connection', 'close');
+    try {
+      if (request.method === 'OPTIONS') return answerPreflight(request, response);
+      await runOperation(request, response, expectsContinue);
+    } catch (error) {
+      await answerError(store, request, response, requestId, error).catch(() => response.destroy());
+    }
+  }
+
+  async function runOperation(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
+    const method = request.method ?? '';
+    const rawUrl = request.url ?? '';
+    const verified = verifyRequest(
+      { method, rawUrl, rawHeaders: request.rawHeaders, now: store.now() },
+      {
+        region: store.region,
+        findSecretAccessKey: (id) => (id === credentials.accessKeyId ? credentials.secretAccessKey : undefined),
+      },
+    );
+    if (!verified.ok) throw new S3Error(verified.code, verified.message, verified.status);
+    const target = parseRequestTarget(rawUrl);
+    if (!target) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8.');
+    const { bucket, key } = splitPath(target.path);
+    const operation = findOperation(method, bucket, key);
+    const query = uniqueQuery(target.query);
+    requireBucketName(bucket);
+    requireUnderstood(operation, request, query, verified);
+    const awaitBody = () => {
+      if (expectsContinue) response.writeContinue();
+    };
+    await operation.run({ store, request, response, bucket, key, query, verified, awaitBody });
+  }
+
+  async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const error = new S3Error('ExpectationFailed', 'The only expectation that can be met is 100-continue.');
+    await answerError(store, request, response, prepare(response), error);
+  }
+
+  async function drain(milliseconds: number): Promise<void> {
+    draining = true;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeIdleConnections();
+    const cut = setTimeout(() => server.closeAllConnections(), milliseconds);
+    // A connection kept alive by its client would hold the close; it has nothing in flight when all work is done.
+    while (inFlight.size > 0) await Promise.allSettled(inFlight);
+    server.closeIdleConnections();
+    await closed;
+    clearTimeout(cut);
+  }
+
+  return { server, drain };
+}
+
+/** The headers that every answer has; tells the request's id. */
+function prepare(response: ServerResponse): string {
+  const requestId = randomBytes(8).toString('hex').toUpperCase();
+  response.setHeader('x-amz-request-id', requestId);
+  for (const [name, value] of Object.entries(corsHeaders)) response.setHeader(name, value);
+  return requestId;
+}
+
+/** CORS preflight (Fetch standard, 4.8): not signed, the same for everything that may or may not be there. */
+function answerPreflight(request: IncomingMessage, response: ServerResponse): void {
+  const requested = request.headers['access-control-request-headers'];
+  response.setHeader('access-control-allow-methods', METHODS);
+  if (requested !== undefined && /^[A-Za-z0-9!#$%&'*+.^_`|~, -]*$/.test(requested)) {
+    response.setHeader('access-control-allow-headers', requested);
+  }
+  response.setHeader('access-control-max-age', '7200');
+  response.setHeader('vary', 'Access-Control-Request-Headers');
+  response.writeHead(204);
+  response.end();
+}
+
+function uniqueQuery(pairs: readonly (readonly [string, string])[]): ReadonlyMap<string, string> {
+  const query = new Map(pairs);
+  if (query.size === pairs.length) return query;
+  throw new S3Error('InvalidArgument', 'A query parameter was given twice.');
+}
+
+/** Amazon S3, "Bucket naming rules". */
+function requireBucketName(bucket: string): void {
+  if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket) && !bucket.includes('..')) return;
+  throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
+}
+
+/** Says what is wrong, in S3's form; when part of an answer has left already, cuts the connection instead. */
+async function answerError(
+  store: Store,
+  request: IncomingMessage,
+  response: ServerResponse,
+  requestId: string,
+  cause: unknown,
+): Promise<void> {
+  const error = toS3Error(cause);
+  const lost = request.socket.destroyed;
+  if (error.status >= 500 && error.status !== 501 && !lost) {
+    const { method, url } = request;
+    store.log({ level: 'error', message: error.message, requestId, method, path: pathOf(url), error: String(cause) });
+  }
+  if (response.headersSent || lost) {
+    response.destroy();
+    return;
+  }
+  const resource = pathOf(request.url);
+  const body = Buffer.from(errorDocument({ code: error.code, message: error.message, resource, requestId }));
+  const unread = hasBody(request) && !request.complete;
+  if (unread) response.setHeader('connection', 'close');
+  response.writeHead(error.status, { 'content-type': 'application/xml', 'content-length': String(body.length) });
+  if (!unread) {
+    response.end(request.method === 'HEAD' ? undefined : body);
+    return;
+  }
+  response.write(body);
+  await linger(request);
+  response.end();
+}
+
+/** Never with the query: there lies the signature. */
+function pathOf(url: string | undefined): string {
+  return (url ?? '').split('?')[0] ?? '';
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * Takes in, for a while, the body of a request that was refused. Closing at once would make the kernel reset the
+ * connection, and the client would see that instead of the answer (RFC 9112, 9.6).
+ */
+async function linger(request: IncomingMessage): Promise<void> {
+  await new Promise<void>((resolve) => {
+    let left = LINGER_BYTES;
+    const timer = setTimeout(resolve, LINGER_MILLISECONDS);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) done();
+    });
+    request.once('end', done).once('close', done).once('error', done).resume();
+  });
+}
+
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+function toS3Error(cause: unknown): S3Error {
+  if (cause instanceof S3Error) return cause;
+  const code = systemCode(cause) ?? '';
+  if (FULL.has(code) || /no space left/i.test(String(cause))) {
+    return new S3Error('InsufficientStorage', 'The disk of the store is full. Nothing was changed; try again later.');
+  }
+  if (code === 'EMFILE' || code === 'ENFILE') {
+    return new S3Error('ServiceUnavailable', 'Too many files are open. Nothing was changed; try again later.');
+  }
+  return new S3Error('InternalError', 'The store could not do this. Its log has the request id.');
+}
+
+/** Bytes that are no HTTP request: two framings at once, headers without end, a body that stopped short. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const [status, code, message] = describeMalformed(error.code);
+  const requestId = randomBytes(8).toString('hex').toUpperCase();
+  const body = errorDocument({ code, message, resource: '', requestId });
+  const headers = {
+    ...corsHeaders,
+    'x-amz-request-id': requestId,
+    'content-type': 'application/xml',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+}
+
+function describeMalformed(code: string | undefined): [status: number, code: string, message: string] {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return [431, 'RequestHeaderSectionTooLarge', `At most ${MAX_HEADER_BYTES} bytes of headers are taken.`];
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'RequestTimeout', 'The headers took too long.'];
+  if (code === 'HPE_INVALID_EOF_STATE') {
+    return [400, 'IncompleteBody', 'The connection ended before the promised bytes had arrived.'];
+  }
+  if (code === 'HPE_INVALID_TRANSFER_ENCODING' || code === 'HPE_UNEXPECTED_CONTENT_LENGTH') {
+    return [
+      400,
+      'InvalidRequest',
+      'Content-Length and Transfer-Encoding do not go together: send Content-Length alone.',
+    ];
+  }
+  return [400, 'InvalidRequest', 'This is not a well-formed HTTP request.'];
+}

@@ -1,0 +1,95 @@
+import { access, constants, mkdir } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
+import { type IndexDb, openIndexDb } from './index-db.ts';
+import { lockFolder } from './lock.ts';
+import { openReaper, type Reaper } from './reaper.ts';
+import { systemCode } from './s3-error.ts';
+
+export type Log = (line: { level: 'info' | 'warn' | 'error'; message: string; [field: string]: unknown }) => void;
+
+/** What the operations reach. */
+export interface Store {
+  index: IndexDb;
+  blobs: Blobs;
+  reaper: Reaper;
+  region: string;
+  maxObjectBytes: number;
+  /** Unix milliseconds. */
+  now(): number;
+  log: Log;
+}
+
+/** The data folder cannot be made or written to. */
+export class StoreFolderUnwritable extends Error {
+  readonly code = 'STORE_FOLDER_UNWRITABLE';
+  readonly folder: string;
+  readonly reason: string;
+
+  constructor(folder: string, reason: string) {
+    super(
+      `The data folder ${folder} cannot be written to (${reason}): give this user the right to, or choose another folder.`,
+    );
+    this.name = 'StoreFolderUnwritable';
+    this.folder = folder;
+    this.reason = reason;
+  }
+}
+
+export interface OpenStore {
+  store: Store;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the data folder: takes its lock, opens the index, and clears away what a crash left behind.
+ *
+ * @throws StoreFolderInUse, StoreFolderUnwritable
+ */
+export async function openStoreFolder(
+  dataDir: string,
+  settings: Pick<Store, 'region' | 'maxObjectBytes' | 'now' | 'log'>,
+): Promise<OpenStore> {
+  const folder = resolve(dataDir);
+  await requireWritable(folder);
+  const lock = lockFolder(folder);
+  try {
+    const index = await openIndexDb(join(folder, 'index'));
+    const blobs = await openBlobs({
+      folder,
+      openGeneration: index.readOpenGeneration(),
+      isReferred: index.hasBlob,
+      onGenerationsSettled: (generation) => {
+        // Only spares the next start some work; a later one writes it again.
+        index.writeOpenGeneration(generation).catch((error: unknown) => {
+          settings.log({ level: 'warn', message: 'The open generation was not written.', error: String(error) });
+        });
+      },
+    });
+    const reaper = await openReaper(index, blobs, settings.log);
+    await syncFolder(join(folder, 'index'));
+    await syncFolder(folder);
+    return {
+      store: { ...settings, index, blobs, reaper },
+      close: async () => {
+        await reaper.close();
+        await blobs.close();
+        await index.close();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+async function requireWritable(folder: string): Promise<void> {
+  try {
+    const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (made) await syncFolder(dirname(made));
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new StoreFolderUnwritable(folder, systemCode(error) ?? String(error));
+  }
+}
