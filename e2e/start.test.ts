@@ -4,9 +4,10 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  cleanUp,
   embeddedSettings,
+  freePorts,
   listen,
-  removeSettings,
   runService,
   type Service,
   type Settings,
@@ -18,7 +19,7 @@ let settings: Settings = {};
 beforeEach(async () => {
   settings = await embeddedSettings();
 });
-afterEach(() => removeSettings(settings));
+afterEach(() => cleanUp(settings));
 
 describe('a start that cannot succeed says why in one sentence', () => {
   it.each(['PORT', 'STORE_PORT'])('%s is in use', async (name) => {
@@ -32,15 +33,11 @@ describe('a start that cannot succeed says why in one sentence', () => {
 
   it('another process holds the data folder', async () => {
     const service = await startService(settings);
-    const { CADIZ_DATA_DIR = '' } = settings;
-    const elsewhere = await embeddedSettings();
-    try {
-      expect(await refusal({ ...elsewhere, CADIZ_DATA_DIR })).toContain(CADIZ_DATA_DIR);
-      expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
-    } finally {
-      await removeSettings(elsewhere);
-      expect((await stopService(service)).code).toBe(0);
-    }
+    const [port, storePort] = await freePorts(2);
+    const said = await refusal({ ...settings, PORT: String(port), STORE_PORT: String(storePort) });
+    expect(said).toContain(settings.CADIZ_DATA_DIR);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect((await stopService(service)).code).toBe(0);
   });
 
   it('the data folder cannot be written', async () => {
@@ -101,6 +98,7 @@ async function refusal(settings: Settings): Promise<string> {
   return stderr.trim();
 }
 
+type Answer = { id: string; key: string; presignedUrl: string; storeKey: string; files: unknown[] };
 type Headers = Record<string, string>;
 
 async function openProject(service: Service): Promise<{ bearer: Headers; projectId: string }> {
@@ -114,7 +112,7 @@ async function openProject(service: Service): Promise<{ bearer: Headers; project
   };
   const { id: projectId } = await call(service, 'POST', '/api/projects', { name: 'Drain' }, cookie);
   const { key } = await call(service, 'POST', '/api/api-keys', { name: 'drain', projectId }, cookie);
-  return { bearer: { Authorization: `Bearer ${key}` }, projectId: String(projectId) };
+  return { bearer: { Authorization: `Bearer ${key}` }, projectId };
 }
 
 function send(
@@ -128,7 +126,7 @@ function send(
   return fetch(service.url + path, { method, headers: { 'Content-Type': 'application/json', ...headers }, ...json });
 }
 
-async function call(...args: Parameters<typeof send>): Promise<Record<string, string>> {
+async function call(...args: Parameters<typeof send>): Promise<Answer> {
   const response = await send(...args);
   const text = await response.text();
   expect(response.status, text).toBe(200);

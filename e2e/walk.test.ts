@@ -1,13 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
-import { removeSettings, type Settings, startService, stopService, testedSettings } from './service.ts';
+import { cleanUp, type Settings, startService, stopService, testedSettings } from './service.ts';
 
 const walk = fileURLToPath(new URL('./walk.sh', import.meta.url));
 const hasCurl = spawnSync('curl', ['--version']).error === undefined;
 
 let settings: Settings = {};
-afterEach(() => removeSettings(settings));
+afterEach(() => cleanUp(settings));
 
 it.skipIf(!hasCurl)(
   'walks from sign-up to listing with curl alone, and stops cleanly',
@@ -15,17 +15,12 @@ it.skipIf(!hasCurl)(
   async () => {
     settings = await testedSettings();
     const service = await startService(settings);
-    try {
-      const { code, output } = await runWalk(service.url);
-      expect(output).toContain('16 files, 1 folder, each once');
-      expect(code, output).toBe(0);
-    } finally {
-      service.signal('SIGTERM');
-      await service.exit;
-    }
-    const { code, stdout, stderr } = await stopService(service);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).not.toMatch(/cz_live_[0-9A-Za-z]{49}/);
+    const { code, output } = await runWalk(service.url);
+    expect(output).toContain('16 files, 1 folder, each once');
+    expect(code, output).toBe(0);
+    const exit = await stopService(service);
+    expect({ code: exit.code, stderr: exit.stderr }).toEqual({ code: 0, stderr: '' });
+    expect(exit.stdout).not.toMatch(/cz_live_[0-9A-Za-z]{49}/);
   },
 );
 
