@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { label, timestampOut, uuid, uuidOut } from './fields.ts';
+
+export const scopes = ['files:read', 'files:write', 'files:delete'] as const;
+export type Scope = (typeof scopes)[number];
+
+export const CreateApiKeyRequest = z.object({
+  name: label,
+  projectId: uuid.nullable(),
+  scopes: z
+    .array(z.enum(scopes, { error: `must be one of ${scopes.join(', ')}` }))
+    .min(1, { error: 'must name at least one scope' })
+    .transform((list) => [...new Set(list)])
+    .optional(),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
+    .nullable()
+    .optional(),
+});
+
+/** The only answer, ever, that carries the raw key. */
+export const CreatedApiKey = z.object({
+  id: uuidOut,
+  name: z.string(),
+  key: z.string().regex(/^cz_live_[0-9A-Za-z]{49}$/),
+  projectId: uuidOut.nullable(),
+  createdAt: timestampOut,
+});
+
+export const ApiKey = z.object({
+  id: uuidOut,
+  name: z.string(),
+  projectId: uuidOut.nullable(),
+  scopes: z.array(z.enum(scopes)),
+  last4: z.string().length(4),
+  keyHash: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  createdAt: timestampOut,
+  expiresAt: timestampOut.nullable(),
+  lastUsedAt: timestampOut.nullable(),
+  revokedAt: timestampOut.nullable(),
+});
+export const ApiKeyList = z.object({ apiKeys: z.array(ApiKey) });
+export const ApiKeyParams = z.object({ id: uuid });
+export const ListApiKeysQuery = z.object({ projectId: uuid.optional() });

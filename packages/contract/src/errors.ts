@@ -1,0 +1,208 @@
+/** One entry of the error catalogue: what a caller reads, and what the error's page says. */
+export interface ErrorEntry {
+  /** HTTP status of every answer with this code. */
+  status: number;
+  /** A short sentence that is the same in every answer with this code (RFC 9457 `title`). */
+  title: string;
+  /** What happened, for the error's page. */
+  happened: string;
+  /** How to mend it, for the error's page. */
+  mend: string;
+}
+
+/**
+ * Every error that the API can answer, in one list. `docs/errors.md`, the pages under `/errors/<code>` and the
+ * OpenAPI document are made from it.
+ */
+export const errorCatalogue = {
+  invalid_request: {
+    status: 400,
+    title: 'The request is not valid.',
+    happened:
+      'The body, the query or an id in the path does not have the form that this route asks for. `issues` names every field that is wrong, all at once.',
+    mend: 'Correct the fields that `issues` lists, and send the request again. `GET /openapi.json` has every field of every route.',
+  },
+  invalid_store_key: {
+    status: 400,
+    title: 'The storeKey is not one that can be recorded here.',
+    happened:
+      'The storeKey was not issued by presign for this project, was altered on its way, or is older than the recording deadline (24 hours unless `RECORD_DEADLINE_SECONDS` says otherwise).',
+    mend: 'Pass the `storeKey` of the presign answer on unchanged, with the same projectId. After the deadline, presign and upload the file again.',
+  },
+  invalid_api_key: {
+    status: 401,
+    title: 'The API key is not accepted.',
+    happened:
+      'There is no `Authorization: Bearer` header, or its key is malformed, unknown, revoked or expired. The answer is the same for all of these, so that nobody can try keys out.',
+    mend: 'Send `Authorization: Bearer cz_live_…` with a key that is alive. `GET /api/api-keys` shows which are; `POST /api/api-keys` makes a new one.',
+  },
+  session_required: {
+    status: 401,
+    title: 'This route needs a signed-in user.',
+    happened:
+      'Projects, API keys and accounts are managed by signed-in users only. There is no session cookie, it has expired, or an API key was sent instead.',
+    mend: 'Sign in with `POST /api/auth/sign-in/email` and send the cookie that it sets.',
+  },
+  invalid_email_or_password: {
+    status: 401,
+    title: 'The e-mail address or the password is wrong.',
+    happened: 'No account has this e-mail address with this password. The answer does not say which of the two it is.',
+    mend: 'Check both, and sign in again.',
+  },
+  cross_site_request: {
+    status: 403,
+    title: 'The request comes from another site.',
+    happened:
+      'A request that changes something came with a session cookie, and its `Sec-Fetch-Site` or `Origin` header says that a page of another site sent it. This protects people from cross-site request forgery.',
+    mend: 'Send the request from a page of the service itself (the address in `CADIZ_PUBLIC_URL`), or from a server with an API key.',
+  },
+  project_not_allowed: {
+    status: 403,
+    title: 'This API key belongs to another project.',
+    happened:
+      'The key is tied to one project, and the request names another. The answer is the same whether that project exists or not.',
+    mend: 'Use the project id that the key was made for, or make a key for the other project.',
+  },
+  scope_missing: {
+    status: 403,
+    title: 'The API key lacks a scope for this.',
+    happened: 'The key was made with `scopes` that leave out the one which this route needs.',
+    mend: 'Make a key with the scope that `detail` names.',
+  },
+  sign_up_closed: {
+    status: 403,
+    title: 'Sign-up is closed.',
+    happened:
+      'This service already has its owner, or `CADIZ_SIGN_UP=closed` is set. Only the first account can be made without an invitation.',
+    mend: 'Sign in with the account that exists, or set `CADIZ_SIGN_UP=open` if everybody may make one.',
+  },
+  setup_token_required: {
+    status: 403,
+    title: 'The first account needs the setup token.',
+    happened:
+      'The service listens beyond this machine, so the first account can only be made by who can read its start-up message.',
+    mend: 'Send the token that the service printed when it started, as the header `X-Setup-Token`.',
+  },
+  not_found: {
+    status: 404,
+    title: 'There is nothing at this address.',
+    happened: 'No route of the service has this path.',
+    mend: 'Check the path for a typing error. `GET /openapi.json` lists every route.',
+  },
+  project_not_found: {
+    status: 404,
+    title: 'There is no such project.',
+    happened: 'No project has this id, or you are not one of its members.',
+    mend: 'Check the id. `GET /api/projects` lists the projects that you can reach.',
+  },
+  folder_not_found: {
+    status: 404,
+    title: 'There is no such folder.',
+    happened: 'No folder of this project has this id.',
+    mend: 'Check the id, or use `null` (in a query `root`) for the root of the project. `GET /api/storage/list` shows the folders.',
+  },
+  api_key_not_found: {
+    status: 404,
+    title: 'There is no such API key.',
+    happened: 'No API key that you can manage has this id.',
+    mend: 'Check the id. `GET /api/api-keys` lists the keys that you can manage.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'This address does not take that method.',
+    happened: 'The path exists, but not for this HTTP method. The `Allow` header lists those that it takes.',
+    mend: 'Use one of the methods in the `Allow` header.',
+  },
+  account_exists: {
+    status: 409,
+    title: 'There is already an account with this e-mail address.',
+    happened: 'Another account was made with the same e-mail address (upper and lower case are the same).',
+    mend: 'Sign in instead, or use another e-mail address.',
+  },
+  upload_missing: {
+    status: 409,
+    title: 'The object has not been uploaded.',
+    happened: 'The object store has no object with this storeKey: the PUT has not finished, or it failed.',
+    mend: 'Send the bytes to `presignedUrl` first and wait for its 200, then record.',
+  },
+  upload_size_mismatch: {
+    status: 409,
+    title: 'The object has another size than the request says.',
+    happened: 'The object store holds the object, but not with `fileSize` bytes. Cadiz believes the store.',
+    mend: 'Send the size that was uploaded, the same as in the presign request.',
+  },
+  already_recorded: {
+    status: 409,
+    title: 'This upload is already recorded with other facts.',
+    happened:
+      'The storeKey was recorded before, with another fileName, fileSize, mimeType or folderId. Recording the same facts again is fine and answers the same file.',
+    mend: 'Nothing has to be mended if the first recording was right. For another file, presign again.',
+  },
+  folder_exists: {
+    status: 409,
+    title: 'There is already a folder with this name here.',
+    happened: 'The parent folder has a folder of this name; upper and lower case count as the same.',
+    mend: 'Use the folder that exists, or choose another name.',
+  },
+  project_not_empty: {
+    status: 409,
+    title: 'The project still holds files.',
+    happened: 'A project with files in it is not deleted by accident.',
+    mend: 'Delete the files first, or send `?force=true` to delete the project with everything in it. That cannot be undone.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The request body is too large.',
+    happened: 'Bodies of API requests are at most 64 KiB (65,536 bytes). The bytes of files never go through the API.',
+    mend: 'Send the file to the address that `POST /api/storage/presign` answers, and only its facts to the API.',
+  },
+  file_too_large: {
+    status: 413,
+    title: 'The file is larger than this service takes.',
+    happened: '`fileSize` is over the limit, 5 GiB unless `MAX_FILE_SIZE_BYTES` says otherwise.',
+    mend: 'Upload a smaller file, or raise `MAX_FILE_SIZE_BYTES` (a single PUT takes 5 GiB at most on S3).',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'The body must be JSON.',
+    happened: 'The request has a body, and its `Content-Type` is not `application/json`.',
+    mend: 'Send the header `Content-Type: application/json`.',
+  },
+  too_many_sign_ins: {
+    status: 429,
+    title: 'Too many people are signing in at this moment.',
+    happened:
+      'Checking a password costs time and memory on purpose, so only a few are checked at once, and a queue of them is waiting.',
+    mend: 'Wait for the seconds in `Retry-After`, and try again.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Something went wrong inside the service.',
+    happened: 'An error that the service did not foresee. It is in the log of the service, under the request id.',
+    mend: 'Try again. If it stays, report it with the `requestId`.',
+  },
+  database_unavailable: {
+    status: 503,
+    title: 'The database does not answer.',
+    happened:
+      'The service could not reach its database, or the database refused or broke off the work. Nothing was changed.',
+    mend: 'Try again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
+  },
+  store_unavailable: {
+    status: 503,
+    title: 'The object store does not answer.',
+    happened: 'The service could not reach the object store, or it refused the service. Nothing was changed.',
+    mend: 'Try again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
+  },
+  not_ready: {
+    status: 503,
+    title: 'The service is not ready.',
+    happened: 'A dependency is down, or the service is stopping. `dependencies` names each with its state.',
+    mend: 'Mend the dependency that is down. The service recovers by itself, without a restart.',
+  },
+} as const satisfies Record<string, ErrorEntry>;
+
+/** A stable snake_case word that names an error. */
+export type ErrorCode = keyof typeof errorCatalogue;
+
+export const errorCodes = Object.keys(errorCatalogue) as ErrorCode[];

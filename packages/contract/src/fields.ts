@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+const utf8 = new TextEncoder();
+
+/** UUID of any version, in lower or upper case; it is passed on in lower case, as PostgreSQL prints it. */
+export const uuid = z
+  .string()
+  .regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, { error: 'must be a UUID' })
+  .transform((id) => id.toLowerCase())
+  .meta({ format: 'uuid' });
+
+/** The UUID in an answer: nothing to transform. */
+export const uuidOut = z.string().meta({ format: 'uuid' });
+
+/** ISO 8601 in UTC with milliseconds. */
+export const timestampOut = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+
+// PostgreSQL refuses NUL, and silently stores a lone surrogate as U+FFFD: both are refused before they get there.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
+const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
+
+/** What is wrong with a text that people read, as the end of a sentence, or undefined. */
+function textProblem(text: string, maxBytes: number): string | undefined {
+  if (text.length === 0) return 'must not be empty';
+  if (controlCharacter.test(text)) return 'must not contain control characters';
+  if (!text.isWellFormed()) return 'must be well-formed Unicode (it has half of a surrogate pair)';
+  // A UTF-16 unit is at least one byte and at most three, so most names need no encoding to be judged.
+  if (text.length * 3 <= maxBytes) return undefined;
+  const bytes = utf8.encode(text).length;
+  return bytes > maxBytes ? `must be at most ${maxBytes} bytes of UTF-8, and has ${bytes}` : undefined;
+}
+
+/** What is wrong with the name of a file or folder, as the end of a sentence, or undefined. */
+export function nameProblem(name: string): string | undefined {
+  if (name.includes('/') || name.includes('\\')) return 'must not contain / or \\';
+  if (name === '.' || name === '..') return 'must not be . or ..';
+  return textProblem(name, 255);
+}
+
+function text(problem: (text: string) => string | undefined) {
+  return z.string().check((context) => {
+    const message = problem(context.value);
+    if (message !== undefined) context.issues.push({ code: 'custom', input: context.value, message });
+  });
+}
+
+/** 1–255 bytes of UTF-8, kept exactly as sent; no control character, slash, backslash or lone surrogate, not `.` or `..`. */
+export const fileName = text(nameProblem).meta({ minLength: 1, maxLength: 255, examples: ['photo.jpg'] });
+
+/** The same rules as for a file, since a folder downloads as one. */
+export const folderName = text(nameProblem).meta({ minLength: 1, maxLength: 255, examples: ['Holidays'] });
+
+/** A label that people give: 1–200 bytes of UTF-8 without control characters. */
+export const label = text((value) => textProblem(value, 200)).meta({ minLength: 1, maxLength: 200 });
+
+/** `type/subtype` with optional parameters (RFC 9110 §8.3.1), at most 255 characters. */
+export const mimeType = z
+  .string()
+  .max(255, { error: 'must be at most 255 characters' })
+  .regex(
+    /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/,
+    { error: 'must be a media type such as image/png' },
+  )
+  .meta({ examples: ['image/jpeg'] });
+
+/** Bytes, from 0. The upper limit is a setting of the service. */
+export const fileSize = z
+  .number({ error: 'must be a whole number of bytes' })
+  .int({ error: 'must be a whole number of bytes' })
+  .min(0, { error: 'must not be negative' })
+  .max(Number.MAX_SAFE_INTEGER);
+
+/** An object-storage key as presign issued it. */
+export const storeKey = z
+  .string()
+  .min(1, { error: 'must not be empty' })
+  .max(1024, { error: 'must be at most 1024 characters' })
+  .meta({ examples: ['0199f3a0-0000-7000-8000-000000000000/1795238340000123456-photo.jpg'] });
+
+/** A folder of the project, or null for its root. */
+export const folderId = uuid.nullable();

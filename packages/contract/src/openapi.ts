@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { type ErrorCode, errorCatalogue } from './errors.ts';
+import { ProblemDocument } from './operation.ts';
+import { errorsOf, type OperationId, type Route, routes } from './routes.ts';
+
+type Json = { [key: string]: unknown };
+
+function toSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
+  // Documents built by hand need schemas without a dialect of their own: OpenAPI 3.1 is JSON Schema 2020-12 already.
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
+  return rest;
+}
+
+function toParameters(schema: z.ZodObject | undefined, place: 'path' | 'query'): Json[] {
+  if (!schema) return [];
+  const { properties = {}, required = [] } = toSchema(schema, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+function toHeaderParameters(headers: Record<string, string> | undefined): Json[] {
+  return Object.entries(headers ?? {}).map(([name, description]) => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema: { type: 'string' },
+  }));
+}
+
+/** Failures grouped by status, since OpenAPI has one response object for each. */
+function toFailures(codes: readonly ErrorCode[]): Json {
+  const failures: Record<number, Json> = {};
+  for (const status of new Set(codes.map((code) => errorCatalogue[code].status))) {
+    const ofStatus = codes.filter((code) => errorCatalogue[code].status === status);
+    failures[status] = {
+      description: ofStatus.map((code) => `\`${code}\`: ${errorCatalogue[code].title}`).join(' '),
+      headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
+      content: {
+        'application/problem+json': {
+          schema: {
+            allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: ofStatus } } }],
+          },
+        },
+      },
+    };
+  }
+  return failures;
+}
+
+const security: Record<Route['access'], Json[]> = {
+  anybody: [],
+  session: [{ session: [] }],
+  keyOrSession: [{ apiKey: [] }, { session: [] }],
+};
+
+function toOperation(operationId: OperationId, route: Route): Json {
+  return {
+    operationId,
+    summary: route.summary,
+    tags: [route.tag],
+    security: security[route.access],
+    ...(route.scope ? { description: `An API key needs the scope \`${route.scope}\`.` } : {}),
+    parameters: [
+      ...toParameters(route.params, 'path'),
+      ...toParameters(route.query, 'query'),
+      ...toHeaderParameters(route.headers),
+    ],
+    ...(route.body
+      ? { requestBody: { required: true, content: { 'application/json': { schema: toSchema(route.body, 'input') } } } }
+      : {}),
+    responses: {
+      200: {
+        description: 'Success',
+        headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
+        content: { [route.answerType ?? 'application/json']: { schema: toSchema(route.answer, 'output') } },
+      },
+      ...toFailures(errorsOf(route)),
+    },
+  };
+}
+
+/**
+ * The OpenAPI 3.1 document of every route, made from the schemas that the service itself validates with.
+ * @param server base address of the service, such as `http://localhost:4000`
+ * @see https://spec.openapis.org/oas/v3.1.1
+ */
+export function toOpenApiDocument(server: string, version: string): Json {
+  const paths: Record<string, Json> = {};
+  for (const [operationId, route] of Object.entries(routes) as [OperationId, Route][]) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: toOperation(operationId, route) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Cadiz',
+      version,
+      description: 'Self-hosted media storage: presign, upload straight to object storage, record, list.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: server }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `cz_live_…`.' },
+        session: { type: 'apiKey', in: 'cookie', name: 'cadiz.session_token' },
+      },
+      headers: { RequestId: { description: 'Names this request in the log.', schema: { type: 'string' } } },
+      schemas: { Problem: toSchema(ProblemDocument, 'output') },
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+export const Live = z.object({ status: z.literal('ok') });
+
+const Dependency = z.object({ status: z.enum(['up', 'down']), detail: z.string().optional() });
+export const Dependencies = z.object({ database: Dependency, objectStore: Dependency });
+export const Ready = z.object({ status: z.literal('ready'), dependencies: Dependencies });
+
+export const Welcome = z.object({ name: z.literal('cadiz'), version: z.string(), openapi: z.url() });
+
+export const ErrorParams = z.object({ code: z.string() });
+
+/** RFC 9457 problem details, as every failure is answered. */
+export const ProblemDocument = z.object({
+  type: z.url(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string(),
+  requestId: z.string(),
+  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+});

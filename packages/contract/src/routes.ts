@@ -1,0 +1,311 @@
+import { z } from 'zod';
+import { CurrentSession, SignedIn, SignedOut, SignInRequest, SignUpRequest } from './accounts.ts';
+import {
+  ApiKey,
+  ApiKeyList,
+  ApiKeyParams,
+  CreateApiKeyRequest,
+  CreatedApiKey,
+  ListApiKeysQuery,
+  type Scope,
+} from './api-keys.ts';
+import type { ErrorCode } from './errors.ts';
+import { ErrorParams, Live, Ready, Welcome } from './operation.ts';
+import {
+  CreateProjectRequest,
+  DeletedProject,
+  DeleteProjectQuery,
+  Project,
+  ProjectList,
+  ProjectParams,
+  RenameProjectRequest,
+} from './projects.ts';
+import {
+  CreateFolderRequest,
+  File,
+  Folder,
+  FolderParams,
+  Listing,
+  ListQuery,
+  PresignRequest,
+  PresignResponse,
+  RecordRequest,
+} from './storage.ts';
+
+/** Who may ask: anybody, a signed-in user, or an API key as well as a signed-in user. */
+export type Access = 'anybody' | 'session' | 'keyOrSession';
+
+/** One route of the HTTP API: what goes in, what comes out, what can go wrong. */
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Path with `{parameters}` as OpenAPI writes them. */
+  path: string;
+  summary: string;
+  tag: 'Storage' | 'Folders' | 'Projects' | 'API keys' | 'Accounts' | 'Operation';
+  access: Access;
+  /** The scope that an API key needs here. */
+  scope?: Scope;
+  params?: z.ZodObject;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  /** Request headers that mean something on this route, with a sentence each. */
+  headers?: Record<string, string>;
+  /** The body of the 200 answer. */
+  answer: z.ZodType;
+  /** Media type of the 200 answer; JSON unless it says otherwise. */
+  answerType?: 'text/html';
+  /** The codes that this route answers beyond those that every route of its access can answer. */
+  errors: readonly ErrorCode[];
+}
+
+/** Every route of the API by the name of its operation. */
+export const routes = {
+  signUp: {
+    method: 'POST',
+    path: '/api/auth/sign-up/email',
+    summary: 'Make an account and sign in; the first account becomes the owner',
+    tag: 'Accounts',
+    access: 'anybody',
+    body: SignUpRequest,
+    headers: {
+      'X-Setup-Token':
+        'The token from the start-up message, for the first account of a service that listens beyond loopback.',
+    },
+    answer: SignedIn,
+    errors: ['cross_site_request', 'sign_up_closed', 'setup_token_required', 'account_exists', 'too_many_sign_ins'],
+  },
+  signIn: {
+    method: 'POST',
+    path: '/api/auth/sign-in/email',
+    summary: 'Sign in; the answer sets the session cookie',
+    tag: 'Accounts',
+    access: 'anybody',
+    body: SignInRequest,
+    answer: SignedIn,
+    errors: ['cross_site_request', 'invalid_email_or_password', 'too_many_sign_ins'],
+  },
+  signOut: {
+    method: 'POST',
+    path: '/api/auth/sign-out',
+    summary: 'End the session of the cookie',
+    tag: 'Accounts',
+    access: 'anybody',
+    answer: SignedOut,
+    errors: ['cross_site_request'],
+  },
+  getSession: {
+    method: 'GET',
+    path: '/api/auth/get-session',
+    summary: 'The signed-in user, or null',
+    tag: 'Accounts',
+    access: 'anybody',
+    answer: CurrentSession,
+    errors: [],
+  },
+  createProject: {
+    method: 'POST',
+    path: '/api/projects',
+    summary: 'Make a project',
+    tag: 'Projects',
+    access: 'session',
+    body: CreateProjectRequest,
+    answer: Project,
+    errors: [],
+  },
+  listProjects: {
+    method: 'GET',
+    path: '/api/projects',
+    summary: 'The projects that you are a member of',
+    tag: 'Projects',
+    access: 'session',
+    answer: ProjectList,
+    errors: [],
+  },
+  getProject: {
+    method: 'GET',
+    path: '/api/projects/{projectId}',
+    summary: 'One project',
+    tag: 'Projects',
+    access: 'session',
+    params: ProjectParams,
+    answer: Project,
+    errors: ['project_not_found'],
+  },
+  renameProject: {
+    method: 'PATCH',
+    path: '/api/projects/{projectId}',
+    summary: 'Rename a project',
+    tag: 'Projects',
+    access: 'session',
+    params: ProjectParams,
+    body: RenameProjectRequest,
+    answer: Project,
+    errors: ['project_not_found'],
+  },
+  deleteProject: {
+    method: 'DELETE',
+    path: '/api/projects/{projectId}',
+    summary: 'Delete a project; with files in it only with force',
+    tag: 'Projects',
+    access: 'session',
+    params: ProjectParams,
+    query: DeleteProjectQuery,
+    answer: DeletedProject,
+    errors: ['project_not_found', 'project_not_empty'],
+  },
+  createApiKey: {
+    method: 'POST',
+    path: '/api/api-keys',
+    summary: 'Make an API key; its raw secret is in this answer and in no other',
+    tag: 'API keys',
+    access: 'session',
+    body: CreateApiKeyRequest,
+    answer: CreatedApiKey,
+    errors: ['project_not_found'],
+  },
+  listApiKeys: {
+    method: 'GET',
+    path: '/api/api-keys',
+    summary: 'The API keys that you can manage, with their hashes',
+    tag: 'API keys',
+    access: 'session',
+    query: ListApiKeysQuery,
+    answer: ApiKeyList,
+    errors: ['project_not_found'],
+  },
+  revokeApiKey: {
+    method: 'DELETE',
+    path: '/api/api-keys/{id}',
+    summary: 'Revoke an API key; doing so twice is the same',
+    tag: 'API keys',
+    access: 'session',
+    params: ApiKeyParams,
+    answer: ApiKey,
+    errors: ['api_key_not_found'],
+  },
+  presign: {
+    method: 'POST',
+    path: '/api/storage/presign',
+    summary: 'A presigned address to PUT one file to',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    body: PresignRequest,
+    answer: PresignResponse,
+    errors: ['project_not_found', 'folder_not_found', 'file_too_large'],
+  },
+  record: {
+    method: 'POST',
+    path: '/api/storage/record',
+    summary: 'Register an uploaded file; safe to repeat',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    body: RecordRequest,
+    answer: File,
+    errors: [
+      'invalid_store_key',
+      'project_not_found',
+      'folder_not_found',
+      'upload_missing',
+      'upload_size_mismatch',
+      'already_recorded',
+      'file_too_large',
+      'store_unavailable',
+    ],
+  },
+  list: {
+    method: 'GET',
+    path: '/api/storage/list',
+    summary: 'Files, folders and breadcrumbs: the whole project streamed, one folder, or pages',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    query: ListQuery,
+    answer: Listing,
+    errors: ['project_not_found', 'folder_not_found'],
+  },
+  createFolder: {
+    method: 'POST',
+    path: '/api/storage/folders',
+    summary: 'Make a folder',
+    tag: 'Folders',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    body: CreateFolderRequest,
+    answer: Folder,
+    errors: ['project_not_found', 'folder_not_found', 'folder_exists'],
+  },
+  getFolder: {
+    method: 'GET',
+    path: '/api/storage/folders/{id}',
+    summary: 'One folder',
+    tag: 'Folders',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    params: FolderParams,
+    answer: Folder,
+    errors: ['folder_not_found'],
+  },
+  live: {
+    method: 'GET',
+    path: '/livez',
+    summary: 'Whether the process answers at all',
+    tag: 'Operation',
+    access: 'anybody',
+    answer: Live,
+    errors: [],
+  },
+  ready: {
+    method: 'GET',
+    path: '/readyz',
+    summary: 'Whether each dependency answers',
+    tag: 'Operation',
+    access: 'anybody',
+    answer: Ready,
+    errors: ['not_ready'],
+  },
+  openapi: {
+    method: 'GET',
+    path: '/openapi.json',
+    summary: 'This document',
+    tag: 'Operation',
+    access: 'anybody',
+    answer: z.record(z.string(), z.unknown()),
+    errors: [],
+  },
+  errorPage: {
+    method: 'GET',
+    path: '/errors/{code}',
+    summary: 'What an error means and how to mend it',
+    tag: 'Operation',
+    access: 'anybody',
+    params: ErrorParams,
+    answer: z.string(),
+    answerType: 'text/html',
+    errors: ['not_found'],
+  },
+  welcome: {
+    method: 'GET',
+    path: '/',
+    summary: 'The name and version of the service',
+    tag: 'Operation',
+    access: 'anybody',
+    answer: Welcome,
+    errors: [],
+  },
+} as const satisfies Record<string, Route>;
+
+export type OperationId = keyof typeof routes;
+
+/** Every code that a route can answer: its own, and those that follow from its access and its inputs. */
+export function errorsOf(route: Route): ErrorCode[] {
+  const codes = new Set<ErrorCode>(route.errors);
+  if (route.access !== 'anybody' && route.method !== 'GET') codes.add('cross_site_request');
+  if (route.access === 'session') codes.add('session_required');
+  if (route.access === 'keyOrSession') codes.add('invalid_api_key').add('project_not_allowed').add('scope_missing');
+  if (route.body || route.query || route.params) codes.add('invalid_request');
+  if (route.body) codes.add('body_too_large').add('unsupported_media_type');
+  codes.add('database_unavailable').add('internal_error');
+  return [...codes];
+}

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { fileName, fileSize, folderId, folderName, mimeType, storeKey, timestampOut, uuid, uuidOut } from './fields.ts';
+
+export const PresignRequest = z.object({ projectId: uuid, fileName, mimeType, fileSize, folderId });
+export const PresignResponse = z.strictObject({ presignedUrl: z.url(), storeKey: z.string() });
+
+export const RecordRequest = z.object({ projectId: uuid, storeKey, fileName, fileSize, mimeType, folderId });
+
+export const File = z.object({
+  id: uuidOut,
+  projectId: uuidOut,
+  storeKey: z.string(),
+  fileName: z.string(),
+  fileSize: z.int(),
+  mimeType: z.string(),
+  folderId: uuidOut.nullable(),
+  etag: z.string(),
+  createdAt: timestampOut,
+  updatedAt: timestampOut,
+});
+
+export const Folder = z.object({
+  id: uuidOut,
+  projectId: uuidOut,
+  name: z.string(),
+  parentId: uuidOut.nullable(),
+  createdAt: timestampOut,
+  updatedAt: timestampOut,
+});
+
+export const CreateFolderRequest = z.object({ projectId: uuid, name: folderName, parentId: folderId });
+export const FolderParams = z.object({ id: uuid });
+
+export const maxPageSize = 1000;
+
+export const ListQuery = z.object({
+  projectId: uuid,
+  folderId: z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' }).optional(),
+  limit: z
+    .string()
+    .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {
+      error: `must be a whole number from 1 to ${maxPageSize}`,
+    })
+    .meta({ type: 'integer', minimum: 1, maximum: maxPageSize, description: 'Files and folders together in one page.' })
+    .transform(Number)
+    .optional(),
+  cursor: z.string().min(1).max(512, { error: 'must be the nextCursor of an earlier page' }).optional(),
+});
+
+export const Listing = z.object({
+  files: z.array(File),
+  folders: z.array(Folder),
+  breadcrumbs: z.array(z.object({ id: uuidOut.nullable(), name: z.string() })),
+  nextCursor: z.string().nullable(),
+});

@@ -1,0 +1,277 @@
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import type { DatabaseSettings } from './db/open.ts';
+
+/** A setting is its name, its default and its sentence, here and nowhere else; `docs/settings.md` is made from this. */
+interface Setting {
+  default: string | undefined;
+  sentence: string;
+  check?: z.ZodType<unknown, string>;
+}
+
+const wholeNumber = (min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `must be a whole number from ${min} to ${max}`,
+    })
+    .transform(Number);
+const port = wholeNumber(1, 65_535);
+const address = (...protocols: string[]) =>
+  z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+    error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+  });
+const httpAddress = address('http:', 'https:').transform((text) => text.replace(/\/$/, ''));
+const text = z.string();
+
+/** 5 GiB: the most that S3 takes in one PUT. */
+const singlePutLimitBytes = 5 * 1024 ** 3;
+const longestPresignSeconds = 7 * 24 * 3600;
+
+export const settings = {
+  PORT: { default: '4000', sentence: 'Port that the service listens on.', check: port },
+  HOST: {
+    default: '127.0.0.1',
+    sentence: 'Address that the service and the embedded store listen on; `0.0.0.0` or `::` for every network.',
+    check: text,
+  },
+  CADIZ_PUBLIC_URL: {
+    default: 'http://localhost:<PORT>',
+    sentence: 'The address that people use, as their browsers see it.',
+    check: httpAddress,
+  },
+  CADIZ_DATA_DIR: {
+    default: './data',
+    sentence: 'Folder of the embedded database, the embedded objects and the generated secrets.',
+    check: text,
+  },
+  CADIZ_SECRET: {
+    default: 'generated into the data folder',
+    sentence: 'Signs session cookies; the same on every replica.',
+    check: text.min(32, { error: 'must be at least 32 characters' }),
+  },
+  CADIZ_SIGN_UP: {
+    default: 'first',
+    sentence: 'Who may make an account: only the `first` person, everybody (`open`), or nobody (`closed`).',
+    check: z.enum(['first', 'open', 'closed'], { error: 'must be first, open or closed' }),
+  },
+  DATABASE_URL: {
+    default: undefined,
+    sentence: 'PostgreSQL 15 or newer; the embedded database when it is not set.',
+    check: address('postgres:', 'postgresql:'),
+  },
+  DATABASE_POOL_SIZE: {
+    default: '10',
+    sentence: 'Connections to PostgreSQL at the most, for each process.',
+    check: wholeNumber(1, 1000),
+  },
+  S3_ENDPOINT: {
+    default: undefined,
+    sentence: 'The object store, as the service reaches it; the embedded store when it is not set.',
+    check: httpAddress,
+  },
+  S3_REGION: { default: 'us-east-1', sentence: 'Its region.', check: text },
+  S3_BUCKET: { default: undefined, sentence: 'Its bucket; made at start when it does not exist.', check: text },
+  S3_ACCESS_KEY_ID: { default: undefined, sentence: 'Its access key.', check: text },
+  S3_SECRET_ACCESS_KEY: { default: undefined, sentence: 'Its secret key.', check: text },
+  S3_PUBLIC_ENDPOINT: {
+    default: '= S3_ENDPOINT',
+    sentence:
+      'The object store as clients reach it; presigned addresses start with this. For the embedded store: the host of CADIZ_PUBLIC_URL with STORE_PORT.',
+    check: httpAddress,
+  },
+  STORE_PORT: { default: '4001', sentence: 'Port of the embedded object store.', check: port },
+  STORE_ACCESS_KEY_ID: {
+    default: 'generated into the data folder',
+    sentence: 'Access key of the embedded store, to point an S3 tool at it.',
+    check: text,
+  },
+  STORE_SECRET_ACCESS_KEY: {
+    default: 'generated into the data folder',
+    sentence: 'Secret key of the embedded store.',
+    check: text,
+  },
+  PRESIGN_TTL_SECONDS: {
+    default: '900',
+    sentence: 'How long a presigned address lives.',
+    check: wholeNumber(1, longestPresignSeconds),
+  },
+  RECORD_DEADLINE_SECONDS: {
+    default: '86400',
+    sentence: 'How long after its presign an upload can be recorded; longer than PRESIGN_TTL_SECONDS.',
+    check: wholeNumber(1, 365 * 24 * 3600),
+  },
+  MAX_FILE_SIZE_BYTES: {
+    default: '5368709120',
+    sentence: 'The largest file that presign accepts.',
+    check: wholeNumber(0, singlePutLimitBytes),
+  },
+  METRICS_PORT: {
+    default: undefined,
+    sentence: 'Port of the Prometheus metrics, on HOST under `/metrics`; off when it is not set.',
+    check: port,
+  },
+  LOG_LEVEL: {
+    default: 'info',
+    sentence: 'How much is logged: `error`, `warn`, `info` or `debug` (one line a request).',
+    check: z.enum(['error', 'warn', 'info', 'debug'], { error: 'must be error, warn, info or debug' }),
+  },
+  DRAIN_SECONDS: {
+    default: '30',
+    sentence: 'How long requests and uploads that are under way may take to finish when the service is told to stop.',
+    check: wholeNumber(0, 3600),
+  },
+} as const satisfies Record<string, Setting>;
+
+type Name = keyof typeof settings;
+type Values = { [N in Name]: (typeof settings)[N] extends { check: z.ZodType<infer T> } ? T | undefined : never };
+
+export interface EmbeddedStoreSettings {
+  kind: 'embedded';
+  port: number;
+  dataDir: string;
+  publicEndpoint: string;
+  /** Generated into the data folder when they are not given. */
+  accessKeyId: string | undefined;
+  secretAccessKey: string | undefined;
+}
+
+export interface OtherStoreSettings {
+  kind: 's3';
+  endpoint: string;
+  publicEndpoint: string;
+  region: string;
+  bucket: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+}
+
+export interface Config {
+  host: string;
+  port: number;
+  publicUrl: string;
+  dataDir: string;
+  secret: string | undefined;
+  signUp: 'first' | 'open' | 'closed';
+  database: DatabaseSettings;
+  objectStore: EmbeddedStoreSettings | OtherStoreSettings;
+  presignTtlSeconds: number;
+  recordDeadlineSeconds: number;
+  maxFileSizeBytes: number;
+  metricsPort: number | undefined;
+  logLevel: 'error' | 'warn' | 'info' | 'debug';
+  drainSeconds: number;
+}
+
+/** Every mistake in the settings, told together. */
+export class InvalidSettings extends Error {
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'));
+    this.name = 'InvalidSettings';
+    this.mistakes = mistakes;
+  }
+}
+
+/**
+ * The settings from the environment. An empty variable counts as not set.
+ * @throws InvalidSettings with one sentence for each mistake
+ */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const mistakes: string[] = [];
+  const values = Object.fromEntries(
+    (Object.entries(settings) as [Name, Setting][]).map(([name, setting]) => [
+      name,
+      readOne(name, setting, environment[name], mistakes),
+    ]),
+  ) as Values;
+  const given = (name: Name) => values[name] !== undefined;
+
+  const embeddedStore = !given('S3_ENDPOINT');
+  const needed: Name[] = ['S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
+  const missing = needed.filter((name) => !given(name) && !environment[name]);
+  if (!embeddedStore && missing.length > 0) mistakes.push(`${missing.join(', ')} must be set when S3_ENDPOINT is.`);
+  const stray = needed.filter((name) => given(name));
+  if (!environment.S3_ENDPOINT && stray.length > 0)
+    mistakes.push(`S3_ENDPOINT must be set when ${stray.join(', ')} ${stray.length > 1 ? 'are' : 'is'}.`);
+
+  const portNumber = values.PORT ?? 4000;
+  const storePort = values.STORE_PORT ?? 4001;
+  const ports = {
+    PORT: portNumber,
+    STORE_PORT: embeddedStore ? storePort : undefined,
+    METRICS_PORT: values.METRICS_PORT,
+  };
+  for (const [a, b] of [
+    ['PORT', 'STORE_PORT'],
+    ['PORT', 'METRICS_PORT'],
+    ['STORE_PORT', 'METRICS_PORT'],
+  ] as const) {
+    if (ports[a] !== undefined && ports[a] === ports[b])
+      mistakes.push(`${a} and ${b} must be different, and both are ${ports[a]}.`);
+  }
+  const presignTtlSeconds = values.PRESIGN_TTL_SECONDS ?? 900;
+  const recordDeadlineSeconds = values.RECORD_DEADLINE_SECONDS ?? 86_400;
+  if (recordDeadlineSeconds <= presignTtlSeconds) {
+    mistakes.push(
+      `RECORD_DEADLINE_SECONDS (${recordDeadlineSeconds}) must be longer than PRESIGN_TTL_SECONDS (${presignTtlSeconds}), or uploads would be too late to be recorded.`,
+    );
+  }
+  if (mistakes.length > 0) throw new InvalidSettings(mistakes);
+
+  const dataDir = resolve(values.CADIZ_DATA_DIR ?? 'data');
+  const publicUrl = values.CADIZ_PUBLIC_URL ?? `http://localhost:${portNumber}`;
+  return {
+    host: values.HOST ?? '127.0.0.1',
+    port: portNumber,
+    publicUrl,
+    dataDir,
+    secret: values.CADIZ_SECRET,
+    signUp: values.CADIZ_SIGN_UP ?? 'first',
+    database:
+      values.DATABASE_URL === undefined
+        ? { kind: 'embedded', dataDir: resolve(dataDir, 'database') }
+        : { kind: 'postgres', url: values.DATABASE_URL, maxConnections: values.DATABASE_POOL_SIZE ?? 10 },
+    objectStore: embeddedStore
+      ? {
+          kind: 'embedded',
+          port: storePort,
+          dataDir: resolve(dataDir, 'objects'),
+          publicEndpoint: values.S3_PUBLIC_ENDPOINT ?? `http://${new URL(publicUrl).hostname}:${storePort}`,
+          accessKeyId: values.STORE_ACCESS_KEY_ID,
+          secretAccessKey: values.STORE_SECRET_ACCESS_KEY,
+        }
+      : {
+          kind: 's3',
+          endpoint: values.S3_ENDPOINT ?? '',
+          publicEndpoint: values.S3_PUBLIC_ENDPOINT ?? values.S3_ENDPOINT ?? '',
+          region: values.S3_REGION ?? 'us-east-1',
+          bucket: values.S3_BUCKET ?? '',
+          accessKeyId: values.S3_ACCESS_KEY_ID ?? '',
+          secretAccessKey: values.S3_SECRET_ACCESS_KEY ?? '',
+        },
+    presignTtlSeconds,
+    recordDeadlineSeconds,
+    maxFileSizeBytes: values.MAX_FILE_SIZE_BYTES ?? singlePutLimitBytes,
+    metricsPort: values.METRICS_PORT,
+    logLevel: values.LOG_LEVEL ?? 'info',
+    drainSeconds: values.DRAIN_SECONDS ?? 30,
+  };
+}
+
+const secretNames: ReadonlySet<string> = new Set([
+  'CADIZ_SECRET',
+  'DATABASE_URL',
+  'S3_SECRET_ACCESS_KEY',
+  'STORE_SECRET_ACCESS_KEY',
+]);
+
+function readOne(name: string, { check = text }: Setting, raw: string | undefined, mistakes: string[]): unknown {
+  if (raw === undefined || raw === '') return undefined;
+  const result = check.safeParse(raw);
+  if (result.success) return result.data;
+  const shown = secretNames.has(name) ? '' : `, and is "${raw}"`;
+  mistakes.push(`${name} ${result.error.issues[0]?.message}${shown}.`);
+  return undefined;
+}

@@ -1,0 +1,54 @@
+import type { Scope } from '@cadiz/contract';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import type { Database } from './db/open.ts';
+import type { Accounts } from './features/accounts/accounts.ts';
+import type { ApiKeys } from './features/api-keys/find-api-key.ts';
+import type { FolderCache } from './features/folders/require-folder.ts';
+import type { Reach } from './features/projects/open-project.ts';
+import type { ObjectStore } from './store/object-store.ts';
+
+/** What is known of a request once it is answered. `started` is by performance.now(). */
+export interface Answered {
+  operation: string;
+  method: string;
+  status: number;
+  requestId: string;
+  started: number;
+}
+
+/** What a feature may reach. Everything that a test wants otherwise comes in through here. */
+export interface Deps {
+  config: Config;
+  db: Database;
+  objects: ObjectStore;
+  accounts: Accounts;
+  apiKeys: ApiKeys;
+  reach: Reach;
+  folders: FolderCache;
+  log: Logger;
+  /** Told of every answer, for metrics and the request log. */
+  observe: (answer: Answered) => void;
+  /** Whether the service is stopping. */
+  draining: () => boolean;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+/** A signed-in user. */
+export interface SessionCaller {
+  kind: 'session';
+  userId: string;
+}
+
+/** An API key: tied to one project, or (null) to the projects that its creator can reach. */
+export interface ApiKeyCaller {
+  kind: 'apiKey';
+  keyId: string;
+  projectId: string | null;
+  createdBy: string;
+  scopes: readonly Scope[];
+}
+
+/** Who is asking. */
+export type Caller = SessionCaller | ApiKeyCaller;

@@ -1,0 +1,180 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { SignInRequest, SignUpRequest } from '@cadiz/contract';
+import { betterAuth } from 'better-auth';
+import { APIError } from 'better-auth/api';
+import pg from 'pg';
+import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import type { Database } from '../../db/open.ts';
+import type { SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { hashPassword, requireHashingCapacity, verifyPassword } from './password.ts';
+import { createSessionStore } from './session-store.ts';
+
+export interface AccountSettings {
+  publicUrl: string;
+  /** Signs the session cookies. */
+  secret: string;
+  signUp: 'first' | 'open' | 'closed';
+  /** Asked of the first sign-up when the service listens beyond loopback. */
+  setupToken: string | undefined;
+}
+
+/** The JSON and the cookies of an answer about accounts. */
+export interface AccountAnswer {
+  body: unknown;
+  cookies: string[];
+}
+
+/** Sign-up, sign-in and sessions. Better Auth does the work; only what is named here can be reached. */
+export interface Accounts {
+  /** @throws Problem sign_up_closed, setup_token_required, account_exists, too_many_sign_ins */
+  signUp(headers: Headers, request: z.output<typeof SignUpRequest>): Promise<AccountAnswer>;
+  /** @throws Problem invalid_email_or_password, too_many_sign_ins */
+  signIn(headers: Headers, request: z.output<typeof SignInRequest>): Promise<AccountAnswer>;
+  signOut(headers: Headers): Promise<AccountAnswer>;
+  getSession(headers: Headers): Promise<AccountAnswer>;
+  /** The signed-in user behind a cookie. */
+  findCaller(headers: Headers): Promise<SessionCaller | undefined>;
+}
+
+export function createAccounts(settings: AccountSettings, db: Database, log: Logger): Accounts {
+  const auth = createAuth(settings, db, log);
+
+  async function requireOpenSignUp(headers: Headers): Promise<void> {
+    if (settings.signUp === 'closed') throw new Problem('sign_up_closed');
+    const anybody = await db.kysely.selectFrom('users').select('id').limit(1).executeTakeFirst();
+    if (anybody) {
+      if (settings.signUp === 'first') throw new Problem('sign_up_closed');
+    } else if (settings.setupToken !== undefined && !sameText(headers.get('x-setup-token'), settings.setupToken)) {
+      throw new Problem('setup_token_required');
+    }
+  }
+
+  async function signUp(headers: Headers, request: z.output<typeof SignUpRequest>): Promise<AccountAnswer> {
+    await requireOpenSignUp(headers);
+    requireHashingCapacity();
+    const { name, email, password } = request;
+    try {
+      return await answer(auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }));
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
+      if (error.constraint !== 'users_one_owner') throw new Problem('account_exists');
+      // Somebody else became the owner in this very moment: the rules for the second account apply now.
+      return signUp(headers, request);
+    }
+  }
+
+  return {
+    signUp,
+    async signIn(headers, { email, password }) {
+      requireHashingCapacity();
+      return answer(auth.api.signInEmail({ body: { email, password }, headers, returnHeaders: true }));
+    },
+    signOut: (headers) => answer(auth.api.signOut({ headers, returnHeaders: true })),
+    getSession: (headers) => answer(auth.api.getSession({ headers, returnHeaders: true })),
+    async findCaller(headers) {
+      // Only GET /api/auth/get-session prolongs a session, since only it can set the cookie anew.
+      const session = await auth.api.getSession({ headers, query: { disableRefresh: true } });
+      return session ? { kind: 'session', userId: session.user.id } : undefined;
+    },
+  };
+}
+
+const uniqueViolation = '23505';
+
+function createAuth({ publicUrl, secret }: AccountSettings, db: Database, log: Logger) {
+  return betterAuth({
+    baseURL: publicUrl,
+    secret,
+    database: createSessionStore(db.kysely),
+    telemetry: { enabled: false },
+    // Its limiter believes X-Forwarded-For; limits are ours.
+    rateLimit: { enabled: false },
+    logger: {
+      level: 'error',
+      log: (level, message, ...rest) =>
+        log[level === 'error' ? 'error' : 'debug']({ from: 'better-auth', error: rest[0] }, message),
+    },
+    advanced: {
+      cookiePrefix: 'cadiz',
+      useSecureCookies: publicUrl.startsWith('https:'),
+      database: { generateId: () => uuidv7() },
+      ipAddress: { disableIpTracking: true },
+    },
+    emailAndPassword: {
+      enabled: true,
+      minPasswordLength: 12,
+      maxPasswordLength: 1024,
+      password: { hash: hashPassword, verify: verifyPassword },
+    },
+    user: {
+      modelName: 'users',
+      fields: { emailVerified: 'email_verified', createdAt: 'created_at', updatedAt: 'updated_at' },
+      additionalFields: { role: { type: 'string', input: false, required: false } },
+    },
+    session: {
+      modelName: 'sessions',
+      fields: {
+        userId: 'user_id',
+        expiresAt: 'expires_at',
+        ipAddress: 'ip_address',
+        userAgent: 'user_agent',
+        createdAt: 'created_at',
+        updatedAt: 'updated_at',
+      },
+    },
+    account: {
+      modelName: 'accounts',
+      fields: {
+        userId: 'user_id',
+        accountId: 'account_id',
+        providerId: 'provider_id',
+        accessToken: 'access_token',
+        refreshToken: 'refresh_token',
+        idToken: 'id_token',
+        accessTokenExpiresAt: 'access_token_expires_at',
+        refreshTokenExpiresAt: 'refresh_token_expires_at',
+        createdAt: 'created_at',
+        updatedAt: 'updated_at',
+      },
+    },
+    verification: {
+      modelName: 'verifications',
+      fields: { expiresAt: 'expires_at', createdAt: 'created_at', updatedAt: 'updated_at' },
+    },
+  });
+}
+
+/** Better Auth's answer in our shape: its errors as ours, and no token outside of the cookie. */
+async function answer(call: Promise<{ headers: Headers; response: unknown }>): Promise<AccountAnswer> {
+  const { headers, response } = await call.catch((error: unknown) => {
+    throw toProblem(error);
+  });
+  return { body: withoutTokens(response as Record<string, unknown> | null), cookies: headers.getSetCookie() };
+}
+
+function toProblem(error: unknown): unknown {
+  if (!(error instanceof APIError)) return error;
+  if (error.cause) return error.cause;
+  const code = String(error.body?.code ?? '');
+  if (code === 'INVALID_EMAIL_OR_PASSWORD') return new Problem('invalid_email_or_password');
+  if (code.startsWith('USER_ALREADY_EXISTS')) return new Problem('account_exists');
+  if (error.statusCode < 500) return new Problem('invalid_request', error.body?.message);
+  return error;
+}
+
+function withoutTokens(body: Record<string, unknown> | null): unknown {
+  if (!body) return null;
+  if (body.success !== undefined) return { success: body.success };
+  const { session } = body as { session?: { id: string; userId: string; expiresAt: string } };
+  if (!session) return { user: body.user };
+  const { id, userId, expiresAt } = session;
+  return { session: { id, userId, expiresAt }, user: body.user };
+}
+
+function sameText(given: string | null, expected: string): boolean {
+  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}

@@ -1,0 +1,20 @@
+import type { ApiKey } from '@cadiz/contract';
+import type { Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { Schema } from '../../db/schema.ts';
+
+/** What may be said about a key: never the key. Its hash lets a person tell whether a key that leaked is this one. */
+export function toApiKeyView(row: Selectable<Schema['api_keys']>): z.output<typeof ApiKey> {
+  return {
+    id: row.id,
+    name: row.name,
+    projectId: row.project_id,
+    scopes: row.scopes,
+    last4: row.last4,
+    keyHash: `sha256:${row.hash.toString('hex')}`,
+    createdAt: row.created_at.toISOString(),
+    expiresAt: row.expires_at?.toISOString() ?? null,
+    lastUsedAt: row.last_used_at?.toISOString() ?? null,
+    revokedAt: row.revoked_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,47 @@
+import { type CreateApiKeyRequest, type CreatedApiKey, scopes } from '@cadiz/contract';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openProject } from '../projects/open-project.ts';
+import { hashToken, mintToken } from './token.ts';
+
+/**
+ * Makes an API key. The raw key is in this answer and nowhere else: only its SHA-256 is kept.
+ * @throws Problem project_not_found, invalid_request (an expiry that is over)
+ */
+export async function createApiKey(
+  deps: Deps,
+  caller: SessionCaller,
+  request: z.output<typeof CreateApiKeyRequest>,
+): Promise<z.output<typeof CreatedApiKey>> {
+  const expiresAt = toExpiry(request.expiresAt, deps.now());
+  if (request.projectId !== null) await openProject(deps, caller, request.projectId, 'files:read');
+  const id = uuidv7();
+  const key = mintToken();
+  const createdAt = new Date(deps.now());
+  await deps.db.kysely
+    .insertInto('api_keys')
+    .values({
+      id,
+      hash: hashToken(key),
+      name: request.name,
+      project_id: request.projectId,
+      created_by: caller.userId,
+      last4: key.slice(-4),
+      scopes: request.scopes ?? [...scopes],
+      created_at: createdAt,
+      expires_at: expiresAt,
+    })
+    .execute();
+  return { id, name: request.name, key, projectId: request.projectId, createdAt: createdAt.toISOString() };
+}
+
+function toExpiry(text: string | null | undefined, now: number): Date | null {
+  if (text === null || text === undefined) return null;
+  const expiresAt = new Date(text);
+  if (expiresAt.getTime() > now) return expiresAt;
+  throw new Problem('invalid_request', 'expiresAt must lie in the future.', {
+    issues: [{ path: 'expiresAt', message: 'must lie in the future' }],
+  });
+}

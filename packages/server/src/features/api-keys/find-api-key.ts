@@ -1,0 +1,92 @@
+import type { Scope } from '@cadiz/contract';
+import { LRUCache } from 'lru-cache';
+import type pg from 'pg';
+import type { ApiKeyCaller } from '../../deps.ts';
+import { accessCacheMilliseconds } from '../projects/open-project.ts';
+import { hashToken, isWellFormedToken } from './token.ts';
+
+/** Looks keys up by their hash, and remembers those that it found for at most ten seconds. */
+export interface ApiKeys {
+  /** The caller behind a raw key; undefined when it is malformed, unknown, revoked or expired. */
+  find(token: string): Promise<ApiKeyCaller | undefined> | ApiKeyCaller | undefined;
+  /** Forgets a key at once, since it was revoked. */
+  forget(keyId: string): void;
+  forgetProject(projectId: string): void;
+  /** Writes down when keys were used last: one statement for all of them. */
+  flushLastUsed(): Promise<void>;
+}
+
+interface Known {
+  caller: ApiKeyCaller;
+  knownUntil: number;
+}
+
+interface Row {
+  id: string;
+  project_id: string | null;
+  created_by: string;
+  scopes: Scope[];
+  expires_at: Date | null;
+}
+
+export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
+  const known = new LRUCache<string, Known>({ max: 100_000 });
+  const lastUsed = new Map<string, number>();
+  let revocations = 0;
+
+  async function ask(cacheKey: string, hash: Buffer): Promise<ApiKeyCaller | undefined> {
+    const revocationsBefore = revocations;
+    const { rows } = await pool.query<Row>({
+      name: 'find-api-key',
+      text: `select id, project_id, created_by, scopes, expires_at from api_keys
+             where hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
+      values: [hash, new Date(now())],
+    });
+    const [row] = rows;
+    if (!row) return undefined;
+    const caller: ApiKeyCaller = {
+      kind: 'apiKey',
+      keyId: row.id,
+      projectId: row.project_id,
+      createdBy: row.created_by,
+      scopes: row.scopes,
+    };
+    lastUsed.set(caller.keyId, now());
+    // A key that was revoked while this query ran must not come to life again in the cache.
+    if (revocations !== revocationsBefore) return caller;
+    const knownUntil = Math.min(now() + accessCacheMilliseconds, row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY);
+    known.set(cacheKey, { caller, knownUntil });
+    return caller;
+  }
+
+  function forgetWhere(matches: (caller: ApiKeyCaller) => boolean): void {
+    revocations += 1;
+    for (const [key, { caller }] of known.entries()) if (matches(caller)) known.delete(key);
+  }
+
+  return {
+    find(token) {
+      if (!isWellFormedToken(token)) return undefined;
+      const hash = hashToken(token);
+      const cacheKey = hash.toString('latin1');
+      const hit = known.get(cacheKey);
+      if (!hit || hit.knownUntil <= now()) return ask(cacheKey, hash);
+      lastUsed.set(hit.caller.keyId, now());
+      return hit.caller;
+    },
+    forget: (keyId) => forgetWhere((caller) => caller.keyId === keyId),
+    forgetProject: (projectId) => forgetWhere((caller) => caller.projectId === projectId),
+    async flushLastUsed() {
+      if (lastUsed.size === 0) return;
+      const entries = [...lastUsed].sort(([a], [b]) => (a < b ? -1 : 1));
+      lastUsed.clear();
+      await pool.query({
+        name: 'flush-last-used',
+        text: `update api_keys set last_used_at = used.at
+               from unnest($1::uuid[], $2::timestamptz[]) as used(id, at)
+               where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
+        values: [entries.map(([id]) => id), entries.map(([, at]) => new Date(at))],
+      });
+    },
+  };
+}

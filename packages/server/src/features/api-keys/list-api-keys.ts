@@ -1,0 +1,24 @@
+import type { ApiKeyList, ListApiKeysQuery } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { openProject } from '../projects/open-project.ts';
+import { toApiKeyView } from './api-key-view.ts';
+import { selectManageableKeys } from './manageable-keys.ts';
+
+/**
+ * The keys that the caller can manage, the oldest first; those of one project with `projectId`.
+ * @throws Problem project_not_found
+ */
+export async function listApiKeys(
+  deps: Deps,
+  caller: SessionCaller,
+  { projectId }: z.output<typeof ListApiKeysQuery>,
+): Promise<z.output<typeof ApiKeyList>> {
+  let keys = selectManageableKeys(deps.db.kysely, caller);
+  if (projectId !== undefined) {
+    const project = await openProject(deps, caller, projectId, 'files:read');
+    keys = keys.where('project_id', '=', project.id);
+  }
+  const rows = await keys.selectAll().orderBy('id').execute();
+  return { apiKeys: rows.map(toApiKeyView) };
+}

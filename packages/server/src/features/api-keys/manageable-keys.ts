@@ -1,0 +1,22 @@
+import type { Kysely, SelectQueryBuilder } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { SessionCaller } from '../../deps.ts';
+
+/** The keys that a person can see and revoke: their own, and those of the projects that they are a member of. */
+export function selectManageableKeys(
+  kysely: Kysely<Schema>,
+  caller: SessionCaller,
+): SelectQueryBuilder<Schema, 'api_keys', object> {
+  return kysely
+    .selectFrom('api_keys')
+    .where((where) =>
+      where.or([
+        where('created_by', '=', caller.userId),
+        where(
+          'project_id',
+          'in',
+          where.selectFrom('project_members').select('project_id').where('user_id', '=', caller.userId),
+        ),
+      ]),
+    );
+}

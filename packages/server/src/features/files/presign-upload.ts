@@ -1,0 +1,32 @@
+import type { PresignRequest, PresignResponse } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { requireFolder } from '../folders/require-folder.ts';
+import { openProject } from '../projects/open-project.ts';
+import { issueStoreKey } from './store-key.ts';
+
+/**
+ * An address that takes one PUT of `fileSize` bytes. Pure computation once the key, the project and the folder are
+ * cached: no row is written, so an upload that never comes leaves nothing behind.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, file_too_large
+ */
+export async function presignUpload(
+  deps: Deps,
+  caller: Caller,
+  request: z.output<typeof PresignRequest>,
+): Promise<z.output<typeof PresignResponse>> {
+  const project = await openProject(deps, caller, request.projectId, 'files:write');
+  await requireFolder(deps, project, request.folderId);
+  requireFileSize(deps, request.fileSize);
+  const storeKey = issueStoreKey(project.id, request.fileName, deps.now());
+  return { presignedUrl: deps.objects.presignPut(storeKey, request.fileSize), storeKey };
+}
+
+export function requireFileSize({ config }: Deps, fileSize: number): void {
+  if (fileSize <= config.maxFileSizeBytes) return;
+  throw new Problem(
+    'file_too_large',
+    `The file has ${fileSize} bytes, and this service takes at most ${config.maxFileSizeBytes}.`,
+  );
+}

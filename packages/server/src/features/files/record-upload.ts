@@ -1,0 +1,145 @@
+import type { File, RecordRequest } from '@cadiz/contract';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { requireFolder } from '../folders/require-folder.ts';
+import { type OpenProject, openProject } from '../projects/open-project.ts';
+import { requireFileSize } from './presign-upload.ts';
+import { findIssueTime } from './store-key.ts';
+
+type Recording = z.output<typeof RecordRequest>;
+type FileView = z.output<typeof File>;
+
+/** A clock that runs ahead on another replica must not make its fresh keys look forged. */
+const clockToleranceMilliseconds = 15 * 60_000;
+
+/**
+ * Registers an uploaded file. The object store is asked for size and ETag; the client is not believed.
+ * Safe to repeat: the unique (project_id, store_key) lets one row through, and every later or concurrent recording
+ * of the same facts answers that row.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, invalid_store_key,
+ *   upload_missing, upload_size_mismatch, already_recorded, file_too_large, store_unavailable
+ */
+export async function recordUpload(deps: Deps, caller: Caller, request: Recording): Promise<FileView> {
+  const project = await openProject(deps, caller, request.projectId, 'files:write');
+  const issuedAt = findIssueTime(project.id, request.storeKey);
+  if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
+  await requireFolder(deps, project, request.folderId);
+  requireFileSize(deps, request.fileSize);
+
+  const deadline = issuedAt + deps.config.recordDeadlineSeconds * 1000;
+  // Past the deadline the object may be swept at any moment: only what is recorded already is answered.
+  if (deps.now() > deadline) return answerRecorded(deps, project, request, pastDeadline());
+
+  const object = await deps.objects.head(request.storeKey);
+  if (!object) return answerRecorded(deps, project, request, new Problem('upload_missing'));
+  if (object.sizeBytes !== request.fileSize) {
+    return answerRecorded(deps, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
+  }
+  return (
+    (await insertFile(deps, caller, project, request, object.etag)) ??
+    answerRecorded(deps, project, request, new Problem('internal_error'))
+  );
+}
+
+const insertSql = `
+  insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag,
+                     created_by_user, created_by_key, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
+  on conflict (project_id, store_key) do nothing`;
+
+async function insertFile(
+  deps: Deps,
+  caller: Caller,
+  project: OpenProject,
+  request: Recording,
+  etag: string,
+): Promise<FileView | undefined> {
+  const id = uuidv7();
+  const createdAt = new Date(deps.now());
+  const { rowCount } = await deps.db.pool.query({
+    name: 'record',
+    text: insertSql,
+    values: [
+      project.id,
+      id,
+      request.storeKey,
+      request.fileName,
+      request.fileSize,
+      request.mimeType,
+      request.folderId,
+      etag,
+      caller.kind === 'session' ? caller.userId : null,
+      caller.kind === 'apiKey' ? caller.keyId : null,
+      createdAt,
+    ],
+  });
+  if (rowCount === 0) return undefined;
+  const { storeKey, fileName, fileSize, mimeType, folderId } = request;
+  const at = createdAt.toISOString();
+  return {
+    id,
+    projectId: project.id,
+    storeKey,
+    fileName,
+    fileSize,
+    mimeType,
+    folderId,
+    etag,
+    createdAt: at,
+    updatedAt: at,
+  };
+}
+
+/** The file that this storeKey was recorded as, if the facts are the same; throws `otherwise` when there is none. */
+async function answerRecorded(
+  { db }: Deps,
+  project: OpenProject,
+  request: Recording,
+  otherwise: Problem,
+): Promise<FileView> {
+  const row = await db.kysely
+    .selectFrom('files')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('store_key', '=', request.storeKey)
+    .executeTakeFirst();
+  if (!row) throw otherwise;
+  const differing = [
+    row.file_name !== request.fileName && 'fileName',
+    row.file_size !== request.fileSize && 'fileSize',
+    row.mime_type !== request.mimeType && 'mimeType',
+    row.folder_id !== request.folderId && 'folderId',
+  ].filter((name) => name !== false);
+  if (differing.length > 0) {
+    throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
+  }
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    storeKey: row.store_key,
+    fileName: row.file_name,
+    fileSize: row.file_size,
+    mimeType: row.mime_type,
+    folderId: row.folder_id,
+    etag: row.etag,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}
+
+function notOurs(): Problem {
+  return new Problem('invalid_store_key', 'The storeKey was not issued by presign for this project.');
+}
+
+function pastDeadline(): Problem {
+  return new Problem(
+    'invalid_store_key',
+    'The time to record this storeKey is over. Presign and upload the file again.',
+  );
+}
+
+function sizeMismatch(stored: number, declared: number): Problem {
+  return new Problem('upload_size_mismatch', `The object has ${stored} bytes, and the request says ${declared}.`);
+}

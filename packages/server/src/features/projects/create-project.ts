@@ -1,0 +1,27 @@
+import type { CreateProjectRequest, Project } from '@cadiz/contract';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { toProjectView } from './project-view.ts';
+
+/** Makes a project; the caller becomes its owner. */
+export async function createProject(
+  { db, now }: Deps,
+  caller: SessionCaller,
+  { name }: z.output<typeof CreateProjectRequest>,
+): Promise<z.output<typeof Project>> {
+  const id = uuidv7();
+  const at = new Date(now());
+  return db.kysely.transaction().execute(async (trx) => {
+    const row = await trx
+      .insertInto('projects')
+      .values({ id, name, created_at: at, updated_at: at })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await trx
+      .insertInto('project_members')
+      .values({ project_id: id, user_id: caller.userId, role: 'owner', created_at: at })
+      .execute();
+    return toProjectView(row);
+  });
+}

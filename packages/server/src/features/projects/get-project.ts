@@ -1,0 +1,18 @@
+import type { Project } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openProject } from './open-project.ts';
+import { toProjectView } from './project-view.ts';
+
+/** @throws Problem project_not_found */
+export async function getProject(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+): Promise<z.output<typeof Project>> {
+  const project = await openProject(deps, caller, projectId, 'files:read');
+  const row = await deps.db.kysely.selectFrom('projects').selectAll().where('id', '=', project.id).executeTakeFirst();
+  if (!row) throw new Problem('project_not_found');
+  return toProjectView(row);
+}

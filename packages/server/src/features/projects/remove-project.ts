@@ -1,0 +1,41 @@
+import type { DeletedProject, DeleteProjectQuery } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openProject } from './open-project.ts';
+
+/**
+ * Deletes a project with its folders, members and API keys; with files in it only when forced. Its id is kept in
+ * `removed_projects`, because its objects, and uploads that are still under way, have yet to be swept from the store.
+ * @throws Problem project_not_found, project_not_empty
+ */
+export async function removeProject(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+  { force }: z.output<typeof DeleteProjectQuery>,
+): Promise<z.output<typeof DeletedProject>> {
+  const project = await openProject(deps, caller, projectId, 'files:delete');
+  await deps.db.kysely.transaction().execute(async (trx) => {
+    // The lock keeps a file that is being recorded at this moment from slipping in between the check and the deletion.
+    const row = await trx
+      .selectFrom('projects')
+      .select('id')
+      .where('id', '=', project.id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!row) throw new Problem('project_not_found');
+    const file = await trx.selectFrom('files').select('id').where('project_id', '=', project.id).limit(1).execute();
+    if (file.length > 0 && force !== 'true') throw new Problem('project_not_empty');
+    await trx.deleteFrom('files').where('project_id', '=', project.id).execute();
+    await trx.deleteFrom('folders').where('project_id', '=', project.id).execute();
+    await trx.deleteFrom('projects').where('id', '=', project.id).execute();
+    await trx
+      .insertInto('removed_projects')
+      .values({ project_id: project.id, removed_at: new Date(deps.now()) })
+      .execute();
+  });
+  deps.reach.forgetProject(project.id);
+  deps.apiKeys.forgetProject(project.id);
+  return { id: project.id, deleted: true };
+}

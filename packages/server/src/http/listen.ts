@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import type { Hono } from 'hono';
+import { maxBodyBytes } from './input.ts';
+
+export interface Listening {
+  port: number;
+  /** Takes no new connections, lets requests under way finish for so long, then closes what is left. */
+  close(drainMilliseconds: number): Promise<void>;
+}
+
+/** Node closes nothing by itself that is slow: these are the bounds for clients that are slow on purpose. */
+const limits: http.ServerOptions = {
+  headersTimeout: 8_000,
+  requestTimeout: 15_000,
+  connectionsCheckingInterval: 2_000,
+  keepAliveTimeout: 65_000,
+  maxHeaderSize: 16 * 1024,
+};
+
+/** @throws the system's error when the port is taken (`code` EADDRINUSE) or the address is not this machine's */
+export async function listen(app: Hono, host: string, port: number): Promise<Listening> {
+  const listener = getRequestListener(app.fetch);
+  const server = http.createServer(limits, (request, response) => void listener(request, response));
+  // A client that asks before it sends is told no before it sends: the app refuses by Content-Length.
+  server.on('checkContinue', (request, response) => {
+    if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) response.writeContinue();
+    void listener(request, response);
+  });
+  return serve(server, host, port);
+}
+
+/** Any server of ours, with the same way to start and to stop. */
+export async function serve(server: http.Server, host: string, port: number): Promise<Listening> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : port,
+    async close(drainMilliseconds) {
+      const closed = once(server, 'close');
+      server.close();
+      // Kept-alive connections become idle one by one, as their last request is answered.
+      const sweep = setInterval(() => server.closeIdleConnections(), 50);
+      const end = setTimeout(() => server.closeAllConnections(), drainMilliseconds);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(end);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import { errorCatalogue } from '@cadiz/contract';
+import pg from 'pg';
+import { Problem } from '../problem.ts';
+
+/** RFC 9457 problem details of a failure. */
+export function toProblemResponse(problem: Problem, requestId: string, publicUrl: string): Response {
+  const { code, status, message, issues, extra } = problem;
+  const body = {
+    type: `${publicUrl}/errors/${code}`,
+    title: errorCatalogue[code].title,
+    status,
+    detail: message,
+    code,
+    requestId,
+    ...(issues ? { issues } : {}),
+    ...extra,
+  };
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...problem.headers, 'Content-Type': 'application/problem+json' },
+  });
+}
+
+/** What an unforeseen error means to the caller. The error itself goes to the log only. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof pg.DatabaseError) return fromDatabase(error);
+  if (isConnectionError(error)) return databaseUnavailable(error);
+  return new Problem('internal_error', undefined, { cause: error });
+}
+
+/** What a foreign key that finds nothing means: the row was removed after its access check, which is cached. */
+const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
+  files_project_id_fkey: 'project_not_found',
+  files_folder_fkey: 'folder_not_found',
+  folders_project_id_fkey: 'project_not_found',
+  folders_parent_fkey: 'folder_not_found',
+  api_keys_project_id_fkey: 'project_not_found',
+  api_keys_created_by_fkey: 'session_required',
+  project_members_user_id_fkey: 'session_required',
+};
+
+/** @see https://www.postgresql.org/docs/current/errcodes-appendix.html */
+function fromDatabase(error: pg.DatabaseError): Problem {
+  const code = error.code ?? '';
+  const absent = code === '23503' ? absentRows[error.constraint ?? ''] : undefined;
+  if (absent) return new Problem(absent, undefined, { cause: error });
+  // 08 connection, 53 out of connections, memory or disk, 57 shutting down or cancelled, 25006 read-only,
+  // 40 serialisation or deadlock: all pass by themselves.
+  if (/^(?:08|53|57|40|25006|58)/.test(code)) return databaseUnavailable(error);
+  return new Problem('internal_error', undefined, { cause: error });
+}
+
+const connectionCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EAI_AGAIN',
+  'ENOENT',
+]);
+
+/** `pg` gives its own failures no code, only these sentences. */
+const connectionMessages =
+  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|The embedded database)/;
+
+function isConnectionError(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return connectionCodes.has(String((error as NodeJS.ErrnoException).code)) || connectionMessages.test(error.message);
+}
+
+function databaseUnavailable(cause: Error): Problem {
+  return new Problem('database_unavailable', undefined, { headers: { 'Retry-After': '5' }, cause });
+}

@@ -1,0 +1,70 @@
+import { type ErrorCode, errorCatalogue, toOpenApiDocument } from '@cadiz/contract';
+import { Problem } from '../../problem.ts';
+import { version } from '../../version.ts';
+import type { Handler } from '../exchange.ts';
+
+export const welcome: Handler = ({ config }) => ({
+  name: 'cadiz',
+  version,
+  openapi: `${config.publicUrl}/openapi.json`,
+});
+
+export const live: Handler = () => ({ status: 'ok' });
+
+export const ready: Handler = async ({ db, objects, draining }) => {
+  const [database, objectStore] = await Promise.all([stateOf(db.check()), stateOf(objects.check())]);
+  const dependencies = { database, objectStore };
+  const down = Object.entries(dependencies).filter(([, { status }]) => status === 'down');
+  if (down.length === 0 && !draining()) return { status: 'ready', dependencies };
+  const detail = draining() ? 'The service is stopping.' : `Down: ${down.map(([name]) => name).join(', ')}.`;
+  throw new Problem('not_ready', detail, { extra: { dependencies }, headers: { 'Retry-After': '5' } });
+};
+
+const checkMilliseconds = 3_000;
+
+async function stateOf(check: Promise<void>): Promise<{ status: 'up' | 'down'; detail?: string }> {
+  const slow = AbortSignal.timeout(checkMilliseconds);
+  const timeout = new Promise<never>((_, reject) => {
+    slow.addEventListener('abort', () => reject(new Error(`no answer within ${checkMilliseconds / 1000} s`)));
+  });
+  try {
+    await Promise.race([check, timeout]);
+    return { status: 'up' };
+  } catch {
+    // The reason may name hosts and users, and anybody may ask: it is in the log of the operation that fails.
+    return { status: 'down', detail: 'does not answer' };
+  }
+}
+
+let document: string | undefined;
+
+export const openapi: Handler = ({ config }) => {
+  document ??= JSON.stringify(toOpenApiDocument(config.publicUrl, version));
+  return new Response(document, { headers: { 'Content-Type': 'application/json' } });
+};
+
+export const errorPage: Handler = (_deps, c) => {
+  const code = c.req.param('code') ?? '';
+  if (!Object.hasOwn(errorCatalogue, code)) throw new Problem('not_found');
+  const { status, title, happened, mend } = errorCatalogue[code as ErrorCode];
+  return new Response(
+    `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>${code} · Cadiz</title><body><main><h1>${escapeHtml(title)}</h1><p><code>${code}</code>, HTTP status ${status}</p>
+<h2>What happened</h2><p>${escapeHtml(happened)}</p><h2>How to mend it</h2><p>${escapeHtml(mend)}</p></main></body></html>
+`,
+    {
+      headers: {
+        'Content-Type': 'text/html; charset=utf-8',
+        'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+      },
+    },
+  );
+};
+
+function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll(/`([^`]*)`/g, '<code>$1</code>');
+}

@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const Secrets = z.object({
+  secret: z.string().min(32),
+  storeAccessKeyId: z.string(),
+  storeSecretAccessKey: z.string(),
+});
+export type Secrets = z.output<typeof Secrets>;
+
+/**
+ * The secrets that were not given as settings: made once, kept in `secrets.json` of the data folder, readable by its
+ * owner only. Two processes that start at once agree on one file, since only one of them can link it.
+ * @throws Error with a sentence when the file is damaged
+ */
+export function readOrMakeSecrets(dataDir: string): Secrets {
+  const path = join(dataDir, 'secrets.json');
+  return readSecrets(path) ?? makeSecrets(dataDir, path);
+}
+
+function readSecrets(path: string): Secrets | undefined {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  const parsed = Secrets.safeParse(parseJson(content));
+  if (!parsed.success) {
+    throw new Error(`${path} is damaged. Restore it from a backup, or delete it: everybody must then sign in again.`);
+  }
+  return parsed.data;
+}
+
+function makeSecrets(dataDir: string, path: string): Secrets {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const secrets: Secrets = {
+    secret: randomBytes(32).toString('base64url'),
+    storeAccessKeyId: `CADIZ${randomBytes(10).toString('hex').toUpperCase()}`.slice(0, 20),
+    storeSecretAccessKey: randomBytes(30).toString('base64url'),
+  };
+  const draft = `${path}.${process.pid}`;
+  const file = openSync(draft, 'w', 0o600);
+  writeSync(file, `${JSON.stringify(secrets, null, 2)}\n`);
+  fsyncSync(file);
+  closeSync(file);
+  try {
+    linkSync(draft, path);
+    const folder = openSync(dataDir, 'r');
+    fsyncSync(folder);
+    closeSync(folder);
+    return secrets;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return readOrMakeSecrets(dataDir);
+  } finally {
+    rmSync(draft);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import http from 'node:http';
+import { startStoreThread } from '@cadiz/store';
+import type { Logger } from 'pino';
+import type { Config } from './config.ts';
+import { migrate } from './db/migrate.ts';
+import { type Database, openDatabase } from './db/open.ts';
+import type { Deps } from './deps.ts';
+import { createAccounts } from './features/accounts/accounts.ts';
+import { createApiKeys } from './features/api-keys/find-api-key.ts';
+import { createFolderCache } from './features/folders/require-folder.ts';
+import { createReach } from './features/projects/open-project.ts';
+import { createApp } from './http/app.ts';
+import { listen, serve } from './http/listen.ts';
+import { createMetrics } from './metrics.ts';
+import { readOrMakeSecrets } from './secrets.ts';
+import type { ObjectStore } from './store/object-store.ts';
+import { createS3Store } from './store/s3-store.ts';
+
+const flushLastUsedMilliseconds = 30_000;
+
+export interface RunningService {
+  /** Whether somebody has an account already. */
+  hasOwner: boolean;
+  /** What the first sign-up must bring along; undefined when it needs nothing. */
+  setupToken: string | undefined;
+  /** Resolves with the reason if a part of the service ends without having been asked to. */
+  failed: Promise<Error>;
+  /** Drains and stops: requests and uploads under way finish first. */
+  stop(): Promise<void>;
+}
+
+/** The whole service, wired by hand: the only place that knows every concrete choice. */
+export async function startService(config: Config, log: Logger): Promise<RunningService> {
+  const now = Date.now;
+  const opened: { close(): Promise<unknown> | void }[] = [];
+  const failures: Promise<Error>[] = [];
+  let draining = false;
+
+  async function stop(): Promise<void> {
+    draining = true;
+    // In the reverse order of opening; uploads and requests drain side by side, in the step that was opened last.
+    while (opened.length > 0) await opened.pop()?.close();
+  }
+
+  try {
+    const secrets = needsSecrets(config) ? readOrMakeSecrets(config.dataDir) : undefined;
+
+    const db = await openDatabase(config.database);
+    opened.push(db);
+    failures.push(db.failed);
+    const { applied } = await migrate(db.pool);
+    if (applied.length > 0) log.info({ applied }, 'Migrated the database');
+
+    const store = await openObjectStore(config, secrets, log);
+    opened.push({ close: () => store.objects.close() });
+    failures.push(store.failed);
+    await store.objects.prepare();
+
+    const hasOwner = await findOwner(db);
+    const setupToken = isLoopback(config.host) || hasOwner ? undefined : randomBytes(16).toString('base64url');
+    const secret = config.secret ?? secrets?.secret ?? '';
+    const metrics = config.metricsPort === undefined ? undefined : createMetrics(db);
+    const deps: Deps = {
+      config,
+      db,
+      objects: store.objects,
+      accounts: createAccounts({ ...config, secret, setupToken }, db, log),
+      apiKeys: createApiKeys(db.pool, now),
+      reach: createReach(db.pool, now),
+      folders: createFolderCache(db.pool, now),
+      log,
+      observe: (answer) => {
+        metrics?.observe(answer);
+        log.debug(answer, 'request');
+      },
+      draining: () => draining,
+      now,
+    };
+
+    const flush = () =>
+      deps.apiKeys
+        .flushLastUsed()
+        .catch((error: unknown) => log.warn({ error }, 'Could not write down when keys were used'));
+    const flushing = setInterval(flush, flushLastUsedMilliseconds);
+    opened.push({
+      close: () => {
+        clearInterval(flushing);
+        return flush();
+      },
+    });
+
+    if (metrics && config.metricsPort !== undefined) {
+      const exporter = http.createServer(async (_request, response) => {
+        response.setHeader('Content-Type', metrics.registry.contentType).end(await metrics.registry.metrics());
+      });
+      const listening = await serve(exporter, config.host, config.metricsPort);
+      opened.push({ close: () => listening.close(0) });
+    }
+
+    const api = await listen(createApp(deps), config.host, config.port);
+    const drainMilliseconds = config.drainSeconds * 1000;
+    opened.push({ close: () => Promise.all([api.close(drainMilliseconds), store.drain(drainMilliseconds)]) });
+    return { hasOwner, setupToken, failed: Promise.race(failures), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface OpenedObjectStore {
+  objects: ObjectStore;
+  failed: Promise<Error>;
+  drain(milliseconds: number): Promise<void>;
+}
+
+async function openObjectStore(
+  { objectStore, host, presignTtlSeconds }: Config,
+  secrets: ReturnType<typeof readOrMakeSecrets> | undefined,
+  log: Logger,
+): Promise<OpenedObjectStore> {
+  if (objectStore.kind === 's3') {
+    return {
+      objects: createS3Store({ ...objectStore, presignTtlSeconds }, Date.now),
+      failed: new Promise(() => undefined),
+      drain: async () => undefined,
+    };
+  }
+  const credentials = {
+    accessKeyId: objectStore.accessKeyId ?? secrets?.storeAccessKeyId ?? '',
+    secretAccessKey: objectStore.secretAccessKey ?? secrets?.storeSecretAccessKey ?? '',
+  };
+  const thread = await startStoreThread({
+    ...credentials,
+    host,
+    port: objectStore.port,
+    dataDir: objectStore.dataDir,
+    log: ({ level, message, ...rest }) => log[level]({ from: 'store', ...rest }, message),
+  });
+  const objects = createS3Store(
+    {
+      ...credentials,
+      endpoint: `http://${toReachable(host)}:${thread.port}`,
+      publicEndpoint: objectStore.publicEndpoint,
+      region: 'us-east-1',
+      bucket: 'cadiz',
+      presignTtlSeconds,
+    },
+    Date.now,
+  );
+  return {
+    objects: { ...objects, close: () => objects.close() },
+    failed: thread.failed,
+    drain: (milliseconds) => thread.close({ drainMilliseconds: milliseconds }),
+  };
+}
+
+function needsSecrets({ secret, objectStore }: Config): boolean {
+  if (secret === undefined) return true;
+  return objectStore.kind === 'embedded' && !(objectStore.accessKeyId && objectStore.secretAccessKey);
+}
+
+async function findOwner({ kysely }: Database): Promise<boolean> {
+  return (await kysely.selectFrom('users').select('id').limit(1).executeTakeFirst()) !== undefined;
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+}
+
+/** The address under which this machine reaches what listens on `host`. */
+function toReachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

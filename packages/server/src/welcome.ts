@@ -1,0 +1,63 @@
+import type { Config } from './config.ts';
+import type { RunningService } from './service.ts';
+
+/** What a person reads when the service is up: where it is, and a transcript that works as pasted into a shell. */
+export function toWelcome(config: Config, { hasOwner, setupToken }: RunningService): string {
+  const database = config.database.kind === 'embedded' ? 'embedded database' : 'PostgreSQL';
+  const { objectStore } = config;
+  const objects = objectStore.kind === 'embedded' ? 'embedded object store' : `objects at ${objectStore.endpoint}`;
+  return `
+Cadiz is ready at ${config.publicUrl}
+  ${database}, ${objects}${usesDataDir(config) ? `, data in ${config.dataDir}` : ''}
+  Stop it with Ctrl-C.
+
+${hasOwner ? 'Try it, with the e-mail address and password of your account:' : firstAccount(setupToken)}
+
+${toTranscript(config, { hasOwner, setupToken })}
+`;
+}
+
+function usesDataDir({ database, objectStore, secret }: Config): boolean {
+  return database.kind === 'embedded' || objectStore.kind === 'embedded' || secret === undefined;
+}
+
+function firstAccount(setupToken: string | undefined): string {
+  const token =
+    setupToken === undefined
+      ? ''
+      : `\nIt needs the setup token ${setupToken}, since this service can be reached from other machines.`;
+  return `Nobody has an account yet. The first one becomes the owner: paste this into a shell.${token}`;
+}
+
+function toTranscript(
+  { publicUrl }: Config,
+  { hasOwner, setupToken }: Pick<RunningService, 'hasOwner' | 'setupToken'>,
+): string {
+  const json = `-H 'Content-Type: application/json'`;
+  const token = setupToken === undefined ? '' : ` -H 'X-Setup-Token: ${setupToken}'`;
+  const account = hasOwner
+    ? `curl -sS -c cadiz.cookies $CADIZ/api/auth/sign-in/email ${json} \\
+    -d '{"email":"ada@example.com","password":"correct horse battery"}'; echo`
+    : `curl -sS -c cadiz.cookies $CADIZ/api/auth/sign-up/email ${json}${token} \\
+    -d '{"name":"Ada","email":"ada@example.com","password":"correct horse battery"}'; echo`;
+  return `  CADIZ=${publicUrl}
+  field() { sed -n 's/.*"'"$1"'":"\\([^"]*\\)".*/\\1/p'; }
+
+  # ${hasOwner ? 'Sign in' : 'Sign up'}, make a project, and an API key for it
+  ${account}
+  PROJECT=$(curl -sS -b cadiz.cookies $CADIZ/api/projects ${json} \\
+    -d '{"name":"My app"}' | field id)
+  KEY=$(curl -sS -b cadiz.cookies $CADIZ/api/api-keys ${json} \\
+    -d '{"name":"My key","projectId":"'$PROJECT'"}' | field key)
+
+  # Ask for an address, send the bytes straight to the object store, record the upload
+  echo 'Hello from Cadiz' > hello.txt
+  UPLOAD=$(curl -sS $CADIZ/api/storage/presign -H "Authorization: Bearer $KEY" ${json} \\
+    -d '{"projectId":"'$PROJECT'","fileName":"hello.txt","mimeType":"text/plain","fileSize":17,"folderId":null}')
+  curl -sS -T hello.txt "$(echo "$UPLOAD" | field presignedUrl)"
+  curl -sS $CADIZ/api/storage/record -H "Authorization: Bearer $KEY" ${json} \\
+    -d '{"projectId":"'$PROJECT'","storeKey":"'"$(echo "$UPLOAD" | field storeKey)"'","fileName":"hello.txt","mimeType":"text/plain","fileSize":17,"folderId":null}'; echo
+
+  # List the project
+  curl -sS "$CADIZ/api/storage/list?projectId=$PROJECT" -H "Authorization: Bearer $KEY"; echo`;
+}
