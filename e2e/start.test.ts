@@ -61,34 +61,34 @@ describe('a start that cannot succeed says why in one sentence', () => {
 });
 
 describe('a stop', () => {
-  // Ctrl-C reaches the service twice under npm: from the terminal, and passed on by npm.
-  it.each([['SIGTERM'], ['SIGINT', 'SIGINT']] as const)(
-    'by %s %s lets an upload finish, and loses nothing',
-    async (...signals) => {
-      let service = await startService(settings);
-      const { bearer, projectId } = await openProject(service);
-      const bytes = Buffer.alloc(3_000_000, 'cadiz');
-      const file = { projectId, fileName: 'slow.bin', fileSize: bytes.length, mimeType: 'text/plain', folderId: null };
-      const { presignedUrl, storeKey } = await call(service, 'POST', '/api/storage/presign', file, bearer);
+  const stops: [string, NodeJS.Signals[]][] = [
+    ['SIGTERM', ['SIGTERM']],
+    ['Ctrl-C under npm, which passes on what the terminal sends anyway', ['SIGINT', 'SIGINT']],
+  ];
+  it.each(stops)('by %s lets an upload finish, and loses nothing', async (_name, signals) => {
+    let service = await startService(settings);
+    const { bearer, projectId } = await openProject(service);
+    const bytes = Buffer.alloc(3_000_000, 'cadiz');
+    const file = { projectId, fileName: 'slow.bin', fileSize: bytes.length, mimeType: 'text/plain', folderId: null };
+    const { presignedUrl, storeKey } = await call(service, 'POST', '/api/storage/presign', file, bearer);
 
-      const upload = await openUpload(presignedUrl, bytes.length);
-      upload.write(bytes.subarray(0, 1_000_000));
-      for (const signal of signals) service.signal(signal);
-      await untilRefusing(service);
-      expect(await finish(upload, bytes.subarray(1_000_000))).toBe(200);
-      const exit = await service.exit;
-      expect(exit.code, exit.stderr).toBe(0);
+    const upload = await openUpload(presignedUrl, bytes.length);
+    upload.write(bytes.subarray(0, 1_000_000));
+    for (const signal of signals) service.signal(signal);
+    await untilRefusing(service);
+    expect(await finish(upload, bytes.subarray(1_000_000))).toBe(200);
+    const exit = await service.exit;
+    expect(exit.code, exit.stderr).toBe(0);
 
-      service = await startService(settings);
-      const recorded = await call(service, 'POST', '/api/storage/record', { ...file, storeKey }, bearer);
-      expect((await stopService(service)).code).toBe(0);
+    service = await startService(settings);
+    const recorded = await call(service, 'POST', '/api/storage/record', { ...file, storeKey }, bearer);
+    expect((await stopService(service)).code).toBe(0);
 
-      service = await startService(settings);
-      const list = await call(service, 'GET', `/api/storage/list?projectId=${projectId}`, undefined, bearer);
-      expect(list.files).toEqual([recorded]);
-      expect((await stopService(service)).code).toBe(0);
-    },
-  );
+    service = await startService(settings);
+    const list = await call(service, 'GET', `/api/storage/list?projectId=${projectId}`, undefined, bearer);
+    expect(list.files).toEqual([recorded]);
+    expect((await stopService(service)).code).toBe(0);
+  });
 });
 
 /** Starts in vain: the exit code is 1, and there is exactly one line and no stack on stderr. */
