@@ -25,8 +25,8 @@ function readOptions(): StoreOptions {
   if (!values.data) throw new UsageError('Say where the data lies: --data DIR.');
   const port = Number(values.port);
   if (!/^\d+$/.test(values.port) || port > 65535) throw new UsageError('--port must be a number from 0 to 65535.');
-  const accessKeyId = process.env['STORE_ACCESS_KEY_ID'] ?? '';
-  const secretAccessKey = process.env['STORE_SECRET_ACCESS_KEY'] ?? '';
+  const accessKeyId = process.env.STORE_ACCESS_KEY_ID ?? '';
+  const secretAccessKey = process.env.STORE_SECRET_ACCESS_KEY ?? '';
   if (accessKeyId === '' || secretAccessKey === '') {
     throw new UsageError('Set STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY, the keys that clients will sign with.');
   }

@@ -22,7 +22,8 @@ const IDLE_MILLISECONDS = 60_000;
 const HEADERS_MILLISECONDS = 20_000;
 const KEEP_ALIVE_MILLISECONDS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-const LINGER_MILLISECONDS = 2_000;
+const LINGER_MILLISECONDS = 30_000;
+const LINGER_IDLE_MILLISECONDS = 1_000;
 const LINGER_BYTES = 16 * 1024 * 1024;
 
 // The credentials are in the address, never in a cookie, so that every origin may be let in; and on errors too, or a
@@ -170,9 +171,11 @@ async function answerError(
   const resource = pathOf(request.url);
   const body = Buffer.from(errorDocument({ code: error.code, message: error.message, resource, requestId }));
   const unread = hasBody(request) && !request.complete;
+  // Who waits for 100 Continue, and is refused, has nothing on the way that had to be taken in.
+  const arriving = unread && !(request.headers.expect !== undefined && request.readableDidRead === false);
   if (unread) response.setHeader('connection', 'close');
   response.writeHead(error.status, { 'content-type': 'application/xml', 'content-length': String(body.length) });
-  if (!unread) {
+  if (!arriving) {
     response.end(request.method === 'HEAD' ? undefined : body);
     return;
   }
@@ -191,18 +194,21 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Takes in, for a while, the body of a request that was refused. Closing at once would make the kernel reset the
- * connection, and the client would see that instead of the answer (RFC 9112, 9.6).
+ * Takes in the body of a request that was refused, as long as it keeps coming and within bounds. Closing at once would
+ * make the kernel reset the connection, and the client would see that instead of the answer (RFC 9112, 9.6).
  */
 async function linger(request: IncomingMessage): Promise<void> {
   await new Promise<void>((resolve) => {
     let left = LINGER_BYTES;
-    const timer = setTimeout(resolve, LINGER_MILLISECONDS);
     const done = () => {
-      clearTimeout(timer);
+      clearTimeout(atMost);
+      clearTimeout(idle);
       resolve();
     };
+    const atMost = setTimeout(done, LINGER_MILLISECONDS);
+    const idle = setTimeout(done, LINGER_IDLE_MILLISECONDS);
     request.on('data', (chunk: Buffer) => {
+      idle.refresh();
       left -= chunk.length;
       if (left < 0) done();
     });

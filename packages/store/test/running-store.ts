@@ -1,0 +1,155 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { createPresigner, createRequestSigner, uriEncodePath } from '@cadiz/sigv4';
+import { openStore, type StoreOptions } from '../src/open-store.ts';
+
+export const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'a-secret-of-the-tests' };
+export const region = 'us-east-1';
+export const bucket = 'photos';
+
+type Presign = ReturnType<typeof createPresigner>;
+
+export interface TestStore {
+  folder: string;
+  endpoint: string;
+  port: number;
+  client: S3Client;
+  presignRaw: Presign;
+  /** An address for the test bucket, signed now and for a minute unless said otherwise. */
+  presign(method: string, key: string, more?: Partial<Parameters<Presign>[0]>): string;
+  /** Sends a request that is signed in its headers. */
+  sendSigned(method: string, key: string, payloadHash: string, sent?: Sent, now?: number): Promise<Answer>;
+  /** Every file under blobs/ and incoming/. */
+  files(): string[];
+  close(): Promise<void>;
+}
+
+export function newFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'cadiz-store-'));
+}
+
+/** A store in a new folder (or the given one), with its bucket. */
+export async function startStore(options: Partial<StoreOptions> = {}): Promise<TestStore> {
+  const folder = options.dataDir ?? newFolder();
+  const store = await openStore({ host: '127.0.0.1', port: 0, region, ...keys, ...options, dataDir: folder });
+  const endpoint = `http://127.0.0.1:${store.port}`;
+  const client = newClient(endpoint);
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  const sign = createRequestSigner({ ...keys, region });
+  const presignRaw = createPresigner({ ...keys, region, endpoint });
+  return {
+    folder,
+    endpoint,
+    port: store.port,
+    client,
+    presignRaw,
+    presign: (method, key, more) =>
+      presignRaw({ method: method as 'GET', bucket, key, expiresInSeconds: 60, now: Date.now(), ...more }),
+    sendSigned: (method, key, payloadHash, { headers = {}, body } = {}, now = Date.now()) => {
+      const path = `/${bucket}/${key}`;
+      const host = `127.0.0.1:${store.port}`;
+      const signed = sign({ method, host, path, headers: headers as Record<string, string>, payloadHash, now });
+      return send(
+        method,
+        `${endpoint}${uriEncodePath(path)}`,
+        body === undefined ? { headers: signed } : { headers: signed, body },
+      );
+    },
+    files: () => listFiles(folder),
+    close: async () => {
+      client.destroy();
+      await store.close({ drainMilliseconds: 100 });
+      if (!options.dataDir) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function newClient(endpoint: string): S3Client {
+  return new S3Client({
+    endpoint,
+    region,
+    credentials: keys,
+    forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    maxAttempts: 1,
+  });
+}
+
+export function listFiles(folder: string): string[] {
+  const under = (name: string) =>
+    readdirSync(join(folder, name), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => `${name}/${entry.name}`);
+  return [...under('incoming'), ...under('blobs')];
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  text: string;
+  /** S3's error code, from the XML */
+  code: string | undefined;
+}
+
+export interface Sent {
+  headers?: Record<string, string | string[]>;
+  body?: string | Buffer;
+}
+
+/** Sends exactly this, with no client library in between that could mend the address or the headers. */
+export function send(method: string, url: string, { headers = {}, body }: Sent = {}): Promise<Answer> {
+  const { origin, port, hostname } = new URL(url);
+  const path = url.slice(origin.length) || '/';
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ method, hostname, port, path, headers, agent: false }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => resolve(toAnswer(incoming.statusCode ?? 0, incoming.headers, Buffer.concat(chunks))));
+      incoming.on('error', reject);
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
+}
+
+function toAnswer(status: number, headers: IncomingHttpHeaders, body: Buffer): Answer {
+  const text = body.toString();
+  return { status, headers, body, text, code: /<Code>([^<]*)<\/Code>/.exec(text)?.[1] };
+}
+
+/** Writes raw bytes to the store and returns all it answers until it closes the connection. */
+export function sendBytes(port: number, bytes: string, { halfClose = false } = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    let answer = '';
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1');
+    });
+    socket.on('end', () => {
+      socket.end();
+      resolve(answer);
+    });
+    socket.on('error', reject);
+    socket.write(bytes);
+    if (halfClose) socket.end();
+  });
+}
+
+/** Path and query of an address, as it stands in a request line. */
+export function targetOf(url: string): string {
+  return url.slice(new URL(url).origin.length);
+}
+
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt += 1) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error('What was waited for did not come.');
+}
