@@ -60,6 +60,7 @@ export function parseQuery(rawQuery: string): [string, string][] {
 
 /** Strict: throws URIError on `%zz`, `%2`, overlong forms, surrogates and cut sequences. */
 function decode(raw: string): string {
+  if (plainPath.test(raw)) return raw;
   return decodeURIComponent(raw.replace(highByte, percent));
 }
 
