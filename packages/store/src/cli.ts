@@ -51,8 +51,8 @@ async function main(): Promise<void> {
   try {
     options = readOptions();
     const store = await openStore(options);
-    console.log(`Listening on http://${options.host}:${store.port}, data in ${options.dataDir}.`);
     stopOnSignal(store);
+    console.log(`Listening on http://${options.host}:${store.port}, data in ${options.dataDir}.`);
   } catch (error) {
     console.error(toSentence(error, options));
     process.exit(1);

@@ -1,0 +1,58 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { listFiles, newFolder, startStore } from '../test/running-store.ts';
+import { runCli, startProcess } from '../test/store-process.ts';
+import { StoreFolderInUse } from './lock.ts';
+
+const folder = newFolder();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a second store on one folder is refused, in another process and in this one', async () => {
+  const running = await startProcess(folder);
+  const second = await runCli(['--data', folder, '--port', '0']);
+  expect(second).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(`in use by process ${running.process.pid}`),
+  });
+  await expect(startStore({ dataDir: folder })).rejects.toThrow(StoreFolderInUse);
+  expect(await running.end('SIGKILL')).toBe('SIGKILL');
+
+  const mine = await startStore({ dataDir: folder });
+  await expect(startStore({ dataDir: folder })).rejects.toThrow(StoreFolderInUse);
+  await mine.close();
+  expect(listFiles(folder)).toEqual([]);
+});
+
+test('one sentence and exit code 1 for every mistake', async () => {
+  const file = join(folder, 'file');
+  writeFileSync(file, '');
+  const taken = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const address = taken.address();
+  const port = typeof address === 'object' && address ? String(address.port) : '';
+  const data = join(folder, 'data');
+  const cases: [string[], Record<string, string>, RegExp][] = [
+    [[], {}, /--data DIR/],
+    [['--data', data, '--port', 'http'], {}, /--port must be a number/],
+    [['--data', data, '--port', port], {}, /^Port \d+ on 127.0.0.1 is in use/],
+    [['--data', join(file, 'under')], {}, /cannot be written to/],
+    [['--data', data, '--prot', '1'], {}, /--prot/],
+    [['--data', data], { STORE_SECRET_ACCESS_KEY: '' }, /STORE_SECRET_ACCESS_KEY/],
+  ];
+  for (const [args, env, sentence] of cases) {
+    const { code, output } = await runCli(args, env);
+    expect(output).toMatch(sentence);
+    expect(output.trim().split('\n')).toHaveLength(1);
+    expect(code).toBe(1);
+  }
+  taken.close();
+});
+
+test('stops on SIGTERM and SIGINT with exit code 0', async () => {
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const running = await startProcess(folder);
+    expect(await running.end(signal)).toBe(0);
+  }
+});

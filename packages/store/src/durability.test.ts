@@ -1,0 +1,126 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CreateBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { createPresigner } from '@cadiz/sigv4';
+import { afterAll, expect, test } from 'vitest';
+import { bucket, keys, listFiles, newClient, newFolder, region, send, startStore } from '../test/running-store.ts';
+import { startProcess } from '../test/store-process.ts';
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+function folder(): string {
+  const made = newFolder();
+  folders.push(made);
+  return made;
+}
+
+const digest = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
+const ABSENT = 'absent';
+
+/** What a key may hold: the last acknowledged state, or any that was asked for since. */
+type Allowed = Map<string, Set<string>>;
+
+function urlMaker(endpoint: string) {
+  const presign = createPresigner({ ...keys, region, endpoint });
+  return (method: 'GET' | 'PUT' | 'DELETE', key: string) =>
+    presign({ method, bucket, key, expiresInSeconds: 60, now: Date.now() });
+}
+
+/** Puts, replaces and deletes until the store is gone. */
+async function writeUntilGone(
+  endpoint: string,
+  writer: number,
+  allowed: Allowed,
+  acknowledged: () => void,
+): Promise<void> {
+  const url = urlMaker(endpoint);
+  for (let step = 0; ; step += 1) {
+    const key = `${writer}/${step % 13}`;
+    const states = allowed.get(key) ?? new Set([ABSENT]);
+    allowed.set(key, states);
+    const deleting = step % 7 === 6;
+    const body = randomBytes(step % 5 === 0 ? 400_000 : 3_000);
+    const wanted = deleting ? ABSENT : digest(body);
+    states.add(wanted);
+    try {
+      const answer = deleting ? await send('DELETE', url('DELETE', key)) : await send('PUT', url('PUT', key), { body });
+      if (answer.status >= 300) throw new Error(answer.text);
+    } catch {
+      return;
+    }
+    allowed.set(key, new Set([wanted]));
+    acknowledged();
+  }
+}
+
+test('kill -9 in the middle of writes: what was acknowledged is there, whole, and nothing else stays', async () => {
+  const data = folder();
+  const allowed: Allowed = new Map();
+  for (let round = 0; round < 5; round += 1) {
+    const running = await startProcess(data);
+    await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
+    let acknowledged = 0;
+    const enough = 60 + round * 25;
+    await new Promise<void>((resolve) => {
+      const writers = [0, 1, 2, 3, 4, 5].map((writer) =>
+        writeUntilGone(running.endpoint, writer, allowed, () => {
+          acknowledged += 1;
+          if (acknowledged === enough) running.process.kill('SIGKILL');
+        }),
+      );
+      void Promise.all(writers).then(() => resolve());
+    });
+    expect(acknowledged).toBeGreaterThanOrEqual(enough);
+
+    const after = await startProcess(data);
+    const url = urlMaker(after.endpoint);
+    for (const [key, states] of allowed) {
+      const answer = await send('GET', url('GET', key));
+      const found = answer.status === 404 ? ABSENT : digest(answer.body);
+      expect(states, `${key} in round ${round}`).toContain(found);
+      allowed.set(key, new Set([found]));
+    }
+    const listed = await newClient(after.endpoint).send(new ListObjectsV2Command({ Bucket: bucket }));
+    expect(listFiles(data)).toHaveLength(listed.KeyCount ?? -1);
+    expect(await after.end('SIGTERM')).toBe(0);
+  }
+});
+
+test('a start sweeps what a crash left: half uploads, and blobs that no object refers to', async () => {
+  const data = folder();
+  const first = await startStore({ dataDir: data });
+  await send('PUT', first.presign('PUT', 'kept'), { body: 'kept' });
+  await first.close();
+  writeFileSync(join(data, 'incoming', 'half'), 'ha');
+  const generation = '00000000';
+  writeFileSync(join(data, 'blobs', generation, `${generation}-${'a'.repeat(32)}`), 'never indexed');
+  mkdirSync(join(data, 'blobs', '00000001'));
+  writeFileSync(join(data, 'blobs', '00000001', `00000001-${'b'.repeat(32)}`), 'never indexed');
+  expect(listFiles(data)).toHaveLength(4);
+
+  const second = await startStore({ dataDir: data });
+  expect(second.files()).toHaveLength(1);
+  expect((await send('GET', second.presign('GET', 'kept'))).text).toBe('kept');
+  expect((await send('PUT', second.presign('PUT', 'more'), { body: 'more' })).status).toBe(200);
+  await second.close();
+});
+
+test('a full disk: 507 for what does not fit, reads go on, and nothing is left of the attempt', async () => {
+  // A limit on the size of a file, in blocks of 512 bytes, fails a write as a full disk does.
+  const data = folder();
+  const running = await startProcess(data, { limit: 'ulimit -f 4096' });
+  await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
+  const url = urlMaker(running.endpoint);
+  expect((await send('PUT', url('PUT', 'small'), { body: 'small' })).status).toBe(200);
+  const large = await send('PUT', url('PUT', 'large'), { body: Buffer.alloc(8_000_000, 'x') });
+  expect([large.status, large.code]).toEqual([507, 'InsufficientStorage']);
+  expect((await send('GET', url('GET', 'large'))).code).toBe('NoSuchKey');
+  expect((await send('GET', url('GET', 'small'))).text).toBe('small');
+  expect((await send('PUT', url('PUT', 'small'), { body: 'again' })).status).toBe(200);
+  expect(listFiles(data).filter((file) => file.startsWith('incoming/'))).toEqual([]);
+  await running.end('SIGTERM');
+});

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bucket, send, sendBytes, startStore, type TestStore } from '../test/running-store.ts';
+
+let store: TestStore;
+beforeAll(async () => {
+  store = await startStore();
+  await send('PUT', store.presign('PUT', 'there'), { body: 'hello' });
+});
+afterAll(() => store.close());
+
+const operations: [name: string, method: string, key: string, query: Record<string, string>, success: number][] = [
+  ['PutObject', 'PUT', 'put', {}, 200],
+  ['GetObject', 'GET', 'there', {}, 200],
+  ['HeadObject', 'HEAD', 'there', {}, 200],
+  ['DeleteObject', 'DELETE', 'absent', {}, 204],
+  ['ListObjectsV2', 'GET', '', { 'list-type': '2' }, 200],
+  ['CreateBucket', 'PUT', '', {}, 200],
+  ['HeadBucket', 'HEAD', '', {}, 200],
+];
+
+describe.each(operations)('%s', (_name, method, key, query, success) => {
+  const body = method === 'PUT' && key !== '' ? { body: 'hello' } : {};
+  const callers: [caller: string, status: number, url: () => string, headers?: Record<string, string>][] = [
+    ['a presigned address', success, () => store.presign(method, key, { query })],
+    ['no signature', 403, () => `${store.endpoint}/${bucket}/${key}?${new URLSearchParams(query)}`],
+    ['a wrong signature', 403, () => store.presign(method, key, { query }).replace(/Signature=.{4}/, 'Signature=0000')],
+    ['an expired address', 403, () => store.presign(method, key, { query, now: Date.now() - 61_000 })],
+    ['an address from the future', 403, () => store.presign(method, key, { query, now: Date.now() + 16 * 60_000 })],
+    ['an address for another method', 403, () => store.presign(method === 'POST' ? 'GET' : 'POST', key, { query })],
+    [
+      'an address for another key',
+      403,
+      () => store.presign(method, `${key}x`, { query }).replace(`${key}x?`, `${key}?`),
+    ],
+    ['an unsigned x-amz header', 403, () => store.presign(method, key, { query }), { 'x-amz-acl': 'public-read' }],
+    ['an API key beside the address', 400, () => store.presign(method, key, { query }), { authorization: 'Bearer x' }],
+    ['an unknown sub-resource', 501, () => store.presign(method, key, { query: { ...query, tagging: '' } })],
+  ];
+
+  test.each(callers)('%s: %i', async (_caller, status, url, headers = {}) => {
+    const answer = await send(method, url(), { headers, ...body });
+    expect(answer.status).toBe(status);
+    expect(answer.headers).toMatchObject({ 'access-control-allow-origin': '*' });
+    expect(answer.headers['access-control-expose-headers']).toContain('ETag');
+    expect(answer.headers['x-amz-request-id']).toMatch(/^[0-9A-F]{16}$/);
+    if (status >= 400 && method !== 'HEAD') {
+      expect(answer.headers['content-type']).toBe('application/xml');
+      expect(answer.text).toMatch(/<Error><Code>\w+<\/Code><Message>[^<]+<\/Message><Resource>.*<RequestId>/);
+      expect(answer.text).not.toContain('Signature=');
+    }
+  });
+});
+
+test('a browser’s preflight needs no signature', async () => {
+  const headers = {
+    origin: 'https://app.example',
+    'access-control-request-method': 'PUT',
+    'access-control-request-headers': 'content-type,if-none-match',
+  };
+  const answer = await send('OPTIONS', `${store.endpoint}/${bucket}/any`, { headers });
+  expect(answer.status).toBe(204);
+  expect(answer.headers).toMatchObject({
+    'access-control-allow-origin': '*',
+    'access-control-allow-headers': 'content-type,if-none-match',
+  });
+  expect(answer.headers['access-control-allow-methods']).toContain('PUT');
+});
+
+test.each([
+  ['POST', '', { delete: '' }],
+  ['POST', 'there', { uploads: '' }],
+  ['DELETE', '', {}],
+  ['PATCH', 'there', {}],
+])('%s of "%s" with %o is not implemented, and says so', async (method, key, query) => {
+  const answer = await send(method, store.presign(method, key, { query }));
+  expect([answer.status, answer.code]).toEqual([501, 'NotImplemented']);
+});
+
+describe('what is no good request', () => {
+  const line = `GET /${bucket}/there HTTP/1.1\r\n`;
+
+  test.each([
+    ['headers without end', `${line}Host: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ['no HTTP', 'hello\r\n\r\n', 400],
+    ['no Host', `${line}Connection: close\r\n\r\n`, 403],
+    ['an absolute target', `GET http://a/b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 400],
+    ['an unknown expectation', `${line}Host: a\r\nExpect: more\r\nConnection: close\r\n\r\n`, 417],
+    ['a header line that is none', `${line}Host: a\r\nnot a header\r\n\r\n`, 400],
+  ])('%s', async (_name, bytes, status) => {
+    const answer = await sendBytes(store.port, bytes);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer).toContain('access-control-allow-origin: *');
+    expect(answer).toContain('<Error><Code>');
+  });
+
+  test('a refused upload hears why, though it keeps sending', async () => {
+    const url = store.presign('PUT', 'there', { contentLength: 5 });
+    const answer = await send('PUT', url, { body: Buffer.alloc(6_000_000) });
+    expect([answer.status, answer.code, answer.headers.connection]).toEqual([403, 'SignatureDoesNotMatch', 'close']);
+  });
+
+  test('one connection serves on after errors', async () => {
+    const absent = store.presign('GET', 'absent').slice(store.endpoint.length);
+    const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${store.port}\r\n${more}\r\n`;
+    const there = store.presign('GET', 'there').slice(store.endpoint.length);
+    const answer = await sendBytes(store.port, request(absent) + request(there, 'Connection: close\r\n'));
+    expect(answer).toMatch(/^HTTP\/1.1 404 .*HTTP\/1.1 200 .*hello$/s);
+  });
+});
