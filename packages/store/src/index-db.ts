@@ -61,7 +61,16 @@ const SEPARATOR = Buffer.from([0]);
 export async function openIndexDb(folder: string): Promise<IndexDb> {
   // Without overlappingSync a commit is synced before it becomes visible and before its promise resolves, so that no
   // reader, and no answer, ever sees what a power cut could take back. Writes that arrive during a sync share the next.
-  const root = open({ path: folder, noSubdir: false, overlappingSync: false, maxDbs: 16, encoding: 'json' });
+  const root = open({
+    path: folder,
+    noSubdir: false,
+    overlappingSync: false,
+    // All writes are transactions here. With batching, lmdb makes a promise of its own for each event turn, which nobody
+    // can catch when a commit fails: a full disk would end the process.
+    eventTurnBatching: false,
+    maxDbs: 16,
+    encoding: 'json',
+  });
   const meta = root.openDB<number, string>({ name: 'meta', encoding: 'json' });
   const buckets = root.openDB<BucketRecord, string>({ name: 'buckets', encoding: 'json' });
   const objects = root.openDB<ObjectRecord, Uint8Array>({ name: 'objects', encoding: 'json', keyEncoding: 'binary' });

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { BlobWriter } from './blobs.ts';
 import { type Call, requireBucket, requireKey, sendEmpty } from './call.ts';
 import type { ObjectRecord } from './index-db.ts';
+import type { Claim } from './room.ts';
 import { S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
 
@@ -134,19 +135,29 @@ function readMetadata({ headers }: IncomingMessage): Record<string, string> {
 }
 
 async function receiveBlob(call: Call, upload: Upload): Promise<{ blob: string; etag: string }> {
-  const writer = await call.store.blobs.receive();
+  const claim = await call.store.room.claim(upload.size);
   try {
-    call.awaitBody();
-    const etag = await receiveBody(call.request, writer, upload);
-    return { blob: await writer.seal(), etag };
-  } catch (error) {
-    await writer.discard();
-    throw error;
+    const writer = await call.store.blobs.receive();
+    try {
+      call.awaitBody();
+      const etag = await receiveBody(call.request, writer, claim, upload);
+      return { blob: await writer.seal(), etag };
+    } catch (error) {
+      await writer.discard();
+      throw error;
+    }
+  } finally {
+    claim.release();
   }
 }
 
 /** Writes the body to the blob and holds it to what was promised; tells its MD5 in hex. */
-async function receiveBody(request: IncomingMessage, writer: BlobWriter, upload: Upload): Promise<string> {
+async function receiveBody(
+  request: IncomingMessage,
+  writer: BlobWriter,
+  claim: Claim,
+  upload: Upload,
+): Promise<string> {
   const md5 = createHash('md5');
   const sha256 = upload.sha256 === undefined ? undefined : createHash('sha256');
   let received = 0;
@@ -155,6 +166,7 @@ async function receiveBody(request: IncomingMessage, writer: BlobWriter, upload:
     if (received > upload.size) break;
     md5.update(chunk);
     sha256?.update(chunk);
+    claim.arrived(chunk.length);
     await writer.write(chunk);
   }
   // A long sync after the last byte is not an idle client.

@@ -4,6 +4,7 @@ import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
 import { lockFolder } from './lock.ts';
 import { openReaper, type Reaper } from './reaper.ts';
+import { openRoom, type Room } from './room.ts';
 import { systemCode } from './s3-error.ts';
 
 export type Log = (line: { level: 'info' | 'warn' | 'error'; message: string; [field: string]: unknown }) => void;
@@ -13,6 +14,7 @@ export interface Store {
   index: IndexDb;
   blobs: Blobs;
   reaper: Reaper;
+  room: Room;
   region: string;
   maxObjectBytes: number;
   /** Unix milliseconds. */
@@ -70,7 +72,7 @@ export async function openStoreFolder(
     await syncFolder(join(folder, 'index'));
     await syncFolder(folder);
     return {
-      store: { ...settings, index, blobs, reaper },
+      store: { ...settings, index, blobs, reaper, room: openRoom(folder) },
       close: async () => {
         await reaper.close();
         await blobs.close();
