@@ -33,7 +33,7 @@ export interface RunningService {
 /** The whole service, wired by hand: the only place that knows every concrete choice. */
 export async function startService(config: Config, log: Logger): Promise<RunningService> {
   const now = Date.now;
-  const opened: { close(): Promise<unknown> | void }[] = [];
+  const opened: { close(): Promise<unknown> }[] = [];
   const failures: Promise<Error>[] = [];
   let draining = false;
 
@@ -53,7 +53,12 @@ export async function startService(config: Config, log: Logger): Promise<Running
     if (applied.length > 0) log.info({ applied }, 'Migrated the database');
 
     const store = await openObjectStore(config, secrets, log);
-    opened.push({ close: () => store.objects.close() });
+    opened.push({
+      close: async () => {
+        await store.drain(0);
+        store.objects.close();
+      },
+    });
     failures.push(store.failed);
     await store.objects.prepare();
 
@@ -149,7 +154,7 @@ async function openObjectStore(
     Date.now,
   );
   return {
-    objects: { ...objects, close: () => objects.close() },
+    objects,
     failed: thread.failed,
     drain: (milliseconds) => thread.close({ drainMilliseconds: milliseconds }),
   };

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { kyselyAdapter } from '@better-auth/kysely-adapter';
 import type { BetterAuthOptions } from 'better-auth';
-import { kyselyAdapter } from 'better-auth/adapters/kysely-adapter';
 import { APIError } from 'better-auth/api';
 import type { DBAdapter, Where } from 'better-auth/types';
 import type { Kysely } from 'kysely';
@@ -28,16 +28,7 @@ export function createSessionStore(kysely: Kysely<Schema>): (options: BetterAuth
 function wrap(inner: Methods): Methods {
   return {
     ...inner,
-    async create(query) {
-      if (query.model === 'user') {
-        const role = (await inner.count({ model: 'user' })) === 0 ? 'owner' : 'member';
-        return inner.create({ ...query, data: { ...query.data, role } }).catch(letThrough);
-      }
-      if (query.model !== 'session') return inner.create(query);
-      const { token } = query.data as { token?: unknown };
-      const created = await inner.create({ ...query, data: { ...query.data, token: hashSessionToken(String(token)) } });
-      return { ...(created as object), token } as never;
-    },
+    create: (query) => createRow(inner, query) as Promise<never>,
     async findOne<T>(query: Parameters<Methods['findOne']>[0]) {
       const found = await inner.findOne<T>({ ...query, where: hashTokens(query.model, query.where) });
       return withToken(found, query.model, query.where);
@@ -58,6 +49,17 @@ function wrap(inner: Methods): Methods {
 /** Sign-up hides every error but its own kind, so the database's travels as the cause of one. */
 function letThrough(cause: unknown): never {
   throw Object.assign(new APIError('INTERNAL_SERVER_ERROR', { message: 'The user could not be stored' }), { cause });
+}
+
+async function createRow(inner: Methods, query: Parameters<Methods['create']>[0]): Promise<unknown> {
+  if (query.model === 'user') {
+    const role = (await inner.count({ model: 'user' })) === 0 ? 'owner' : 'member';
+    return inner.create({ ...query, data: { ...query.data, role } }).catch(letThrough);
+  }
+  if (query.model !== 'session') return inner.create(query);
+  const { token } = query.data as { token?: unknown };
+  const created = await inner.create({ ...query, data: { ...query.data, token: hashSessionToken(String(token)) } });
+  return { ...created, token };
 }
 
 export function hashSessionToken(token: string): string {

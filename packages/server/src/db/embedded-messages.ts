@@ -1,0 +1,23 @@
+/** What the service's thread and the thread of the embedded database say to each other. */
+export type ToWorker =
+  /** A new client: what an earlier one left open is rolled back first. */
+  | { kind: 'connect'; client: number }
+  /** Whole messages of PostgreSQL's wire protocol. */
+  | { kind: 'data'; client: number; bytes: Uint8Array }
+  | { kind: 'countFsyncs' }
+  | { kind: 'close' };
+
+export type FromWorker =
+  | { kind: 'ready' }
+  | { kind: 'refused'; name: string; message: string; code: string | undefined; path: string | undefined }
+  | { kind: 'data'; client: number; bytes: Uint8Array }
+  | { kind: 'fsyncs'; count: number };
+
+export interface WorkerData {
+  /** PGDATA; made when it is not complete. */
+  folder: string;
+  /** A file that exists once the folder has been made completely. */
+  marker: string;
+  /** A gzipped tar of an empty database, to save initdb's four seconds; used when it exists. */
+  template: string;
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import type pg from 'pg';
+
+const ownFolder = new URL('../../src/db/migrations/', import.meta.url);
+
+/** Any number, the same in every process: who holds it migrates. */
+const lockKey = 0x6361_6469;
+
+interface Migration {
+  name: string;
+  sql: string;
+  sha256: string;
+}
+
+/** The database and the migrations of this version do not fit together. */
+export class MigrationMismatch extends Error {
+  override readonly name = 'MigrationMismatch';
+}
+
+/**
+ * Brings the schema up to date: every SQL file that has not been applied, in the order of their names, in one
+ * transaction. However many processes start at once, one does it while the others wait; the lock belongs to the
+ * transaction, so it works through a pooler that hands connections around.
+ * @throws MigrationMismatch when an applied file was changed or is missing (the database belongs to a newer version)
+ */
+export async function migrate(pool: pg.Pool, folder: URL = ownFolder): Promise<{ applied: string[] }> {
+  const migrations = await readMigrations(folder);
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const applied = await applyPending(client, migrations);
+    await client.query('commit');
+    client.release();
+    return { applied };
+  } catch (error) {
+    // The connection is closed rather than used again: that rolls back whatever is open.
+    client.release(true);
+    throw error;
+  }
+}
+
+async function applyPending(client: pg.PoolClient, migrations: Migration[]): Promise<string[]> {
+  await client.query('select pg_advisory_xact_lock($1)', [lockKey]);
+  await client.query(
+    `create table if not exists cadiz_migrations (
+       name text primary key, sha256 text not null, applied_at timestamptz(3) not null default now()
+     )`,
+  );
+  const { rows } = await client.query<{ name: string; sha256: string }>('select name, sha256 from cadiz_migrations');
+  requireSame(rows, migrations);
+  const done = new Set(rows.map(({ name }) => name));
+  const pending = migrations.filter(({ name }) => !done.has(name));
+  for (const { name, sql, sha256 } of pending) {
+    await client.query(sql);
+    await client.query('insert into cadiz_migrations (name, sha256) values ($1, $2)', [name, sha256]);
+  }
+  return pending.map(({ name }) => name);
+}
+
+function requireSame(applied: { name: string; sha256: string }[], migrations: Migration[]): void {
+  const known = new Map(migrations.map(({ name, sha256 }) => [name, sha256]));
+  for (const { name, sha256 } of applied) {
+    if (!known.has(name)) {
+      throw new MigrationMismatch(
+        `The database has had the migration ${name}, which this version of Cadiz does not know. Start the version that made it, or a newer one.`,
+      );
+    }
+    if (known.get(name) !== sha256) {
+      throw new MigrationMismatch(
+        `The migration ${name} was changed after it had been applied to this database. Restore the file, and put the change into a new one.`,
+      );
+    }
+  }
+}
+
+async function readMigrations(folder: URL): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(new URL(name, folder), 'utf8');
+      return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
+    }),
+  );
+}

@@ -1,0 +1,114 @@
+import { Kysely, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { openEmbedded } from './embedded.ts';
+import type { Schema } from './schema.ts';
+
+export type DatabaseSettings =
+  /** The folder of the embedded database. */
+  { kind: 'embedded'; dataDir: string } | { kind: 'postgres'; url: string; maxConnections?: number };
+
+/** Both databases speak PostgreSQL through `pg`, so the rest of the service does not know which one it is. */
+export interface Database {
+  kind: 'embedded' | 'postgres';
+  pool: pg.Pool;
+  kysely: Kysely<Schema>;
+  /** Such as `15.14`. */
+  serverVersion: string;
+  /** Resolves when the database answers, and throws its error otherwise. */
+  check(): Promise<void>;
+  /** Resolves with the reason if the embedded database ends without having been asked to. */
+  failed: Promise<Error>;
+  close(): Promise<void>;
+}
+
+/** PostgreSQL cannot be used; the message says where, why and how to mend it, without the password. */
+export class DatabaseUnusable extends Error {
+  override readonly name = 'DatabaseUnusable';
+}
+
+const oldestVersion = 15;
+const int8 = 20;
+
+/** bigint as number: sizes and counts stay far below 2^53, and anything else is a mistake that must be seen. */
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} is too large for a number`);
+  return value;
+}
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) =>
+    oid === int8 && format !== 'binary' ? parseInt8 : pg.types.getTypeParser(oid, format),
+};
+
+/**
+ * Opens the database without migrating it.
+ * @throws DatabaseUnusable, DatabaseNotDurable, StoreFolderInUse, or the system's error about the folder
+ */
+export function openDatabase(settings: DatabaseSettings): Promise<Database> {
+  return settings.kind === 'embedded' ? openOnDisk(settings.dataDir) : openPostgres(settings);
+}
+
+async function openOnDisk(dataDir: string): Promise<Database> {
+  const embedded = await openEmbedded(dataDir);
+  const pool = new pg.Pool({
+    // One session is all that PGlite has: whoever wants it waits for it here.
+    max: 1,
+    idleTimeoutMillis: 0,
+    stream: () => embedded.connect(),
+    user: 'postgres',
+    database: 'postgres',
+    types,
+  });
+  return wrap('embedded', pool, embedded.failed, () => embedded.close());
+}
+
+async function openPostgres({ url, maxConnections = 10 }: { url: string; maxConnections?: number }): Promise<Database> {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: maxConnections,
+    connectionTimeoutMillis: 10_000,
+    keepAlive: true,
+    application_name: 'cadiz',
+    types,
+  });
+  try {
+    const database = await wrap('postgres', pool, new Promise(() => undefined), async () => undefined);
+    if (Number.parseInt(database.serverVersion, 10) < oldestVersion) {
+      throw new Error(`it is version ${database.serverVersion}, and Cadiz needs ${oldestVersion} or newer`);
+    }
+    return database;
+  } catch (error) {
+    await pool.end();
+    const { host, pathname } = new URL(url);
+    const reason = error instanceof AggregateError ? error.errors.map(String).join('; ') : (error as Error).message;
+    throw new DatabaseUnusable(
+      `The PostgreSQL database${decodeURIComponent(pathname).replace('/', ' ')} at ${host} cannot be used: ${reason}. Check DATABASE_URL, and that the server runs.`,
+    );
+  }
+}
+
+async function wrap(
+  kind: Database['kind'],
+  pool: pg.Pool,
+  failed: Promise<Error>,
+  close: () => Promise<void>,
+): Promise<Database> {
+  // An idle connection that breaks is replaced by the pool; a query that fails for it tells its own caller.
+  pool.on('error', () => undefined);
+  const { rows } = await pool.query<{ server_version: string }>('show server_version');
+  return {
+    kind,
+    pool,
+    kysely: new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }),
+    serverVersion: rows[0]?.server_version ?? '',
+    async check() {
+      await pool.query('select 1');
+    },
+    failed,
+    async close() {
+      await pool.end();
+      await close();
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import type { Scope } from '@cadiz/contract';
+import type { Generated } from 'kysely';
+
+interface Times {
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+}
+
+interface UsersTable extends Times {
+  id: string;
+  name: string;
+  email: string;
+  email_verified: Generated<boolean>;
+  image: string | null;
+  role: 'owner' | 'member';
+}
+
+interface SessionsTable extends Times {
+  id: string;
+  user_id: string;
+  token: string;
+  expires_at: Date;
+  ip_address: string | null;
+  user_agent: string | null;
+}
+
+interface AccountsTable extends Times {
+  id: string;
+  user_id: string;
+  account_id: string;
+  provider_id: string;
+  access_token: string | null;
+  refresh_token: string | null;
+  id_token: string | null;
+  access_token_expires_at: Date | null;
+  refresh_token_expires_at: Date | null;
+  scope: string | null;
+  password: string | null;
+}
+
+interface VerificationsTable extends Times {
+  id: string;
+  identifier: string;
+  value: string;
+  expires_at: Date;
+}
+
+interface ProjectsTable extends Times {
+  id: string;
+  name: string;
+}
+
+interface ProjectMembersTable {
+  project_id: string;
+  user_id: string;
+  role: 'owner' | 'editor' | 'viewer';
+  created_at: Generated<Date>;
+}
+
+interface RemovedProjectsTable {
+  project_id: string;
+  removed_at: Generated<Date>;
+}
+
+interface ApiKeysTable {
+  id: string;
+  hash: Buffer;
+  hash_alg: Generated<number>;
+  name: string;
+  project_id: string | null;
+  created_by: string;
+  last4: string;
+  scopes: Scope[];
+  created_at: Generated<Date>;
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+}
+
+interface FoldersTable extends Times {
+  project_id: string;
+  id: string;
+  parent_id: string | null;
+  name: string;
+  name_key: string;
+}
+
+interface FilesTable extends Times {
+  project_id: string;
+  id: string;
+  store_key: string;
+  file_name: string;
+  file_size: number;
+  mime_type: string;
+  folder_id: string | null;
+  etag: string;
+  created_by_user: string | null;
+  created_by_key: string | null;
+}
+
+/** Every table, as Kysely sees it. The SQL of `migrations/` has the last word. */
+export interface Schema {
+  users: UsersTable;
+  sessions: SessionsTable;
+  accounts: AccountsTable;
+  verifications: VerificationsTable;
+  projects: ProjectsTable;
+  project_members: ProjectMembersTable;
+  removed_projects: RemovedProjectsTable;
+  api_keys: ApiKeysTable;
+  folders: FoldersTable;
+  files: FilesTable;
+}
