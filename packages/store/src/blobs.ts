@@ -41,6 +41,8 @@ export interface BlobsOptions {
   isReferred(blob: string): boolean;
   /** Called when all generations below this one have settled. */
   onGenerationsSettled(openGeneration: number): void;
+  /** After so many blobs the next generation begins; 4096 unless given. */
+  blobsPerGeneration?: number;
 }
 
 /** Where the next blob goes: the number of the generation, and how many blobs it holds. */
@@ -64,6 +66,7 @@ const WRITE_AHEAD_BYTES = 4 * 1024 * 1024;
 export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
   const incoming = join(options.folder, 'incoming');
   const sealed = join(options.folder, 'blobs');
+  const perGeneration = options.blobsPerGeneration ?? BLOBS_PER_GENERATION;
   await sweepIncoming(incoming);
   let next = await sweepGenerations(sealed, options);
   let current: Promise<Generation> | undefined;
@@ -79,7 +82,7 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
     openGenerations.set(generation.number, generation);
     generation.blobs += 1;
     generation.unsettled += 1;
-    if (generation.blobs >= BLOBS_PER_GENERATION && generation.number === next.number) {
+    if (generation.blobs >= perGeneration && generation.number === next.number) {
       next = { number: generation.number + 1, blobs: 0 };
       current = undefined;
     }

@@ -42,7 +42,9 @@ function toSentence(error: unknown, options: StoreOptions | undefined): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? error.code : undefined;
   if (code === 'EADDRINUSE') return `Port ${options?.port} on ${options?.host} is in use: choose another with --port.`;
-  if (code === 'EACCES') return `This user may not listen on port ${options?.port}: choose one above 1023.`;
+  const listening = 'syscall' in error && error.syscall === 'listen';
+  if (listening && code === 'EACCES')
+    return `This user may not listen on port ${options?.port}: choose one above 1023.`;
   return error.message;
 }
 

@@ -29,18 +29,17 @@ export function openRoom(folder: string): Room {
   let awaited = 0;
 
   async function claim(bytes: number): Promise<Claim> {
-    awaited += bytes;
+    const { bavail, blocks, bsize } = await statfs(folder);
+    const spare = Math.min(SPARE_BYTES, blocks * bsize * SPARE_SHARE);
+    if (bavail * bsize < awaited + bytes + spare) {
+      throw new S3Error('InsufficientStorage', `The disk of the store has no room for these ${bytes} bytes.`);
+    }
     let left = bytes;
     const take = (count: number) => {
       left -= count;
       awaited -= count;
     };
-    const { bavail, blocks, bsize } = await statfs(folder);
-    const spare = Math.min(SPARE_BYTES, blocks * bsize * SPARE_SHARE);
-    if (bavail * bsize < awaited + spare) {
-      take(left);
-      throw new S3Error('InsufficientStorage', `The disk of the store has no room for these ${bytes} bytes.`);
-    }
+    awaited += bytes;
     return { arrived: take, release: () => take(left) };
   }
 

@@ -24,6 +24,7 @@ const KEEP_ALIVE_MILLISECONDS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const LINGER_MILLISECONDS = 30_000;
 const LINGER_IDLE_MILLISECONDS = 1_000;
+const DRAIN_CHECK_MILLISECONDS = 20;
 const LINGER_BYTES = 16 * 1024 * 1024;
 
 // The credentials are in the address, never in a cookie, so that every origin may be let in; and on errors too, or a
@@ -105,12 +106,12 @@ export function createStoreServer(store: Store, credentials: Credentials): Store
   async function drain(milliseconds: number): Promise<void> {
     draining = true;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeIdleConnections();
     const cut = setTimeout(() => server.closeAllConnections(), milliseconds);
-    // A connection kept alive by its client would hold the close; it has nothing in flight when all work is done.
+    // A connection that its client keeps alive would hold the close; it is idle once its last answer has left.
+    const release = setInterval(() => server.closeIdleConnections(), DRAIN_CHECK_MILLISECONDS);
     while (inFlight.size > 0) await Promise.allSettled(inFlight);
-    server.closeIdleConnections();
     await closed;
+    clearInterval(release);
     clearTimeout(cut);
   }
 

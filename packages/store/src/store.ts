@@ -2,7 +2,7 @@ import { access, constants, mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
-import { lockFolder } from './lock.ts';
+import { lockFolder, StoreFolderInUse } from './lock.ts';
 import { openReaper, type Reaper } from './reaper.ts';
 import { openRoom, type Room } from './room.ts';
 import { systemCode } from './s3-error.ts';
@@ -53,8 +53,7 @@ export async function openStoreFolder(
   settings: Pick<Store, 'region' | 'maxObjectBytes' | 'now' | 'log'>,
 ): Promise<OpenStore> {
   const folder = resolve(dataDir);
-  await requireWritable(folder);
-  const lock = lockFolder(folder);
+  const lock = await lockWritable(folder);
   try {
     const index = await openIndexDb(join(folder, 'index'));
     const blobs = await openBlobs({
@@ -86,12 +85,14 @@ export async function openStoreFolder(
   }
 }
 
-async function requireWritable(folder: string): Promise<void> {
+async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {
   try {
     const made = await mkdir(folder, { recursive: true, mode: 0o700 });
     if (made) await syncFolder(dirname(made));
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return lockFolder(folder);
   } catch (error) {
+    if (error instanceof StoreFolderInUse) throw error;
     throw new StoreFolderUnwritable(folder, systemCode(error) ?? String(error));
   }
 }
