@@ -16,9 +16,10 @@ export type Settings = Record<string, string>;
 
 export type Exit = { code: number | null; stdout: string; stderr: string };
 
+/** `welcome` is what the service printed when it was ready. */
 export type Service = {
   url: string;
-  settings: Settings;
+  welcome: string;
   signal: (signal: NodeJS.Signals) => void;
   exit: Promise<Exit>;
 };
@@ -62,14 +63,15 @@ export async function runService(settings: Settings): Promise<Exit> {
 export async function startService(settings: Settings): Promise<Service> {
   const child = spawnService(settings);
   const exit = collect(child);
-  const service = { url: `http://127.0.0.1:${settings.PORT}`, settings, signal: child.kill.bind(child), exit };
   const failed = exit.then(({ code, stdout, stderr }) => {
     throw new Error(`The service ended with ${code} before it was ready.\n${stdout}${stderr}`);
   });
   // Whoever waits for the end later must not find it rejected in the meantime.
   failed.catch(() => undefined);
-  await Promise.race([failed, untilReady(service, 60_000)]);
-  return service;
+  const url = `http://127.0.0.1:${settings.PORT}`;
+  const welcome = firstOutput(child);
+  await Promise.race([failed, untilReady(url, 60_000)]);
+  return { url, welcome: await Promise.race([failed, welcome]), signal: child.kill.bind(child), exit };
 }
 
 /** Stops a service as a supervisor does, and waits for its end. */
@@ -122,7 +124,12 @@ function collect(child: ChildProcess): Promise<Exit> {
   });
 }
 
-async function untilReady({ url }: { url: string }, milliseconds: number): Promise<void> {
+/** The welcome is written at once, so it arrives in one piece. */
+function firstOutput(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => child.stdout?.once('data', (text) => resolve(String(text))));
+}
+
+async function untilReady(url: string, milliseconds: number): Promise<void> {
   const deadline = Date.now() + milliseconds;
   while (Date.now() < deadline) {
     const response = await fetch(`${url}/readyz`).catch(() => undefined);

@@ -74,7 +74,10 @@ describe('a stop', () => {
 
     const upload = await openUpload(presignedUrl, bytes.length);
     upload.write(bytes.subarray(0, 1_000_000));
-    for (const signal of signals) service.signal(signal);
+    for (const signal of signals) {
+      service.signal(signal);
+      await delay(20); // two of a kind at the same moment are one to the kernel
+    }
     await untilRefusing(service);
     expect(await finish(upload, bytes.subarray(1_000_000))).toBe(200);
     const exit = await service.exit;
@@ -91,11 +94,12 @@ describe('a stop', () => {
   });
 });
 
-/** Starts in vain: the exit code is 1, and there is exactly one line and no stack on stderr. */
+/** Starts in vain: the exit code is 1, and stderr has exactly one line beside what the log tells for information. */
 async function refusal(settings: Settings): Promise<string> {
   const { code, stderr } = await runService(settings);
-  expect({ code, lines: stderr.trim().split('\n').length }, stderr).toEqual({ code: 1, lines: 1 });
-  return stderr.trim();
+  const [sentence = '', ...more] = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{"level":30,'));
+  expect({ code, more }, stderr).toEqual({ code: 1, more: [] });
+  return sentence;
 }
 
 type Answer = { id: string; key: string; presignedUrl: string; storeKey: string; files: unknown[] };
@@ -147,12 +151,14 @@ function openUpload(url: string, size: number): Promise<ClientRequest> {
   });
 }
 
+/** Sends the rest; the answer's status, or undefined when the connection was cut. */
 function finish(upload: ClientRequest, rest: Buffer): Promise<number | undefined> {
-  return new Promise((resolve, reject) => {
-    upload.once('error', reject);
+  return new Promise((resolve) => {
     upload.once('response', (response) => {
       response.resume().once('end', () => resolve(response.statusCode));
     });
+    upload.on('error', () => resolve(undefined)).once('close', () => resolve(undefined));
+    if (upload.destroyed) resolve(undefined);
     upload.end(rest);
   });
 }

@@ -1,4 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { cleanUp, type Settings, startService, stopService, testedSettings } from './service.ts';
@@ -15,25 +18,39 @@ it.skipIf(!hasCurl)(
   async () => {
     settings = await testedSettings();
     const service = await startService(settings);
-    const { code, output } = await runWalk(service.url);
+    const { code, output } = await runBash([walk, service.url]);
     expect(output).toContain('16 files, 1 folder, each once');
     expect(code, output).toBe(0);
     const exit = await stopService(service);
-    expect({ code: exit.code, stderr: exit.stderr }).toEqual({ code: 0, stderr: '' });
-    expect(exit.stdout).not.toMatch(/cz_live_[0-9A-Za-z]{49}/);
+    expect(exit.code, exit.stderr).toBe(0);
+    expect(exit.stdout + exit.stderr).not.toMatch(/cz_live_[0-9A-Za-z]{49}/);
   },
 );
 
-function runWalk(url: string): Promise<{ code: number | null; output: string }> {
-  const child = spawn('bash', [walk, url], { stdio: ['ignore', 'pipe', 'pipe'] });
+it.skipIf(!hasCurl)('prints a transcript that works as pasted', async () => {
+  settings = await testedSettings();
+  const service = await startService(settings);
+  const transcript = service.welcome.slice(service.welcome.indexOf('CADIZ='));
+  const { code, output } = await runBash(['-e', '-c', transcript]);
+  expect(output).toMatch(/"files":\[\{[^{}]*"fileName":"hello\.txt"[^{}]*\}\]/);
+  expect(code, output).toBe(0);
+  expect((await stopService(service)).code).toBe(0);
+});
+
+async function runBash(args: string[]): Promise<{ code: number | null; output: string }> {
+  // The transcript leaves files behind, as it would with a person.
+  const cwd = await mkdtemp(join(tmpdir(), 'cadiz-paste-'));
+  const child = spawn('bash', args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
       output += text;
     });
   }
-  return new Promise((resolve, reject) => {
+  const code = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code) => resolve({ code, output }));
+    child.once('close', resolve);
   });
+  await rm(cwd, { recursive: true });
+  return { code, output };
 }
