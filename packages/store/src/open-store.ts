@@ -18,6 +18,8 @@ export interface StoreOptions {
   log?: Log;
   /** The largest body that one PUT may have; 5 GiB, S3's own limit, unless given */
   maxObjectBytes?: number;
+  /** A connection on which nothing moves for so long during a request is cut; 60 s unless given */
+  idleMilliseconds?: number;
 }
 
 export interface RunningStore {
@@ -29,6 +31,7 @@ export interface RunningStore {
 }
 
 export const DEFAULT_DRAIN_MILLISECONDS = 10_000;
+const DEFAULT_IDLE_MILLISECONDS = 60_000;
 const FIVE_GIB = 5 * 1024 ** 3;
 
 /**
@@ -45,7 +48,8 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
     now: options.now ?? Date.now,
     log: options.log ?? (() => undefined),
   });
-  const { server, drain } = createStoreServer(store, { accessKeyId, secretAccessKey });
+  const limits = { idleMilliseconds: options.idleMilliseconds ?? DEFAULT_IDLE_MILLISECONDS };
+  const { server, drain } = createStoreServer(store, { accessKeyId, secretAccessKey }, limits);
   try {
     server.listen(options.port, options.host);
     await once(server, 'listening');

@@ -1,5 +1,6 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bucket, send, sendBytes, startStore, type TestStore } from '../test/running-store.ts';
+import { bucket, send, sendBytes, startStore, type TestStore, targetOf, until } from '../test/running-store.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -93,10 +94,18 @@ describe('what is no good request', () => {
     expect(answer).toContain('<Error><Code>');
   });
 
-  test('a refused upload hears why, though it keeps sending', async () => {
+  test('a refused upload hears why, though it reads only when it has sent all', async () => {
     const url = store.presign('PUT', 'there', { contentLength: 5 });
-    const answer = await send('PUT', url, { body: Buffer.alloc(6_000_000) });
-    expect([answer.status, answer.code, answer.headers.connection]).toEqual([403, 'SignatureDoesNotMatch', 'close']);
+    const body = Buffer.alloc(8_000_000);
+    const socket = connect(store.port, '127.0.0.1').pause();
+    const head = `PUT ${targetOf(url)} HTTP/1.1\r\nHost: 127.0.0.1:${store.port}\r\nContent-Length: ${body.length}\r\n\r\n`;
+    socket.write(head);
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject);
+      socket.write(body, () => resolve());
+    });
+    const answer = Buffer.concat(await socket.toArray()).toString();
+    expect(answer).toMatch(/^HTTP\/1.1 403 .*connection: close.*SignatureDoesNotMatch/s);
   });
 
   test('one connection serves on after errors', async () => {
@@ -106,4 +115,13 @@ describe('what is no good request', () => {
     const answer = await sendBytes(store.port, request(absent) + request(there, 'Connection: close\r\n'));
     expect(answer).toMatch(/^HTTP\/1.1 404 .*HTTP\/1.1 200 .*hello$/s);
   });
+});
+
+test('a body that stands still is cut off, and leaves nothing', async () => {
+  const impatient = await startStore({ idleMilliseconds: 150 });
+  const url = impatient.presign('PUT', 'still', { contentLength: 100 });
+  const head = `PUT ${targetOf(url)} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\nContent-Length: 100\r\n\r\n`;
+  expect(await sendBytes(impatient.port, `${head}12345`)).toBe('');
+  await until(() => impatient.files().length === 0);
+  await impatient.close();
 });

@@ -18,7 +18,6 @@ export interface StoreServer {
   drain(milliseconds: number): Promise<void>;
 }
 
-const IDLE_MILLISECONDS = 60_000;
 const HEADERS_MILLISECONDS = 20_000;
 const KEEP_ALIVE_MILLISECONDS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -37,7 +36,11 @@ const corsHeaders = {
 const METHODS = 'GET, HEAD, PUT, DELETE';
 
 /** The HTTP side of the store: limits, identity of the caller, the operation, and the answer when something is wrong. */
-export function createStoreServer(store: Store, credentials: Credentials): StoreServer {
+export function createStoreServer(
+  store: Store,
+  credentials: Credentials,
+  limits: { idleMilliseconds: number },
+): StoreServer {
   const inFlight = new Set<Promise<void>>();
   let draining = false;
 
@@ -50,7 +53,7 @@ export function createStoreServer(store: Store, credentials: Credentials): Store
     // A missing Host is refused by the signature check, in S3's form.
     requireHostHeader: false,
   });
-  server.setTimeout(IDLE_MILLISECONDS);
+  server.setTimeout(limits.idleMilliseconds);
   server.on('request', (request, response) => track(serve(request, response, false)));
   server.on('checkContinue', (request, response) => track(serve(request, response, true)));
   server.on('checkExpectation', (request, response) => track(refuseExpectation(request, response)));
