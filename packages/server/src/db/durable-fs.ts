@@ -1,5 +1,5 @@
 import { fdatasyncSync } from 'node:fs';
-import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
+import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
 /** The hooks of Emscripten's file system that are needed here. */
@@ -36,17 +36,15 @@ export class DurableFs extends NodeFS {
   }
 }
 
-/** Opens PGlite so that a commit is on the disk before it is answered; `template` stands in for initdb. */
-export function createDurable(fs: NodeFS, template: Blob | undefined): Promise<PGlite> {
-  const options: PGliteOptions = {
+/** Opens PGlite so that a commit is on the disk before it is answered. An empty folder becomes a new database. */
+export function createDurable(fs: DurableFs): Promise<PGlite> {
+  return PGlite.create({
     fs,
     startParams: [
       ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
       ...['-c', 'fsync=on', '-c', 'wal_sync_method=fsync', '-c', 'synchronous_commit=on', '-c', 'full_page_writes=on'],
     ],
-    ...(template ? { loadDataDir: template } : {}),
-  };
-  return PGlite.create(options);
+  });
 }
 
 /** The embedded database would lose what it has acknowledged. */

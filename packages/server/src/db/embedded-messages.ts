@@ -18,6 +18,6 @@ export interface WorkerData {
   folder: string;
   /** A file that exists once the folder has been made completely. */
   marker: string;
-  /** A gzipped tar of an empty database, to save initdb's four seconds; used when it exists. */
+  /** The folder of an empty database, to save initdb's four seconds; used when it exists. */
   template: string;
 }

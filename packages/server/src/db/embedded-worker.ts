@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises';
+import { cp, mkdir, open, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
@@ -58,12 +58,13 @@ async function handle(message: ToWorker): Promise<void> {
 async function openFolder(): Promise<{ fs: DurableFs; pglite: PGlite }> {
   if (existsSync(marker)) {
     const fs = new DurableFs(folder);
-    return { fs, pglite: await createDurable(fs, undefined) };
+    return { fs, pglite: await createDurable(fs) };
   }
   await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (existsSync(template)) await cp(template, folder, { recursive: true });
+  else await mkdir(folder, { recursive: true, mode: 0o700 });
   const fs = new DurableFs(folder, false);
-  const pglite = await createDurable(fs, existsSync(template) ? new Blob([await readFile(template)]) : undefined);
+  const pglite = await createDurable(fs);
   fs.writesThrough = true;
   await pglite.exec('checkpoint');
   await syncTree(folder);

@@ -153,5 +153,5 @@ export function templatePath(): string {
   const pglite = createRequire(import.meta.url).resolve('@electric-sql/pglite');
   const manifest: unknown = JSON.parse(readFileSync(join(pglite, '../../package.json'), 'utf8'));
   const { version } = manifest as { version: string };
-  return fileURLToPath(new URL(`../../dist/database-template-${version}.tgz`, import.meta.url));
+  return fileURLToPath(new URL(`../../dist/database-template-${version}`, import.meta.url));
 }

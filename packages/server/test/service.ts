@@ -1,0 +1,324 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import http from 'node:http';
+import https from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type OperationId, type Route, routes, toOpenApiDocument } from '@cadiz/contract';
+import { openStore } from '@cadiz/store';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { pino } from 'pino';
+import { type Config, readConfig } from '../src/config.ts';
+import type { Deps } from '../src/deps.ts';
+import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
+import { createApiKeys } from '../src/features/api-keys/find-api-key.ts';
+import { createFolderCache } from '../src/features/folders/require-folder.ts';
+import { createReach } from '../src/features/projects/open-project.ts';
+import { createApp } from '../src/http/app.ts';
+import type { ObjectStore } from '../src/store/object-store.ts';
+import { createS3Store, type S3Settings } from '../src/store/s3-store.ts';
+import { openTestDatabase } from './database.ts';
+
+/** Cookies of a signed-in user. */
+export interface Person {
+  id: string;
+  email: string;
+  cookie: string;
+}
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The JSON of the answer. Tests look into it field by field. */
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came, and `call` has checked it against the contract
+  body: any;
+  text: string;
+}
+
+export interface CallOptions {
+  body?: unknown;
+  /** A raw key, sent as bearer credential. */
+  key?: string | undefined;
+  /** Whose session cookie is sent. */
+  as?: Person | undefined;
+  headers?: Record<string, string>;
+}
+
+export interface TestService {
+  deps: Deps;
+  /** One request through the app in memory. Every answer is checked against the OpenAPI document. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** The app itself, for requests that `call` cannot make. */
+  fetch(request: Request): Promise<Response>;
+  signUp(name?: string): Promise<Person>;
+  /** A project of this person's own; returns its id. */
+  createProject(owner: Person, name?: string): Promise<string>;
+  /** A raw API key. */
+  createKey(
+    owner: Person,
+    projectId: string | null,
+    more?: Record<string, unknown>,
+  ): Promise<{ id: string; key: string }>;
+  /** Presigns and PUTs; returns what record needs. */
+  upload(
+    caller: CallOptions,
+    projectId: string,
+    bytes: Uint8Array,
+    facts?: Partial<Facts>,
+  ): Promise<Facts & Recordable>;
+  /** Everything that was logged, as text. */
+  logged(): string;
+  /** Moves the service's clock. */
+  advance(milliseconds: number): void;
+  close(): Promise<void>;
+}
+
+export interface Facts {
+  fileName: string;
+  mimeType: string;
+  folderId: string | null;
+}
+
+interface Recordable {
+  projectId: string;
+  storeKey: string;
+  fileSize: number;
+}
+
+export interface TestServiceOptions {
+  /** Settings as in the environment, such as `{ MAX_FILE_SIZE_BYTES: '1000' }`. */
+  settings?: Record<string, string>;
+  setupToken?: string;
+}
+
+/**
+ * The service with real parts: a database of its own, a real object store over the wire (the embedded one, or the one
+ * that TEST_S3_* names), and the whole app in memory.
+ */
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const config = readConfig({ CADIZ_SIGN_UP: 'open', LOG_LEVEL: 'debug', ...options.settings });
+  const lines: string[] = [];
+  const log = pino({ level: config.logLevel, errorKey: 'error' }, { write: (line) => void lines.push(line) });
+  let ahead = 0;
+  const now = () => Date.now() + ahead;
+
+  const db = await openTestDatabase();
+  const store = await openTestStore(config, now);
+  const accountSettings: AccountSettings = {
+    publicUrl: config.publicUrl,
+    signUp: config.signUp,
+    secret: randomBytes(32).toString('base64url'),
+    setupToken: options.setupToken,
+  };
+  const deps: Deps = {
+    config,
+    db,
+    objects: store.objects,
+    accounts: createAccounts(accountSettings, db, log),
+    apiKeys: createApiKeys(db.pool, now),
+    reach: createReach(db.pool, now),
+    folders: createFolderCache(db.pool, now),
+    log,
+    observe: (answer) => log.debug(answer, 'request'),
+    draining: () => false,
+    now,
+  };
+  const app = createApp(deps);
+  const fetch = async (request: Request) => app.fetch(request);
+
+  async function call(method: string, path: string, { body, key, as, headers }: CallOptions = {}): Promise<Answer> {
+    const request = new Request(config.publicUrl + path, {
+      method,
+      headers: {
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+        ...(as ? { Cookie: as.cookie } : {}),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const response = await fetch(request);
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get('content-type') ?? '');
+    const answer: Answer = {
+      status: response.status,
+      headers: response.headers,
+      body: isJson && text !== '' ? JSON.parse(text) : undefined,
+      text,
+    };
+    requireContract(method, path, answer);
+    return answer;
+  }
+
+  async function expectOk(answer: Promise<Answer>): Promise<Answer> {
+    const { status, text } = await answer;
+    if (status !== 200) throw new Error(`Expected 200, got ${status}: ${text}`);
+    return answer;
+  }
+
+  const service: TestService = {
+    deps,
+    call,
+    fetch,
+    async signUp(name = 'Ada') {
+      const email = `${name.toLowerCase()}-${randomUUID()}@example.com`;
+      const { body, headers } = await expectOk(
+        call('POST', '/api/auth/sign-up/email', { body: { name, email, password: 'correct horse battery' } }),
+      );
+      const cookie = headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0])
+        .join('; ');
+      return { id: body.user.id, email, cookie };
+    },
+    async createProject(owner, name = 'A project') {
+      return (await expectOk(call('POST', '/api/projects', { as: owner, body: { name } }))).body.id;
+    },
+    async createKey(owner, projectId, more = {}) {
+      const body = { name: 'A key', projectId, ...more };
+      return (await expectOk(call('POST', '/api/api-keys', { as: owner, body }))).body;
+    },
+    async upload(caller, projectId, bytes, facts = {}) {
+      const wanted: Facts = { fileName: 'photo.jpg', mimeType: 'image/jpeg', folderId: null, ...facts };
+      const request = { projectId, ...wanted, fileSize: bytes.length };
+      const { body } = await expectOk(call('POST', '/api/storage/presign', { ...caller, body: request }));
+      const put = await send('PUT', body.presignedUrl, bytes);
+      if (put.status !== 200) throw new Error(`PUT answered ${put.status}: ${put.text}`);
+      return { ...request, storeKey: body.storeKey };
+    },
+    logged: () => lines.join(''),
+    advance: (milliseconds) => {
+      ahead += milliseconds;
+    },
+    async close() {
+      await store.close();
+      await db.close();
+    },
+  };
+  return service;
+}
+
+/** A request over the wire as a client makes it, with a Content-Length and nothing else. */
+export function send(
+  method: string,
+  url: string,
+  body: Uint8Array = new Uint8Array(),
+  headers: Record<string, string> = {},
+): Promise<{ status: number; headers: http.IncomingHttpHeaders; text: string }> {
+  const client = url.startsWith('https:') ? https : http;
+  return new Promise((resolve, reject) => {
+    const request = client.request(
+      url,
+      { method, headers: { 'Content-Length': body.length, ...headers } },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text: Buffer.concat(chunks).toString(),
+          }),
+        );
+        response.on('error', reject);
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+async function openTestStore(
+  { presignTtlSeconds }: Config,
+  now: () => number,
+): Promise<{ objects: ObjectStore; close(): Promise<void> }> {
+  const {
+    TEST_S3_ENDPOINT: endpoint,
+    TEST_S3_REGION,
+    TEST_S3_BUCKET,
+    TEST_S3_ACCESS_KEY_ID,
+    TEST_S3_SECRET_ACCESS_KEY,
+  } = process.env;
+  if (endpoint) {
+    const settings: S3Settings = {
+      endpoint,
+      publicEndpoint: endpoint,
+      region: TEST_S3_REGION ?? 'us-east-1',
+      bucket: TEST_S3_BUCKET ?? 'cadiz-test',
+      accessKeyId: TEST_S3_ACCESS_KEY_ID ?? '',
+      secretAccessKey: TEST_S3_SECRET_ACCESS_KEY ?? '',
+      presignTtlSeconds,
+    };
+    const objects = createS3Store(settings, Date.now);
+    await objects.prepare();
+    return { objects, close: async () => objects.close() };
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'cadiz-test-objects-'));
+  const credentials = { accessKeyId: 'TESTACCESSKEY', secretAccessKey: randomBytes(20).toString('hex') };
+  const store = await openStore({ ...credentials, dataDir, host: '127.0.0.1', port: 0, now });
+  const address = `http://127.0.0.1:${store.port}`;
+  const objects = createS3Store(
+    {
+      ...credentials,
+      endpoint: address,
+      publicEndpoint: address,
+      region: 'us-east-1',
+      bucket: 'cadiz',
+      presignTtlSeconds,
+    },
+    now,
+  );
+  await objects.prepare();
+  return {
+    objects,
+    async close() {
+      objects.close();
+      await store.close({ drainMilliseconds: 0 });
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const document = toOpenApiDocument('http://localhost:4000', '0.0.0');
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats.default(ajv);
+ajv.addSchema(document, 'openapi');
+
+const patterns = (Object.entries(routes) as [OperationId, Route][]).map(([operationId, { method, path }]) => ({
+  operationId,
+  method,
+  path,
+  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
+/** Which operation a request is for. */
+export function findOperation(method: string, path: string): (typeof patterns)[number] | undefined {
+  const [pathname = ''] = path.split('?');
+  return patterns.find((route) => route.method === method && route.pattern.test(pathname));
+}
+
+/** Every answer must be one that the OpenAPI document describes. */
+function requireContract(method: string, path: string, answer: Answer): void {
+  const operation = findOperation(method, path);
+  if (!operation) return;
+  const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
+  const pointer = [
+    'paths',
+    operation.path,
+    method.toLowerCase(),
+    'responses',
+    String(answer.status),
+    'content',
+    type,
+    'schema',
+  ]
+    .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
+    .join('/');
+  const validate = ajv.getSchema(`openapi#/${pointer}`);
+  if (!validate)
+    throw new Error(`${method} ${path} answered ${answer.status} ${type}, which openapi.json does not know`);
+  if (type.includes('json') && !validate(answer.body)) {
+    throw new Error(`${method} ${path} ${answer.status}: ${ajv.errorsText(validate.errors)} in ${answer.text}`);
+  }
+}
