@@ -20,6 +20,8 @@ it.skipIf(!hasCurl)(
     const service = await startService(settings);
     const { code, output } = await runBash([walk, service.url]);
     expect(output).toContain('16 files, 1 folder, each once');
+    const { S3_ENDPOINT, S3_BUCKET } = settings;
+    if (S3_ENDPOINT) expect(output).toContain(`${S3_ENDPOINT}/${S3_BUCKET}\n`);
     expect(code, output).toBe(0);
     const exit = await stopService(service);
     expect(exit.code, exit.stderr).toBe(0);
