@@ -9,15 +9,15 @@ export type ToWorker =
 
 export type FromWorker =
   | { kind: 'ready' }
-  | { kind: 'refused'; name: string; message: string; code: string | undefined; path: string | undefined }
-  | { kind: 'data'; client: number; bytes: Uint8Array }
+  | { kind: 'refused'; name: string; message: string; code: string | undefined }
+  /** PostgreSQL itself has failed; the thread ends. */
+  | { kind: 'crashed'; reason: string }
+  | { kind: 'data'; client: number; bytes: Uint8Array<ArrayBuffer> }
   | { kind: 'fsyncs'; count: number };
 
 export interface WorkerData {
-  /** PGDATA; made when it is not complete. */
+  /** PGDATA; made when it is not there. */
   folder: string;
-  /** A file that exists once the folder has been made completely. */
-  marker: string;
   /** The folder of an empty database, to save initdb's four seconds; used when it exists. */
   template: string;
 }

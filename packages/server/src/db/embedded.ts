@@ -1,15 +1,24 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { lockFolder } from '@cadiz/store';
-import { DatabaseNotDurable } from './durable-fs.ts';
+import { lockFolder, StoreFolderInUse } from '@cadiz/store';
+import {
+  DatabaseFolderInUse,
+  DatabaseFolderUnusable,
+  DatabaseFolderUnwritable,
+  DatabaseNotDurable,
+} from './database-errors.ts';
 import type { FromWorker, ToWorker, WorkerData } from './embedded-messages.ts';
+import { MessageStream } from './message-stream.ts';
+
+const ownWorker = new URL('../../dist/db/embedded-worker.js', import.meta.url);
+const closeMilliseconds = 10_000;
 
 export interface EmbeddedDatabase {
-  /** A connection for `pg`: PostgreSQL's wire protocol over messages to the thread. */
+  /** A connection for `pg`: PostgreSQL's wire protocol over messages to the thread. One is served at a time, the last. */
   connect(): Duplex;
   /** How often something was written through to the disk since the start. */
   countFsyncs(): Promise<number>;
@@ -21,51 +30,65 @@ export interface EmbeddedDatabase {
 /**
  * PostgreSQL in WASM (PGlite) in a thread of its own, so that queries never delay presigns. The folder is locked for
  * this process first: two on one folder would corrupt it silently.
- * @throws StoreFolderInUse, DatabaseNotDurable, and the system's error when the folder cannot be written
+ * @param worker the thread's script
+ * @throws DatabaseFolderInUse, DatabaseFolderUnwritable, DatabaseFolderUnusable, DatabaseNotDurable
  */
-export async function openEmbedded(dataDir: string): Promise<EmbeddedDatabase> {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const lock = lockFolder(dataDir);
-  const worker = new Worker(new URL('../../dist/db/embedded-worker.js', import.meta.url), {
-    workerData: {
-      folder: join(dataDir, 'pgdata'),
-      marker: join(dataDir, 'complete'),
-      template: templatePath(),
-    } satisfies WorkerData,
+export async function openEmbedded(dataDir: string, worker: URL = ownWorker): Promise<EmbeddedDatabase> {
+  const lock = takeFolder(dataDir);
+  const thread = new Worker(worker, {
+    workerData: { folder: join(dataDir, 'pgdata'), template: templatePath() } satisfies WorkerData,
   });
-  const post = (message: ToWorker, transfer: ArrayBuffer[] = []) => worker.postMessage(message, transfer);
+  const post = (message: ToWorker, transfer: ArrayBuffer[] = []) => thread.postMessage(message, transfer);
 
   let asked = false;
+  let reason: string | undefined;
+  let gone: Error | undefined;
   let stream: MessageStream | undefined;
   let clients = 0;
   const counts: ((count: number) => void)[] = [];
+
   const ended = new Promise<Error>((resolve) => {
-    worker.once('error', resolve);
-    worker.once('exit', (code) => resolve(new Error(`The embedded database ended with code ${code}.`)));
-  });
-  void ended.then((error) => {
-    lock.release();
-    stream?.destroy(new Error(`The embedded database has stopped: ${error.message}`));
+    thread.once('error', (error) => {
+      reason ??= error.message;
+    });
+    thread.once('exit', (code) => {
+      lock.release();
+      gone = new Error(
+        `The embedded database in ${dataDir} has ended: ${reason ?? `its thread left with code ${code}`}.`,
+      );
+      stream?.destroy(gone);
+      resolve(gone);
+    });
   });
 
   await new Promise<void>((resolve, reject) => {
-    void ended.then(reject);
-    worker.on('message', (message: FromWorker) => {
-      if (message.kind === 'data') stream?.receive(message);
+    let refusal: Error | undefined;
+    void ended.then((error) => reject(refusal ?? error));
+    thread.on('message', (message: FromWorker) => {
+      if (message.kind === 'data' && message.client === clients) stream?.receive(message.bytes);
       if (message.kind === 'fsyncs') counts.shift()?.(message.count);
+      if (message.kind === 'crashed') reason = message.reason;
+      if (message.kind === 'refused') refusal = toError(dataDir, message);
       if (message.kind === 'ready') resolve();
-      if (message.kind === 'refused') reject(toError(message));
     });
   });
 
   return {
     connect() {
       clients += 1;
-      stream = new MessageStream(clients, post);
+      const client = clients;
+      stream = new MessageStream(
+        () => {
+          if (gone) throw gone;
+          post({ kind: 'connect', client });
+        },
+        (bytes) => post({ kind: 'data', client, bytes }, [bytes.buffer]),
+      );
       return stream;
     },
     countFsyncs: () =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
+        void ended.then(reject);
         counts.push(resolve);
         post({ kind: 'countFsyncs' });
       }),
@@ -77,75 +100,29 @@ export async function openEmbedded(dataDir: string): Promise<EmbeddedDatabase> {
     async close() {
       if (!asked) post({ kind: 'close' });
       asked = true;
+      // What is acknowledged is on the disk already, so nothing is lost if it will not close by itself.
+      const impatience = setTimeout(() => void thread.terminate(), closeMilliseconds);
       await ended;
+      clearTimeout(impatience);
     },
   };
 }
 
-/** As much of a socket as `pg` needs. It writes whole messages, and what it corks goes over in one piece. */
-class MessageStream extends Duplex {
-  readonly #client: number;
-  readonly #post: (message: ToWorker, transfer?: ArrayBuffer[]) => void;
-
-  constructor(client: number, post: (message: ToWorker, transfer?: ArrayBuffer[]) => void) {
-    super();
-    this.#client = client;
-    this.#post = post;
-  }
-
-  connect(): this {
-    this.#post({ kind: 'connect', client: this.#client });
-    process.nextTick(() => this.emit('connect'));
-    return this;
-  }
-
-  receive({ client, bytes }: { client: number; bytes: Uint8Array }): void {
-    if (client === this.#client && !this.destroyed) this.push(Buffer.from(bytes.buffer));
-  }
-
-  override _read(): void {
-    // Answers are pushed as they come: there is one query at a time, so one answer at the most waits here.
-  }
-
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.#send(chunk);
-    done();
-  }
-
-  override _writev(chunks: { chunk: Buffer }[], done: () => void): void {
-    this.#send(Buffer.concat(chunks.map(({ chunk }) => chunk)));
-    done();
-  }
-
-  override _final(done: () => void): void {
-    this.push(null);
-    done();
-  }
-
-  setNoDelay(): this {
-    return this;
-  }
-
-  setKeepAlive(): this {
-    return this;
-  }
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
-  }
-
-  #send(chunk: Buffer): void {
-    const bytes = new Uint8Array(chunk);
-    this.#post({ kind: 'data', client: this.#client, bytes }, [bytes.buffer]);
+function takeFolder(dataDir: string): { release(): void } {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return lockFolder(dataDir);
+  } catch (error) {
+    if (error instanceof StoreFolderInUse) throw new DatabaseFolderInUse(dataDir, error.holder);
+    throw new DatabaseFolderUnwritable(dataDir, error as NodeJS.ErrnoException);
   }
 }
 
-function toError({ name, message, code, path }: Extract<FromWorker, { kind: 'refused' }>): Error {
-  return name === 'DatabaseNotDurable' ? new DatabaseNotDurable() : Object.assign(new Error(message), { code, path });
+function toError(dataDir: string, { name, message, code }: Extract<FromWorker, { kind: 'refused' }>): Error {
+  if (name === 'DatabaseNotDurable') return new DatabaseNotDurable(dataDir);
+  if (name === 'DatabaseFolderUnusable') return new DatabaseFolderUnusable(message);
+  if (code !== undefined) return new DatabaseFolderUnwritable(dataDir, { name, message, code });
+  return new Error(`The embedded database in ${dataDir} could not start: ${message}.`);
 }
 
 /** Made by `scripts/make-database-template.mjs` when the project is built. */

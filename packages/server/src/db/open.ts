@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
+import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
 import type { Schema } from './schema.ts';
 
@@ -14,20 +15,16 @@ export interface Database {
   kysely: Kysely<Schema>;
   /** Such as `15.14`. */
   serverVersion: string;
-  /** Resolves when the database answers, and throws its error otherwise. */
+  /** Resolves when the database answers, and throws its error, or that it took too long, otherwise. */
   check(): Promise<void>;
   /** Resolves with the reason if the embedded database ends without having been asked to. */
   failed: Promise<Error>;
   close(): Promise<void>;
 }
 
-/** PostgreSQL cannot be used; the message says where, why and how to mend it, without the password. */
-export class DatabaseUnusable extends Error {
-  override readonly name = 'DatabaseUnusable';
-}
-
 const oldestVersion = 15;
 const int8 = 20;
+const checkMilliseconds = 5000;
 
 /** bigint as number: sizes and counts stay far below 2^53, and anything else is a mistake that must be seen. */
 function parseInt8(text: string): number {
@@ -43,7 +40,7 @@ const types: pg.CustomTypesConfig = {
 
 /**
  * Opens the database without migrating it.
- * @throws DatabaseUnusable, DatabaseNotDurable, StoreFolderInUse, or the system's error about the folder
+ * @throws DatabaseUnreachable, DatabaseFolderInUse, DatabaseFolderUnwritable, DatabaseFolderUnusable, DatabaseNotDurable
  */
 export function openDatabase(settings: DatabaseSettings): Promise<Database> {
   return settings.kind === 'embedded' ? openOnDisk(settings.dataDir) : openPostgres(settings);
@@ -80,12 +77,21 @@ async function openPostgres({ url, maxConnections = 10 }: { url: string; maxConn
     return database;
   } catch (error) {
     await pool.end();
-    const { host, pathname } = new URL(url);
-    const reason = error instanceof AggregateError ? error.errors.map(String).join('; ') : (error as Error).message;
-    throw new DatabaseUnusable(
-      `The PostgreSQL database${decodeURIComponent(pathname).replace('/', ' ')} at ${host} cannot be used: ${reason}. Check DATABASE_URL, and that the server runs.`,
-    );
+    throw unreachable(url, error);
   }
+}
+
+function unreachable(url: string, error: unknown): DatabaseUnreachable {
+  // A host with several addresses fails with one error for each.
+  const reason = error instanceof AggregateError ? error.errors.map(toMessage).join('; ') : toMessage(error);
+  const { host, database, port } = new pg.Client(url);
+  return new DatabaseUnreachable(
+    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. Check DATABASE_URL, and that the server runs.`,
+  );
+}
+
+function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function wrap(
@@ -97,18 +103,33 @@ async function wrap(
   // An idle connection that breaks is replaced by the pool; a query that fails for it tells its own caller.
   pool.on('error', () => undefined);
   const { rows } = await pool.query<{ server_version: string }>('show server_version');
+  let closed: Promise<void> | undefined;
   return {
     kind,
     pool,
     kysely: new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }),
     serverVersion: rows[0]?.server_version ?? '',
-    async check() {
-      await pool.query('select 1');
-    },
+    check: createCheck(pool),
     failed,
-    async close() {
-      await pool.end();
-      await close();
+    close() {
+      closed ??= pool.end().then(close);
+      return closed;
     },
+  };
+}
+
+/** Checks that come while one is under way share it, so that probes of a database that hangs do not pile up. */
+function createCheck(pool: pg.Pool): () => Promise<void> {
+  let asking: Promise<unknown> | undefined;
+  return async () => {
+    asking ??= pool.query('select 1').finally(() => {
+      asking = undefined;
+    });
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      const error = new DatabaseUnreachable(`The database did not answer within ${checkMilliseconds / 1000} seconds.`);
+      timer = setTimeout(reject, checkMilliseconds, error);
+    });
+    await Promise.race([asking, late]).finally(() => clearTimeout(timer));
   };
 }

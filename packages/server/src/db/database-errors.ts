@@ -1,0 +1,41 @@
+/** Another process, or another opening in this one, has the embedded database's folder open. */
+export class DatabaseFolderInUse extends Error {
+  override readonly name = 'DatabaseFolderInUse';
+
+  /** @param holder such as `process 4711` */
+  constructor(folder: string, holder: string) {
+    super(`The database folder ${folder} is in use by ${holder}: stop it first, or choose another folder.`);
+  }
+}
+
+/** The embedded database's folder cannot be made, read or written. */
+export class DatabaseFolderUnwritable extends Error {
+  override readonly name = 'DatabaseFolderUnwritable';
+
+  constructor(folder: string, { code = 'unknown error' }: NodeJS.ErrnoException) {
+    super(
+      `The database folder ${folder} cannot be written (${code}): make it writable for this user, or set CADIZ_DATA_DIR to another folder.`,
+    );
+  }
+}
+
+/** The folder holds something that this version of the embedded database cannot open. */
+export class DatabaseFolderUnusable extends Error {
+  override readonly name = 'DatabaseFolderUnusable';
+}
+
+/** The embedded database would lose what it has acknowledged. */
+export class DatabaseNotDurable extends Error {
+  override readonly name = 'DatabaseNotDurable';
+
+  constructor(folder: string) {
+    super(
+      `The embedded database in ${folder} does not write its commits through to the disk, so a power cut would lose uploads: use the version of @electric-sql/pglite that package-lock.json names, or set DATABASE_URL.`,
+    );
+  }
+}
+
+/** PostgreSQL cannot be reached or used; the message says where, why and how to mend it, without the password. */
+export class DatabaseUnreachable extends Error {
+  override readonly name = 'DatabaseUnreachable';
+}

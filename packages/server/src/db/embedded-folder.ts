@@ -1,0 +1,68 @@
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseFolderUnusable } from './database-errors.ts';
+import { DurableFs, openPGlite } from './durable-fs.ts';
+
+const postgresMajor = '18';
+
+/**
+ * Makes the folder an empty database unless it is one. It is made under another name, written through to the disk and
+ * then renamed, so that it exists completely or not at all; what a start that was cut off left is removed.
+ * @param template folder of an empty database, copied when it exists because initdb takes four seconds
+ * @throws DatabaseFolderUnusable
+ */
+export async function prepareFolder(folder: string, template: string): Promise<void> {
+  const draft = `${folder}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  if (existsSync(folder)) return requireOurVersion(folder);
+  if (existsSync(template)) cpSync(template, draft, { recursive: true });
+  else await makeEmptyDatabase(draft);
+  syncTree(draft);
+  renameSync(draft, folder);
+  syncPath(dirname(folder));
+}
+
+/** Runs initdb, and closes the database again so that it starts without recovery. Nothing is written through. */
+export async function makeEmptyDatabase(folder: string): Promise<void> {
+  const pglite = await openPGlite(new DurableFs(folder, false));
+  await pglite.close();
+}
+
+function requireOurVersion(folder: string): void {
+  const file = join(folder, 'PG_VERSION');
+  const version = existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+  if (version === postgresMajor) return;
+  throw new DatabaseFolderUnusable(
+    version === undefined
+      ? `The folder ${folder} holds no database: restore it from a backup, or remove it to start with an empty one.`
+      : `The database in ${folder} was made by PostgreSQL ${version}, and this version of Cadiz embeds ${postgresMajor}: start the version that made it, or restore a dump of it.`,
+  );
+}
+
+function syncTree(path: string): void {
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const child = join(path, entry.name);
+    if (entry.isDirectory()) syncTree(child);
+    else syncPath(child);
+  }
+  syncPath(path);
+}
+
+function syncPath(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,65 @@
+import { Duplex } from 'node:stream';
+
+/** As much of a socket as `pg` needs, over messages. `pg` writes whole messages, and what it corks goes in one piece. */
+export class MessageStream extends Duplex {
+  readonly #open: () => void;
+  readonly #send: (bytes: Uint8Array<ArrayBuffer>) => void;
+
+  /** @param open called when `pg` connects; what it throws is the connection's error */
+  constructor(open: () => void, send: (bytes: Uint8Array<ArrayBuffer>) => void) {
+    super();
+    this.#open = open;
+    this.#send = send;
+  }
+
+  connect(): this {
+    process.nextTick(() => {
+      try {
+        this.#open();
+        this.emit('connect');
+      } catch (error) {
+        this.destroy(error as Error);
+      }
+    });
+    return this;
+  }
+
+  receive(bytes: Uint8Array<ArrayBuffer>): void {
+    if (!this.destroyed) this.push(Buffer.from(bytes.buffer));
+  }
+
+  override _read(): void {
+    // Answers are pushed as they come: there is one query at a time, so one answer at the most waits here.
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    // A copy, because the memory goes to the other thread and pg may use its own again.
+    this.#send(new Uint8Array(chunk));
+    done();
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: () => void): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), 'buffer', done);
+  }
+
+  override _final(done: () => void): void {
+    this.push(null);
+    done();
+  }
+
+  setNoDelay(): this {
+    return this;
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+}

@@ -1,0 +1,53 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { PGlite } from '@electric-sql/pglite';
+import { DatabaseNotDurable } from './database-errors.ts';
+import { commitsReachTheDisk, type DurableFs, openPGlite } from './durable-fs.ts';
+import { prepareFolder } from './embedded-folder.ts';
+import type { FromWorker, ToWorker, WorkerData } from './embedded-messages.ts';
+import { openWireSession } from './wire-session.ts';
+
+const terminate = 0x58;
+
+/** Runs the embedded database in this worker thread, until the service's thread says `close`. */
+export async function serveEmbedded(openFs: (folder: string) => DurableFs): Promise<void> {
+  const { folder, template } = workerData as WorkerData;
+  let fs: DurableFs;
+  let pglite: PGlite;
+  try {
+    await prepareFolder(folder, template);
+    fs = openFs(folder);
+    pglite = await openPGlite(fs);
+    if (!(await commitsReachTheDisk(pglite, () => fs.fsyncs))) throw new DatabaseNotDurable(folder);
+  } catch (error) {
+    const { name, message, code } = error as NodeJS.ErrnoException;
+    say({ kind: 'refused', name, message, code });
+    process.exit(1);
+  }
+
+  const session = openWireSession(pglite, (cause) => {
+    say({ kind: 'crashed', reason: String(cause) });
+    process.exit(1);
+  });
+  let current = 0;
+
+  parentPort?.on('message', (message: ToWorker) => {
+    if (message.kind === 'connect') {
+      current = message.client;
+      session.reset();
+    }
+    if (message.kind === 'data') answer(message.client, message.bytes);
+    if (message.kind === 'countFsyncs') say({ kind: 'fsyncs', count: fs.fsyncs });
+    if (message.kind === 'close') void pglite.close().finally(() => process.exit(0));
+  });
+  say({ kind: 'ready' });
+
+  function answer(client: number, messages: Uint8Array): void {
+    // A client that says goodbye must not end the only session, and one that has been replaced has nothing to say.
+    if (client !== current || messages[0] === terminate) return;
+    session.send(messages, (bytes) => say({ kind: 'data', client, bytes }, [bytes.buffer]));
+  }
+}
+
+function say(message: FromWorker, transfer: ArrayBuffer[] = []): void {
+  parentPort?.postMessage(message, transfer);
+}
