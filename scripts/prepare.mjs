@@ -8,6 +8,11 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** The same as `npm run build`, without npm. */
+const buildSteps = [
+  [join(root, 'node_modules/typescript/bin/tsc'), '--build'],
+  [join(root, 'packages/server/scripts/make-database-template.mjs')],
+];
 const buildStamp = join(root, 'node_modules/.cache/cadiz-build');
 
 /** Checks Node, then installs and builds what is missing. Ends the process with one sentence when it cannot. */
@@ -83,8 +88,10 @@ async function buildIfStale() {
   const sources = await fingerprintSources();
   if ((await everyPackageIsBuilt()) && sources === (await readFile(buildStamp, 'utf8').catch(() => ''))) return;
   console.log('Building …');
-  const code = await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--build']);
-  if (code !== 0) fail('The build failed: the compiler says why above.', code);
+  for (const step of buildSteps) {
+    const code = await run(process.execPath, step);
+    if (code !== 0) fail('The build failed: the reason stands above.', code);
+  }
   await mkdir(dirname(buildStamp), { recursive: true });
   await writeFile(buildStamp, sources);
 }

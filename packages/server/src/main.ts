@@ -22,16 +22,21 @@ try {
   process.exit(1);
 }
 
+/** npm passes on the SIGINT that the terminal has sent already, so one Ctrl-C can arrive twice. */
+const sameSignalMilliseconds = 1_000;
+
 function stopOnSignal(service: RunningService): void {
-  let stopping = false;
+  let asked: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
+    if (asked === undefined) {
+      asked = performance.now();
+      process.stdout.write('\nStopping: finishing what is under way (again to stop at once) …\n');
+      await service.stop();
+      process.stdout.write('Stopped.\n');
+      process.exit(0);
+    }
     // A second signal is a person who will not wait.
-    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
-    stopping = true;
-    process.stdout.write('\nStopping: finishing what is under way (again to stop at once) …\n');
-    await service.stop();
-    process.stdout.write('Stopped.\n');
-    process.exit(0);
+    if (performance.now() - asked > sameSignalMilliseconds) process.exit(signal === 'SIGINT' ? 130 : 143);
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);

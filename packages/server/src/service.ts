@@ -11,7 +11,7 @@ import { createApiKeys } from './features/api-keys/find-api-key.ts';
 import { createFolderCache } from './features/folders/require-folder.ts';
 import { createReach } from './features/projects/open-project.ts';
 import { createApp } from './http/app.ts';
-import { listen, serve } from './http/listen.ts';
+import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createMetrics } from './metrics.ts';
 import { readOrMakeSecrets } from './secrets.ts';
 import type { ObjectStore } from './store/object-store.ts';
@@ -46,12 +46,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
   try {
     const secrets = needsSecrets(config) ? readOrMakeSecrets(config.dataDir) : undefined;
 
-    const db = await openDatabase(config.database);
-    opened.push(db);
-    failures.push(db.failed);
-    const { applied } = await migrate(db.pool);
-    if (applied.length > 0) log.info({ applied }, 'Migrated the database');
-
+    // A port that is taken is told at once, not after the database has been made.
+    await requireFreePort(config.host, config.port);
     const store = await openObjectStore(config, secrets, log);
     opened.push({
       close: async () => {
@@ -60,6 +56,13 @@ export async function startService(config: Config, log: Logger): Promise<Running
       },
     });
     failures.push(store.failed);
+
+    const db = await openDatabase(config.database);
+    opened.push(db);
+    failures.push(db.failed);
+    const { applied } = await migrate(db.pool);
+    log.debug({ applied }, 'Migrated the database');
+
     await store.objects.prepare();
 
     const hasOwner = await findOwner(db);
