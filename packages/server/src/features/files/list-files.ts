@@ -33,15 +33,19 @@ const firstId = '00000000-0000-0000-0000-000000000000';
 /** One page in the order of ids, which are UUIDs v7: the oldest first, stable while files come and go. */
 async function readPage({ db }: Deps, kind: Kind, place: Place, after: string | null, limit: number): Promise<Page> {
   const values: unknown[] = [place.projectId, after ?? firstId, limit];
+  const parent = parentColumn[kind];
   let inFolder = '';
-  if (place.folderId === 'root') inFolder = `and ${parentColumn[kind]} is null`;
-  else if (place.folderId !== undefined) inFolder = `and ${parentColumn[kind]} = $${values.push(place.folderId)}`;
+  if (place.folderId === 'root') inFolder = `and ${parent} is null`;
+  else if (place.folderId !== undefined) inFolder = `and ${parent} = $${values.push(place.folderId)}`;
+  // `is null` fixes the column's value, but only a planner that is told to order by it takes the order of the index:
+  // without, the whole root was read and sorted for each page.
+  const order = place.folderId === undefined ? 'id' : `${parent}, id`;
   const { rows } = await db.pool.query<Page>({
     name: `list-${kind}-${place.folderId === undefined ? 'all' : place.folderId === 'root' ? 'root' : 'folder'}`,
     text: `
       with page as (
         select ${columns[kind]} from ${kind}
-        where project_id = $1 and id > $2 ${inFolder} order by id limit $3 + 1
+        where project_id = $1 and id > $2 ${inFolder} order by ${order} limit $3 + 1
       ), numbered as (
         select page.id, row_number() over (order by id) as n, row_to_json(page)::text as json from page
       )
