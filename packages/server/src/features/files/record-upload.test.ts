@@ -1,0 +1,406 @@
+import { createHash, randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, send, startTestService, type TestService } from '../../../test/service.ts';
+import { createApp } from '../../http/app.ts';
+import type { ObjectStore } from '../../store/object-store.ts';
+import { createS3Store } from '../../store/s3-store.ts';
+
+const bytes = Buffer.from('hello');
+const hour = 3_600_000;
+
+let service: TestService;
+let ada: Awaited<ReturnType<TestService['signUp']>>;
+let projectId: string;
+let otherProjectId: string;
+let key: string;
+let keyId: string;
+
+beforeAll(async () => {
+  service = await startTestService({ settings: { MAX_FILE_SIZE_BYTES: '1000000' } });
+  ada = await service.signUp();
+  projectId = await service.createProject(ada);
+  otherProjectId = await service.createProject(ada, 'Another project');
+  ({ id: keyId, key } = await service.createKey(ada, projectId));
+});
+afterAll(() => service.close());
+
+type Recording = Awaited<ReturnType<TestService['upload']>>;
+
+function upload(facts: Partial<Recording> = {}): Promise<Recording> {
+  return service.upload({ key }, projectId, bytes, facts);
+}
+
+function record(body: object): Promise<Answer> {
+  return service.call('POST', '/api/storage/record', { key, body });
+}
+
+async function createFolder(project = projectId): Promise<string> {
+  const body = { projectId: project, name: randomUUID(), parentId: null };
+  return (await service.call('POST', '/api/storage/folders', { as: ada, body })).body.id;
+}
+
+async function rowsOf(storeKey: string): Promise<Record<string, unknown>[]> {
+  return (await service.deps.db.pool.query('select * from files where store_key = $1', [storeKey])).rows;
+}
+
+async function countRows(): Promise<number> {
+  return (await service.deps.db.pool.query('select count(*) as count from files')).rows[0].count;
+}
+
+async function expectNothingWritten(recording: object, status: number, code: string): Promise<Answer> {
+  const before = await countRows();
+  const answer = await record(recording);
+  expect({ status: answer.status, code: answer.body.code }).toEqual({ status, code });
+  expect(await countRows()).toBe(before);
+  return answer;
+}
+
+describe('success', () => {
+  test('answers the file as it is recorded, with the ETag of the store', async () => {
+    const folderId = await createFolder();
+    const recording = await upload({ fileName: 'Ä "b".txt', mimeType: 'text/plain; charset="utf-8"', folderId });
+    const before = Date.now();
+
+    const { status, body } = await record(recording);
+
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      ...recording,
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
+      etag: createHash('md5').update(bytes).digest('hex'),
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updatedAt: body.createdAt,
+    });
+    expect(Date.parse(body.createdAt)).toBeGreaterThanOrEqual(before);
+    const listing = await service.call('GET', `/api/storage/list?projectId=${projectId}&folderId=${folderId}`, { key });
+    expect(listing.body.files).toEqual([body]);
+  });
+
+  test('a name other than the presigned one is accepted: names live in rows, and the storeKey keeps the first', async () => {
+    const recording = await upload({ fileName: 'before.txt' });
+    const { status, body } = await record({ ...recording, fileName: 'after.txt' });
+    expect({ status, fileName: body.fileName }).toEqual({ status: 200, fileName: 'after.txt' });
+    expect(body.storeKey.endsWith('-before.txt')).toBe(true);
+  });
+
+  test('ids in upper case are the same ids', async () => {
+    const folderId = await createFolder();
+    const recording = await upload({ folderId });
+    const upper = { ...recording, projectId: projectId.toUpperCase(), folderId: folderId.toUpperCase() };
+    const { status, body } = await record(upper);
+    expect({ status, projectId: body.projectId, folderId: body.folderId }).toEqual({
+      status: 200,
+      projectId,
+      folderId,
+    });
+    expect((await record(recording)).body).toEqual(body);
+  });
+
+  test('the row says who recorded: the key, or the user', async () => {
+    const byKey = await upload();
+    await record(byKey);
+    expect(await rowsOf(byKey.storeKey)).toMatchObject([{ created_by_key: keyId, created_by_user: null }]);
+
+    const bySession = await upload();
+    await service.call('POST', '/api/storage/record', { as: ada, body: bySession });
+    expect(await rowsOf(bySession.storeKey)).toMatchObject([{ created_by_key: null, created_by_user: ada.id }]);
+  });
+
+  test('who recorded comes from the credential alone: unknown fields are ignored', async () => {
+    const recording = await upload();
+    const id = randomUUID();
+    const { status, body } = await record({ ...recording, id, etag: 'mine', createdByUser: id, createdAt: 0 });
+    expect(status).toBe(200);
+    expect(body.id).not.toBe(id);
+    expect(body.etag).not.toBe('mine');
+    expect(await rowsOf(recording.storeKey)).toMatchObject([{ created_by_key: keyId, created_by_user: null }]);
+  });
+});
+
+describe('the store is believed, not the client', () => {
+  test('what was never uploaded is 409 upload_missing, and can be recorded once it is there', async () => {
+    const request = { projectId, fileName: 'a.txt', mimeType: 'text/plain', fileSize: bytes.length, folderId: null };
+    const { body } = await service.call('POST', '/api/storage/presign', { key, body: request });
+    const recording = { ...request, storeKey: body.storeKey };
+    await expectNothingWritten(recording, 409, 'upload_missing');
+    expect((await send('PUT', body.presignedUrl, bytes)).status).toBe(200);
+    expect((await record(recording)).status).toBe(200);
+  });
+
+  test.each([0, bytes.length - 1, bytes.length + 1, 999_999])('the size %d of 5 bytes is 409', async (fileSize) => {
+    const recording = await upload();
+    const { body } = await expectNothingWritten({ ...recording, fileSize }, 409, 'upload_size_mismatch');
+    expect(body.detail).toContain('5 bytes');
+    expect((await record(recording)).status).toBe(200);
+  });
+
+  test('a size over the limit is 413', async () => {
+    const recording = await upload();
+    await expectNothingWritten({ ...recording, fileSize: 1_000_001 }, 413, 'file_too_large');
+  });
+});
+
+describe('again', () => {
+  test('the same facts answer the same 200', async () => {
+    const recording = await upload();
+    const first = await record(recording);
+    const second = await record(recording);
+    expect(second.status).toBe(200);
+    expect(second.text).toBe(first.text);
+    expect(await rowsOf(recording.storeKey)).toHaveLength(1);
+  });
+
+  test('other bytes of the same size under the address change nothing that is recorded', async () => {
+    const request = { projectId, fileName: 'a.txt', mimeType: 'text/plain', fileSize: bytes.length, folderId: null };
+    const { body } = await service.call('POST', '/api/storage/presign', { key, body: request });
+    await send('PUT', body.presignedUrl, bytes);
+    const recording = { ...request, storeKey: body.storeKey };
+    const first = await record(recording);
+    await send('PUT', body.presignedUrl, Buffer.from('HELLO'));
+    expect((await record(recording)).text).toBe(first.text);
+  });
+
+  test('other facts are 409 already_recorded, which names them', async () => {
+    const recording = await upload();
+    const first = await record(recording);
+    const other = {
+      fileName: 'other.jpg',
+      fileSize: recording.fileSize + 1,
+      mimeType: 'image/png',
+      folderId: await createFolder(),
+    };
+    const names = Object.keys(other) as (keyof typeof other)[];
+    for (const name of names) {
+      const { body } = await expectNothingWritten({ ...recording, [name]: other[name] }, 409, 'already_recorded');
+      expect(names.filter((mentioned) => body.detail.includes(mentioned))).toEqual([name]);
+    }
+    const { body } = await expectNothingWritten({ ...recording, ...other }, 409, 'already_recorded');
+    expect(names.filter((mentioned) => body.detail.includes(mentioned))).toEqual(names);
+    expect((await record(recording)).text).toBe(first.text);
+  });
+
+  test('fifty at once make one row and fifty equal answers', async () => {
+    const recording = await upload();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => record(recording)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(await rowsOf(recording.storeKey)).toHaveLength(1);
+  });
+
+  test('fifty at once with two names make one row: those of its name get it, the others 409', async () => {
+    const recording = await upload();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => record({ ...recording, fileName: n % 2 ? 'odd' : 'even' })),
+    );
+    const [row] = await rowsOf(recording.storeKey);
+    const winner = row?.file_name === 'odd' ? 1 : 0;
+    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, n) => (n % 2 === winner ? 200 : 409)));
+  });
+});
+
+describe('storeKeys that presign did not give to this project', () => {
+  const digitsAt = (milliseconds: number) => `${String(Math.floor(milliseconds)).padStart(13, '0')}123456`;
+  const facts = { fileName: 'a.txt', mimeType: 'text/plain', fileSize: 5, folderId: null };
+
+  test("another project's storeKey, though its object is there", async () => {
+    const theirs = await service.upload({ as: ada }, otherProjectId, bytes);
+    const stolen = { ...theirs, projectId };
+    await expectNothingWritten(stolen, 400, 'invalid_store_key');
+    const bound = await record(theirs);
+    expect({ status: bound.status, code: bound.body.code }).toEqual({ status: 403, code: 'project_not_allowed' });
+    expect(await rowsOf(theirs.storeKey)).toEqual([]);
+  });
+
+  test.each<[string, (digits: string) => string]>([
+    ['no project', (digits) => `${digits}-a.txt`],
+    ['a project that is none', (digits) => `${'0'.repeat(36)}/${digits}-a.txt`],
+    ['the project in upper case', (digits) => `${projectId.toUpperCase()}/${digits}-a.txt`],
+    ['a leading slash', (digits) => `/${projectId}/${digits}-a.txt`],
+    ['two slashes', (digits) => `${projectId}//${digits}-a.txt`],
+    ['a way up', (digits) => `${projectId}/../${otherProjectId}/${digits}-a.txt`],
+    ['a way up behind the digits', (digits) => `${projectId}/${digits}-../../${otherProjectId}`],
+    ['an encoded slash as project separator', (digits) => `${projectId}%2F${digits}-a.txt`],
+    ['a name of two dots', (digits) => `${projectId}/${digits}-..`],
+    ['no name', (digits) => `${projectId}/${digits}-`],
+    ['no dash', (digits) => `${projectId}/${digits}`],
+    ['18 digits', (digits) => `${projectId}/${digits.slice(1)}-a.txt`],
+    ['20 digits', (digits) => `${projectId}/${digits}0-a.txt`],
+    ['digits of another script', (digits) => `${projectId}/${digits.replaceAll('1', '١')}-a.txt`],
+    ['a sign', (digits) => `${projectId}/-${digits.slice(1)}-a.txt`],
+    ['a folder in the name', (digits) => `${projectId}/${digits}-a/b`],
+    ['a backslash', (digits) => `${projectId}/${digits}-a\\b`],
+    ['NUL', (digits) => `${projectId}/${digits}-a\0`],
+    ['a line feed at the end', (digits) => `${projectId}/${digits}-a.txt\n`],
+    ['half a surrogate pair', (digits) => `${projectId}/${digits}-\ud800`],
+    ['a name of 256 bytes', (digits) => `${projectId}/${digits}-${'x'.repeat(256)}`],
+    ['a space in front', (digits) => ` ${projectId}/${digits}-a.txt`],
+    ['only the project', () => projectId],
+    ['one dot', () => '.'],
+    ['year 1970', () => `${projectId}/${digitsAt(0)}-a.txt`],
+    ['a day and an hour ago', () => `${projectId}/${digitsAt(Date.now() - 25 * hour)}-a.txt`],
+    ['an hour ahead', () => `${projectId}/${digitsAt(Date.now() + hour)}-a.txt`],
+    ['year 2286', () => `${projectId}/${digitsAt(9_999_999_999_999)}-a.txt`],
+  ])('%s', async (_what, make) => {
+    const storeKey = make(digitsAt(Date.now()));
+    await expectNothingWritten({ ...facts, projectId, storeKey }, 400, 'invalid_store_key');
+  });
+
+  test.each(['', 'x'.repeat(1025), 7, null, ['a'], { a: 1 }])('%j is no storeKey at all', async (storeKey) => {
+    const { body } = await expectNothingWritten({ ...facts, projectId, storeKey }, 400, 'invalid_request');
+    expect(body.issues[0].path).toBe('storeKey');
+  });
+
+  test('one that could have been issued, and was not, has no object', async () => {
+    const storeKey = `${projectId}/${digitsAt(Date.now())}-a.txt`;
+    await expectNothingWritten({ ...facts, projectId, storeKey }, 409, 'upload_missing');
+  });
+
+  test('a clock that runs ten minutes ahead on another replica is tolerated', async () => {
+    const storeKey = `${projectId}/${digitsAt(Date.now() + 600_000)}-a.txt`;
+    await expectNothingWritten({ ...facts, projectId, storeKey }, 409, 'upload_missing');
+  });
+
+  test('no alteration of a good storeKey gets a row', async () => {
+    const { storeKey } = await upload({ fileName: 'a.txt' });
+    const before = await countRows();
+    const pieces = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 4 }),
+      fc.constantFrom('/', '..', '%2e', '\0', '0', '-'),
+    );
+    const position = fc.nat({ max: storeKey.length });
+    await fc.assert(
+      fc.asyncProperty(position, position, pieces, async (from, to, piece) => {
+        const altered = storeKey.slice(0, Math.min(from, to)) + piece + storeKey.slice(Math.max(from, to));
+        fc.pre(altered !== storeKey);
+        const { status, body } = await record({ ...facts, projectId, storeKey: altered });
+        const isMissing = status === 409 && body.code === 'upload_missing';
+        expect(isMissing || status === 400).toBe(true);
+      }),
+      { numRuns: 200 },
+    );
+    expect(await countRows()).toBe(before);
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    ['fileName', 'a/b'],
+    ['fileName', '..'],
+    ['fileName', 'a\0'],
+    ['fileName', '\udc00'],
+    ['fileName', '👍'.repeat(64)],
+    ['fileSize', -1],
+    ['fileSize', 1.5],
+    ['fileSize', '5'],
+    ['mimeType', 'image'],
+    ['projectId', 'no-uuid'],
+    ['folderId', 'root'],
+  ])('%s %j is refused', async (field, value) => {
+    const recording = await upload();
+    const { body } = await expectNothingWritten({ ...recording, [field]: value }, 400, 'invalid_request');
+    expect(body.issues).toMatchObject([{ path: field }]);
+  });
+});
+
+describe('folders', () => {
+  test('one that is not there, or is of another project, is 404', async () => {
+    const recording = await upload();
+    const absent = await expectNothingWritten({ ...recording, folderId: randomUUID() }, 404, 'folder_not_found');
+    const foreignId = await createFolder(otherProjectId);
+    const foreign = await expectNothingWritten({ ...recording, folderId: foreignId }, 404, 'folder_not_found');
+    expect({ ...foreign.body, requestId: '' }).toEqual({ ...absent.body, requestId: '' });
+  });
+
+  test('one that went between presign and record is 404, though it is still in the cache', async () => {
+    const folderId = await createFolder();
+    const recording = await upload({ folderId });
+    await service.deps.db.pool.query('delete from folders where id = $1', [folderId]);
+    await expectNothingWritten(recording, 404, 'folder_not_found');
+    expect((await record({ ...recording, folderId: null })).status).toBe(200);
+  });
+
+  test('the database itself refuses a row in the folder of another project', async () => {
+    const foreignId = await createFolder(otherProjectId);
+    const insert = `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag)
+                    values ($1, $2, 'k', 'n', 1, 'a/b', $3, 'e')`;
+    await expect(service.deps.db.pool.query(insert, [projectId, randomUUID(), foreignId])).rejects.toMatchObject({
+      constraint: 'files_folder_fkey',
+    });
+  });
+});
+
+describe('an object store that does not serve', () => {
+  async function recordThrough(objects: ObjectStore, recording: Recording): Promise<Response> {
+    return createApp({ ...service.deps, objects }).fetch(
+      new Request('http://localhost/api/storage/record', {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify(recording),
+      }),
+    );
+  }
+
+  async function expectUnavailable(endpoint: string): Promise<void> {
+    const recording = await upload();
+    const objects = createS3Store(
+      {
+        endpoint,
+        publicEndpoint: endpoint,
+        region: 'us-east-1',
+        bucket: process.env.TEST_S3_ENDPOINT ? (process.env.TEST_S3_BUCKET ?? 'cadiz-test') : 'cadiz',
+        accessKeyId: 'NOBODY',
+        secretAccessKey: 'a secret that is wrong',
+        presignTtlSeconds: 900,
+      },
+      Date.now,
+    );
+    const response = await recordThrough(objects, recording);
+    objects.close();
+    const text = await response.text();
+    expect(response.status).toBe(503);
+    expect(response.headers.get('Retry-After')).toBe('5');
+    expect(JSON.parse(text).code).toBe('store_unavailable');
+    expect(text).not.toContain('a secret that is wrong');
+    expect(await rowsOf(recording.storeKey)).toEqual([]);
+    expect((await record(recording)).status).toBe(200);
+  }
+
+  test('a closed port is 503 store_unavailable, and nothing is written', () => expectUnavailable('http://127.0.0.1:1'));
+
+  test('a store that answers 403 is 503 store_unavailable, and nothing is written', async () => {
+    const { presignedUrl } = (
+      await service.call('POST', '/api/storage/presign', {
+        key,
+        body: { projectId, fileName: 'a', mimeType: 'a/b', fileSize: 1, folderId: null },
+      })
+    ).body;
+    await expectUnavailable(new URL(presignedUrl).origin);
+  });
+});
+
+// Last, because the clock does not come back.
+describe('the recording deadline', () => {
+  test('past it, what is recorded is answered still, and nothing else is recorded', async () => {
+    const recorded = await upload();
+    const late = await upload();
+    const first = await record(recorded);
+
+    service.advance(24 * hour - 60_000);
+    const justInTime = await record(late);
+    expect(justInTime.status).toBe(200);
+
+    const neverRecorded = { ...recorded, storeKey: recorded.storeKey.replace('photo.jpg', 'photo.png') };
+    service.advance(120_000);
+    expect((await record(recorded)).text).toBe(first.text);
+    const { body } = await expectNothingWritten({ ...recorded, mimeType: 'image/png' }, 409, 'already_recorded');
+    expect(body.detail).toContain('mimeType');
+    await expectNothingWritten(neverRecorded, 400, 'invalid_store_key');
+  });
+
+  test('an upload that came in time and is recorded too late is 400', async () => {
+    const recording = await upload();
+    service.advance(24 * hour + 1000);
+    await expectNothingWritten(recording, 400, 'invalid_store_key');
+  });
+});
