@@ -1,0 +1,103 @@
+// @ts-check
+// Writes docs/errors.md and docs/settings.md from the error catalogue and the settings, as they were built.
+// With --check it writes nothing, names the pages that are out of date, and ends with 1 if there are any.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { errorCatalogue } from '@cadiz/contract';
+import { settings } from '../dist/config.js';
+
+const command = 'npm run build && node packages/server/scripts/write-docs.mjs';
+const pages = { 'errors.md': toErrorsPage(), 'settings.md': toSettingsPage() };
+const checkOnly = process.argv.includes('--check');
+
+for (const [name, text] of Object.entries(pages)) {
+  const url = new URL(`../../../docs/${name}`, import.meta.url);
+  if (!checkOnly) writeFileSync(url, text);
+  else if (readOrEmpty(url) !== text) {
+    console.error(`docs/${name} is out of date: run ${command}`);
+    process.exitCode = 1;
+  }
+}
+
+/** @param {URL} url */
+function readOrEmpty(url) {
+  try {
+    return readFileSync(url, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function toErrorsPage() {
+  const entries = Object.entries(errorCatalogue);
+  return `# Errors
+
+<!-- Written by packages/server/scripts/write-docs.mjs: change packages/contract/src/errors.ts instead. -->
+
+Every failure is \`application/problem+json\` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)):
+
+\`\`\`json
+{
+  "type": "http://localhost:4000/errors/upload_missing",
+  "title": "The object has not been uploaded.",
+  "status": 409,
+  "detail": "The object has not been uploaded.",
+  "code": "upload_missing",
+  "requestId": "64365813-882a-406e-874a-d2c27bd9a4b7"
+}
+\`\`\`
+
+\`code\` is stable: write programs against it. \`title\` is the same in every answer with this code, \`detail\` is about this
+one request. \`requestId\` stands in the log of the service and in the header \`X-Request-Id\`. \`invalid_request\` also has
+\`issues\`, a list of \`{path, message}\` with every wrong field at once. \`not_ready\` has \`dependencies\`. The service shows
+each section below at the address in \`type\`, too.
+
+| code | status | |
+|---|---|---|
+${entries.map(([code, { status, title }]) => `| [\`${code}\`](#${code}) | ${status} | ${title} |`).join('\n')}
+${entries.map(toErrorSection).join('')}`;
+}
+
+/** @param {[string, import('@cadiz/contract').ErrorEntry]} entry */
+function toErrorSection([code, { status, title, happened, mend }]) {
+  return `
+## ${code}
+
+**${status}** · ${title}
+
+**What happened:** ${happened}
+
+**How to mend it:** ${mend}
+`;
+}
+
+function toSettingsPage() {
+  const rows = Object.entries(settings).map(
+    ([name, setting]) => `| \`${name}\` | ${toDefault(setting.default)} | ${toCell(setting.sentence)} |`,
+  );
+  return `# Settings
+
+<!-- Written by packages/server/scripts/write-docs.mjs: change packages/server/src/config.ts instead. -->
+
+Settings are environment variables. A file \`.env\` in the folder where the service is started is read as well; what the
+environment says wins over it. An empty variable counts as not set. Mistakes are told at the start, all of them
+together, and the service ends with exit code 1.
+
+| name | default | |
+|---|---|---|
+${rows.join('\n')}
+`;
+}
+
+/**
+ * A default that is a value stands as code, one that is words as text.
+ * @param {string | undefined} value
+ */
+function toDefault(value) {
+  if (value === undefined) return 'not set';
+  return /\s/.test(value) ? toCell(value) : `\`${value}\``;
+}
+
+/** @param {string} text */
+function toCell(text) {
+  return text.replaceAll('|', '\\|');
+}
