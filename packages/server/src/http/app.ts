@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { type OperationId, type Route, routes } from '@cadiz/contract';
-import { type Context, Hono } from 'hono';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { OperationId } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
-import type { Handler } from './exchange.ts';
+import type { Answer, Exchange, Handler } from './exchange.ts';
+import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
-import { toProblem, toProblemResponse } from './problem-response.ts';
+import { fromNode, writeTo } from './node.ts';
+import { toProblem, toProblemDocument } from './problem-document.ts';
+import { findMethods, findRoute } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute } from './routes/api-keys.ts';
 import { errorPage, live, openapi, ready, welcome } from './routes/operation.ts';
@@ -48,15 +51,19 @@ export const handlers: Record<OperationId, Handler> = {
   errorPage,
 };
 
-/** The HTTP API as a fetch handler. */
-export function createApp(deps: Deps): Hono {
-  const app = new Hono();
-  for (const [operation, route] of Object.entries(routes) as [OperationId, Route][]) {
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    app.on(route.method, path, (c) => answer(deps, c, operation, handlers[operation]));
-  }
-  app.all('*', (c) => answer(deps, c, 'unmatched', unmatched));
-  return app;
+/** The HTTP API, twice the same: for Node's server, and as a fetch handler to mount elsewhere. */
+export interface App {
+  listener(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  fetch(request: Request): Promise<Response>;
+}
+
+export function createApp(deps: Deps): App {
+  return {
+    async listener(request, response) {
+      await writeTo(response, await answer(deps, fromNode(request)), deps.log);
+    },
+    fetch: async (request) => toFetch(await answer(deps, fromFetch(request)), request.method),
+  };
 }
 
 const commonHeaders = {
@@ -66,48 +73,46 @@ const commonHeaders = {
 };
 
 /** What happens to every request: an id, the handler, one place for failures, the headers that every answer bears. */
-async function answer(
-  deps: Deps,
-  c: Context,
-  operation: OperationId | 'unmatched',
-  handler: Handler,
-): Promise<Response> {
+async function answer(deps: Deps, exchange: Exchange): Promise<Answer> {
   const requestId = randomUUID();
   const started = performance.now();
-  let response: Response;
+  const match = findRoute(exchange.method, exchange.path);
+  const operation = match?.operation ?? 'unmatched';
+  let result: Answer;
   try {
-    requireSmallBody(c);
-    const result = await handler(deps, c);
-    response = result instanceof Response ? finish(result, requestId) : toJson(result, requestId);
+    requireSmallBody(exchange);
+    if (!match) throw unmatched(exchange.path);
+    exchange.params = match.params;
+    const body = await handlers[match.operation](deps, exchange);
+    result = body instanceof Response ? withHeaders(body, requestId) : toJson(200, body, requestId);
   } catch (error) {
     const problem = toProblem(error);
     if (problem.status >= 500) deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
-    response = finish(toProblemResponse(problem, requestId, deps.config.publicUrl), requestId);
+    result = toJson(problem.status, toProblemDocument(problem, requestId, deps.config.publicUrl), requestId, {
+      ...problem.headers,
+      'Content-Type': 'application/problem+json',
+    });
   }
-  deps.observe({ operation, method: c.req.method, status: response.status, requestId, started });
-  return response;
+  deps.observe({ operation, method: exchange.method, status: result.status, requestId, started });
+  return result;
 }
 
-function toJson(body: object, requestId: string): Response {
-  return new Response(JSON.stringify(body), {
-    headers: { 'Content-Type': 'application/json', ...commonHeaders, 'X-Request-Id': requestId },
-  });
+function unmatched(path: string): Problem {
+  const methods = findMethods(path);
+  if (methods.length === 0) return new Problem('not_found', `There is nothing at ${path}.`);
+  return new Problem('method_not_allowed', undefined, { headers: { Allow: methods.join(', ') } });
 }
 
-function finish(response: Response, requestId: string): Response {
+function toJson(status: number, body: object, requestId: string, headers: Record<string, string> = {}): Answer {
+  return {
+    status,
+    headers: { 'Content-Type': 'application/json', ...commonHeaders, 'X-Request-Id': requestId, ...headers },
+    text: JSON.stringify(body),
+  };
+}
+
+function withHeaders(response: Response, requestId: string): Response {
   for (const [name, value] of Object.entries(commonHeaders)) response.headers.set(name, value);
   response.headers.set('X-Request-Id', requestId);
   return response;
 }
-
-const patterns = (Object.values(routes) as Route[]).map(({ method, path }) => ({
-  method,
-  pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
-}));
-
-const unmatched: Handler = (_deps, c) => {
-  const allowed = patterns.filter(({ pattern }) => pattern.test(c.req.path)).map(({ method }) => method);
-  if (allowed.length === 0) throw new Problem('not_found', `There is nothing at ${c.req.path}.`);
-  const allow = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed;
-  throw new Problem('method_not_allowed', undefined, { headers: { Allow: allow.join(', ') } });
-};

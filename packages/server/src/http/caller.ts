@@ -1,6 +1,6 @@
-import type { Context } from 'hono';
 import type { Caller, Deps, SessionCaller } from '../deps.ts';
 import { Problem } from '../problem.ts';
+import type { Exchange } from './exchange.ts';
 
 const bearer = /^Bearer +([^\s]+) *$/i;
 
@@ -8,10 +8,10 @@ const bearer = /^Bearer +([^\s]+) *$/i;
  * For the storage routes: an API key, or a session when there is no Authorization header.
  * @throws Problem invalid_api_key, cross_site_request
  */
-export async function requireKeyOrSession(deps: Deps, c: Context): Promise<Caller> {
-  const authorization = c.req.header('authorization');
+export async function requireKeyOrSession(deps: Deps, exchange: Exchange): Promise<Caller> {
+  const authorization = exchange.header('authorization');
   if (authorization === undefined) {
-    const session = await findSession(deps, c);
+    const session = await findSession(deps, exchange);
     if (session) return session;
     throw invalidApiKey();
   }
@@ -23,17 +23,17 @@ export async function requireKeyOrSession(deps: Deps, c: Context): Promise<Calle
 }
 
 /** For all that only people do. @throws Problem session_required, cross_site_request */
-export async function requireSession(deps: Deps, c: Context): Promise<SessionCaller> {
-  if (c.req.header('authorization') !== undefined) throw new Problem('session_required');
-  const session = await findSession(deps, c);
+export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {
+  if (exchange.header('authorization') !== undefined) throw new Problem('session_required');
+  const session = await findSession(deps, exchange);
   if (!session) throw new Problem('session_required');
   return session;
 }
 
-async function findSession(deps: Deps, c: Context): Promise<SessionCaller | undefined> {
-  if (!c.req.header('cookie')?.includes('cadiz.session_token=')) return undefined;
-  requireSameSite(deps, c);
-  return deps.accounts.findCaller(c.req.raw.headers);
+async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCaller | undefined> {
+  if (!exchange.header('cookie')?.includes('cadiz.session_token=')) return undefined;
+  requireSameSite(deps, exchange);
+  return deps.accounts.findCaller(exchange.headers());
 }
 
 /**
@@ -42,16 +42,16 @@ async function findSession(deps: Deps, c: Context): Promise<SessionCaller | unde
  * @throws Problem cross_site_request
  * @see https://pkg.go.dev/net/http#CrossOriginProtection
  */
-export function requireSameSite({ config }: Deps, c: Context): void {
-  if (c.req.method === 'GET' || c.req.method === 'HEAD') return;
-  const site = c.req.header('sec-fetch-site');
+export function requireSameSite({ config }: Deps, exchange: Exchange): void {
+  if (exchange.method === 'GET' || exchange.method === 'HEAD') return;
+  const site = exchange.header('sec-fetch-site');
   if (site !== undefined) {
     if (site === 'same-origin' || site === 'none') return;
     throw new Problem('cross_site_request');
   }
-  const origin = c.req.header('origin');
+  const origin = exchange.header('origin');
   if (origin === undefined || origin === new URL(config.publicUrl).origin) return;
-  if (URL.canParse(origin) && new URL(origin).host === c.req.header('host')) return;
+  if (URL.canParse(origin) && new URL(origin).host === exchange.header('host')) return;
   throw new Problem('cross_site_request');
 }
 

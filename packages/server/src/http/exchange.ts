@@ -1,8 +1,27 @@
-import type { Context } from 'hono';
 import type { Deps } from '../deps.ts';
+
+/** One request, however it came in. */
+export interface Exchange {
+  method: string;
+  /** The path without the query, as it was sent. */
+  path: string;
+  /** What stands between the braces of the route's path, decoded. */
+  params: Record<string, string>;
+  /** The query, decoded; the first of a name counts. */
+  query(): Record<string, string>;
+  /** @param name in lower case */
+  header(name: string): string | undefined;
+  /** All headers, for who wants them as a web-standard object. */
+  headers(): Headers;
+  /** The whole body. @throws Problem body_too_large as soon as it is over `maxBytes` */
+  readBytes(maxBytes: number): Promise<Buffer>;
+}
 
 /**
  * Answers one operation: reads who is asking and what was sent, calls the feature, and gives back its answer, which
  * becomes JSON with 200. A Response stands for itself.
  */
-export type Handler = (deps: Deps, c: Context) => Promise<object | Response> | object | Response;
+export type Handler = (deps: Deps, exchange: Exchange) => Promise<object | Response> | object | Response;
+
+/** What goes back: text with its headers, or a Response that speaks for itself. */
+export type Answer = { status: number; headers: Record<string, string>; text: string } | Response;

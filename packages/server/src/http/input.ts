@@ -1,55 +1,50 @@
-import type { Context } from 'hono';
+import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { type Issue, Problem } from '../problem.ts';
+import type { Exchange } from './exchange.ts';
 
 export const maxBodyBytes = 64 * 1024;
 
 /** Refuses by `Content-Length` alone, before anything is read. @throws Problem body_too_large */
-export function requireSmallBody(c: Context): void {
-  if (Number(c.req.header('content-length') ?? 0) > maxBodyBytes) throw new Problem('body_too_large');
+export function requireSmallBody(exchange: Exchange): void {
+  if (Number(exchange.header('content-length') ?? 0) > maxBodyBytes) throw new Problem('body_too_large');
 }
 
 /**
  * The JSON body, checked against its schema.
  * @throws Problem unsupported_media_type, body_too_large, invalid_request with every wrong field
  */
-export async function readBody<T extends z.ZodType>(c: Context, schema: T): Promise<z.output<T>> {
-  if (!/^application\/json\s*(?:;|$)/i.test(c.req.header('content-type') ?? '')) {
+export async function readBody<T extends z.ZodType>(exchange: Exchange, schema: T): Promise<z.output<T>> {
+  const type = exchange.header('content-type') ?? '';
+  if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type)) {
     throw new Problem('unsupported_media_type');
   }
-  const text = c.req.header('transfer-encoding') === undefined ? await c.req.text() : await readLimited(c.req.raw);
-  return check(schema, parseJson(text));
+  return check(schema, parseJson(await exchange.readBytes(maxBodyBytes)));
 }
 
 /** The query, each name once. @throws Problem invalid_request */
-export function readQuery<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
-  return check(schema, c.req.query());
+export function readQuery<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
+  return check(schema, exchange.query());
 }
 
 /** The parameters of the path. @throws Problem invalid_request */
-export function readParams<T extends z.ZodType>(c: Context, schema: T): z.output<T> {
-  return check(schema, c.req.param());
+export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
+  return check(schema, exchange.params);
 }
 
-/** A chunked body tells its size only by arriving. */
-async function readLimited(request: Request): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.length;
-    if (size > maxBodyBytes) throw new Problem('body_too_large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-function parseJson(text: string): unknown {
+function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw notJson('is empty');
+  // Decoding would put U+FFFD for what is not UTF-8, and a name that nobody sent would be stored.
+  if (!isUtf8(bytes)) throw notJson('is not UTF-8');
   try {
-    return JSON.parse(text);
+    return JSON.parse(bytes.toString());
   } catch (cause) {
-    const message = text === '' ? 'is empty' : `is not JSON: ${(cause as Error).message}`;
-    throw new Problem('invalid_request', `The body ${message}.`, { issues: [{ path: '', message }], cause });
+    throw notJson(`is not JSON: ${(cause as Error).message}`);
   }
+}
+
+function notJson(message: string): Problem {
+  return new Problem('invalid_request', `The body ${message}.`, { issues: [{ path: '', message }] });
 }
 
 function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
@@ -75,7 +70,8 @@ function toIssue(issue: z.core.$ZodIssue): Issue {
 /** Our own messages say what is wrong already; zod's default for a wrong or missing type gets words like them. */
 function toMessage(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
-    if (issue.input === undefined) return 'is missing';
+    // The value itself is left out of the issue, so that no secret travels with it.
+    if (issue.message.endsWith('received undefined')) return 'is missing';
     return `must be ${typeNames[issue.expected] ?? issue.expected}`;
   }
   return issue.message;

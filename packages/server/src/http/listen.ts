@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import { getRequestListener } from '@hono/node-server';
-import type { Hono } from 'hono';
+import type { App } from './app.ts';
 import { maxBodyBytes } from './input.ts';
 
 export interface Listening {
@@ -11,7 +10,7 @@ export interface Listening {
 }
 
 /** Node closes nothing by itself that is slow: these are the bounds for clients that are slow on purpose. */
-const limits: http.ServerOptions = {
+const slowest: http.ServerOptions = {
   headersTimeout: 8_000,
   requestTimeout: 15_000,
   connectionsCheckingInterval: 2_000,
@@ -20,13 +19,12 @@ const limits: http.ServerOptions = {
 };
 
 /** @throws the system's error when the port is taken (`code` EADDRINUSE) or the address is not this machine's */
-export async function listen(app: Hono, host: string, port: number): Promise<Listening> {
-  const listener = getRequestListener(app.fetch);
-  const server = http.createServer(limits, (request, response) => void listener(request, response));
+export async function listen(app: App, host: string, port: number, limits = slowest): Promise<Listening> {
+  const server = http.createServer(limits, (request, response) => void app.listener(request, response));
   // A client that asks before it sends is told no before it sends: the app refuses by Content-Length.
   server.on('checkContinue', (request, response) => {
     if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) response.writeContinue();
-    void listener(request, response);
+    void app.listener(request, response);
   });
   return serve(server, host, port);
 }
@@ -49,4 +47,10 @@ export async function serve(server: http.Server, host: string, port: number): Pr
       clearTimeout(end);
     },
   };
+}
+
+/** @throws the system's error when the port is taken (`code` EADDRINUSE) or the address is not this machine's */
+export async function requireFreePort(host: string, port: number): Promise<void> {
+  const listening = await serve(http.createServer(), host, port);
+  await listening.close(0);
 }

@@ -4,22 +4,23 @@ import { requireSameSite } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody } from '../input.ts';
 
-export const signUp: Handler = async (deps, c) => {
-  requireSameSite(deps, c);
-  return withCookies(await deps.accounts.signUp(c.req.raw.headers, await readBody(c, SignUpRequest)));
+export const signUp: Handler = async (deps, exchange) => {
+  requireSameSite(deps, exchange);
+  return withCookies(await deps.accounts.signUp(exchange.headers(), await readBody(exchange, SignUpRequest)));
 };
 
-export const signIn: Handler = async (deps, c) => {
-  requireSameSite(deps, c);
-  return withCookies(await deps.accounts.signIn(c.req.raw.headers, await readBody(c, SignInRequest)));
+export const signIn: Handler = async (deps, exchange) => {
+  requireSameSite(deps, exchange);
+  return withCookies(await deps.accounts.signIn(exchange.headers(), await readBody(exchange, SignInRequest)));
 };
 
-export const signOut: Handler = async (deps, c) => {
-  requireSameSite(deps, c);
-  return withCookies(await deps.accounts.signOut(c.req.raw.headers));
+export const signOut: Handler = async (deps, exchange) => {
+  requireSameSite(deps, exchange);
+  return withCookies(await deps.accounts.signOut(exchange.headers()));
 };
 
-export const getSession: Handler = async (deps, c) => withCookies(await deps.accounts.getSession(c.req.raw.headers));
+export const getSession: Handler = async (deps, exchange) =>
+  withCookies(await deps.accounts.getSession(exchange.headers()));
 
 function withCookies({ body, cookies }: AccountAnswer): Response {
   const headers = new Headers({ 'Content-Type': 'application/json' });

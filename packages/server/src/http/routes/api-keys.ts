@@ -6,17 +6,17 @@ import { requireSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody, readParams, readQuery } from '../input.ts';
 
-export const createApiKeyRoute: Handler = async (deps, c) => {
-  const caller = await requireSession(deps, c);
-  return createApiKey(deps, caller, await readBody(c, CreateApiKeyRequest));
+export const createApiKeyRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  return createApiKey(deps, caller, await readBody(exchange, CreateApiKeyRequest));
 };
 
-export const listApiKeysRoute: Handler = async (deps, c) => {
-  const caller = await requireSession(deps, c);
-  return listApiKeys(deps, caller, readQuery(c, ListApiKeysQuery));
+export const listApiKeysRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  return listApiKeys(deps, caller, readQuery(exchange, ListApiKeysQuery));
 };
 
-export const revokeApiKeyRoute: Handler = async (deps, c) => {
-  const caller = await requireSession(deps, c);
-  return revokeApiKey(deps, caller, readParams(c, ApiKeyParams).id);
+export const revokeApiKeyRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  return revokeApiKey(deps, caller, readParams(exchange, ApiKeyParams).id);
 };

@@ -1,4 +1,5 @@
 import { type ErrorCode, errorCatalogue, toOpenApiDocument } from '@cadiz/contract';
+import type { Config } from '../../config.ts';
 import { Problem } from '../../problem.ts';
 import { version } from '../../version.ts';
 import type { Handler } from '../exchange.ts';
@@ -36,15 +37,16 @@ async function stateOf(check: Promise<void>): Promise<{ status: 'up' | 'down'; d
   }
 }
 
-let document: string | undefined;
+const documents = new WeakMap<Config, string>();
 
 export const openapi: Handler = ({ config }) => {
-  document ??= JSON.stringify(toOpenApiDocument(config.publicUrl, version));
+  const document = documents.get(config) ?? JSON.stringify(toOpenApiDocument(config.publicUrl, version));
+  documents.set(config, document);
   return new Response(document, { headers: { 'Content-Type': 'application/json' } });
 };
 
-export const errorPage: Handler = (_deps, c) => {
-  const code = c.req.param('code') ?? '';
+export const errorPage: Handler = (_deps, exchange) => {
+  const code = exchange.params.code ?? '';
   if (!Object.hasOwn(errorCatalogue, code)) throw new Problem('not_found');
   const { status, title, happened, mend } = errorCatalogue[code as ErrorCode];
   return new Response(

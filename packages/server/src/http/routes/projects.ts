@@ -8,26 +8,27 @@ import { requireSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody, readParams, readQuery } from '../input.ts';
 
-export const createProjectRoute: Handler = async (deps, c) => {
-  const caller = await requireSession(deps, c);
-  return createProject(deps, caller, await readBody(c, CreateProjectRequest));
+export const createProjectRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  return createProject(deps, caller, await readBody(exchange, CreateProjectRequest));
 };
 
-export const listProjectsRoute: Handler = async (deps, c) => listProjects(deps, await requireSession(deps, c));
+export const listProjectsRoute: Handler = async (deps, exchange) =>
+  listProjects(deps, await requireSession(deps, exchange));
 
-export const getProjectRoute: Handler = async (deps, c) => {
-  const caller = await requireSession(deps, c);
-  return getProject(deps, caller, readParams(c, ProjectParams).projectId);
+export const getProjectRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  return getProject(deps, caller, readParams(exchange, ProjectParams).projectId);
 };
 
-export const renameProjectRoute: Handler = async (deps, c) => {
-  const caller = await requireSession(deps, c);
-  const { projectId } = readParams(c, ProjectParams);
-  return renameProject(deps, caller, projectId, await readBody(c, RenameProjectRequest));
+export const renameProjectRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  const { projectId } = readParams(exchange, ProjectParams);
+  return renameProject(deps, caller, projectId, await readBody(exchange, RenameProjectRequest));
 };
 
-export const deleteProjectRoute: Handler = async (deps, c) => {
-  const caller = await requireSession(deps, c);
-  const { projectId } = readParams(c, ProjectParams);
-  return removeProject(deps, caller, projectId, readQuery(c, DeleteProjectQuery));
+export const deleteProjectRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  const { projectId } = readParams(exchange, ProjectParams);
+  return removeProject(deps, caller, projectId, readQuery(exchange, DeleteProjectQuery));
 };

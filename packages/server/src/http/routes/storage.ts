@@ -9,27 +9,27 @@ import type { Handler } from '../exchange.ts';
 import { readBody, readParams, readQuery } from '../input.ts';
 import { streamJson } from '../stream-json.ts';
 
-export const presign: Handler = async (deps, c) => {
-  const caller = await requireKeyOrSession(deps, c);
-  return presignUpload(deps, caller, await readBody(c, PresignRequest));
+export const presign: Handler = async (deps, exchange) => {
+  const caller = await requireKeyOrSession(deps, exchange);
+  return presignUpload(deps, caller, await readBody(exchange, PresignRequest));
 };
 
-export const record: Handler = async (deps, c) => {
-  const caller = await requireKeyOrSession(deps, c);
-  return recordUpload(deps, caller, await readBody(c, RecordRequest));
+export const record: Handler = async (deps, exchange) => {
+  const caller = await requireKeyOrSession(deps, exchange);
+  return recordUpload(deps, caller, await readBody(exchange, RecordRequest));
 };
 
-export const list: Handler = async (deps, c) => {
-  const caller = await requireKeyOrSession(deps, c);
-  return streamJson(await listFiles(deps, caller, readQuery(c, ListQuery)), deps.log);
+export const list: Handler = async (deps, exchange) => {
+  const caller = await requireKeyOrSession(deps, exchange);
+  return streamJson(await listFiles(deps, caller, readQuery(exchange, ListQuery)), deps.log);
 };
 
-export const createFolderRoute: Handler = async (deps, c) => {
-  const caller = await requireKeyOrSession(deps, c);
-  return createFolder(deps, caller, await readBody(c, CreateFolderRequest));
+export const createFolderRoute: Handler = async (deps, exchange) => {
+  const caller = await requireKeyOrSession(deps, exchange);
+  return createFolder(deps, caller, await readBody(exchange, CreateFolderRequest));
 };
 
-export const getFolderRoute: Handler = async (deps, c) => {
-  const caller = await requireKeyOrSession(deps, c);
-  return getFolder(deps, caller, readParams(c, FolderParams).id);
+export const getFolderRoute: Handler = async (deps, exchange) => {
+  const caller = await requireKeyOrSession(deps, exchange);
+  return getFolder(deps, caller, readParams(exchange, FolderParams).id);
 };

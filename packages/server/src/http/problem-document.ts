@@ -3,9 +3,9 @@ import pg from 'pg';
 import { Problem } from '../problem.ts';
 
 /** RFC 9457 problem details of a failure. */
-export function toProblemResponse(problem: Problem, requestId: string, publicUrl: string): Response {
+export function toProblemDocument(problem: Problem, requestId: string, publicUrl: string): object {
   const { code, status, message, issues, extra } = problem;
-  const body = {
+  return {
     type: `${publicUrl}/errors/${code}`,
     title: errorCatalogue[code].title,
     status,
@@ -15,10 +15,6 @@ export function toProblemResponse(problem: Problem, requestId: string, publicUrl
     ...(issues ? { issues } : {}),
     ...extra,
   };
-  return new Response(JSON.stringify(body), {
-    status,
-    headers: { ...problem.headers, 'Content-Type': 'application/problem+json' },
-  });
 }
 
 /** What an unforeseen error means to the caller. The error itself goes to the log only. */

@@ -1,0 +1,38 @@
+import { Problem } from '../problem.ts';
+import type { Answer, Exchange } from './exchange.ts';
+
+/** A web-standard request. */
+export function fromFetch(request: Request): Exchange {
+  const { pathname, search } = new URL(request.url);
+  return {
+    method: request.method,
+    path: pathname,
+    params: {},
+    query: () => toQuery(search.slice(1)),
+    header: (name) => request.headers.get(name) ?? undefined,
+    headers: () => request.headers,
+    readBytes: (maxBytes) => readBytes(request, maxBytes),
+  };
+}
+
+export function toFetch(answer: Answer, method: string): Response {
+  const response =
+    answer instanceof Response ? answer : new Response(answer.text, { status: answer.status, headers: answer.headers });
+  return method === 'HEAD' ? new Response(null, response) : response;
+}
+
+/** The first of a name counts. */
+export function toQuery(search: string): Record<string, string> {
+  return Object.fromEntries([...new URLSearchParams(search)].reverse());
+}
+
+async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Problem('body_too_large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

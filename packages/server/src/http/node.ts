@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import type { Logger } from 'pino';
+import { Problem } from '../problem.ts';
+import type { Answer, Exchange } from './exchange.ts';
+import { toQuery } from './fetch.ts';
+
+/** A request of Node's server. Nothing is made of it that its handler does not ask for. */
+export function fromNode(request: IncomingMessage): Exchange {
+  const { path, search } = splitTarget(request.url ?? '/');
+  return {
+    method: request.method ?? 'GET',
+    path,
+    params: {},
+    query: () => toQuery(search),
+    header: (name) => {
+      const value = request.headers[name];
+      return Array.isArray(value) ? value.join(', ') : value;
+    },
+    headers: () => toHeaders(request.rawHeaders),
+    readBytes: (maxBytes) => readBytes(request, maxBytes),
+  };
+}
+
+/** Sends an answer, a streamed one as fast as the client takes it. */
+export async function writeTo(response: ServerResponse, answer: Answer, log: Logger): Promise<void> {
+  if (!(answer instanceof Response)) {
+    response.writeHead(answer.status, { ...answer.headers, 'Content-Length': Buffer.byteLength(answer.text) });
+    response.end(answer.text);
+    return;
+  }
+  const cookies = answer.headers.getSetCookie();
+  response.writeHead(answer.status, {
+    ...Object.fromEntries(answer.headers),
+    ...(cookies.length > 0 ? { 'set-cookie': cookies } : {}),
+  });
+  if (!answer.body || response.req.method === 'HEAD') {
+    await answer.body?.cancel();
+    response.end();
+    return;
+  }
+  try {
+    await pipeline(Readable.fromWeb(answer.body as ReadableStream), response);
+  } catch (error) {
+    // The connection is closed by now: the client sees that the answer broke off, or has gone away itself.
+    log.debug({ error }, 'An answer broke off');
+  }
+}
+
+/** The request-target is a path with a query; a proxy may send a whole address (RFC 9112 §3.2.2). */
+function splitTarget(target: string): { path: string; search: string } {
+  const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
+  const mark = local.indexOf('?');
+  return mark === -1 ? { path: local, search: '' } : { path: local.slice(0, mark), search: local.slice(mark + 1) };
+}
+
+function toHeaders(raw: string[]): Headers {
+  const headers = new Headers();
+  for (let i = 0; i + 1 < raw.length; i += 2) headers.append(raw[i] ?? '', raw[i + 1] ?? '');
+  return headers;
+}
+
+function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= maxBytes) chunks.push(chunk);
+      else reject(new Problem('body_too_large'));
+    });
+    request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
+    request.on('error', () => reject(new Problem('invalid_request', 'The body broke off.')));
+  });
+}
