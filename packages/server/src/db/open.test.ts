@@ -1,0 +1,148 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { DatabaseUnreachable } from './database-errors.ts';
+import { type Database, openDatabase } from './open.ts';
+
+describe.each(testableKinds)('openDatabase (%s)', (kind) => {
+  let db: Database;
+  beforeAll(async () => {
+    db = await openEmptyDatabase(kind);
+    await db.pool.query('create table people (id int primary key, name text constraint people_name_key unique)');
+  });
+  afterAll(() => db.close());
+
+  const countPeople = async () => (await db.pool.query<{ n: number }>('select count(*) n from people')).rows[0]?.n;
+
+  it('answers checks, and says its version', async () => {
+    await Promise.all([db.check(), db.check()]);
+    expect(db.kind).toBe(kind);
+    expect(Number.parseInt(db.serverVersion, 10)).toBeGreaterThanOrEqual(15);
+  });
+
+  it('reads bigint as number, and refuses one that a number cannot hold', async () => {
+    const { rows } = await db.pool.query("select 9007199254740991::int8 as big, '{1}'::text[] as texts");
+    expect(rows).toEqual([{ big: Number.MAX_SAFE_INTEGER, texts: ['1'] }]);
+    await expect(db.pool.query('select 9007199254740992::int8')).rejects.toThrow(RangeError);
+    await db.check();
+    expect(pg.types.getTypeParser(20)('1')).toBe('1');
+  });
+
+  it('reads timestamptz as Date, to the millisecond', async () => {
+    const at = new Date('2026-02-03T04:05:06.789Z');
+    expect((await db.pool.query('select $1::timestamptz(3) as at', [at])).rows).toEqual([{ at }]);
+  });
+
+  it('keeps any text as it is, sorts by code points, and refuses NUL', async () => {
+    const text = 'Zoë 日本語 😀 %+#\u0301';
+    expect((await db.pool.query('select $1::text as text', [text])).rows).toEqual([{ text }]);
+    const { rows } = await db.pool.query<{ x: string }>("select x from unnest(array['ä', 'a', 'Z', 'z']) x order by x");
+    expect(rows.map(({ x }) => x)).toEqual(['Z', 'a', 'z', 'ä']);
+    await expect(db.pool.query('select $1::text', ['a\0b'])).rejects.toMatchObject({ code: '22021' });
+  });
+
+  it('tells errors as PostgreSQL does, and goes on', async () => {
+    await db.pool.query("insert into people values (1, 'Ada')");
+    const error: unknown = await db.pool
+      .query({ name: 'add', text: 'insert into people values ($1, $2)', values: [2, 'Ada'] })
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(pg.DatabaseError);
+    expect(error).toMatchObject({ code: '23505', constraint: 'people_name_key' });
+    await expect(db.pool.query('nonsense')).rejects.toMatchObject({ code: '42601' });
+    await expect(db.pool.query('select $1::int', ['x'])).rejects.toMatchObject({ code: '22P02' });
+    await db.pool.query({ name: 'add', text: 'insert into people values ($1, $2)', values: [2, 'Grace'] });
+    expect(await countPeople()).toBe(2);
+    await db.pool.query('delete from people');
+  });
+
+  it('commits, rolls back, and refuses to go on in a transaction that has failed', async () => {
+    const client = await db.pool.connect();
+    await client.query('begin');
+    await client.query("insert into people values (3, 'Edsger')");
+    await expect(client.query("insert into people values (3, 'again')")).rejects.toMatchObject({ code: '23505' });
+    await expect(client.query('select 1')).rejects.toMatchObject({ code: '25P02' });
+    await client.query('rollback');
+    client.release();
+    expect(await countPeople()).toBe(0);
+    await db.kysely.transaction().execute(async (trx) => {
+      await trx.executeQuery({ sql: "insert into people values (4, 'Barbara')", parameters: [] } as never);
+    });
+    expect(await countPeople()).toBe(1);
+    await db.pool.query('delete from people');
+  });
+
+  it('runs several statements in one query, and rolls all back when one fails', async () => {
+    await expect(db.pool.query("insert into people values (5, 'x'); select 1/0")).rejects.toMatchObject({
+      code: '22012',
+    });
+    expect(await countPeople()).toBe(0);
+  });
+
+  it('forgets a client that goes in the middle of a transaction', async () => {
+    const client = await db.pool.connect();
+    await client.query('begin');
+    await client.query("insert into people values (6, 'Alan')");
+    client.release(true);
+    expect(await countPeople()).toBe(0);
+    await db.pool.query("insert into people values (6, 'Alan')");
+    await db.pool.query('delete from people');
+  });
+
+  it('survives a client that is torn away while its query runs, ten times', async () => {
+    for (let i = 0; i < 10; i++) {
+      const client = await db.pool.connect();
+      client.on('error', () => undefined);
+      await client.query('begin');
+      const query = client.query('insert into people select g, g::text from generate_series(1, 50000) g');
+      query.catch(() => undefined);
+      (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+      await expect(query).rejects.toThrow('Connection terminated');
+      client.release(true);
+      expect(await countPeople()).toBe(0);
+    }
+  });
+
+  it('carries ten thousand queries, a result of 5 MB and a parameter of 1 MB', async () => {
+    for (let round = 0; round < 100; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 100 }, (_, i) =>
+          db.pool.query<{ n: number }>({ name: 'echo', text: 'select $1::int as n', values: [round * 100 + i] }),
+        ),
+      );
+      expect(answers.map(({ rows }) => rows[0]?.n)).toEqual(Array.from({ length: 100 }, (_, i) => round * 100 + i));
+    }
+    const rows = await db.pool.query<{ x: string }>("select repeat('é', 500) as x from generate_series(1, 5000)");
+    expect(rows.rowCount).toBe(5000);
+    expect(rows.rows.every(({ x }) => x === 'é'.repeat(500))).toBe(true);
+    const text = 'ü'.repeat(524_288);
+    const one = await db.pool.query<{ x: string; n: number }>('select $1::text as x, octet_length($1::text) as n', [
+      text,
+    ]);
+    expect(one.rows).toEqual([{ x: text, n: 1_048_576 }]);
+  });
+
+  it('delivers NOTIFY to a client that listens', async () => {
+    const client = await db.pool.connect();
+    const heard = new Promise((resolve) => client.once('notification', resolve));
+    await client.query('listen news');
+    await client.query("select pg_notify('news', 'hello')");
+    expect(await heard).toMatchObject({ channel: 'news', payload: 'hello' });
+    client.release(true);
+  });
+});
+
+describe('openDatabase', () => {
+  it('says which server it cannot reach, and never the password', async () => {
+    const url = 'postgres://somebody:s3cret@127.0.0.1:1/cadiz';
+    const error: unknown = await openDatabase({ kind: 'postgres', url }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(DatabaseUnreachable);
+    expect(String(error)).toContain('The PostgreSQL database cadiz at 127.0.0.1:1 cannot be used: ');
+    expect(String(error)).not.toContain('s3cret');
+  });
+
+  it('can be closed twice', async () => {
+    const db = await openEmptyDatabase('embedded');
+    await Promise.all([db.close(), db.close()]);
+    await expect(db.check()).rejects.toThrow();
+  });
+});
