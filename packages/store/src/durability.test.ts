@@ -6,6 +6,7 @@ import { createPresigner } from '@cadiz/sigv4';
 import { afterAll, expect, test } from 'vitest';
 import { bucket, keys, listFiles, newClient, newFolder, region, send, startStore } from '../test/running-store.ts';
 import { startProcess } from '../test/store-process.ts';
+import { openIndexDb } from './index-db.ts';
 
 const folders: string[] = [];
 afterAll(() => {
@@ -109,6 +110,25 @@ test('a start sweeps what a crash left: half uploads, and blobs that no object r
   await second.close();
 });
 
+test('a start removes the files of objects that went just before a crash', async () => {
+  const data = folder();
+  const first = await startStore({ dataDir: data });
+  for (const key of ['deleted', 'replaced', 'kept']) await send('PUT', first.presign('PUT', key), { body: key });
+  await first.close();
+  const index = await openIndexDb(join(data, 'index'));
+  await index.deleteObject(bucket, 'deleted');
+  const other = index.findObject(bucket, 'kept');
+  if (other) await index.putObject(bucket, 'replaced', other, { onlyIfAbsent: false });
+  await index.writeOpenGeneration(9); // so that no sweep of an open generation finds them
+  await index.close();
+  expect(listFiles(data)).toHaveLength(3);
+
+  const second = await startStore({ dataDir: data });
+  expect(second.files()).toHaveLength(1);
+  expect((await send('GET', second.presign('GET', 'replaced'))).text).toBe('kept');
+  await second.close();
+});
+
 test('a full disk: 507 for what does not fit, reads go on, and nothing is left of the attempt', async () => {
   // A limit on the size of a file, in blocks of 512 bytes, fails a write as a full disk does.
   const data = folder();
@@ -123,4 +143,23 @@ test('a full disk: 507 for what does not fit, reads go on, and nothing is left o
   expect((await send('PUT', url('PUT', 'small'), { body: 'again' })).status).toBe(200);
   expect(listFiles(data).filter((file) => file.startsWith('incoming/'))).toEqual([]);
   await running.end('SIGTERM');
+});
+
+test('an index that cannot grow: 507 or 503, over and over, and the store lives on', async () => {
+  const data = folder();
+  const running = await startProcess(data, { limit: 'ulimit -f 400' });
+  await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
+  const url = urlMaker(running.endpoint);
+  const put = (key: string) => send('PUT', url('PUT', key.padEnd(1000, 'x')), { body: key });
+  expect((await put('first')).status).toBe(200);
+  const statuses: number[] = [];
+  for (let round = 0; round < 6; round += 1) {
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => put(`${round}-${at}-`)));
+    statuses.push(...answers.map(({ status }) => status));
+  }
+  expect(statuses.filter((status) => status !== 200 && status !== 503 && status !== 507)).toEqual([]);
+  expect(statuses.at(-1)).toBeGreaterThanOrEqual(503);
+  expect((await send('GET', url('GET', 'first'.padEnd(1000, 'x')))).text).toBe('first');
+  expect(listFiles(data)).toHaveLength(1 + statuses.filter((status) => status === 200).length);
+  expect(await running.end('SIGTERM')).toBe(0);
 });

@@ -107,6 +107,24 @@ test('a reader keeps its object while it is replaced and deleted', async () => {
   expect(bytes.equals(body)).toBe(true);
 });
 
+test('an object that is replaced all the time is always there', async () => {
+  const put = () => send('PUT', store.presign('PUT', 'restless'), { body: 'x'.repeat(100) });
+  await put();
+  let replacing = true;
+  const replaced = Promise.all(
+    [1, 2, 3, 4].map(async () => {
+      while (replacing) await put();
+    }),
+  );
+  const url = store.presign('GET', 'restless');
+  for (let round = 0; round < 25; round += 1) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send('GET', url)));
+    for (const answer of answers) expect([answer.status, answer.text.length]).toEqual([200, 100]);
+  }
+  replacing = false;
+  await replaced;
+});
+
 test('a client that leaves in the middle does no harm', async () => {
   await send('PUT', store.presign('PUT', 'left'), { body: Buffer.alloc(8_000_000, 'x') });
   const leaving = new AbortController();

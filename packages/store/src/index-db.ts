@@ -76,7 +76,8 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
   const objects = root.openDB<ObjectRecord, Uint8Array>({ name: 'objects', encoding: 'json', keyEncoding: 'binary' });
   const blobs = root.openDB<true, string>({ name: 'blobs', encoding: 'json' });
   const doomed = root.openDB<true, string>({ name: 'doomed', encoding: 'json' });
-  await requireFormat(root, meta);
+  const commit = groupCommits(root);
+  await requireFormat(commit, meta);
 
   function letGo(blob: string): void {
     blobs.remove(blob);
@@ -86,14 +87,14 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
   return {
     findBucket: (bucket) => buckets.get(bucket),
     createBucket: (bucket, record) =>
-      commit(root, () => {
+      commit(() => {
         if (buckets.doesExist(bucket)) return false;
         buckets.put(bucket, record);
         return true;
       }),
     findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
     putObject: (bucket, key, record, { onlyIfAbsent }) =>
-      commit(root, () => {
+      commit(() => {
         const at = indexKey(bucket, Buffer.from(key));
         const before = objects.get(at);
         if (before && onlyIfAbsent) return { stored: false };
@@ -104,7 +105,7 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
         return { stored: true, replaced: before.blob };
       }),
     deleteObject: (bucket, key) =>
-      commit(root, () => {
+      commit(() => {
         const at = indexKey(bucket, Buffer.from(key));
         const before = objects.get(at);
         if (!before) return undefined;
@@ -122,12 +123,12 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     hasBlob: (blob) => blobs.doesExist(blob),
     doomedBlobs: () => [...doomed.getKeys()],
     forgetDoomed: (gone) =>
-      commit(root, () => {
+      commit(() => {
         for (const blob of gone) doomed.remove(blob);
       }),
     readOpenGeneration: () => meta.get('openGeneration') ?? 0,
     writeOpenGeneration: (generation) =>
-      commit(root, () => {
+      commit(() => {
         meta.put('openGeneration', generation);
       }),
     close: () => root.close(),
@@ -139,23 +140,79 @@ function indexKey(bucket: string, key: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(bucket), SEPARATOR, key]);
 }
 
-async function requireFormat(root: RootDatabase, meta: Database<number, string>): Promise<void> {
+async function requireFormat(commit: Commit, meta: Database<number, string>): Promise<void> {
   const format = meta.get('format');
   if (format === FORMAT) return;
   if (format !== undefined) {
     throw new Error(`The data folder has format ${format}, this version of the store reads format ${FORMAT}.`);
   }
-  await commit(root, () => {
+  await commit(() => {
     meta.put('format', FORMAT);
   });
 }
 
-/** Runs `change` in the next shared transaction and resolves with its result when that is durable. */
-async function commit<T>(root: RootDatabase, change: () => T): Promise<T> {
+type Commit = <T>(change: () => T) => Promise<T>;
+
+interface Queued {
+  run(): void;
+  settle(failure?: { error: unknown }): void;
+}
+
+/**
+ * Runs each change in a transaction, and resolves with its result when that is durable. Changes that come while one
+ * transaction is being synced share the next.
+ *
+ * There is one transaction at a time. lmdb can queue them itself, but when a commit fails (a full disk) it now and then
+ * never settles the promise of one that was queued behind: a request, and then the close, would hang.
+ */
+function groupCommits(root: RootDatabase): Commit {
+  let queue: Queued[] = [];
+  let committing = false;
+
+  async function commitAll(): Promise<void> {
+    committing = true;
+    while (queue.length > 0) {
+      const group = queue;
+      queue = [];
+      const failure = await commitGroup(root, group);
+      for (const { settle } of group) settle(failure);
+    }
+    committing = false;
+  }
+
+  return <T>(change: () => T) =>
+    new Promise<T>((resolve, reject) => {
+      let result: { value: T } | { error: unknown };
+      queue.push({
+        run: () => {
+          result = attempt(change);
+        },
+        settle: (failure) => {
+          if (failure) reject(failure.error);
+          else if ('error' in result) reject(result.error);
+          else resolve(result.value);
+        },
+      });
+      if (!committing) void commitAll();
+    });
+}
+
+function attempt<T>(change: () => T): { value: T } | { error: unknown } {
   try {
-    return await root.transaction(change);
+    return { value: change() };
   } catch (error) {
-    throw await commitCause(error);
+    return { error };
+  }
+}
+
+async function commitGroup(root: RootDatabase, group: readonly Queued[]): Promise<{ error: unknown } | undefined> {
+  try {
+    await root.transaction(() => {
+      for (const { run } of group) run();
+    });
+    return undefined;
+  } catch (error) {
+    return { error: await commitCause(error) };
   }
 }
 

@@ -221,15 +221,21 @@ async function linger(request: IncomingMessage): Promise<void> {
 }
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+// The index tells the system's sentence, not its code.
+const FULL_INDEX = /no space left|quota exceeded|file too large/i;
 
 function toS3Error(cause: unknown): S3Error {
   if (cause instanceof S3Error) return cause;
   const code = systemCode(cause) ?? '';
-  if (FULL.has(code) || /no space left/i.test(String(cause))) {
+  if (FULL.has(code) || FULL_INDEX.test(String(cause))) {
     return new S3Error('InsufficientStorage', 'The disk of the store is full. Nothing was changed; try again later.');
   }
   if (code === 'EMFILE' || code === 'ENFILE') {
     return new S3Error('ServiceUnavailable', 'Too many files are open. Nothing was changed; try again later.');
+  }
+  // Also what the index says of a write that a full disk cut short.
+  if (code === 'EIO' || /input\/output error/i.test(String(cause))) {
+    return new S3Error('ServiceUnavailable', 'The disk of the store could not be written to; its log says more.');
   }
   return new S3Error('InternalError', 'The store could not do this. Its log has the request id.');
 }
