@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   closeSync,
   cpSync,
   existsSync,
@@ -27,6 +28,8 @@ export async function prepareFolder(folder: string, template: string): Promise<v
   if (existsSync(folder)) return requireOurVersion(folder);
   if (existsSync(template)) cpSync(template, draft, { recursive: true });
   else await makeEmptyDatabase(draft);
+  // PGlite lets everybody read and write what initdb makes.
+  chmodSync(draft, 0o700);
   syncTree(draft);
   renameSync(draft, folder);
   syncPath(dirname(folder));
@@ -35,6 +38,10 @@ export async function prepareFolder(folder: string, template: string): Promise<v
 /** Runs initdb, and closes the database again so that it starts without recovery. Nothing is written through. */
 export async function makeEmptyDatabase(folder: string): Promise<void> {
   const pglite = await openPGlite(new DurableFs(folder, false));
+  // Two of three files belong to the templates, from which nothing is ever made. A first start copies and syncs every
+  // file, and a start after a crash has PostgreSQL sync each of them twice.
+  await pglite.exec('update pg_database set datistemplate = false');
+  for (const unused of ['template0', 'template1']) await pglite.exec(`drop database ${unused}`);
   await pglite.close();
 }
 
