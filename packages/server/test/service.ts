@@ -90,6 +90,8 @@ export interface TestServiceOptions {
   /** Settings as in the environment, such as `{ MAX_FILE_SIZE_BYTES: '1000' }`. */
   settings?: Record<string, string>;
   setupToken?: string;
+  /** Shares the database and the object store of another test service, which outlives this one. */
+  beside?: TestService;
 }
 
 /**
@@ -103,8 +105,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   let ahead = 0;
   const now = () => Date.now() + ahead;
 
-  const db = await openTestDatabase();
-  const store = await openTestStore(config, now);
+  const { beside } = options;
+  const db = beside?.deps.db ?? (await openTestDatabase());
+  const store = beside
+    ? { objects: beside.deps.objects, close: async () => undefined }
+    : await openTestStore(config, now);
   const accountSettings: AccountSettings = {
     publicUrl: config.publicUrl,
     signUp: config.signUp,
@@ -193,7 +198,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
     async close() {
       await store.close();
-      await db.close();
+      if (!beside) await db.close();
     },
   };
   return service;

@@ -9,7 +9,7 @@ import type { z } from 'zod';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { hashPassword, requireHashingCapacity, verifyPassword } from './password.ts';
+import { hashPassword, verifyPassword, withHashingCapacity } from './password.ts';
 import { createSessionStore } from './session-store.ts';
 
 export interface AccountSettings {
@@ -54,7 +54,6 @@ export function createAccounts(settings: AccountSettings, db: Database, log: Log
 
   async function signUp(headers: Headers, request: z.output<typeof SignUpRequest>): Promise<AccountAnswer> {
     await requireOpenSignUp(headers);
-    requireHashingCapacity();
     const { name, email, password } = request;
     try {
       return await answer(auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }));
@@ -67,16 +66,28 @@ export function createAccounts(settings: AccountSettings, db: Database, log: Log
   }
 
   return {
-    signUp,
-    async signIn(headers, { email, password }) {
-      requireHashingCapacity();
-      return answer(auth.api.signInEmail({ body: { email, password }, headers, returnHeaders: true }));
+    signUp: (headers, request) => withHashingCapacity(() => signUp(headers, request)),
+    signIn: (headers, { email, password }) =>
+      withHashingCapacity(() =>
+        answer(auth.api.signInEmail({ body: { email, password }, headers, returnHeaders: true })),
+      ),
+    async signOut(headers) {
+      // Better Auth hides a session that it failed to delete, and would say that somebody is signed out who is not.
+      const { body } = await answer(
+        auth.api.getSession({ headers, query: { disableRefresh: true }, returnHeaders: true }),
+      );
+      const session = (body as { session: { id: string } } | null)?.session;
+      if (session) await db.kysely.deleteFrom('sessions').where('id', '=', session.id).execute();
+      return answer(auth.api.signOut({ headers, returnHeaders: true }));
     },
-    signOut: (headers) => answer(auth.api.signOut({ headers, returnHeaders: true })),
     getSession: (headers) => answer(auth.api.getSession({ headers, returnHeaders: true })),
     async findCaller(headers) {
       // Only GET /api/auth/get-session prolongs a session, since only it can set the cookie anew.
-      const session = await auth.api.getSession({ headers, query: { disableRefresh: true } });
+      const session = await auth.api
+        .getSession({ headers, query: { disableRefresh: true } })
+        .catch((error: unknown) => {
+          throw toProblem(error);
+        });
       return session ? { kind: 'session', userId: session.user.id } : undefined;
     },
   };
@@ -84,11 +95,11 @@ export function createAccounts(settings: AccountSettings, db: Database, log: Log
 
 const uniqueViolation = '23505';
 
-function createAuth({ publicUrl, secret }: AccountSettings, db: Database, log: Logger) {
+function createAuth({ publicUrl, secret, signUp }: AccountSettings, db: Database, log: Logger) {
   return betterAuth({
     baseURL: publicUrl,
     secret,
-    database: createSessionStore(db.kysely),
+    database: createSessionStore(db.kysely, { ownerOnly: signUp === 'first' }),
     telemetry: { enabled: false },
     // Its limiter believes X-Forwarded-For; limits are ours.
     rateLimit: { enabled: false },

@@ -4,7 +4,8 @@ import { Problem } from '../../problem.ts';
 
 /** Hashing takes a core and 19 MiB for some 20 ms: more than two at once would delay everything else. */
 const hashing = pLimit(2);
-const longestQueue = 32;
+/** Two seconds of work at the most, also on a slow machine. */
+const mostAtOnce = 32;
 
 /** Argon2id with OWASP's parameters (19 MiB, two passes), which are the library's defaults. */
 export function hashPassword(password: string): Promise<string> {
@@ -15,8 +16,21 @@ export function verifyPassword({ hash: stored, password }: { hash: string; passw
   return hashing(() => verify(stored, password.normalize('NFKC')));
 }
 
-/** @throws Problem too_many_sign_ins, before a flood of sign-ins fills the memory */
-export function requireHashingCapacity(): void {
-  if (hashing.pendingCount < longestQueue) return;
-  throw new Problem('too_many_sign_ins', undefined, { headers: { 'Retry-After': '2' } });
+let underWay = 0;
+
+/**
+ * One sign-up or sign-in. They are counted from their first moment, not from when they come to hash: a flood that
+ * arrives at once would otherwise be let in whole.
+ * @throws Problem too_many_sign_ins
+ */
+export async function withHashingCapacity<T>(work: () => Promise<T>): Promise<T> {
+  if (underWay >= mostAtOnce) {
+    throw new Problem('too_many_sign_ins', undefined, { headers: { 'Retry-After': '2' } });
+  }
+  underWay += 1;
+  try {
+    return await work();
+  } finally {
+    underWay -= 1;
+  }
 }

@@ -12,23 +12,27 @@ type Methods = Omit<DBAdapter, 'transaction'>;
  * Better Auth's own Kysely adapter, with two changes:
  * - a session's token is stored as its SHA-256 only, so that a copy of the database signs nobody in;
  * - the first user becomes the owner. That there is only one is the database's word: the unique index
- *   `users_one_owner` lets one of many racing sign-ups through.
+ *   `users_one_owner` lets one of many racing sign-ups through. With `ownerOnly` everybody is stored as the owner, so
+ *   that the same index keeps out all who come after, however narrowly.
  */
-export function createSessionStore(kysely: Kysely<Schema>): (options: BetterAuthOptions) => DBAdapter {
+export function createSessionStore(
+  kysely: Kysely<Schema>,
+  { ownerOnly }: { ownerOnly: boolean },
+): (options: BetterAuthOptions) => DBAdapter {
   const create = kyselyAdapter(kysely, { type: 'postgres', transaction: true });
   return (options) => {
     const adapter = create(options);
     return {
-      ...wrap(adapter),
-      transaction: (work) => adapter.transaction((inner) => work(wrap(inner))),
+      ...wrap(letErrorsThrough(adapter), ownerOnly),
+      transaction: (work) => adapter.transaction((inner) => work(wrap(letErrorsThrough(inner), ownerOnly))),
     };
   };
 }
 
-function wrap(inner: Methods): Methods {
+function wrap(inner: Methods, ownerOnly: boolean): Methods {
   return {
     ...inner,
-    create: (query) => createRow(inner, query) as Promise<never>,
+    create: (query) => createRow(inner, query, ownerOnly) as Promise<never>,
     async findOne<T>(query: Parameters<Methods['findOne']>[0]) {
       const found = await inner.findOne<T>({ ...query, where: hashTokens(query.model, query.where) });
       return withToken(found, query.model, query.where);
@@ -46,15 +50,33 @@ function wrap(inner: Methods): Methods {
   };
 }
 
-/** Sign-up hides every error but its own kind, so the database's travels as the cause of one. */
-function letThrough(cause: unknown): never {
-  throw Object.assign(new APIError('INTERNAL_SERVER_ERROR', { message: 'The user could not be stored' }), { cause });
+/** Better Auth hides every error but those of its own kind, so the database's travel as the cause of one. */
+function letErrorsThrough(inner: Methods): Methods {
+  const through = (cause: unknown): never => {
+    throw Object.assign(new APIError('INTERNAL_SERVER_ERROR', { message: 'The database failed' }), { cause });
+  };
+  return {
+    ...inner,
+    create: (query) => inner.create(query).catch(through) as Promise<never>,
+    findOne: <T>(query: Parameters<Methods['findOne']>[0]) => inner.findOne<T>(query).catch(through),
+    findMany: <T>(query: Parameters<Methods['findMany']>[0]) => inner.findMany<T>(query).catch(through),
+    update: <T>(query: Parameters<Methods['update']>[0]) => inner.update<T>(query).catch(through),
+    updateMany: (query) => inner.updateMany(query).catch(through),
+    delete: (query) => inner.delete(query).catch(through),
+    deleteMany: (query) => inner.deleteMany(query).catch(through),
+    consumeOne: <T>(query: Parameters<Methods['consumeOne']>[0]) => inner.consumeOne<T>(query).catch(through),
+    count: (query) => inner.count(query).catch(through),
+  };
 }
 
-async function createRow(inner: Methods, query: Parameters<Methods['create']>[0]): Promise<unknown> {
+async function createRow(
+  inner: Methods,
+  query: Parameters<Methods['create']>[0],
+  ownerOnly: boolean,
+): Promise<unknown> {
   if (query.model === 'user') {
-    const role = (await inner.count({ model: 'user' })) === 0 ? 'owner' : 'member';
-    return inner.create({ ...query, data: { ...query.data, role } }).catch(letThrough);
+    const role = ownerOnly || (await inner.count({ model: 'user' })) === 0 ? 'owner' : 'member';
+    return inner.create({ ...query, data: { ...query.data, role } });
   }
   if (query.model !== 'session') return inner.create(query);
   const { token } = query.data as { token?: unknown };

@@ -23,13 +23,16 @@ export interface Reach {
 
 export function createReach(pool: pg.Pool, now: () => number): Reach {
   const known = new LRUCache<string, number>({ max: 100_000 });
+  let removals = 0;
   const ask = async (userId: string, projectId: string): Promise<boolean> => {
+    const removalsBefore = removals;
     const { rowCount } = await pool.query({
       name: 'reach',
       text: 'select 1 from project_members where project_id = $1 and user_id = $2',
       values: [projectId, userId],
     });
-    if (rowCount === 1) known.set(projectId + userId, now() + accessCacheMilliseconds);
+    // A project that was deleted while this query ran must not come to life again in the cache.
+    if (rowCount === 1 && removals === removalsBefore) known.set(projectId + userId, now() + accessCacheMilliseconds);
     return rowCount === 1;
   };
   return {
@@ -38,6 +41,7 @@ export function createReach(pool: pg.Pool, now: () => number): Reach {
       return until !== undefined && until > now() ? true : ask(userId, projectId);
     },
     forgetProject: (projectId) => {
+      removals += 1;
       for (const key of known.keys()) if (key.startsWith(projectId)) known.delete(key);
     },
   };

@@ -1,0 +1,386 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Answer, startTestService, type TestService, type TestServiceOptions } from '../../../test/service.ts';
+
+const password = 'correct horse battery';
+
+let open: TestService;
+let first: TestService;
+let closed: TestService;
+let guarded: TestService;
+let secure: TestService;
+
+beforeAll(async () => {
+  open = await startTestService();
+  const beside = (options: TestServiceOptions) => startTestService({ ...options, beside: open });
+  first = await beside({ settings: { CADIZ_SIGN_UP: 'first' } });
+  closed = await beside({ settings: { CADIZ_SIGN_UP: 'closed' } });
+  guarded = await beside({ setupToken: 'a-token-of-the-start-up-message' });
+  secure = await beside({ settings: { CADIZ_PUBLIC_URL: 'https://media.example.com' } });
+});
+afterAll(() => open.close());
+
+const forgetEverybody = () => open.deps.db.pool.query('truncate users cascade');
+const newEmail = () => `ada-${randomUUID()}@example.com`;
+
+interface User {
+  role: string;
+  email: string;
+  email_verified: boolean;
+}
+
+async function readUsers(): Promise<User[]> {
+  return (await open.deps.db.pool.query<User>('select role, email, email_verified from users')).rows;
+}
+
+async function count(table: 'users' | 'accounts' | 'sessions'): Promise<number> {
+  return (await open.deps.db.pool.query(`select from ${table}`)).rowCount ?? 0;
+}
+
+function signUp(service: TestService, more: Record<string, unknown> = {}, headers: Record<string, string> = {}) {
+  const body = { name: 'Ada', email: newEmail(), password, ...more };
+  return service.call('POST', '/api/auth/sign-up/email', { body, headers });
+}
+
+function signIn(service: TestService, email: string, secret = password) {
+  return service.call('POST', '/api/auth/sign-in/email', { body: { email, password: secret } });
+}
+
+function cookieOf(answer: Answer): string {
+  return (answer.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '';
+}
+
+const outcome = ({ status, body }: Answer) => (body?.code === undefined ? status : `${status} ${body.code}`);
+const getSession = (service: TestService, Cookie: string) =>
+  service.call('GET', '/api/auth/get-session', { headers: { Cookie } });
+
+describe('who may sign up', () => {
+  beforeEach(forgetEverybody);
+
+  test('first: the first account becomes the owner, and nobody comes after it', async () => {
+    const owner = await signUp(first);
+    expect(outcome(owner)).toBe(200);
+    expect(owner.body.user.role).toBe('owner');
+    expect(outcome(await signUp(first))).toBe('403 sign_up_closed');
+    expect(await count('users')).toBe(1);
+  });
+
+  test('open: the first is the owner, the others are members', async () => {
+    expect((await signUp(open)).body.user.role).toBe('owner');
+    expect((await signUp(open)).body.user.role).toBe('member');
+    expect((await signUp(open)).body.user.role).toBe('member');
+  });
+
+  test('closed: nobody, not even the first', async () => {
+    expect(outcome(await signUp(closed))).toBe('403 sign_up_closed');
+    expect(await count('users')).toBe(0);
+  });
+
+  test('with a setup token: only who has it becomes the owner', async () => {
+    expect(outcome(await signUp(guarded))).toBe('403 setup_token_required');
+    for (const wrong of [
+      '',
+      'a-token',
+      'a-token-of-the-start-up-messagX',
+      'a-token-of-the-start-up-message-and-more',
+    ]) {
+      expect(outcome(await signUp(guarded, {}, { 'X-Setup-Token': wrong }))).toBe('403 setup_token_required');
+    }
+    expect(await count('users')).toBe(0);
+    const right = { 'X-Setup-Token': 'a-token-of-the-start-up-message' };
+    expect((await signUp(guarded, {}, right)).body.user.role).toBe('owner');
+    expect((await signUp(guarded)).body.user.role).toBe('member');
+  });
+
+  test.each([
+    ['first', () => first, ['owner']],
+    ['open', () => open, ['member', 'member', 'member', 'member', 'member', 'owner']],
+  ] as const)(
+    '%s: six race to be the first, twenty times, and one becomes the owner',
+    async (_mode, service, roles) => {
+      for (let round = 0; round < 20; round++) {
+        await forgetEverybody();
+        const answers = await Promise.all(Array.from({ length: 6 }, () => signUp(service())));
+
+        expect((await readUsers()).map(({ role }) => role).sort()).toEqual(roles);
+        expect(await count('accounts')).toBe(roles.length);
+        const refused = answers.filter(({ status }) => status !== 200);
+        expect(refused.map(outcome)).toEqual(Array(6 - roles.length).fill('403 sign_up_closed'));
+      }
+    },
+  );
+
+  test('one e-mail address raced makes one account', async () => {
+    await signUp(open);
+    const email = newEmail();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => signUp(open, { email })));
+    expect(answers.map(outcome).sort()).toEqual([200, ...Array(5).fill('409 account_exists')]);
+    expect(outcome(await signIn(open, email))).toBe(200);
+  });
+
+  test.each(['accounts', 'sessions'])('what fails in the middle, at %s, leaves no user behind', async (table) => {
+    const email = newEmail();
+    await open.deps.db.pool.query(`alter table ${table} add constraint broken check (user_id is null) not valid`);
+    try {
+      expect(outcome(await signUp(open, { email }))).toBe('500 internal_error');
+    } finally {
+      await open.deps.db.pool.query(`alter table ${table} drop constraint broken`);
+    }
+    expect([await count('users'), await count('accounts'), await count('sessions')]).toEqual([0, 0, 0]);
+    const again = await signUp(open, { email });
+    expect([outcome(again), again.body.user.role]).toEqual([200, 'owner']);
+  });
+});
+
+describe('what an account is made of', () => {
+  test('unknown fields are ignored, and set nothing that is not the caller’s to set', async () => {
+    await signUp(open);
+    const id = randomUUID();
+    const answer = await signUp(open, {
+      id,
+      role: 'owner',
+      emailVerified: true,
+      email_verified: true,
+      image: 'https://example.com/x.png',
+      callbackURL: 'https://evil.example.com',
+      rememberMe: false,
+      createdAt: '2001-01-01T00:00:00.000Z',
+    });
+    expect(outcome(answer)).toBe(200);
+    expect(answer.body.user).toMatchObject({ role: 'member', emailVerified: false });
+    expect(answer.body.user.id).not.toBe(id);
+    expect(answer.body.user.image ?? null).toBeNull();
+    expect(answer.body.user.createdAt > '2020').toBe(true);
+  });
+
+  test.each([
+    ['a name with NUL', { name: 'A\0da' }, 'name'],
+    ['a name with a control', { name: 'A\nda' }, 'name'],
+    ['a name with half of a surrogate pair', { name: 'A\ud800da' }, 'name'],
+    ['a name of 201 bytes', { name: `${'é'.repeat(100)}x` }, 'name'],
+    ['an empty name', { name: '' }, 'name'],
+    ['a name that is no text', { name: 5 }, 'name'],
+    ['no name', { name: undefined }, 'name'],
+    ['an e-mail address that is none', { email: 'ada' }, 'email'],
+    ['an e-mail address with NUL', { email: 'a\0@example.com' }, 'email'],
+    ['an e-mail address that is a list', { email: ['ada@example.com'] }, 'email'],
+    ['an e-mail address of 255 characters', { email: `${'a'.repeat(243)}@example.com` }, 'email'],
+    ['a password of 11 characters', { password: 'elevenchars' }, 'password'],
+    ['a password of 1025 characters', { password: 'x'.repeat(1025) }, 'password'],
+    ['a password with NUL', { password: 'correct horse\0battery' }, 'password'],
+    ['a password with half of a surrogate pair', { password: 'correct horse \udc00 battery' }, 'password'],
+    ['no password', { password: null }, 'password'],
+  ])('%s: 400', async (_what, wrong, path) => {
+    const before = await count('users');
+    const answer = await signUp(open, wrong);
+    expect(outcome(answer)).toBe('400 invalid_request');
+    expect(answer.body.issues.map((issue: { path: string }) => issue.path)).toEqual([path]);
+    expect(await count('users')).toBe(before);
+  });
+
+  test('everything that is wrong is told at once', async () => {
+    const { body } = await signUp(open, { name: '', email: '', password: '' });
+    expect(body.issues.map((issue: { path: string }) => issue.path)).toEqual(['name', 'email', 'password']);
+  });
+
+  test.each([
+    ['of 12 characters', 'twelve chars'],
+    ['of 1024 characters', 'ü'.repeat(1024)],
+    ['in any script', 'パスワードはとても長いです🙂'],
+  ])('a password %s is taken as it is', async (_what, secret) => {
+    const email = newEmail();
+    expect(outcome(await signUp(open, { email, password: secret }))).toBe(200);
+    expect(outcome(await signIn(open, email, secret))).toBe(200);
+    expect(outcome(await signIn(open, email, secret.slice(0, -1)))).toBe('401 invalid_email_or_password');
+    expect(outcome(await signIn(open, email, secret.toUpperCase().slice(1)))).toBe('401 invalid_email_or_password');
+  });
+
+  test('a password that looks the same is the same, however a keyboard composes it (NFKC)', async () => {
+    const email = newEmail();
+    await signUp(open, { email, password: 'cafe\u0301 au lait, bitte' });
+    expect(outcome(await signIn(open, email, 'caf\u00e9 au lait, bitte'))).toBe(200);
+  });
+
+  test('upper and lower case are the same in an e-mail address', async () => {
+    const email = newEmail();
+    await signUp(open, { email: email.toUpperCase() });
+    expect(outcome(await signUp(open, { email }))).toBe('409 account_exists');
+    const { body } = await signIn(open, email.replace('ada', 'Ada'));
+    expect(body.user.email).toBe(email);
+  });
+
+  test('the password is kept as argon2id, and nowhere as it was', async () => {
+    const email = newEmail();
+    await signUp(open, { email });
+    const { rows } = await open.deps.db.pool.query(
+      'select a.* from accounts a join users u on u.id = a.user_id where u.email = $1',
+      [email],
+    );
+    expect(rows[0].password).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    expect(JSON.stringify(rows)).not.toContain(password);
+    expect(open.logged()).not.toContain(password);
+  });
+});
+
+describe('sessions', () => {
+  test('a wrong password and an unknown address get the same answer', async () => {
+    const email = newEmail();
+    await signUp(open, { email });
+    const comparable = ({ status, headers, body }: Answer) => ({
+      status,
+      body: { ...body, requestId: '' },
+      headers: [...headers].filter(([name]) => name !== 'x-request-id'),
+    });
+    const wrong = await signIn(open, email, 'wrong horse battery');
+    expect(outcome(wrong)).toBe('401 invalid_email_or_password');
+    expect(comparable(await signIn(open, newEmail()))).toEqual(comparable(wrong));
+    expect(wrong.headers.getSetCookie()).toEqual([]);
+  });
+
+  test('a session serves from sign-in to sign-out, and a kept cookie is worth nothing after it', async () => {
+    const email = newEmail();
+    await signUp(open, { email });
+    const signedIn = await signIn(open, email);
+    const cookie = cookieOf(signedIn);
+    const session = await getSession(open, cookie);
+    expect(session.body.user).toEqual(signedIn.body.user);
+    expect(session.body.session.userId).toBe(signedIn.body.user.id);
+
+    const signOut = await open.call('POST', '/api/auth/sign-out', { headers: { Cookie: cookie } });
+
+    expect(signOut.body).toEqual({ success: true });
+    expect(signOut.headers.getSetCookie()[0]).toMatch(/^cadiz\.session_token=; Max-Age=0/);
+    expect((await getSession(open, cookie)).text).toBe('null');
+    expect(outcome(await open.call('GET', '/api/projects', { headers: { Cookie: cookie } }))).toBe(
+      '401 session_required',
+    );
+    expect(outcome(await open.call('POST', '/api/auth/sign-out', { headers: { Cookie: cookie } }))).toBe(200);
+  });
+
+  test('signing out ends this session and no other', async () => {
+    const email = newEmail();
+    const here = cookieOf(await signUp(open, { email }));
+    const there = cookieOf(await signIn(open, email));
+    expect(there).not.toBe(here);
+    await open.call('POST', '/api/auth/sign-out', { headers: { Cookie: here } });
+    expect((await getSession(open, here)).body).toBeNull();
+    expect((await getSession(open, there)).body.user.email).toBe(email);
+  });
+
+  test('nobody is null', async () => {
+    expect((await getSession(open, '')).text).toBe('null');
+    expect((await getSession(open, 'cadiz.session_token=x.y')).text).toBe('null');
+  });
+
+  test('a session whose time is over is none', async () => {
+    const cookie = cookieOf(await signUp(open));
+    await open.deps.db.pool.query("update sessions set expires_at = now() - interval '1 second'");
+    expect((await getSession(open, cookie)).body).toBeNull();
+    expect(outcome(await open.call('GET', '/api/projects', { headers: { Cookie: cookie } }))).toBe(
+      '401 session_required',
+    );
+  });
+
+  test('a session signed with another secret is none', async () => {
+    const cookie = cookieOf(await signUp(open));
+    expect(outcome(await first.call('GET', '/api/projects', { headers: { Cookie: cookie } }))).toBe(
+      '401 session_required',
+    );
+  });
+
+  test('the token is in the cookie alone: in no body, and in the database only as its SHA-256', async () => {
+    const email = newEmail();
+    const answers = [await signUp(open, { email }), await signIn(open, email)];
+    const cookies = answers.map(cookieOf);
+    answers.push(await getSession(open, cookies[1] ?? ''));
+    answers.push(await open.call('GET', '/api/projects', { headers: { Cookie: cookies[1] ?? '' } }));
+    const tokens = cookies.map((cookie) => decodeURIComponent(cookie.split('=')[1] ?? '').split('.')[0] ?? '');
+
+    const { rows } = await open.deps.db.pool.query<{ token: string }>('select * from sessions');
+    for (const token of tokens) {
+      expect(token.length).toBeGreaterThanOrEqual(32);
+      for (const answer of answers) expect(answer.text).not.toContain(token);
+      expect(JSON.stringify(rows)).not.toContain(token);
+      expect(open.logged()).not.toContain(token);
+      expect(rows.map((row) => row.token)).toContain(createHash('sha256').update(token).digest('base64url'));
+    }
+  });
+
+  test('the cookie is out of reach of scripts and of other sites', async () => {
+    const [cookie = '', ...others] = (await signUp(open)).headers.getSetCookie();
+    expect(others).toEqual([]);
+    const [pair, ...attributes] = cookie.split('; ');
+    expect(pair).toMatch(/^cadiz\.session_token=/);
+    expect(attributes.sort()).toEqual(['HttpOnly', expect.stringMatching(/^Max-Age=\d+$/), 'Path=/', 'SameSite=Lax']);
+  });
+
+  test('under https it is Secure besides, says so in its name, and works', async () => {
+    const answer = await signUp(secure);
+    const [cookie = ''] = answer.headers.getSetCookie();
+    expect(cookie).toMatch(/^__Secure-cadiz\.session_token=/);
+    const [, ...attributes] = cookie.split('; ');
+    expect(attributes.sort()).toEqual([
+      'HttpOnly',
+      expect.stringMatching(/^Max-Age=\d+$/),
+      'Path=/',
+      'SameSite=Lax',
+      'Secure',
+    ]);
+    const Cookie = cookieOf(answer);
+    expect(outcome(await secure.call('POST', '/api/projects', { headers: { Cookie }, body: { name: 'P' } }))).toBe(200);
+    const plain = Cookie.replace('__Secure-', '');
+    expect(outcome(await secure.call('GET', '/api/projects', { headers: { Cookie: plain } }))).toBe(
+      '401 session_required',
+    );
+  });
+});
+
+describe('what Better Auth could do besides', () => {
+  test.each([
+    ['GET', 'ok'],
+    ['GET', 'error'],
+    ['GET', 'list-sessions'],
+    ['GET', 'list-accounts'],
+    ['POST', 'update-user'],
+    ['POST', 'update-session'],
+    ['POST', 'delete-user'],
+    ['POST', 'change-password'],
+    ['POST', 'change-email'],
+    ['POST', 'revoke-session'],
+    ['POST', 'revoke-sessions'],
+    ['POST', 'forget-password'],
+    ['POST', 'request-password-reset'],
+    ['POST', 'reset-password'],
+    ['POST', 'verify-password'],
+    ['POST', 'sign-in/social'],
+    ['POST', 'link-social'],
+    ['GET', 'callback/github'],
+    ['POST', 'get-access-token'],
+    ['GET', ''],
+  ])('%s /api/auth/%s cannot be reached', async (method, path) => {
+    const ada = await open.signUp();
+    const answer = await open.call(method, `/api/auth/${path}`, {
+      as: ada,
+      ...(method === 'POST' ? { body: {} } : {}),
+    });
+    expect(outcome(answer)).toBe('404 not_found');
+    expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  });
+});
+
+describe('a flood', () => {
+  test('of 200 sign-ins at once is let in a few at a time, and the service goes on', async () => {
+    const email = newEmail();
+    await signUp(open, { email });
+    const flood = Promise.all(Array.from({ length: 200 }, () => signIn(open, email, 'wrong horse battery')));
+    expect(outcome(await open.call('GET', '/livez'))).toBe(200);
+    const answers = await flood;
+
+    const outcomes = new Set(answers.map(outcome));
+    expect([...outcomes].sort()).toEqual(['401 invalid_email_or_password', '429 too_many_sign_ins']);
+    for (const { status, headers } of answers) {
+      if (status === 429) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect(outcome(await signIn(open, email))).toBe(200);
+  });
+});

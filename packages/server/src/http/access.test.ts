@@ -1,0 +1,373 @@
+import { randomUUID } from 'node:crypto';
+import { type OperationId, routes, type Scope, scopes } from '@cadiz/contract';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, type CallOptions, type Person, startTestService, type TestService } from '../../test/service.ts';
+import { handlers } from './app.ts';
+
+/** Who asks. The project is Ada's; Bob is a stranger to it, and has one of his own. */
+const callers = [
+  'a key of this project',
+  'a key of another project',
+  'an untied key of a member',
+  'an untied key of a stranger',
+  'a revoked key',
+  'an expired key',
+  'a key without the scope',
+  'a session of a member',
+  "a stranger's session",
+  'nothing',
+  'a malformed key',
+] as const;
+type CallerName = (typeof callers)[number];
+
+const ok = '200';
+const noKey = '401 invalid_api_key';
+const people = '401 session_required';
+const notMine = '403 project_not_allowed';
+const noScope = '403 scope_missing';
+const noProject = '404 project_not_found';
+const noFolder = '404 folder_not_found';
+const noApiKey = '404 api_key_not_found';
+
+/** What every operation answers to everybody, in the order of `callers`. A new route needs a new row. */
+// biome-ignore format: a table is read by its columns
+const expected: Record<OperationId, readonly string[]> = {
+  //                this key  other key  untied  stranger's  revoked expired scopeless  session  stranger   nothing  malformed
+  presign:         [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  record:          [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  list:            [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  createFolder:    [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  getFolder:       [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
+
+  createProject:   [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
+  listProjects:    [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
+  getProject:      [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  renameProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  deleteProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+
+  createApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  listApiKeys:     [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  revokeApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noApiKey,  people,  people],
+
+  signUp:          [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  signIn:          [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  signOut:         [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  getSession:      [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+
+  welcome:         [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  live:            [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  ready:           [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  openapi:         [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  errorPage:       [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+};
+
+interface Asked {
+  path: string;
+  body?: unknown;
+}
+
+const password = 'correct horse battery';
+
+/** A request of each operation that would succeed for a member of the project, with the data that it needs. */
+const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
+  presign: () => ({ path: '/api/storage/presign', body: { ...photo(), projectId } }),
+  record: async () => ({
+    path: '/api/storage/record',
+    body: await service.upload({ as: ada }, projectId, Buffer.from('bytes')),
+  }),
+  list: () => ({ path: `/api/storage/list?projectId=${projectId}` }),
+  createFolder: () => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId: null } }),
+  getFolder: () => ({ path: `/api/storage/folders/${folderId}` }),
+
+  createProject: () => ({ path: '/api/projects', body: { name: 'Another' } }),
+  listProjects: () => ({ path: '/api/projects' }),
+  getProject: () => ({ path: `/api/projects/${projectId}` }),
+  renameProject: () => ({ path: `/api/projects/${projectId}`, body: { name: 'Renamed' } }),
+  deleteProject: async () => ({ path: `/api/projects/${await service.createProject(ada)}` }),
+
+  createApiKey: () => ({ path: '/api/api-keys', body: { name: 'New', projectId } }),
+  listApiKeys: () => ({ path: `/api/api-keys?projectId=${projectId}` }),
+  revokeApiKey: async () => ({ path: `/api/api-keys/${(await service.createKey(ada, projectId)).id}` }),
+
+  signUp: () => ({
+    path: '/api/auth/sign-up/email',
+    body: { name: 'Eve', email: `${randomUUID()}@example.com`, password },
+  }),
+  signIn: () => ({ path: '/api/auth/sign-in/email', body: { email: ada.email, password } }),
+  signOut: () => ({ path: '/api/auth/sign-out' }),
+  getSession: () => ({ path: '/api/auth/get-session' }),
+
+  welcome: () => ({ path: '/' }),
+  live: () => ({ path: '/livez' }),
+  ready: () => ({ path: '/readyz' }),
+  openapi: () => ({ path: '/openapi.json' }),
+  errorPage: () => ({ path: '/errors/not_found' }),
+};
+
+const photo = () => ({ fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId: null });
+
+let service: TestService;
+let ada: Person;
+let bob: Person;
+let projectId: string;
+let bobsProjectId: string;
+let folderId: string;
+let bobsFolderId: string;
+let keys: Record<'tied' | 'other' | 'untied' | 'strangers' | 'revoked' | 'expired', string>;
+let keyWithout: Record<Scope, string>;
+
+async function createFolder(owner: Person, inProject: string): Promise<string> {
+  const body = { projectId: inProject, name: 'Folder', parentId: null };
+  return (await service.call('POST', '/api/storage/folders', { as: owner, body })).body.id;
+}
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+  bob = await service.signUp('Bob');
+  projectId = await service.createProject(ada);
+  bobsProjectId = await service.createProject(bob);
+  folderId = await createFolder(ada, projectId);
+  bobsFolderId = await createFolder(bob, bobsProjectId);
+
+  const revoked = await service.createKey(ada, projectId);
+  await service.call('DELETE', `/api/api-keys/${revoked.id}`, { as: ada });
+  const expired = await service.createKey(ada, projectId, { expiresAt: new Date(Date.now() + 60_000).toISOString() });
+  await service.deps.db.pool.query('update api_keys set expires_at = $1 where id = $2', [
+    new Date(Date.now() - 1000),
+    expired.id,
+  ]);
+  keys = {
+    tied: (await service.createKey(ada, projectId)).key,
+    other: (await service.createKey(bob, bobsProjectId)).key,
+    untied: (await service.createKey(ada, null)).key,
+    strangers: (await service.createKey(bob, null)).key,
+    revoked: revoked.key,
+    expired: expired.key,
+  };
+  const without = async (scope: Scope) =>
+    (await service.createKey(ada, projectId, { scopes: scopes.filter((other) => other !== scope) })).key;
+  keyWithout = {
+    'files:read': await without('files:read'),
+    'files:write': await without('files:write'),
+    'files:delete': await without('files:delete'),
+  };
+});
+afterAll(() => service.close());
+
+function credentials(name: CallerName, scope: Scope | undefined): CallOptions {
+  const options: Record<CallerName, CallOptions> = {
+    'a key of this project': { key: keys.tied },
+    'a key of another project': { key: keys.other },
+    'an untied key of a member': { key: keys.untied },
+    'an untied key of a stranger': { key: keys.strangers },
+    'a revoked key': { key: keys.revoked },
+    'an expired key': { key: keys.expired },
+    'a key without the scope': { key: keyWithout[scope ?? 'files:read'] },
+    'a session of a member': { as: ada },
+    "a stranger's session": { as: bob },
+    nothing: {},
+    'a malformed key': { key: `${keys.tied}x` },
+  };
+  return options[name];
+}
+
+/** All that a request may change, so that a refused one is seen to change nothing. */
+async function fingerprint(): Promise<unknown> {
+  const { rows } = await service.deps.db.pool.query(`
+    select (select json_agg(t order by id) from (select id, revoked_at from api_keys) t) as keys,
+           (select json_agg(t order by id) from projects t) as projects,
+           (select json_agg(t order by id) from folders t) as folders,
+           (select json_agg(t order by id) from files t) as files,
+           (select count(*) from project_members) as members`);
+  return rows[0];
+}
+
+test('every route of the contract has a row here and a handler, and nothing else has', () => {
+  const operations = Object.keys(routes).sort();
+  expect(Object.keys(expected).sort()).toEqual(operations);
+  expect(Object.keys(requests).sort()).toEqual(operations);
+  expect(Object.keys(handlers).sort()).toEqual(operations);
+  for (const row of Object.values(expected)) expect(row).toHaveLength(callers.length);
+});
+
+describe.each(Object.keys(expected) as OperationId[])('%s', (operation) => {
+  test.each(callers.map((name, column) => [name, expected[operation][column]] as const))(
+    'with %s: %s',
+    async (name, outcome) => {
+      const { method } = routes[operation];
+      const { scope } = routes[operation] as { scope?: Scope };
+      const { path, body } = await requests[operation]();
+      // Signing out ends the session that is used, so it gets one of its own.
+      const caller =
+        operation === 'signOut' && credentials(name, scope).as
+          ? { as: await service.signUp() }
+          : credentials(name, scope);
+      const before = await fingerprint();
+
+      const answer = await service.call(method, path, { ...caller, body });
+
+      expect(answer.body?.code === undefined ? `${answer.status}` : `${answer.status} ${answer.body.code}`).toBe(
+        outcome,
+      );
+      if (outcome !== ok) expect(await fingerprint()).toEqual(before);
+      if (outcome === noKey) expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    },
+  );
+});
+
+describe('what is foreign is answered exactly as what is absent', () => {
+  const none = randomUUID();
+
+  /** The answer without what must differ. */
+  function comparable({ status, headers, body }: Answer) {
+    const { requestId, ...rest } = body;
+    expect(requestId).toBe(headers.get('x-request-id'));
+    return { status, body: rest, headers: [...headers].filter(([name]) => name !== 'x-request-id') };
+  }
+
+  async function expectSame(caller: CallOptions, method: string, toAsked: (id: string) => Asked, existing: string) {
+    const [foreign, absent] = await Promise.all(
+      [existing, none].map(async (id) => {
+        const { path, body } = toAsked(id);
+        return service.call(method, path, { ...caller, body });
+      }),
+    );
+    if (!foreign || !absent) throw new Error('two answers were asked for');
+    expect(foreign.status).toBeGreaterThanOrEqual(400);
+    expect(comparable(foreign)).toEqual(comparable(absent));
+  }
+
+  const inProject: Record<string, [string, (id: string) => Asked]> = {
+    presign: ['POST', (id) => ({ path: '/api/storage/presign', body: { ...photo(), projectId: id } })],
+    record: [
+      'POST',
+      (id) => ({
+        path: '/api/storage/record',
+        body: { ...photo(), projectId: id, storeKey: `${id}/${Date.now()}000000-a.jpg` },
+      }),
+    ],
+    list: ['GET', (id) => ({ path: `/api/storage/list?projectId=${id}` })],
+    createFolder: [
+      'POST',
+      (id) => ({ path: '/api/storage/folders', body: { projectId: id, name: 'F', parentId: null } }),
+    ],
+  };
+
+  test.each(Object.keys(inProject))('%s: projects, to a tied key, an untied key and a session', async (operation) => {
+    const [method, toAsked] = inProject[operation] ?? ['', () => ({ path: '' })];
+    await expectSame({ key: keys.tied }, method, toAsked, bobsProjectId);
+    await expectSame({ key: keys.untied }, method, toAsked, bobsProjectId);
+    await expectSame({ as: ada }, method, toAsked, bobsProjectId);
+  });
+
+  test('projects, to people', async () => {
+    for (const [method, toAsked] of [
+      ['GET', (id) => ({ path: `/api/projects/${id}` })],
+      ['PATCH', (id) => ({ path: `/api/projects/${id}`, body: { name: 'Mine' } })],
+      ['DELETE', (id) => ({ path: `/api/projects/${id}` })],
+      ['DELETE', (id) => ({ path: `/api/projects/${id}?force=true` })],
+      ['POST', (id) => ({ path: '/api/api-keys', body: { name: 'Mine', projectId: id } })],
+      ['GET', (id) => ({ path: `/api/api-keys?projectId=${id}` })],
+    ] satisfies [string, (id: string) => Asked][]) {
+      await expectSame({ as: ada }, method, toAsked, bobsProjectId);
+    }
+  });
+
+  test("folders of another project, within one's own", async () => {
+    const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'));
+    for (const caller of [{ key: keys.tied }, { key: keys.untied }, { as: ada }]) {
+      for (const [method, toAsked] of [
+        ['POST', (id) => ({ path: '/api/storage/presign', body: { ...photo(), projectId, folderId: id } })],
+        ['POST', (id) => ({ path: '/api/storage/record', body: { ...upload, folderId: id } })],
+        ['GET', (id) => ({ path: `/api/storage/list?projectId=${projectId}&folderId=${id}` })],
+        ['POST', (id) => ({ path: '/api/storage/folders', body: { projectId, name: 'F', parentId: id } })],
+        ['GET', (id) => ({ path: `/api/storage/folders/${id}` })],
+      ] satisfies [string, (id: string) => Asked][]) {
+        await expectSame(caller, method, toAsked, bobsFolderId);
+      }
+    }
+  });
+
+  test("somebody else's API key", async () => {
+    const { id } = await service.createKey(bob, bobsProjectId);
+    await expectSame({ as: ada }, 'DELETE', (keyId) => ({ path: `/api/api-keys/${keyId}` }), id);
+    expect((await service.call('DELETE', `/api/api-keys/${id}`, { as: bob })).body.revokedAt).not.toBeNull();
+  });
+
+  test('an unknown, a malformed, a revoked and an expired key, and none at all', async () => {
+    const absent = await service.call('GET', `/api/storage/list?projectId=${projectId}`, {});
+    for (const key of [keys.revoked, keys.expired, 'cz_live_', 'x', keys.tied.toLowerCase(), `${keys.tied}0`]) {
+      const answer = await service.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
+      expect(comparable(answer)).toEqual(comparable(absent));
+    }
+  });
+});
+
+describe('credentials', () => {
+  const list = () => `/api/storage/list?projectId=${projectId}`;
+
+  test('a session is no way around a bad Authorization header', async () => {
+    for (const authorization of [
+      '',
+      'Bearer',
+      'Bearer ',
+      'Basic YTpi',
+      `Token ${keys.tied}`,
+      keys.tied,
+      `Bearer ${keys.tied} x`,
+    ]) {
+      const answer = await service.call('GET', list(), { as: ada, headers: { Authorization: authorization } });
+      expect([authorization, answer.body.code]).toEqual([authorization, 'invalid_api_key']);
+      const managed = await service.call('GET', '/api/projects', {
+        as: ada,
+        headers: { Authorization: authorization },
+      });
+      expect([authorization, managed.body.code]).toEqual([authorization, 'session_required']);
+    }
+  });
+
+  test('the scheme is read in any case (RFC 9110 §11.1)', async () => {
+    const answer = await service.call('GET', list(), { headers: { Authorization: `bEARER  ${keys.tied}` } });
+    expect(answer.status).toBe(200);
+  });
+
+  test('a key counts in no other place than the header', async () => {
+    for (const name of ['key', 'api_key', 'access_token', 'token', 'authorization']) {
+      const answer = await service.call('GET', `${list()}&${name}=${keys.tied}`);
+      expect(answer.body.code).toBe('invalid_api_key');
+    }
+    const cookie = await service.call('GET', list(), { headers: { Cookie: `cadiz.session_token=${keys.tied}` } });
+    expect(cookie.body.code).toBe('invalid_api_key');
+  });
+
+  test('an altered session cookie is none', async () => {
+    const [, value = ''] = ada.cookie.split('=');
+    const [token = '', signature = ''] = decodeURIComponent(value).split('.');
+    for (const cookie of [
+      token,
+      `${token}.`,
+      `${token}x.${signature}`,
+      `.${signature}`,
+      `${token}.${'A'.repeat(43)}=`,
+      '%',
+      '',
+    ]) {
+      const answer = await service.call('GET', '/api/projects', {
+        headers: { Cookie: `cadiz.session_token=${cookie === '%' ? '%' : encodeURIComponent(cookie)}` },
+      });
+      expect([cookie, answer.body.code]).toEqual([cookie, 'session_required']);
+    }
+  });
+
+  test('the credential is asked before the input, and the input before the access', async () => {
+    const body = { projectId: bobsProjectId, fileName: '', mimeType: 'x', fileSize: -1, folderId: null };
+    expect((await service.call('POST', '/api/storage/presign', { body })).body.code).toBe('invalid_api_key');
+    expect((await service.call('POST', '/api/storage/presign', { key: keys.tied, body })).body.code).toBe(
+      'invalid_request',
+    );
+    expect((await service.call('POST', '/api/projects', { body: '{' })).body.code).toBe('session_required');
+    const large = { body: 'x'.repeat(65 * 1024), headers: { 'Content-Length': String(65 * 1024) } };
+    expect((await service.call('POST', '/api/projects', large)).body.code).toBe('body_too_large');
+  });
+});
