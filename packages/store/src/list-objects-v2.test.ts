@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { ListObjectsV2Command, type ListObjectsV2CommandInput } from '@aws-sdk/client-s3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -98,11 +99,15 @@ test('refuses what it does not do', async () => {
 
 describe('the index', () => {
   const record = { size: 1, etag: 'e', lastModified: 0, headers: {}, metadata: {} };
+  const folder = newFolder();
   let index: IndexDb;
   beforeAll(async () => {
-    index = await openIndexDb(newFolder());
+    index = await openIndexDb(folder);
   });
-  afterAll(() => index.close());
+  afterAll(async () => {
+    await index.close();
+    rmSync(folder, { recursive: true });
+  });
 
   async function fill(name: string, names: readonly string[]): Promise<void> {
     await Promise.all(
