@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
 import { keys } from './running-store.ts';
 
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
@@ -24,6 +25,7 @@ export async function startProcess(folder: string, { limit = 'true' } = {}): Pro
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
   child.stderr.resume();
   const [line] = await Promise.race([
     once(child.stdout, 'data'),
