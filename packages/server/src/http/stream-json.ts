@@ -20,20 +20,25 @@ export async function streamJson(pieces: AsyncGenerator<string, void>, log: Logg
   if (ended) return new Response(start, { headers });
 
   const encoder = new TextEncoder();
+  let gone = false;
   const body = new ReadableStream<Uint8Array>(
     {
       start: (controller) => controller.enqueue(encoder.encode(start)),
       async pull(controller) {
         try {
           const next = await pieces.next();
+          // The client may have gone while this piece was made: its stream is closed, and that is no failure.
+          if (gone) return;
           if (next.done) controller.close();
           else controller.enqueue(encoder.encode(next.value));
         } catch (error) {
+          if (gone) return;
           log.error({ error }, 'A listing broke off');
           controller.error(error);
         }
       },
       cancel: async () => {
+        gone = true;
         await pieces.return();
       },
     },
