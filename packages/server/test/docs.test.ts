@@ -1,0 +1,132 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { cleanUp, embeddedSettings, startService, stopService } from '../../../e2e/service.ts';
+import { readConfig, settings } from '../src/config.ts';
+import { toWelcome } from '../src/welcome.ts';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+/** Every document of the project, by its path from the root. */
+const documents = readdirSync(root, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+  .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+  .filter((path) => !/(?:^|\/)(?:node_modules|dist|data|\.git)\//.test(path));
+
+/** The fenced blocks of a document in one language, without their fences. */
+function blocksOf(markdown: string, language: string): string[] {
+  return [...markdown.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
+    .filter(([, ofBlock]) => ofBlock === language)
+    .map(([, , text = '']) => text);
+}
+
+function withoutBlocks(markdown: string): string {
+  return markdown.replaceAll(/^```[\s\S]*?^```$/gm, '');
+}
+
+describe('README.md', () => {
+  const readme = read('README.md');
+
+  test('has something to run before line 15, and the command that runs the tests', () => {
+    expect(readme.split('\n').slice(0, 14).join('\n')).toContain('```sh\nnpm start\n```');
+    expect(blocksOf(readme, 'sh')).toContain('npm test\n');
+  });
+
+  test('shows what the service prints, to the letter', () => {
+    const config = readConfig({ CADIZ_DATA_DIR: '/srv/cadiz/data' });
+    const service = {
+      hasOwner: false,
+      setupToken: undefined,
+      failed: new Promise<Error>(() => undefined),
+      stop: async () => undefined,
+    };
+    const [head = '', transcript = ''] = toWelcome(config, service).split(/(?=^ {2}CADIZ=)/m);
+    expect(blocksOf(readme, 'text')[0]?.trim()).toBe(head.trim());
+    expect(blocksOf(readme, 'sh')).toContain(`${transcript.replaceAll(/^ {2}/gm, '').trimEnd()}\n`);
+  });
+
+  test('names no setting that there is not', () => {
+    const named = [
+      ...readme.matchAll(/`((?:CADIZ|DATABASE|S3|STORE|MAX|METRICS|LOG|DRAIN|PRESIGN|RECORD)_[A-Z0-9_]+)/g),
+    ];
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.map(([, name]) => name).filter((name) => !Object.hasOwn(settings, name ?? ''))).toEqual([]);
+  });
+});
+
+test('the pages of errors and settings are what the code says', () => {
+  const script = fileURLToPath(new URL('../scripts/write-docs.mjs', import.meta.url));
+  const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
+  expect(stderr).toBe('');
+  expect(status).toBe(0);
+});
+
+test('documents link to what is there', () => {
+  const broken = documents.flatMap((document) =>
+    [...withoutBlocks(read(document)).matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target = '']) => target)
+      .filter((target) => !/^[a-z]+:/.test(target) && !isThere(document, target))
+      .map((target) => `${document}: ${target}`),
+  );
+  expect(documents.length).toBeGreaterThan(20);
+  expect(broken).toEqual([]);
+});
+
+test('documents name files that are there', () => {
+  const absent = documents.flatMap((document) =>
+    [...withoutBlocks(read(document)).matchAll(/`((?:packages|scripts|docs|e2e|bench|src|test)\/[\w./-]+)`/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => !existsSync(join(root, path)) && !existsSync(join(root, dirname(document), path)))
+      .map((path) => `${document}: ${path}`),
+  );
+  expect(absent).toEqual([]);
+});
+
+function isThere(from: string, target: string): boolean {
+  const [path = '', anchor] = target.split('#');
+  const file = path === '' ? from : join(dirname(from), decodeURIComponent(path));
+  if (!existsSync(join(root, file))) return false;
+  return anchor === undefined || toAnchors(read(file)).includes(anchor);
+}
+
+/** The anchors that repository hosts make of headings: lower case, hyphens for spaces, no punctuation. */
+function toAnchors(markdown: string): string[] {
+  return [...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+const hasCurl = spawnSync('curl', ['--version'], { stdio: 'ignore' }).error === undefined;
+
+test.runIf(hasCurl)(
+  'every command of docs/api.md works, in the order of the page',
+  async () => {
+    const settingsOfService = await embeddedSettings();
+    const folder = await mkdtemp(join(tmpdir(), 'cadiz-docs-'));
+    try {
+      const running = await startService(settingsOfService);
+      const script = [
+        'set -euo pipefail',
+        'curl() { command curl --fail-with-body "$@"; }',
+        ...blocksOf(read('docs/api.md'), 'sh').map((block) => block.replace('http://localhost:4000', running.url)),
+      ].join('\n');
+      const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder });
+      const last = stdout.trim().split('\n').at(-1);
+      expect(JSON.parse(last ?? '')).toEqual({ success: true });
+      await stopService(running);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+      await cleanUp(settingsOfService);
+    }
+  },
+  120_000,
+);
