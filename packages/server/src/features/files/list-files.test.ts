@@ -36,6 +36,8 @@ async function createFolder(projectId: string, name: string, parentId: string | 
   return answer.body.id;
 }
 
+let added = 0;
+
 /** Rows without objects, in one statement; later calls make later ids, as time does. */
 async function addFiles(projectId: string, count: number, folderId: string | null = null): Promise<void> {
   const start = uuidv7().slice(0, 24);
@@ -43,9 +45,10 @@ async function addFiles(projectId: string, count: number, folderId: string | nul
     `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag)
      select $1::uuid, ($2 || lpad(to_hex(n), 12, '0'))::uuid, $1::text || '/' || $2 || n, 'file ' || n || '.jpg', n,
             'image/jpeg', $4::uuid, md5(n::text)
-     from generate_series(1, $3::int) n`,
-    [projectId, start, count, folderId],
+     from generate_series($5::int + 1, $5 + $3::int) n`,
+    [projectId, start, count, folderId, added],
   );
+  added += count;
 }
 
 const idsOf = (rows: { id: string }[]): string[] => rows.map(({ id }) => id);
