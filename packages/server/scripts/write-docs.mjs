@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { errorCatalogue } from '@cadiz/contract';
 import { settings } from '../dist/config.js';
 
-const command = 'npm run build && node packages/server/scripts/write-docs.mjs';
+const command = 'npm run build && npm run docs';
 const pages = { 'errors.md': toErrorsPage(), 'settings.md': toSettingsPage() };
 const checkOnly = process.argv.includes('--check');
 
