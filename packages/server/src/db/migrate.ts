@@ -22,7 +22,8 @@ export class MigrationMismatch extends Error {
  * Brings the schema up to date: every SQL file that has not been applied, in the order of their names, in one
  * transaction. However many processes start at once, one does it while the others wait; the lock belongs to the
  * transaction, so it works through a pooler that hands connections around.
- * @throws MigrationMismatch when an applied file was changed or is missing (the database belongs to a newer version)
+ * @throws MigrationMismatch when an applied file was changed or is missing (the database belongs to a newer version),
+ *   or when a pending file would come before an applied one
  */
 export async function migrate(pool: pg.Pool, folder: URL = ownFolder): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(folder);
@@ -51,6 +52,7 @@ async function applyPending(client: pg.PoolClient, migrations: Migration[]): Pro
   requireSame(rows, migrations);
   const done = new Set(rows.map(({ name }) => name));
   const pending = migrations.filter(({ name }) => !done.has(name));
+  requireInOrder(done, pending);
   for (const { name, sql, sha256 } of pending) {
     await client.query(sql);
     await client.query('insert into cadiz_migrations (name, sha256) values ($1, $2)', [name, sha256]);
@@ -74,11 +76,21 @@ function requireSame(applied: { name: string; sha256: string }[], migrations: Mi
   }
 }
 
+function requireInOrder(done: Set<string>, pending: Migration[]): void {
+  const last = [...done].sort().at(-1) ?? '';
+  const late = pending.find(({ name }) => name < last);
+  if (!late) return;
+  throw new MigrationMismatch(
+    `The migration ${late.name} would come before ${last}, which this database has had already. Give it a higher number.`,
+  );
+}
+
 async function readMigrations(folder: URL): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(
     names.map(async (name) => {
-      const sql = await readFile(new URL(name, folder), 'utf8');
+      // A checkout on Windows may have other line ends, and is the same migration all the same.
+      const sql = (await readFile(new URL(name, folder), 'utf8')).replaceAll('\r\n', '\n');
       return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
     }),
   );

@@ -1,0 +1,136 @@
+import type { Insertable } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTestDatabase, testableKinds } from '../../test/database.ts';
+import type { Database } from './open.ts';
+import type { Schema } from './schema.ts';
+
+describe.each(testableKinds)('the schema (%s)', (kind) => {
+  let db: Database;
+  beforeAll(async () => {
+    db = await openTestDatabase(kind);
+  });
+  afterAll(() => db.close());
+
+  async function insert<T extends keyof Schema & string>(table: T, row: Insertable<Schema[T]>): Promise<void> {
+    const names = Object.keys(row);
+    const places = names.map((_, i) => `$${i + 1}`);
+    await db.pool.query(`insert into ${table} (${names}) values (${places})`, Object.values(row));
+  }
+
+  async function addUser(role: 'owner' | 'member' = 'member'): Promise<string> {
+    const id = uuidv7();
+    await insert('users', { id, name: 'Ada', email: `${id}@example.com`, role });
+    return id;
+  }
+
+  async function addProject(): Promise<string> {
+    const id = uuidv7();
+    await insert('projects', { id, name: 'Photos' });
+    return id;
+  }
+
+  async function addFolder(projectId: string, name: string, parentId: string | null = null): Promise<string> {
+    const id = uuidv7();
+    await insert('folders', { project_id: projectId, id, parent_id: parentId, name, name_key: name.toLowerCase() });
+    return id;
+  }
+
+  const addFile = (projectId: string, storeKey: string, folderId: string | null = null) =>
+    insert('files', {
+      project_id: projectId,
+      id: uuidv7(),
+      store_key: storeKey,
+      file_name: 'a.jpg',
+      file_size: 5_000_000_000,
+      mime_type: 'image/jpeg',
+      folder_id: folderId,
+      etag: 'e',
+      created_by_user: null,
+      created_by_key: null,
+    });
+
+  const violates = (constraint: string) => ({ code: expect.stringMatching(/^23/), constraint });
+
+  it('has these tables and columns', async () => {
+    const { rows } = await db.pool.query<{ name: string; columns: string }>(
+      `select table_name as name, string_agg(column_name, ' ' order by ordinal_position) as columns
+       from information_schema.columns where table_schema = 'public' group by 1 order by 1`,
+    );
+    expect(Object.fromEntries(rows.map(({ name, columns }) => [name, columns]))).toMatchInlineSnapshot(`
+      {
+        "accounts": "id user_id account_id provider_id access_token refresh_token id_token access_token_expires_at refresh_token_expires_at scope password created_at updated_at",
+        "api_keys": "id hash hash_alg name project_id created_by last4 scopes created_at expires_at revoked_at last_used_at",
+        "cadiz_migrations": "name sha256 applied_at",
+        "files": "project_id id store_key file_name file_size mime_type folder_id etag created_by_user created_by_key created_at updated_at",
+        "folders": "project_id id parent_id name name_key created_at updated_at",
+        "project_members": "project_id user_id role created_at",
+        "projects": "id name created_at updated_at",
+        "removed_projects": "project_id removed_at",
+        "sessions": "id user_id token expires_at ip_address user_agent created_at updated_at",
+        "users": "id name email email_verified image role created_at updated_at",
+        "verifications": "id identifier value expires_at created_at updated_at",
+      }
+    `);
+  });
+
+  it('lets one of many be the owner', async () => {
+    const answers = await Promise.allSettled(Array.from({ length: 5 }, () => addUser('owner')));
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    await expect(addUser('owner')).rejects.toMatchObject(violates('users_one_owner'));
+    await addUser('member');
+  });
+
+  it('lets siblings have one name only once, in the root too', async () => {
+    const [here, there] = [await addProject(), await addProject()];
+    const parent = await addFolder(here, 'Summer');
+    await expect(addFolder(here, 'SUMMER')).rejects.toMatchObject(violates('folders_sibling_name'));
+    await addFolder(there, 'Summer');
+    await addFolder(here, 'Summer', parent);
+    await expect(addFolder(here, 'summer', parent)).rejects.toMatchObject(violates('folders_sibling_name'));
+  });
+
+  it('keeps folders and files inside of their project', async () => {
+    const [here, there] = [await addProject(), await addProject()];
+    const folder = await addFolder(there, 'Theirs');
+    await expect(addFolder(here, 'x', folder)).rejects.toMatchObject(violates('folders_parent_fkey'));
+    await expect(addFile(here, 'k', folder)).rejects.toMatchObject(violates('files_folder_fkey'));
+    await expect(addFile(uuidv7(), 'k')).rejects.toMatchObject(violates('files_project_id_fkey'));
+    await expect(addFolder(uuidv7(), 'x')).rejects.toMatchObject(violates('folders_project_id_fkey'));
+  });
+
+  it('records a storeKey once, with a size beyond 32 bits', async () => {
+    const project = await addProject();
+    await addFile(project, 'once');
+    await expect(addFile(project, 'once')).rejects.toMatchObject(violates('files_store_key_key'));
+    const row = await db.kysely
+      .selectFrom('files')
+      .select('file_size')
+      .where('store_key', '=', 'once')
+      .executeTakeFirst();
+    expect(row).toEqual({ file_size: 5_000_000_000 });
+  });
+
+  it('deletes no project that has files, and its keys and members with one that has none', async () => {
+    const [full, empty, user] = [await addProject(), await addProject(), await addUser()];
+    await addFile(full, 'kept');
+    const remove = (id: string) => db.kysely.deleteFrom('projects').where('id', '=', id).execute();
+    await expect(remove(full)).rejects.toMatchObject(violates('files_project_id_fkey'));
+    await insert('project_members', { project_id: empty, user_id: user, role: 'owner' });
+    await insert('api_keys', {
+      id: uuidv7(),
+      hash: Buffer.from(empty),
+      name: 'key',
+      project_id: empty,
+      created_by: user,
+      last4: 'abcd',
+      scopes: ['files:read'],
+      expires_at: null,
+      revoked_at: null,
+      last_used_at: null,
+    });
+    await remove(empty);
+    const left = await db.kysely.selectFrom('api_keys').select('id').where('project_id', '=', empty).execute();
+    expect(left).toEqual([]);
+  });
+});

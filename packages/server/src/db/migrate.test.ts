@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createServerDatabase, makeTestFolder, openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { MigrationMismatch, migrate } from './migrate.ts';
+import { type Database, openDatabase } from './open.ts';
+
+const ownFolder = new URL('./migrations/', import.meta.url);
+
+describe.each(testableKinds)('migrate (%s)', (kind) => {
+  let db: Database;
+  let folder: string;
+  const url = () => pathToFileURL(`${folder}/`);
+  beforeAll(async () => {
+    db = await openEmptyDatabase(kind);
+  });
+  afterAll(() => db.close());
+  beforeEach(async () => {
+    await db.pool.query('drop schema public cascade; create schema public');
+    folder = await makeTestFolder();
+    await writeFile(join(folder, '0001-one.sql'), 'create table one (id int); insert into one values (1);');
+    await writeFile(join(folder, '0002-two.sql'), 'alter table one add two int; update one set two = 2;');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('applies the pending files in order, once', async () => {
+    expect(await migrate(db.pool, url())).toEqual({ applied: ['0001-one.sql', '0002-two.sql'] });
+    await writeFile(join(folder, '0003-three.sql'), 'insert into one values (3, 3)');
+    await writeFile(join(folder, 'README.md'), 'not a migration');
+    expect(await migrate(db.pool, url())).toEqual({ applied: ['0003-three.sql'] });
+    expect(await migrate(db.pool, url())).toEqual({ applied: [] });
+    expect((await db.pool.query('select * from one order by id')).rows).toEqual([
+      { id: 1, two: 2 },
+      { id: 3, two: 3 },
+    ]);
+    const { rows } = await db.pool.query<{ sha256: string }>('select * from cadiz_migrations order by name');
+    expect(rows).toMatchObject([{ name: '0001-one.sql' }, { name: '0002-two.sql' }, { name: '0003-three.sql' }]);
+    expect(rows.every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256))).toBe(true);
+  });
+
+  it('applies all or nothing, and leaves a pool that works', async () => {
+    await writeFile(join(folder, '0003-bad.sql'), 'insert into one values (3, 3); select 1/0');
+    await expect(migrate(db.pool, url())).rejects.toMatchObject({ code: '22012' });
+    expect((await db.pool.query("select to_regclass('one') a, to_regclass('cadiz_migrations') b")).rows).toEqual([
+      { a: null, b: null },
+    ]);
+    await rm(join(folder, '0003-bad.sql'));
+    expect((await migrate(db.pool, url())).applied).toHaveLength(2);
+  });
+
+  it('refuses a file that was changed or is missing, and changes nothing', async () => {
+    await migrate(db.pool, url());
+    await writeFile(join(folder, '0003-three.sql'), 'insert into one values (3, 3)');
+    await writeFile(join(folder, '0001-one.sql'), 'create table one (id bigint)');
+    await expect(migrate(db.pool, url())).rejects.toThrow(MigrationMismatch);
+    await expect(migrate(db.pool, url())).rejects.toThrow('0001-one.sql was changed');
+    await rm(join(folder, '0001-one.sql'));
+    await expect(migrate(db.pool, url())).rejects.toThrow('0001-one.sql, which this version of Cadiz does not know');
+    expect((await db.pool.query('select * from one')).rowCount).toBe(1);
+  });
+
+  it('takes line ends of Windows for the same file', async () => {
+    await writeFile(join(folder, '0003-three.sql'), 'select 1;\nselect 2;\n');
+    await migrate(db.pool, url());
+    await writeFile(join(folder, '0003-three.sql'), 'select 1;\r\nselect 2;\r\n');
+    expect(await migrate(db.pool, url())).toEqual({ applied: [] });
+  });
+
+  it('refuses a file that would come before one that is applied', async () => {
+    await migrate(db.pool, url());
+    await writeFile(join(folder, '0001-older.sql'), 'select 1');
+    await expect(migrate(db.pool, url())).rejects.toThrow('0001-older.sql');
+  });
+
+  it('migrates once when six ask at the same moment', async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => migrate(db.pool, url())));
+    expect(answers.flatMap(({ applied }) => applied)).toEqual(['0001-one.sql', '0002-two.sql']);
+  });
+});
+
+describe.runIf(testableKinds.includes('postgres'))('six processes that start at once', () => {
+  it('migrate once', async () => {
+    const { url, drop } = await createServerDatabase();
+    const script = fileURLToPath(new URL('../../test/db/migrate.mjs', import.meta.url));
+    const processes = Array.from({ length: 6 }, () =>
+      spawn(process.execPath, [script, url], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
+    const answers = await Promise.all(processes.map(async ({ stdout }) => JSON.parse(await text(stdout)) as string[]));
+    expect(answers.flat()).toEqual((await readdir(ownFolder)).sort());
+    await drop();
+  });
+});
+
+it('has migrations whose names say their order', async () => {
+  const names = (await readdir(ownFolder)).sort();
+  expect(names.every((name, i) => new RegExp(`^${String(i + 1).padStart(4, '0')}-[a-z-]+\\.sql$`).test(name))).toBe(
+    true,
+  );
+});
+
+it('finds its migrations from dist as well', async () => {
+  const folder = await makeTestFolder();
+  const { migrate: built } = (await import('../../dist/db/migrate.js')) as { migrate: typeof migrate };
+  const db = await openDatabase({ kind: 'embedded', dataDir: folder });
+  expect((await built(db.pool)).applied).toEqual((await readdir(ownFolder)).sort());
+  await db.close();
+  await rm(folder, { recursive: true });
+});
