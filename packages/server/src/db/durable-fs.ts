@@ -42,10 +42,15 @@ export class DurableFs extends NodeFS {
 /**
  * Opens PGlite so that a commit is on the disk before it is answered. An empty folder becomes a new database: UTF-8,
  * sorted by code points (`C.UTF-8`).
+ * @param log takes the lines of PostgreSQL's log
  */
-export function openPGlite(fs: NodeFS): Promise<PGlite> {
+export function openPGlite(fs: NodeFS, log: (line: string) => void = () => undefined): Promise<PGlite> {
   return PGlite.create({
     fs,
+    onStderr(line) {
+      log(line);
+      return false;
+    },
     startParams: [
       ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
       // fdatasync is a no-op in Emscripten; fsync reaches the hook above.

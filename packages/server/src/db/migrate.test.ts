@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createServerDatabase, makeTestFolder, openEmptyDatabase, testableKinds } from '../../test/database.ts';
@@ -84,12 +84,22 @@ describe.each(testableKinds)('migrate (%s)', (kind) => {
 describe.runIf(testableKinds.includes('postgres'))('six processes that start at once', () => {
   it('migrate once', async () => {
     const { url, drop } = await createServerDatabase();
+    let ready = 0;
     const script = fileURLToPath(new URL('../../test/db/migrate.mjs', import.meta.url));
-    const processes = Array.from({ length: 6 }, () =>
-      spawn(process.execPath, [script, url], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    const processes = Array.from({ length: 6 }, () => {
+      const { stdin, stdout } = spawn(process.execPath, [script, url], { stdio: ['pipe', 'pipe', 'inherit'] });
+      return { stdin, lines: createInterface(stdout)[Symbol.asyncIterator]() };
+    });
+    const answers = Promise.all(
+      processes.map(async ({ lines }) => {
+        expect(await lines.next()).toMatchObject({ value: 'ready' });
+        // The last one that is ready lets all go.
+        ready += 1;
+        if (ready === processes.length) for (const other of processes) other.stdin.end();
+        return JSON.parse((await lines.next()).value) as string[];
+      }),
     );
-    const answers = await Promise.all(processes.map(async ({ stdout }) => JSON.parse(await text(stdout)) as string[]));
-    expect(answers.flat()).toEqual((await readdir(ownFolder)).sort());
+    expect((await answers).flat()).toEqual((await readdir(ownFolder)).sort());
     await drop();
   });
 });

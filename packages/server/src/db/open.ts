@@ -53,6 +53,8 @@ async function openOnDisk(dataDir: string): Promise<Database> {
     max: 1,
     idleTimeoutMillis: 0,
     stream: () => embedded.connect(),
+    // PGSSLMODE in the environment is meant for others.
+    ssl: false,
     user: 'postgres',
     database: 'postgres',
     types,

@@ -4,30 +4,37 @@ import { DatabaseNotDurable } from './database-errors.ts';
 import { commitsReachTheDisk, type DurableFs, openPGlite } from './durable-fs.ts';
 import { prepareFolder } from './embedded-folder.ts';
 import type { FromWorker, ToWorker, WorkerData } from './embedded-messages.ts';
-import { openWireSession } from './wire-session.ts';
+import { openWireSession, type WireSession } from './wire-session.ts';
 
 const terminate = 0x58;
+/** What PostgreSQL logs before it gives up. */
+const fatal = /\b(?:FATAL|PANIC): +(.*)/;
 
 /** Runs the embedded database in this worker thread, until the service's thread says `close`. */
 export async function serveEmbedded(openFs: (folder: string) => DurableFs): Promise<void> {
   const { folder, template } = workerData as WorkerData;
   let fs: DurableFs;
   let pglite: PGlite;
+  let session: WireSession;
+  // PGlite throws no more than `Aborted()` for a disk that is full; PostgreSQL has said why.
+  let lastWords: string | undefined;
   try {
     await prepareFolder(folder, template);
     fs = openFs(folder);
-    pglite = await openPGlite(fs);
+    pglite = await openPGlite(fs, (line) => {
+      lastWords = fatal.exec(line)?.[1] ?? lastWords;
+    });
+    session = openWireSession(pglite, (cause) => {
+      say({ kind: 'crashed', reason: lastWords ?? String(cause) });
+      process.exit(1);
+    });
     if (!(await commitsReachTheDisk(pglite, () => fs.fsyncs))) throw new DatabaseNotDurable(folder);
   } catch (error) {
     const { name, message, code } = error as NodeJS.ErrnoException;
-    say({ kind: 'refused', name, message, code });
+    say({ kind: 'refused', name, message: lastWords ?? message, code });
     process.exit(1);
   }
 
-  const session = openWireSession(pglite, (cause) => {
-    say({ kind: 'crashed', reason: String(cause) });
-    process.exit(1);
-  });
   let current = 0;
 
   parentPort?.on('message', (message: ToWorker) => {
