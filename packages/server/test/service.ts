@@ -234,10 +234,11 @@ export function send(
   });
 }
 
-async function openTestStore(
-  { presignTtlSeconds }: Config,
+/** The object store of the tests with a bucket in it, and the settings by which another adapter reaches it. */
+export async function openTestStore(
+  { presignTtlSeconds }: Pick<Config, 'presignTtlSeconds'>,
   now: () => number,
-): Promise<{ objects: ObjectStore; close(): Promise<void> }> {
+): Promise<{ objects: ObjectStore; settings: S3Settings; close(): Promise<void> }> {
   const {
     TEST_S3_ENDPOINT: endpoint,
     TEST_S3_REGION,
@@ -257,26 +258,25 @@ async function openTestStore(
     };
     const objects = createS3Store(settings, Date.now);
     await objects.prepare();
-    return { objects, close: async () => objects.close() };
+    return { objects, settings, close: async () => objects.close() };
   }
   const dataDir = await mkdtemp(join(tmpdir(), 'cadiz-test-objects-'));
   const credentials = { accessKeyId: 'TESTACCESSKEY', secretAccessKey: randomBytes(20).toString('hex') };
   const store = await openStore({ ...credentials, dataDir, host: '127.0.0.1', port: 0, now });
   const address = `http://127.0.0.1:${store.port}`;
-  const objects = createS3Store(
-    {
-      ...credentials,
-      endpoint: address,
-      publicEndpoint: address,
-      region: 'us-east-1',
-      bucket: 'cadiz',
-      presignTtlSeconds,
-    },
-    now,
-  );
+  const settings: S3Settings = {
+    ...credentials,
+    endpoint: address,
+    publicEndpoint: address,
+    region: 'us-east-1',
+    bucket: 'cadiz',
+    presignTtlSeconds,
+  };
+  const objects = createS3Store(settings, now);
   await objects.prepare();
   return {
     objects,
+    settings,
     async close() {
       objects.close();
       await store.close({ drainMilliseconds: 0 });

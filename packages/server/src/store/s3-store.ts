@@ -88,7 +88,9 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
       const { status, headers } = await call('HEAD', `/${bucket}/${storeKey}`);
       if (status === 404) return undefined;
       if (status !== 200) throw unavailable(`The object store refused the service's HEAD request with ${status}.`);
-      return { sizeBytes: Number(headers['content-length']), etag: (headers.etag ?? '').replace(/^"|"$/g, '') };
+      const sizeBytes = Number(headers['content-length']);
+      if (!Number.isSafeInteger(sizeBytes)) throw unavailable("The object store's HEAD answer has no Content-Length.");
+      return { sizeBytes, etag: (headers.etag ?? '').replace(/^"|"$/g, '') };
     },
 
     async prepare() {
@@ -96,6 +98,8 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
       if (status === 200) return;
       if (status !== 404) throw new Error(refusal(settings, status));
       const created = await call('PUT', `/${bucket}`);
+      // Another process made it in between: outside us-east-1 stores answer that with 409 (BucketAlreadyOwnedByYou).
+      if (created.status === 409 && (await call('HEAD', `/${bucket}`)).status === 200) return;
       if (created.status !== 200) throw new Error(refusal(settings, created.status));
     },
 
