@@ -3,7 +3,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createServerDatabase, makeTestFolder, openEmptyDatabase, testableKinds } from '../../test/database.ts';
 import { MigrationMismatch, migrate } from './migrate.ts';
 import { type Database, openDatabase } from './open.ts';
@@ -84,6 +84,7 @@ describe.each(testableKinds)('migrate (%s)', (kind) => {
 describe.runIf(testableKinds.includes('postgres'))('six processes that start at once', () => {
   it('migrate once', async () => {
     const { url, drop } = await createServerDatabase();
+    onTestFinished(drop);
     let ready = 0;
     const script = fileURLToPath(new URL('../../test/db/migrate.mjs', import.meta.url));
     const processes = Array.from({ length: 6 }, () => {
@@ -100,7 +101,6 @@ describe.runIf(testableKinds.includes('postgres'))('six processes that start at 
       }),
     );
     expect((await answers).flat()).toEqual((await readdir(ownFolder)).sort());
-    await drop();
   });
 });
 
