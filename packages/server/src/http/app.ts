@@ -6,7 +6,7 @@ import { Problem } from '../problem.ts';
 import type { Answer, Exchange, Handler } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
-import { fromNode, writeTo } from './node.ts';
+import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { findMethods, findRoute } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
@@ -60,17 +60,13 @@ export interface App {
 export function createApp(deps: Deps): App {
   return {
     async listener(request, response) {
-      await writeTo(response, await answer(deps, fromNode(request)), deps.log);
+      await writeTo(response, await answer(deps, new NodeExchange(request)), deps.log);
     },
     fetch: async (request) => toFetch(await answer(deps, fromFetch(request)), request.method),
   };
 }
 
-const commonHeaders = {
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-};
+const commonHeaders = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const;
 
 /** What happens to every request: an id, the handler, one place for failures, the headers that every answer bears. */
 async function answer(deps: Deps, exchange: Exchange): Promise<Answer> {
@@ -84,14 +80,14 @@ async function answer(deps: Deps, exchange: Exchange): Promise<Answer> {
     if (!match) throw unmatched(exchange.path);
     exchange.params = match.params;
     const body = await handlers[match.operation](deps, exchange);
-    result = body instanceof Response ? withHeaders(body, requestId) : toJson(200, body, requestId);
+    result =
+      body instanceof Response ? withHeaders(body, requestId) : toJson(200, body, requestId, 'application/json', []);
   } catch (error) {
     const problem = toProblem(error);
     if (problem.status >= 500) deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
-    result = toJson(problem.status, toProblemDocument(problem, requestId, deps.config.publicUrl), requestId, {
-      ...problem.headers,
-      'Content-Type': 'application/problem+json',
-    });
+    const document = toProblemDocument(problem, requestId, deps.config.publicUrl);
+    const headers = Object.entries(problem.headers).flat();
+    result = toJson(problem.status, document, requestId, 'application/problem+json', headers);
   }
   deps.observe({ operation, method: exchange.method, status: result.status, requestId, started });
   return result;
@@ -103,16 +99,16 @@ function unmatched(path: string): Problem {
   return new Problem('method_not_allowed', undefined, { headers: { Allow: methods.join(', ') } });
 }
 
-function toJson(status: number, body: object, requestId: string, headers: Record<string, string> = {}): Answer {
+function toJson(status: number, body: object, requestId: string, type: string, headers: string[]): Answer {
   return {
     status,
-    headers: { 'Content-Type': 'application/json', ...commonHeaders, 'X-Request-Id': requestId, ...headers },
+    headers: ['Content-Type', type, ...commonHeaders, 'X-Request-Id', requestId, ...headers],
     text: JSON.stringify(body),
   };
 }
 
 function withHeaders(response: Response, requestId: string): Response {
-  for (const [name, value] of Object.entries(commonHeaders)) response.headers.set(name, value);
-  response.headers.set('X-Request-Id', requestId);
+  const headers = [...commonHeaders, 'X-Request-Id', requestId];
+  for (let i = 0; i + 1 < headers.length; i += 2) response.headers.set(headers[i] ?? '', headers[i + 1] ?? '');
   return response;
 }

@@ -23,5 +23,5 @@ export interface Exchange {
  */
 export type Handler = (deps: Deps, exchange: Exchange) => Promise<object | Response> | object | Response;
 
-/** What goes back: text with its headers, or a Response that speaks for itself. */
-export type Answer = { status: number; headers: Record<string, string>; text: string } | Response;
+/** What goes back: text with its headers (name, value, name, value …), or a Response that speaks for itself. */
+export type Answer = { status: number; headers: readonly string[]; text: string } | Response;

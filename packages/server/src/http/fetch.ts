@@ -16,9 +16,14 @@ export function fromFetch(request: Request): Exchange {
 }
 
 export function toFetch(answer: Answer, method: string): Response {
-  const response =
-    answer instanceof Response ? answer : new Response(answer.text, { status: answer.status, headers: answer.headers });
+  const response = answer instanceof Response ? answer : toResponse(answer);
   return method === 'HEAD' ? new Response(null, response) : response;
+}
+
+function toResponse({ status, headers, text }: Exclude<Answer, Response>): Response {
+  const response = new Response(text, { status });
+  for (let i = 0; i + 1 < headers.length; i += 2) response.headers.set(headers[i] ?? '', headers[i + 1] ?? '');
+  return response;
 }
 
 /** The first of a name counts. */

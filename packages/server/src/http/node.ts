@@ -8,26 +8,45 @@ import type { Answer, Exchange } from './exchange.ts';
 import { toQuery } from './fetch.ts';
 
 /** A request of Node's server. Nothing is made of it that its handler does not ask for. */
-export function fromNode(request: IncomingMessage): Exchange {
-  const { path, search } = splitTarget(request.url ?? '/');
-  return {
-    method: request.method ?? 'GET',
-    path,
-    params: {},
-    query: () => toQuery(search),
-    header: (name) => {
-      const value = request.headers[name];
-      return Array.isArray(value) ? value.join(', ') : value;
-    },
-    headers: () => toHeaders(request.rawHeaders),
-    readBytes: (maxBytes) => readBytes(request, maxBytes),
-  };
+export class NodeExchange implements Exchange {
+  readonly method: string;
+  readonly path: string;
+  params: Record<string, string> = {};
+  readonly #request: IncomingMessage;
+  readonly #search: string;
+
+  constructor(request: IncomingMessage) {
+    const target = toLocal(request.url ?? '/');
+    const mark = target.indexOf('?');
+    this.method = request.method ?? 'GET';
+    this.path = mark === -1 ? target : target.slice(0, mark);
+    this.#search = mark === -1 ? '' : target.slice(mark + 1);
+    this.#request = request;
+  }
+
+  query(): Record<string, string> {
+    return toQuery(this.#search);
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#request.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  headers(): Headers {
+    return toHeaders(this.#request.rawHeaders);
+  }
+
+  readBytes(maxBytes: number): Promise<Buffer> {
+    return readBytes(this.#request, maxBytes);
+  }
 }
 
 /** Sends an answer, a streamed one as fast as the client takes it. */
 export async function writeTo(response: ServerResponse, answer: Answer, log: Logger): Promise<void> {
   if (!(answer instanceof Response)) {
-    response.writeHead(answer.status, { ...answer.headers, 'Content-Length': Buffer.byteLength(answer.text) });
+    const length = String(Buffer.byteLength(answer.text));
+    response.writeHead(answer.status, [...answer.headers, 'Content-Length', length]);
     response.end(answer.text);
     return;
   }
@@ -50,10 +69,8 @@ export async function writeTo(response: ServerResponse, answer: Answer, log: Log
 }
 
 /** The request-target is a path with a query; a proxy may send a whole address (RFC 9112 §3.2.2). */
-function splitTarget(target: string): { path: string; search: string } {
-  const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
-  const mark = local.indexOf('?');
-  return mark === -1 ? { path: local, search: '' } : { path: local.slice(0, mark), search: local.slice(mark + 1) };
+function toLocal(target: string): string {
+  return target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
 }
 
 function toHeaders(raw: string[]): Headers {

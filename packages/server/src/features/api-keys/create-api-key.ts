@@ -24,7 +24,7 @@ export async function createApiKey(
     .insertInto('api_keys')
     .values({
       id,
-      hash: hashToken(key),
+      hash: Buffer.from(hashToken(key), 'hex'),
       name: request.name,
       project_id: request.projectId,
       created_by: caller.userId,

@@ -24,9 +24,9 @@ export function isWellFormedToken(token: string): boolean {
   return shape.test(token) && checksumOf(token.slice(0, -checksumLength)) === token.slice(-checksumLength);
 }
 
-/** SHA-256, which is all that is ever stored. 256 random bits cannot be searched, so stretching would add nothing. */
-export function hashToken(token: string): Buffer {
-  return hash('sha256', token, 'buffer');
+/** SHA-256 in hexadecimal, which is all that is ever stored. 256 random bits cannot be searched, so stretching would add nothing. */
+export function hashToken(token: string): string {
+  return hash('sha256', token, 'hex');
 }
 
 function checksumOf(text: string): string {

@@ -58,6 +58,7 @@ export const errorPage: Handler = (_deps, exchange) => {
       headers: {
         'Content-Type': 'text/html; charset=utf-8',
         'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+        'Referrer-Policy': 'no-referrer',
       },
     },
   );
