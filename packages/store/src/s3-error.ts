@@ -16,6 +16,7 @@ const STATUS = {
   InvalidRequest: 400,
   InvalidURI: 400,
   KeyTooLongError: 400,
+  MalformedXML: 400,
   MetadataTooLarge: 400,
   MissingContentLength: 411,
   NoSuchBucket: 404,
