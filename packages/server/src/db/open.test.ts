@@ -41,6 +41,53 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     await expect(db.pool.query('select $1::text', ['a\0b'])).rejects.toMatchObject({ code: '22021' });
   });
 
+  it('takes and gives every type that the tables use, and null', async () => {
+    const values = {
+      uuid: '019aa5f0-0000-7000-8000-000000000001',
+      bool: true,
+      int2: 1,
+      int4: -2_147_483_648,
+      int8: 5_000_000_000_000,
+      text: '',
+      bytea: Buffer.from(Array.from({ length: 256 }, (_, i) => i)),
+      'text[]': ['a,b', '"{}"', '', 'NULL', '\\'],
+      'timestamptz(3)': new Date('2026-11-21T08:00:00.123Z'),
+      jsonb: { a: [1, null, '😀'] },
+    };
+    for (const [type, value] of Object.entries(values)) {
+      const text = `select $1::${type} as value, $2::${type} as none`;
+      for (const query of [
+        { text, values: [value, null] },
+        { name: `echo ${type}`, text, values: [value, null] },
+      ]) {
+        expect((await db.pool.query(query)).rows, type).toEqual([{ value, none: null }]);
+      }
+    }
+  });
+
+  it('names the constraint that a reference breaks', async () => {
+    await db.pool.query(
+      'create table pets (owner int constraint pets_owner_fkey references people, name text not null)',
+    );
+    const adding = db.pool.query('insert into pets values ($1, $2)', [4711, 'Rex']);
+    await expect(adding).rejects.toBeInstanceOf(pg.DatabaseError);
+    await expect(adding).rejects.toMatchObject({ code: '23503', constraint: 'pets_owner_fkey', table: 'pets' });
+    await db.pool.query('drop table pets');
+  });
+
+  it('goes on after a parameter that cannot be sent, and after one that does not fit its type', async () => {
+    const circular: Record<string, unknown> = {};
+    circular.self = circular;
+    const client = await db.pool.connect();
+    const text = 'select $1::int4 as n';
+    await expect(client.query('select $1::jsonb', [circular])).rejects.toThrow('circular');
+    await expect(client.query({ name: 'fit', text, values: [2 ** 31] })).rejects.toMatchObject({ code: '22003' });
+    await expect(client.query({ name: 'fit', text, values: [1, 2] })).rejects.toMatchObject({ code: '08P01' });
+    expect((await client.query({ name: 'fit', text, values: [7] })).rows).toEqual([{ n: 7 }]);
+    client.release();
+    await db.check();
+  });
+
   it('tells errors as PostgreSQL does, and goes on', async () => {
     await db.pool.query("insert into people values (1, 'Ada')");
     const error: unknown = await db.pool
