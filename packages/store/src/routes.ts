@@ -18,22 +18,27 @@ export interface Operation {
   query: readonly string[];
   /** `x-amz-*` headers it understands, beside those of the signature. */
   amzHeaders: readonly string[];
+  /** Query parameters and `x-amz-*` headers that tell it from other operations of its method; all must be there. */
+  marks?: readonly string[];
 }
+
+/** The operations of a method: the first whose marks are all there is meant, so that one without marks comes last. */
+type Operations = Readonly<Record<string, readonly Operation[]>>;
 
 const reading = ['x-amz-checksum-mode'];
 const listing = ['list-type', 'prefix', 'delimiter', 'start-after', 'continuation-token', 'max-keys', 'encoding-type'];
 
 /** Every operation there is, by level and method. */
-const bucketOperations: Readonly<Record<string, Operation>> = {
-  GET: { name: 'ListObjectsV2', run: listObjectsV2, query: [...listing, 'fetch-owner'], amzHeaders: [] },
-  HEAD: { name: 'HeadBucket', run: headBucket, query: [], amzHeaders: [] },
-  PUT: { name: 'CreateBucket', run: createBucket, query: [], amzHeaders: [] },
+const bucketOperations: Operations = {
+  GET: [{ name: 'ListObjectsV2', run: listObjectsV2, query: [...listing, 'fetch-owner'], amzHeaders: [] }],
+  HEAD: [{ name: 'HeadBucket', run: headBucket, query: [], amzHeaders: [] }],
+  PUT: [{ name: 'CreateBucket', run: createBucket, query: [], amzHeaders: [] }],
 };
-const objectOperations: Readonly<Record<string, Operation>> = {
-  GET: { name: 'GetObject', run: getObject, query: [...responseOverrides.keys()], amzHeaders: reading },
-  HEAD: { name: 'HeadObject', run: headObject, query: [], amzHeaders: reading },
-  PUT: { name: 'PutObject', run: putObject, query: [], amzHeaders: ['x-amz-storage-class', 'x-amz-meta-'] },
-  DELETE: { name: 'DeleteObject', run: deleteObject, query: [], amzHeaders: [] },
+const objectOperations: Operations = {
+  GET: [{ name: 'GetObject', run: getObject, query: [...responseOverrides.keys()], amzHeaders: reading }],
+  HEAD: [{ name: 'HeadObject', run: headObject, query: [], amzHeaders: reading }],
+  PUT: [{ name: 'PutObject', run: putObject, query: [], amzHeaders: ['x-amz-storage-class', 'x-amz-meta-'] }],
+  DELETE: [{ name: 'DeleteObject', run: deleteObject, query: [], amzHeaders: [] }],
 };
 
 const signatureQuery = new Set([
@@ -55,9 +60,15 @@ export function splitPath(path: string): { bucket: string; key: string } {
 }
 
 /** @throws S3Error NotImplemented */
-export function findOperation(method: string, bucket: string, key: string): Operation {
+export function findOperation(
+  { method = '', headers }: IncomingMessage,
+  bucket: string,
+  key: string,
+  query: ReadonlyMap<string, string>,
+): Operation {
   if (bucket === '' && key === '') throw notImplemented(`${method} without a bucket`);
-  const operation = key === '' ? bucketOperations[method] : objectOperations[method];
+  const operations = (key === '' ? bucketOperations : objectOperations)[method] ?? [];
+  const operation = operations.find(({ marks = [] }) => marks.every((name) => query.has(name) || name in headers));
   if (!operation) throw notImplemented(`${method} on ${key === '' ? 'a bucket' : 'an object'}`);
   return operation;
 }
@@ -76,13 +87,13 @@ export function requireUnderstood(
 ): void {
   if (verified.payloadHash.startsWith('STREAMING-')) throw refuseChecksum('aws-chunked bodies');
   for (const [name, value] of query) {
-    if (signatureQuery.has(name) || operation.query.includes(name)) continue;
+    if (signatureQuery.has(name) || operation.query.includes(name) || operation.marks?.includes(name)) continue;
     if (name === 'x-id' && value === operation.name) continue;
     if (isChecksum(name)) throw refuseChecksum(`The query parameter ${name}`);
     throw notImplemented(`${operation.name} with the query parameter "${name}"`);
   }
   for (const name of Object.keys(request.headers)) {
-    if (!name.startsWith('x-amz-') || signatureHeaders.includes(name)) continue;
+    if (!name.startsWith('x-amz-') || signatureHeaders.includes(name) || operation.marks?.includes(name)) continue;
     if (operation.amzHeaders.some((known) => (known.endsWith('-') ? name.startsWith(known) : name === known))) continue;
     if (isChecksum(name)) throw refuseChecksum(`The header ${name}`);
     throw notImplemented(`${operation.name} with the header ${name}`);

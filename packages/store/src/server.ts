@@ -91,8 +91,8 @@ export function createStoreServer(
     const target = parseRequestTarget(rawUrl);
     if (!target) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8.');
     const { bucket, key } = splitPath(target.path);
-    const operation = findOperation(method, bucket, key);
     const query = uniqueQuery(target.query);
+    const operation = findOperation(request, bucket, key, query);
     requireBucketName(bucket);
     requireUnderstood(operation, request, query, verified);
     const awaitBody = () => {
