@@ -5,7 +5,6 @@ export async function deleteObject(call: Call): Promise<void> {
   requireBucket(call);
   requireKey(call.key);
   const { index, reaper } = call.store;
-  const blob = await index.deleteObject(call.bucket, call.key);
-  if (blob !== undefined) void reaper.remove(blob);
+  void reaper.remove(await index.deleteObject(call.bucket, call.key));
   sendEmpty(call, 204);
 }

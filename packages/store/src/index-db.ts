@@ -1,10 +1,14 @@
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { openUploadIndex, type PartRecord, type UploadIndex, type UploadRecord } from './upload-index.ts';
 
 /** What the index keeps of one object. Sizes in bytes, times in Unix milliseconds, `etag` without its quotes. */
 export interface ObjectRecord {
   size: number;
   etag: string;
-  blob: string;
+  /** What holds the bytes; absent where the parts of a multipart upload do. */
+  blob?: string;
+  /** The upload that the object was made of, under whose id the index keeps its parts, and how many they are. */
+  multipart?: { uploadId: string; parts: number };
   lastModified: number;
   /** Content headers by their lower-case name, as they were sent. */
   headers: Record<string, string>;
@@ -33,15 +37,16 @@ export interface IndexDb {
   /** False when it was there already. */
   createBucket(bucket: string, record: BucketRecord): Promise<boolean>;
   findObject(bucket: string, key: string): ObjectRecord | undefined;
-  /** With `onlyIfAbsent`, an object that is already there stays and `stored` is false. `replaced` is the blob that was let go. */
+  /** With `onlyIfAbsent`, an object that is already there stays and `stored` is false. `removed` are the blobs that were let go. */
   putObject(
     bucket: string,
     key: string,
     record: ObjectRecord,
     condition: { onlyIfAbsent: boolean },
-  ): Promise<{ stored: boolean; replaced?: string }>;
-  /** The blob that was let go, if there was an object. */
-  deleteObject(bucket: string, key: string): Promise<string | undefined>;
+  ): Promise<{ stored: boolean; removed: string[] }>;
+  /** The blobs that were let go: none if there was no object. */
+  deleteObject(bucket: string, key: string): Promise<string[]>;
+  uploads: UploadIndex;
   /** Objects of a bucket in the byte order of their keys, from the first key that is not below `from`. */
   objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
   hasBlob(blob: string): boolean;
@@ -76,13 +81,41 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
   const objects = root.openDB<ObjectRecord, Uint8Array>({ name: 'objects', encoding: 'json', keyEncoding: 'binary' });
   const blobs = root.openDB<true, string>({ name: 'blobs', encoding: 'json' });
   const doomed = root.openDB<true, string>({ name: 'doomed', encoding: 'json' });
+  const uploads = root.openDB<UploadRecord, Uint8Array>({ name: 'uploads', encoding: 'json', keyEncoding: 'binary' });
+  const parts = root.openDB<PartRecord, string>({ name: 'parts', encoding: 'json' });
   const commit = groupCommits(root);
   await requireFormat(commit, meta);
 
-  function letGo(blob: string): void {
+  function letGo(blob: string): string {
     blobs.remove(blob);
     doomed.put(blob, true);
+    return blob;
   }
+
+  /** Tells the blobs of an object that goes. */
+  function letGoContent({ blob, multipart }: ObjectRecord): string[] {
+    if (!multipart) return blob === undefined ? [] : [blob].map(letGo);
+    return uploadIndex.removeParts(multipart.uploadId);
+  }
+
+  function replaceObject(bucket: string, key: string, record: ObjectRecord): string[] {
+    const at = indexKey(bucket, Buffer.from(key));
+    const before = objects.get(at);
+    objects.put(at, record);
+    if (record.blob !== undefined) blobs.put(record.blob, true);
+    return before ? letGoContent(before) : [];
+  }
+
+  const uploadIndex = openUploadIndex({
+    uploads,
+    parts,
+    commit,
+    hasBucket: (bucket) => buckets.doesExist(bucket),
+    findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
+    replaceObject,
+    referTo: (blob) => blobs.put(blob, true),
+    letGo,
+  });
 
   return {
     findBucket: (bucket) => buckets.get(bucket),
@@ -95,24 +128,19 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
     putObject: (bucket, key, record, { onlyIfAbsent }) =>
       commit(() => {
-        const at = indexKey(bucket, Buffer.from(key));
-        const before = objects.get(at);
-        if (before && onlyIfAbsent) return { stored: false };
-        objects.put(at, record);
-        blobs.put(record.blob, true);
-        if (!before) return { stored: true };
-        letGo(before.blob);
-        return { stored: true, replaced: before.blob };
+        if (onlyIfAbsent && objects.doesExist(indexKey(bucket, Buffer.from(key))))
+          return { stored: false, removed: [] };
+        return { stored: true, removed: replaceObject(bucket, key, record) };
       }),
     deleteObject: (bucket, key) =>
       commit(() => {
         const at = indexKey(bucket, Buffer.from(key));
         const before = objects.get(at);
-        if (!before) return undefined;
+        if (!before) return [];
         objects.remove(at);
-        letGo(before.blob);
-        return before.blob;
+        return letGoContent(before);
       }),
+    uploads: uploadIndex,
     *objectsFrom(bucket, from) {
       const start = indexKey(bucket, from);
       const end = Buffer.concat([Buffer.from(bucket), Buffer.from([1])]);

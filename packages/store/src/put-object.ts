@@ -35,7 +35,7 @@ export async function putObject(call: Call): Promise<void> {
   const upload = readUpload(call);
   if (upload.onlyIfAbsent && store.index.findObject(call.bucket, call.key)) throw preconditionFailed();
   const { blob, etag } = await receiveBlob(call, upload);
-  const record: ObjectRecord = {
+  const record = {
     size: upload.size,
     etag,
     blob,
@@ -187,10 +187,14 @@ async function receiveBody(
   return etag;
 }
 
-async function indexBlob({ store, bucket, key }: Call, record: ObjectRecord, onlyIfAbsent: boolean): Promise<void> {
+async function indexBlob(
+  { store, bucket, key }: Call,
+  record: ObjectRecord & { blob: string },
+  onlyIfAbsent: boolean,
+): Promise<void> {
   try {
-    const { stored, replaced } = await store.index.putObject(bucket, key, record, { onlyIfAbsent });
-    if (replaced !== undefined) void store.reaper.remove(replaced);
+    const { stored, removed } = await store.index.putObject(bucket, key, record, { onlyIfAbsent });
+    void store.reaper.remove(removed);
     if (!stored) throw preconditionFailed();
   } catch (error) {
     await removeUnindexed(store, record.blob);

@@ -4,8 +4,13 @@ import type { Log } from './store.ts';
 
 /** Removes the files of blobs that no object refers to any more. */
 export interface Reaper {
-  /** Removes one file; a failure is logged and mended at the next start. */
-  remove(blob: string): Promise<void>;
+  /** Removes files; a failure is logged and mended at the next start. Those that are held go when they are let loose. */
+  remove(blobs: readonly string[]): Promise<void>;
+  /**
+   * Keeps these files until the returned function is called, for a reader that will open them one after the other. To be
+   * called in the very turn in which the index said that they are there.
+   */
+  hold(blobs: readonly string[]): () => void;
   close(): Promise<void>;
 }
 
@@ -21,8 +26,24 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
   let removed: string[] = [];
   let timer: NodeJS.Timeout | undefined;
   let forgetting = Promise.resolve();
+  const holders = new Map<string, number>();
+  const postponed = new Set<string>();
+  const removals = new Set<Promise<void>>();
 
-  async function remove(blob: string): Promise<void> {
+  function remove(gone: readonly string[]): Promise<void> {
+    const removal = removeEach(gone).finally(() => removals.delete(removal));
+    removals.add(removal);
+    return removal;
+  }
+
+  async function removeEach(gone: readonly string[]): Promise<void> {
+    for (const blob of gone) {
+      if (holders.has(blob)) postponed.add(blob);
+      else await removeFile(blob);
+    }
+  }
+
+  async function removeFile(blob: string): Promise<void> {
     try {
       await blobs.remove(blob);
       removed.push(blob);
@@ -30,6 +51,22 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
     } catch (error) {
       log({ level: 'warn', message: 'A file of a removed object could not be removed.', blob, error: String(error) });
     }
+  }
+
+  function hold(kept: readonly string[]): () => void {
+    for (const blob of kept) holders.set(blob, (holders.get(blob) ?? 0) + 1);
+    return () => {
+      const loose = kept.filter((blob) => letLoose(blob) && postponed.delete(blob));
+      if (loose.length > 0) void remove(loose);
+    };
+  }
+
+  /** True when nobody holds the blob any more. */
+  function letLoose(blob: string): boolean {
+    const left = (holders.get(blob) ?? 0) - 1;
+    if (left > 0) holders.set(blob, left);
+    else holders.delete(blob);
+    return left <= 0;
   }
 
   function forget(): Promise<void> {
@@ -51,7 +88,14 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
     }
   }
 
-  for (const blob of index.doomedBlobs()) await remove(blob);
+  await remove(index.doomedBlobs());
   await forget();
-  return { remove, close: forget };
+  return {
+    remove,
+    hold,
+    close: async () => {
+      await Promise.all(removals);
+      await forget();
+    },
+  };
 }

@@ -1,0 +1,122 @@
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { ObjectRecord } from './index-db.ts';
+import { S3Error, systemCode } from './s3-error.ts';
+import type { Store } from './store.ts';
+
+/** Some bytes of an object, ready to be read, whatever happens to the object meanwhile. */
+export interface Content {
+  stream(): Readable;
+  close(): Promise<void>;
+}
+
+/** Byte offsets, both included; last < first means no bytes. */
+export interface ByteRange {
+  first: number;
+  last: number;
+}
+
+/** The part of a blob that is to be read. */
+interface Piece extends ByteRange {
+  blob: string;
+  /** of the whole blob */
+  size: number;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+const ATTEMPTS = 5;
+
+/**
+ * Finds an object and opens it. Between the index and the file the object may be replaced, and its old file go; then the
+ * index is asked again.
+ *
+ * @throws S3Error InternalError when the file is not there or has another size, and what `find` throws
+ */
+export async function openContent<T>(
+  store: Store,
+  find: () => { record: ObjectRecord; range: ByteRange; found: T },
+): Promise<{ found: T; content: Content }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { record, range, found } = find();
+    const pieces = findPieces(store, record, range);
+    const release = pieces.length > 1 ? store.reaper.hold(pieces.map(({ blob }) => blob)) : () => undefined;
+    try {
+      const first = pieces[0] && (await openPiece(store, pieces[0]));
+      return { found, content: toContent(store, pieces, first, release) };
+    } catch (error) {
+      release();
+      if (systemCode(error) !== 'ENOENT') throw error;
+      if (attempt < ATTEMPTS) continue;
+      store.log({ level: 'error', message: 'The file of an object is missing.', blob: pieces[0]?.blob });
+      throw damaged();
+    }
+  }
+}
+
+function findPieces({ index }: Store, record: ObjectRecord, { first, last }: ByteRange): Piece[] {
+  if (record.blob !== undefined) return [{ blob: record.blob, size: record.size, first, last }];
+  const pieces: Piece[] = [];
+  let begin = 0;
+  for (const { blob, size } of index.uploads.partsFrom(record.multipart?.uploadId ?? '', 1)) {
+    if (begin > last) break;
+    const piece = { blob, size, first: Math.max(first - begin, 0), last: Math.min(last - begin, size - 1) };
+    if (piece.first <= piece.last) pieces.push(piece);
+    begin += size;
+  }
+  return pieces;
+}
+
+async function openPiece(store: Store, { blob, size: expected }: Piece): Promise<FileHandle> {
+  const file = await store.blobs.open(blob);
+  const { size } = await file.stat();
+  if (size === expected) return file;
+  await file.close();
+  store.log({ level: 'error', message: 'A blob has lost its size.', blob, size, expected });
+  throw damaged();
+}
+
+function damaged(): S3Error {
+  return new S3Error('InternalError', 'The stored object is damaged.');
+}
+
+function toContent(
+  store: Store,
+  pieces: readonly Piece[],
+  first: FileHandle | undefined,
+  release: () => void,
+): Content {
+  const [piece, ...rest] = pieces;
+  return {
+    stream: () => {
+      if (!piece || !first) return Readable.from([]);
+      if (rest.length === 0) return streamPiece(first, piece);
+      return Readable.from(readPieces(store, first, piece, rest), { objectMode: false, highWaterMark: CHUNK_BYTES });
+    },
+    close: async () => {
+      release();
+      await first?.close();
+    },
+  };
+}
+
+async function* readPieces(
+  store: Store,
+  file: FileHandle,
+  piece: Piece,
+  rest: readonly Piece[],
+): AsyncGenerator<Buffer> {
+  yield* streamPiece(file, piece);
+  for (const next of rest) {
+    const opened = await openPiece(store, next);
+    try {
+      yield* streamPiece(opened, next);
+    } finally {
+      await opened.close();
+    }
+  }
+}
+
+function streamPiece(file: FileHandle, { first, last }: Piece): Readable {
+  if (last < first) return Readable.from([]);
+  return file.createReadStream({ start: first, end: last, highWaterMark: CHUNK_BYTES, autoClose: false });
+}

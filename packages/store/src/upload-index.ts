@@ -1,0 +1,171 @@
+import type { Database } from 'lmdb';
+import type { ObjectRecord } from './index-db.ts';
+
+/** A multipart upload under way. Times in Unix milliseconds. */
+export interface UploadRecord {
+  initiatedAt: number;
+  /** What the object will have; see ObjectRecord. */
+  headers: Record<string, string>;
+  metadata: Record<string, string>;
+}
+
+/** One part of an upload, or of an object that was made of one. `etag` is the hex MD5 of its bytes. */
+export interface PartRecord {
+  blob: string;
+  size: number;
+  etag: string;
+  lastModified: number;
+}
+
+export interface ListedPart extends PartRecord {
+  partNumber: number;
+}
+
+export interface ListedUpload {
+  key: Buffer;
+  uploadId: string;
+  record: UploadRecord;
+}
+
+export interface UploadName {
+  bucket: string;
+  key: string;
+  uploadId: string;
+}
+
+/** What is known in the transaction that completes an upload. */
+export interface UploadState {
+  /** Absent when there is no such upload (any more). */
+  upload: UploadRecord | undefined;
+  /** The object that has the upload's key now. */
+  before: ObjectRecord | undefined;
+  findPart(partNumber: number): PartRecord | undefined;
+}
+
+/** The object that an upload becomes, and the parts that it keeps. */
+export interface Assembled {
+  record: ObjectRecord;
+  partNumbers: ReadonlySet<number>;
+}
+
+/**
+ * The multipart uploads under way, and the parts of uploads and of objects. A part stays where it is when its upload is
+ * completed: the object's record then names the upload, so that an upload of any size becomes an object by few writes.
+ *
+ * Every method that writes resolves when that is durable. `removed` are the blobs that were let go.
+ */
+export interface UploadIndex {
+  /** False when there is no such bucket. */
+  create(name: UploadName, record: UploadRecord): Promise<boolean>;
+  find(name: UploadName): UploadRecord | undefined;
+  /** Uploads of a bucket by the byte order of their keys, those of one key by their age; `from` as made by `uploadPosition`. */
+  listFrom(bucket: string, from: Uint8Array): Iterable<ListedUpload>;
+  /** Parts by their number. */
+  partsFrom(uploadId: string, partNumber: number): Iterable<ListedPart>;
+  /** A part of the same number is replaced. Not stored when there is no such upload (any more). */
+  putPart(name: UploadName, partNumber: number, part: PartRecord): Promise<{ stored: boolean; removed: string[] }>;
+  /**
+   * Makes the object. `assemble` runs in the transaction; what it throws refuses the completion and changes nothing, and
+   * undefined says that the object has been made already.
+   */
+  complete(name: UploadName, assemble: (state: UploadState) => Assembled | undefined): Promise<string[]>;
+  /** The blobs that were let go, or undefined when there is no such upload. */
+  abort(name: UploadName): Promise<string[] | undefined>;
+  /** Within a transaction: lets the parts of an object go. */
+  removeParts(uploadId: string): string[];
+}
+
+/** What the index shares with its uploads. All but `commit` is called within a transaction. */
+export interface UploadIndexParts {
+  uploads: Database<UploadRecord, Uint8Array>;
+  parts: Database<PartRecord, string>;
+  commit<T>(change: () => T): Promise<T>;
+  hasBucket(bucket: string): boolean;
+  findObject(bucket: string, key: string): ObjectRecord | undefined;
+  /** Puts an object in the place of what was there, and tells the blobs that were let go. */
+  replaceObject(bucket: string, key: string, record: ObjectRecord): string[];
+  referTo(blob: string): unknown;
+  /** Tells the blob again. */
+  letGo(blob: string): string;
+}
+
+const FIRST_PART = 1;
+
+export function openUploadIndex(index: UploadIndexParts): UploadIndex {
+  const { uploads, parts, commit } = index;
+
+  function* partsFrom(uploadId: string, partNumber: number): Generator<ListedPart> {
+    for (const { key, value } of parts.getRange({ start: partKey(uploadId, partNumber), end: `${uploadId}/~` })) {
+      yield { partNumber: Number(key.slice(uploadId.length + 1)), ...value };
+    }
+  }
+
+  function removeParts(uploadId: string, kept: ReadonlySet<number>): string[] {
+    const unused = [...partsFrom(uploadId, FIRST_PART)].filter(({ partNumber }) => !kept.has(partNumber));
+    return unused.map(({ partNumber, blob }) => {
+      parts.remove(partKey(uploadId, partNumber));
+      return index.letGo(blob);
+    });
+  }
+
+  return {
+    create: (name, record) =>
+      commit(() => {
+        if (!index.hasBucket(name.bucket)) return false;
+        uploads.put(uploadKey(name), record);
+        return true;
+      }),
+    find: (name) => uploads.get(uploadKey(name)),
+    *listFrom(bucket, from) {
+      const start = Buffer.concat([Buffer.from(`${bucket}\0`), from]);
+      for (const { key, value } of uploads.getRange({ start, end: Buffer.from(`${bucket}\x01`) })) {
+        const end = key.lastIndexOf(0);
+        const uploadId = Buffer.from(key.subarray(end + 1)).toString();
+        yield { key: Buffer.from(key.subarray(bucket.length + 1, end)), uploadId, record: value };
+      }
+    },
+    partsFrom,
+    putPart: (name, partNumber, part) =>
+      commit(() => {
+        if (!uploads.doesExist(uploadKey(name))) return { stored: false, removed: [] };
+        const before = parts.get(partKey(name.uploadId, partNumber));
+        parts.put(partKey(name.uploadId, partNumber), part);
+        index.referTo(part.blob);
+        return { stored: true, removed: before ? [index.letGo(before.blob)] : [] };
+      }),
+    complete: (name, assemble) =>
+      commit(() => {
+        const { bucket, key, uploadId } = name;
+        const assembled = assemble({
+          upload: uploads.get(uploadKey(name)),
+          before: index.findObject(bucket, key),
+          findPart: (partNumber) => parts.get(partKey(uploadId, partNumber)),
+        });
+        if (!assembled) return [];
+        uploads.remove(uploadKey(name));
+        const unused = removeParts(uploadId, assembled.partNumbers);
+        return [...unused, ...index.replaceObject(bucket, key, assembled.record)];
+      }),
+    abort: (name) =>
+      commit(() => {
+        if (!uploads.doesExist(uploadKey(name))) return undefined;
+        uploads.remove(uploadKey(name));
+        return removeParts(name.uploadId, new Set());
+      }),
+    removeParts: (uploadId) => removeParts(uploadId, new Set()),
+  };
+}
+
+/** Keys hold no NUL, so that uploads lie in the order of their keys. */
+function uploadKey({ bucket, key, uploadId }: UploadName): Buffer {
+  return Buffer.from(`${bucket}\0${key}\0${uploadId}`);
+}
+
+/** Where the uploads of a key begin, or where they go on after one of them. */
+export function uploadPosition(key: string, afterUploadId: string | undefined): Buffer {
+  return Buffer.from(afterUploadId === undefined ? key : `${key}\0${afterUploadId}\0`);
+}
+
+export function partKey(uploadId: string, partNumber: number): string {
+  return `${uploadId}/${String(partNumber).padStart(5, '0')}`;
+}
