@@ -19,4 +19,6 @@ export const ProblemDocument = z.object({
   code: z.string(),
   requestId: z.string(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  /** With `not_ready` only. */
+  dependencies: Dependencies.optional(),
 });

@@ -108,6 +108,7 @@ describe('who may sign up', () => {
         expect(refused.map(outcome)).toEqual(Array(6 - roles.length).fill('403 sign_up_closed'));
       }
     },
+    90_000,
   );
 
   test('one e-mail address raced makes one account', async () => {

@@ -1,0 +1,64 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { describe, expect, test } from 'vitest';
+import { type ErrorCode, errorCatalogue, errorCodes } from './errors.ts';
+import { toOpenApiDocument } from './openapi.ts';
+import { errorsOf, type OperationId, type Route, routes } from './routes.ts';
+
+const document = toOpenApiDocument('http://localhost:4000', '1.2.3');
+const entries = Object.entries(routes) as [OperationId, Route][];
+
+interface Operation {
+  operationId: string;
+  security: object[];
+  parameters: { name: string; in: string; required: boolean }[];
+  requestBody?: object;
+  responses: Record<string, { content: Record<string, object> }>;
+}
+const paths = document.paths as Record<string, Record<string, Operation>>;
+const operationOf = ({ method, path }: Route) => paths[path]?.[method.toLowerCase()];
+
+describe('the OpenAPI document', () => {
+  test('is valid OpenAPI 3.1', async () => {
+    const validator = new Validator();
+    const result = await validator.validate(structuredClone(document) as Record<string, unknown>);
+    expect(result.errors).toBeUndefined();
+    expect(result.valid).toBe(true);
+    expect(validator.version).toBe('3.1');
+  });
+
+  test.each(entries)('%s is in it with its inputs and every status that it answers', (operationId, route) => {
+    const operation = operationOf(route);
+    expect(operation?.operationId).toBe(operationId);
+    const statuses = new Set(errorsOf(route).map((code) => String(errorCatalogue[code].status)));
+    expect(Object.keys(operation?.responses ?? {}).sort()).toEqual(['200', ...statuses].sort());
+    expect(operation?.requestBody !== undefined).toBe(route.body !== undefined);
+    const inPath = operation?.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
+    expect(inPath).toEqual(route.path.match(/\{\w+\}/g) ?? []);
+  });
+
+  test.each(entries)('%s asks for no other credential than the service does', (_operationId, route) => {
+    const wanted = { anybody: [], session: [{ session: [] }], keyOrSession: [{ apiKey: [] }, { session: [] }] };
+    expect(operationOf(route)?.security).toEqual(wanted[route.access]);
+  });
+
+  test('has no route that the contract has not', () => {
+    expect(Object.values(paths).flatMap((operations) => Object.keys(operations))).toHaveLength(entries.length);
+  });
+});
+
+describe('the error catalogue', () => {
+  /** Answered for requests that are no route's. */
+  const ofNoRoute: ErrorCode[] = ['method_not_allowed'];
+
+  test('has no code that no route answers', () => {
+    const answered = new Set([...entries.flatMap(([, route]) => errorsOf(route)), ...ofNoRoute]);
+    expect(errorCodes.filter((code) => !answered.has(code))).toEqual([]);
+  });
+
+  test.each(errorCodes)('%s says everything in whole sentences, with a status of its own kind', (code) => {
+    const { status, title, happened, mend } = errorCatalogue[code];
+    expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    expect(status).toBeGreaterThanOrEqual(400);
+    for (const sentence of [title, happened, mend]) expect(sentence).toMatch(/^[`A-Z].*\.$/s);
+  });
+});

@@ -1,0 +1,158 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { InvalidSettings, readConfig, settings } from './config.ts';
+
+function mistakesOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof InvalidSettings) return error.mistakes;
+    throw error;
+  }
+  return [];
+}
+
+describe('settings', () => {
+  test('have the defaults of the contract', () => {
+    expect(readConfig({})).toMatchObject({
+      host: '127.0.0.1',
+      port: 4000,
+      publicUrl: 'http://localhost:4000',
+      dataDir: resolve('data'),
+      signUp: 'first',
+      database: { kind: 'embedded', dataDir: resolve('data/database') },
+      objectStore: { kind: 'embedded', port: 4001, publicEndpoint: 'http://localhost:4001' },
+      presignTtlSeconds: 900,
+      recordDeadlineSeconds: 86_400,
+      maxFileSizeBytes: 5_368_709_120,
+      metricsPort: undefined,
+      logLevel: 'info',
+      drainSeconds: 30,
+    });
+  });
+
+  test('that are empty count as not set', () => {
+    const empty = Object.fromEntries(Object.keys(settings).map((name) => [name, '']));
+    expect(readConfig(empty)).toEqual(readConfig({}));
+  });
+
+  test('follow from each other where nothing else is said', () => {
+    expect(readConfig({ PORT: '5000' }).publicUrl).toBe('http://localhost:5000');
+    expect(readConfig({ CADIZ_PUBLIC_URL: 'https://media.example.com/' }).publicUrl).toBe('https://media.example.com');
+    expect(
+      readConfig({ CADIZ_PUBLIC_URL: 'https://media.example.com', STORE_PORT: '9000' }).objectStore.publicEndpoint,
+    ).toBe('http://media.example.com:9000');
+    const s3 = {
+      S3_ENDPOINT: 'http://rgw:7480/',
+      S3_BUCKET: 'media',
+      S3_ACCESS_KEY_ID: 'id',
+      S3_SECRET_ACCESS_KEY: 'secret',
+    };
+    expect(readConfig(s3).objectStore).toEqual({
+      kind: 's3',
+      endpoint: 'http://rgw:7480',
+      publicEndpoint: 'http://rgw:7480',
+      region: 'us-east-1',
+      bucket: 'media',
+      accessKeyId: 'id',
+      secretAccessKey: 'secret',
+    });
+    expect(readConfig({ ...s3, S3_PUBLIC_ENDPOINT: 'https://media.example.com' }).objectStore.publicEndpoint).toBe(
+      'https://media.example.com',
+    );
+    expect(readConfig({ DATABASE_URL: 'postgres://cadiz@db/cadiz', DATABASE_POOL_SIZE: '3' }).database).toEqual({
+      kind: 'postgres',
+      url: 'postgres://cadiz@db/cadiz',
+      maxConnections: 3,
+    });
+  });
+
+  test.each([
+    ['PORT', '0'],
+    ['PORT', '65536'],
+    ['PORT', '80.5'],
+    ['PORT', ' 80'],
+    ['PORT', '0x50'],
+    ['PORT', '-1'],
+    ['CADIZ_PUBLIC_URL', 'media.example.com'],
+    ['CADIZ_PUBLIC_URL', 'ftp://media.example.com'],
+    ['CADIZ_SIGN_UP', 'everybody'],
+    ['CADIZ_SECRET', 'short'],
+    ['DATABASE_URL', 'mysql://db'],
+    ['DATABASE_POOL_SIZE', '0'],
+    ['S3_PUBLIC_ENDPOINT', 'rgw'],
+    ['STORE_PORT', 'x'],
+    ['PRESIGN_TTL_SECONDS', '0'],
+    ['PRESIGN_TTL_SECONDS', '604801'],
+    ['RECORD_DEADLINE_SECONDS', '1e9'],
+    ['MAX_FILE_SIZE_BYTES', '5368709121'],
+    ['MAX_FILE_SIZE_BYTES', '-1'],
+    ['METRICS_PORT', 'on'],
+    ['LOG_LEVEL', 'verbose'],
+    ['DRAIN_SECONDS', '1.5'],
+  ])('%s=%s is one mistake, which names it', (name, value) => {
+    const mistakes = mistakesOf({ [name]: value });
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toMatch(new RegExp(`^${name} must be .*\\.$`));
+  });
+
+  test.each([
+    [
+      { S3_ENDPOINT: 'http://rgw' },
+      /^S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY must be set when S3_ENDPOINT is\.$/,
+    ],
+    [{ S3_BUCKET: 'media' }, /^S3_ENDPOINT must be set when S3_BUCKET is\.$/],
+    [{ PORT: '4001' }, /^PORT and STORE_PORT must be different, and both are 4001\.$/],
+    [{ METRICS_PORT: '4000' }, /^PORT and METRICS_PORT must be different/],
+    [{ STORE_PORT: '5000', METRICS_PORT: '5000' }, /^STORE_PORT and METRICS_PORT must be different/],
+    [
+      { RECORD_DEADLINE_SECONDS: '900' },
+      /^RECORD_DEADLINE_SECONDS \(900\) must be longer than PRESIGN_TTL_SECONDS \(900\)/,
+    ],
+  ])('%j do not go together', (environment, sentence) => {
+    const mistakes = mistakesOf(environment as Record<string, string>);
+    expect(mistakes).toEqual([expect.stringMatching(sentence)]);
+  });
+
+  test('a port that nothing of ours listens on clashes with none', () => {
+    const s3 = { S3_ENDPOINT: 'http://rgw', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'i', S3_SECRET_ACCESS_KEY: 's' };
+    expect(mistakesOf({ ...s3, PORT: '4001' })).toEqual([]);
+  });
+
+  test('all mistakes are told together', () => {
+    const mistakes = mistakesOf({
+      PORT: 'x',
+      STORE_PORT: 'y',
+      CADIZ_SIGN_UP: 'z',
+      LOG_LEVEL: 'loud',
+      S3_BUCKET: 'media',
+    });
+    expect(mistakes.map((sentence) => sentence.split(' ')[0])).toEqual([
+      'PORT',
+      'CADIZ_SIGN_UP',
+      'STORE_PORT',
+      'LOG_LEVEL',
+      'S3_ENDPOINT',
+    ]);
+    expect(new InvalidSettings(mistakes).message.split('\n')).toHaveLength(5);
+  });
+
+  test('a secret is never repeated, right or wrong', () => {
+    const secret = 'hunter2';
+    const mistakes = mistakesOf({
+      CADIZ_SECRET: secret,
+      DATABASE_URL: `mysql://cadiz:${secret}@db/cadiz`,
+      S3_SECRET_ACCESS_KEY: secret,
+      STORE_SECRET_ACCESS_KEY: secret,
+      PORT: 'x',
+    });
+    expect(mistakes.length).toBeGreaterThanOrEqual(4);
+    expect(mistakes.join('\n')).not.toContain(secret);
+  });
+
+  test('every one has a sentence of its own', () => {
+    const sentences = Object.values(settings).map(({ sentence }) => sentence);
+    for (const sentence of sentences) expect(sentence).toMatch(/^[A-Z].*\.$/);
+    expect(new Set(sentences).size).toBe(sentences.length);
+  });
+});

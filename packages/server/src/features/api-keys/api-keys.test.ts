@@ -1,0 +1,323 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import { mintToken } from './token.ts';
+
+let service: TestService;
+let ada: Person;
+let bob: Person;
+let projectId: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+  bob = await service.signUp('Bob');
+});
+beforeEach(async () => {
+  projectId = await service.createProject(ada);
+});
+afterAll(() => service.close());
+
+const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
+const list = (key: string, id = projectId) => service.call('GET', `/api/storage/list?projectId=${id}`, { key });
+const presign = (key: string, id = projectId) => {
+  const body = { projectId: id, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 1, folderId: null };
+  return service.call('POST', '/api/storage/presign', { key, body });
+};
+const create = (as: Person, body: unknown) => service.call('POST', '/api/api-keys', { as, body });
+const revoke = (as: Person, id: string) => service.call('DELETE', `/api/api-keys/${id}`, { as });
+
+interface View {
+  id: string;
+  [field: string]: unknown;
+}
+
+async function listed(as: Person, id = projectId): Promise<View[]> {
+  return (await service.call('GET', `/api/api-keys?projectId=${id}`, { as })).body.apiKeys;
+}
+
+describe('making a key', () => {
+  test('answers the raw key once, and lists everything but it', async () => {
+    const { body } = await create(ada, { name: 'CI', projectId });
+    expect(Object.keys(body)).toEqual(['id', 'name', 'key', 'projectId', 'createdAt']);
+    expect(body).toMatchObject({ name: 'CI', projectId, key: expect.stringMatching(/^cz_live_[0-9A-Za-z]{49}$/) });
+    expect(await listed(ada)).toEqual([
+      {
+        id: body.id,
+        name: 'CI',
+        projectId,
+        scopes: ['files:read', 'files:write', 'files:delete'],
+        last4: body.key.slice(-4),
+        keyHash: `sha256:${createHash('sha256').update(body.key).digest('hex')}`,
+        createdAt: body.createdAt,
+        expiresAt: null,
+        lastUsedAt: null,
+        revokedAt: null,
+      },
+    ]);
+  });
+
+  test.each([
+    ['no name', { name: undefined }, ['name']],
+    ['an empty name', { name: '' }, ['name']],
+    ['a name with NUL', { name: 'a\0b' }, ['name']],
+    ['a name with half of a surrogate pair', { name: '\udfff' }, ['name']],
+    ['a name of 201 bytes', { name: 'x'.repeat(201) }, ['name']],
+    ['no projectId', { projectId: undefined }, ['projectId']],
+    ['a projectId that is no UUID', { projectId: 'x' }, ['projectId']],
+    ['a scope that there is not', { scopes: ['files:read', 'admin'] }, ['scopes.1']],
+    ['no scope at all', { scopes: [] }, ['scopes']],
+    ['scopes as a text', { scopes: 'files:read' }, ['scopes']],
+    ['scopes that are null', { scopes: null }, ['scopes']],
+    ['an expiry that is over', { expiresAt: '2020-01-01T00:00:00Z' }, ['expiresAt']],
+    ['an expiry without a time zone', { expiresAt: '2099-01-01T00:00:00' }, ['expiresAt']],
+    ['an expiry that is no time', { expiresAt: '2099-02-30T00:00:00Z' }, ['expiresAt']],
+    ['an expiry past the year 9999', { expiresAt: '9999-12-31T23:59:59-12:00' }, ['expiresAt']],
+    ['an expiry as a number', { expiresAt: 4_000_000_000 }, ['expiresAt']],
+  ])('%s: 400', async (_what, wrong, paths) => {
+    const answer = await create(ada, { name: 'K', projectId, ...wrong });
+    expect(outcome(answer)).toBe('400 invalid_request');
+    expect(answer.body.issues.map((issue: { path: string }) => issue.path)).toEqual(paths);
+    expect(await listed(ada)).toEqual([]);
+  });
+
+  test('unknown fields set nothing', async () => {
+    const id = randomUUID();
+    const { body } = await create(ada, {
+      name: 'K',
+      projectId,
+      id,
+      key: mintToken(),
+      hash: 'x',
+      createdBy: bob.id,
+      created_by: bob.id,
+      last4: 'xxxx',
+      revokedAt: null,
+      lastUsedAt: '2020-01-01T00:00:00.000Z',
+    });
+    const [key] = await listed(ada);
+    expect(key?.id).toBe(body.id);
+    expect(body.id).not.toBe(id);
+    expect(key?.lastUsedAt).toBeNull();
+    const { rows } = await service.deps.db.pool.query('select created_by from api_keys where id = $1', [body.id]);
+    expect(rows[0].created_by).toBe(ada.id);
+  });
+
+  test('a scope that is named twice counts once', async () => {
+    await create(ada, { name: 'K', projectId, scopes: ['files:read', 'files:read'] });
+    expect((await listed(ada))[0]?.scopes).toEqual(['files:read']);
+  });
+});
+
+describe('what a key may do', () => {
+  test('no more than its scopes', async () => {
+    const reader = (await service.createKey(ada, projectId, { scopes: ['files:read'] })).key;
+    const writer = (await service.createKey(ada, projectId, { scopes: ['files:write'] })).key;
+    const remover = (await service.createKey(ada, projectId, { scopes: ['files:delete'] })).key;
+    expect([outcome(await list(reader)), outcome(await presign(reader))]).toEqual([200, '403 scope_missing']);
+    expect([outcome(await list(writer)), outcome(await presign(writer))]).toEqual(['403 scope_missing', 200]);
+    expect([outcome(await list(remover)), outcome(await presign(remover))]).toEqual([
+      '403 scope_missing',
+      '403 scope_missing',
+    ]);
+  });
+
+  test('an untied key reaches what its creator reaches at that moment', async () => {
+    const { key } = await service.createKey(ada, null);
+    const later = await service.createProject(ada);
+    const foreign = await service.createProject(bob);
+    expect(outcome(await list(key))).toBe(200);
+    expect(outcome(await list(key, later))).toBe(200);
+    expect(outcome(await list(key, foreign))).toBe('404 project_not_found');
+
+    await service.deps.db.pool.query(
+      "insert into project_members (project_id, user_id, role) values ($1, $2, 'editor')",
+      [foreign, ada.id],
+    );
+    expect(outcome(await list(key, foreign))).toBe(200);
+    expect(outcome(await presign(key, foreign))).toBe(200);
+
+    await service.deps.db.pool.query('delete from project_members where project_id = $1 and user_id = $2', [
+      foreign,
+      ada.id,
+    ]);
+    service.advance(10_001);
+    expect(outcome(await list(key, foreign))).toBe('404 project_not_found');
+    expect(outcome(await presign(key, foreign))).toBe('404 project_not_found');
+    expect(outcome(await list(key))).toBe(200);
+  });
+
+  test('a key of an account that is gone is dead within ten seconds', async () => {
+    const eve = await service.signUp('Eve');
+    const { key } = await service.createKey(eve, await service.createProject(eve));
+    await service.deps.db.pool.query('delete from users where id = $1', [eve.id]);
+    service.advance(10_001);
+    expect(outcome(await list(key))).toBe('401 invalid_api_key');
+  });
+
+  test('the keys of a deleted project are dead at once, also those that were in use', async () => {
+    const { key } = await service.createKey(ada, projectId);
+    const untied = await service.createKey(ada, null);
+    expect([outcome(await list(key)), outcome(await presign(untied.key))]).toEqual([200, 200]);
+    await service.call('DELETE', `/api/projects/${projectId}`, { as: ada });
+    expect(outcome(await list(key))).toBe('401 invalid_api_key');
+    expect(outcome(await presign(key))).toBe('401 invalid_api_key');
+    expect(outcome(await presign(untied.key))).toBe('404 project_not_found');
+  });
+
+  test('a key that has expired is dead at that moment, cached or not', async () => {
+    const expiresAt = new Date(service.deps.now() + 5000).toISOString();
+    const used = await service.createKey(ada, projectId, { expiresAt });
+    const unused = await service.createKey(ada, projectId, { expiresAt });
+    expect(outcome(await list(used.key))).toBe(200);
+    service.advance(5000);
+    expect(outcome(await list(used.key))).toBe('401 invalid_api_key');
+    expect(outcome(await list(unused.key))).toBe('401 invalid_api_key');
+  });
+
+  test('a well-formed key that nobody was given is none', async () => {
+    expect(outcome(await list(mintToken()))).toBe('401 invalid_api_key');
+  });
+});
+
+describe('revoking a key', () => {
+  test('kills it at once, and doing it twice is the same', async () => {
+    const { id, key } = await service.createKey(ada, projectId);
+    expect(outcome(await list(key))).toBe(200);
+    const first = await revoke(ada, id);
+    expect(first.body.revokedAt).not.toBeNull();
+    expect(outcome(await list(key))).toBe('401 invalid_api_key');
+    service.advance(60_000);
+    expect((await revoke(ada, id)).body).toEqual(first.body);
+    expect(outcome(await list(key))).toBe('401 invalid_api_key');
+  });
+
+  test('leaves other keys alone', async () => {
+    const kept = await service.createKey(ada, projectId);
+    const { id } = await service.createKey(ada, projectId);
+    await revoke(ada, id);
+    expect(outcome(await list(kept.key))).toBe(200);
+  });
+
+  test('wins against look-ups that race it: none brings the key back to life', async () => {
+    for (let round = 0; round < 20; round++) {
+      const { id, key } = await service.createKey(ada, projectId);
+      const lookUps = Array.from({ length: 4 }, () => service.deps.apiKeys.find(key));
+      await Promise.all([revoke(ada, id), ...lookUps, service.deps.apiKeys.find(key)]);
+      expect(await service.deps.apiKeys.find(key)).toBeUndefined();
+    }
+  });
+
+  test('wins also against a look-up whose answer is still on its way', async () => {
+    const { id, key } = await service.createKey(ada, projectId);
+    const lookUp = service.deps.apiKeys.find(key);
+    service.deps.apiKeys.forget(id);
+    await lookUp;
+    await service.deps.db.pool.query('update api_keys set revoked_at = now() where id = $1', [id]);
+    expect(await service.deps.apiKeys.find(key)).toBeUndefined();
+  });
+
+  test('reaches other processes within ten seconds', async () => {
+    const { id, key } = await service.createKey(ada, projectId);
+    expect(outcome(await list(key))).toBe(200);
+    // As another replica does it: this process is not told.
+    await service.deps.db.pool.query('update api_keys set revoked_at = now() where id = $1', [id]);
+    service.advance(10_001);
+    expect(outcome(await list(key))).toBe('401 invalid_api_key');
+  });
+
+  test('a member can see and revoke the keys of the project, and nobody else can', async () => {
+    const { id } = await service.createKey(ada, projectId);
+    const own = await service.createKey(ada, null);
+    expect(outcome(await revoke(bob, id))).toBe('404 api_key_not_found');
+    await service.deps.db.pool.query(
+      "insert into project_members (project_id, user_id, role) values ($1, $2, 'owner')",
+      [projectId, bob.id],
+    );
+    expect((await listed(bob)).map((key) => key.id)).toEqual([id]);
+    expect(outcome(await revoke(bob, own.id))).toBe('404 api_key_not_found');
+    expect(outcome(await revoke(bob, id))).toBe(200);
+  });
+
+  test('an id that is no UUID is 400, one that does not exist 404', async () => {
+    expect(outcome(await revoke(ada, 'x'))).toBe('400 invalid_request');
+    expect(outcome(await revoke(ada, randomUUID()))).toBe('404 api_key_not_found');
+  });
+});
+
+describe('when a key was used', () => {
+  const lastUsedAt = async () => (await listed(ada))[0]?.lastUsedAt;
+
+  test('is written by the flush alone: a thousand calls write nothing', async () => {
+    const { key } = await service.createKey(ada, projectId);
+    for (let n = 0; n < 1000; n++) {
+      if (!(await service.deps.apiKeys.find(key))) throw new Error('the key is alive');
+    }
+    await list(key);
+    expect(await lastUsedAt()).toBeNull();
+    const before = service.deps.now();
+    await service.deps.apiKeys.flushLastUsed();
+    const written = Date.parse(String(await lastUsedAt()));
+    expect(written).toBeLessThanOrEqual(before);
+
+    await service.deps.apiKeys.flushLastUsed();
+    expect(Date.parse(String(await lastUsedAt()))).toBe(written);
+    service.advance(1000);
+    await list(key);
+    await service.deps.apiKeys.flushLastUsed();
+    expect(Date.parse(String(await lastUsedAt()))).toBeGreaterThan(written);
+  });
+
+  test('survives a key that was deleted in between', async () => {
+    const gone = await service.createProject(ada);
+    const { key } = await service.createKey(ada, gone);
+    await list(key, gone);
+    await service.call('DELETE', `/api/projects/${gone}`, { as: ada });
+    await expect(service.deps.apiKeys.flushLastUsed()).resolves.toBeUndefined();
+  });
+});
+
+describe('the raw key', () => {
+  test('is in no row, no log line and no later answer', async () => {
+    const tied = await service.createKey(ada, projectId);
+    const untied = await service.createKey(ada, null);
+    const answers: Answer[] = [];
+    for (const { key } of [tied, untied]) {
+      answers.push(await list(key), await presign(key), await list(key, randomUUID()), await list(`${key}x`));
+      const upload = await service.upload({ key }, projectId, Buffer.from('bytes'));
+      answers.push(await service.call('POST', '/api/storage/record', { key, body: upload }));
+      answers.push(await service.call('POST', '/api/storage/record', { key, body: '{' }));
+      answers.push(await service.call('GET', `/api/nothing?key=${key}`, { key }));
+    }
+    answers.push(await service.call('GET', '/api/api-keys', { as: ada }));
+    answers.push(await revoke(ada, tied.id), await list(tied.key));
+    await service.deps.apiKeys.flushLastUsed();
+
+    const everything = [...answers.map(({ text }) => text), service.logged(), await dump()].join('\n');
+    expect(everything).not.toMatch(/cz_live_[0-9A-Za-z]{49}/);
+    for (const { key } of [tied, untied]) {
+      // Its parts either: without the prefix, and its random part in hexadecimal as a dump shows bytea.
+      expect(everything).not.toContain(key.slice(8));
+      expect(everything).not.toContain(Buffer.from(key).toString('hex'));
+      expect(everything).not.toContain(key.slice(8, 51));
+    }
+    expect(service.logged()).not.toMatch(/[Ss]ignature=[0-9a-f]{64}/);
+    expect(service.logged()).toContain('"operation":"presign"');
+  });
+});
+
+/** Every row of every table, as a dump has it. */
+async function dump(): Promise<string> {
+  const { pool } = service.deps.db;
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+     where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
+  );
+  expect(tables.map(({ name }) => name)).toContain('public.api_keys');
+  const texts = [];
+  for (const { name } of tables) {
+    const { rows } = await pool.query<{ row: string }>(`select t::text as row from ${name} t`);
+    texts.push(...rows.map(({ row }) => row));
+  }
+  return texts.join('\n');
+}

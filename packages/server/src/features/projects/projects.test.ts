@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+
+let service: TestService;
+let ada: Person;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+});
+afterAll(() => service.close());
+
+const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
+const call = (method: string, path: string, body?: unknown) => service.call(method, path, { as: ada, body });
+
+async function count(table: string, projectId: string): Promise<number> {
+  const { rowCount } = await service.deps.db.pool.query(`select from ${table} where project_id = $1`, [projectId]);
+  return rowCount ?? 0;
+}
+
+async function record(projectId: string, folderId: string | null = null): Promise<void> {
+  const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), { folderId });
+  expect(outcome(await call('POST', '/api/storage/record', upload))).toBe(200);
+}
+
+test('a project is made, read, renamed and deleted', async () => {
+  const made = await call('POST', '/api/projects', { name: 'Été 🌞 100%' });
+  expect(Object.keys(made.body)).toEqual(['id', 'name', 'createdAt', 'updatedAt']);
+  expect(made.body.name).toBe('Été 🌞 100%');
+  expect(made.body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  const path = `/api/projects/${made.body.id}`;
+  expect((await call('GET', path)).body).toEqual(made.body);
+  expect((await call('GET', path.toUpperCase().replace('/API/PROJECTS', '/api/projects'))).body).toEqual(made.body);
+
+  service.advance(1000);
+  const renamed = await call('PATCH', path, {
+    name: 'Winter',
+    id: randomUUID(),
+    createdAt: '2001-01-01T00:00:00.000Z',
+  });
+  expect(renamed.body).toEqual({ ...made.body, name: 'Winter', updatedAt: renamed.body.updatedAt });
+  expect(renamed.body.updatedAt > made.body.updatedAt).toBe(true);
+  expect((await call('GET', path)).body).toEqual(renamed.body);
+  const breadcrumbs = (await call('GET', `/api/storage/list?projectId=${made.body.id}`)).body.breadcrumbs;
+  expect(breadcrumbs).toEqual([{ id: null, name: 'Winter' }]);
+
+  expect((await call('DELETE', path)).body).toEqual({ id: made.body.id, deleted: true });
+  for (const [method, body] of [['GET'], ['PATCH', { name: 'x' }], ['DELETE']] as const) {
+    expect(outcome(await call(method, path, body))).toBe('404 project_not_found');
+  }
+});
+
+test('a person lists the projects that they are a member of, the oldest first', async () => {
+  const [bob, eve] = [await service.signUp('Bob'), await service.signUp('Eve')];
+  expect((await service.call('GET', '/api/projects', { as: bob })).body).toEqual({ projects: [] });
+  const ids = [await service.createProject(bob, 'b'), await service.createProject(bob, 'a')];
+  await service.createProject(eve);
+  const { body } = await service.call('GET', '/api/projects', { as: bob });
+  expect(body.projects.map(({ id }: { id: string }) => id)).toEqual(ids);
+});
+
+describe.each([
+  ['no name', {}],
+  ['null', { name: null }],
+  ['an empty name', { name: '' }],
+  ['a number', { name: 5 }],
+  ['a list', { name: ['x'] }],
+  ['NUL', { name: 'a\0b' }],
+  ['a control character', { name: 'a\u0085b' }],
+  ['half of a surrogate pair', { name: 'a\ud83d' }],
+  ['201 bytes', { name: `${'é'.repeat(100)}x` }],
+])('a name that is %s', (_what, body) => {
+  test('is refused, and nothing is written', async () => {
+    const projectId = await service.createProject(ada, 'Before');
+    const before = (await call('GET', '/api/projects')).body;
+    for (const answer of [
+      await call('POST', '/api/projects', body),
+      await call('PATCH', `/api/projects/${projectId}`, body),
+    ]) {
+      expect(outcome(answer)).toBe('400 invalid_request');
+      expect(answer.body.issues).toEqual([{ path: 'name', message: expect.any(String) }]);
+    }
+    expect((await call('GET', '/api/projects')).body).toEqual(before);
+  });
+});
+
+test('a name of 200 bytes is kept as it is', async () => {
+  const name = 'é'.repeat(100);
+  const projectId = await service.createProject(ada, name);
+  expect((await call('GET', `/api/projects/${projectId}`)).body.name).toBe(name);
+});
+
+describe('deleting a project', () => {
+  test('with files in it is refused, and leaves everything as it was', async () => {
+    const projectId = await service.createProject(ada);
+    await record(projectId);
+    for (const query of ['', '?force=false']) {
+      expect(outcome(await call('DELETE', `/api/projects/${projectId}${query}`))).toBe('409 project_not_empty');
+    }
+    expect((await call('GET', `/api/storage/list?projectId=${projectId}`)).body.files).toHaveLength(1);
+    expect(await count('removed_projects', projectId)).toBe(0);
+  });
+
+  test('with folders alone is not: they hold nothing', async () => {
+    const projectId = await service.createProject(ada);
+    await call('POST', '/api/storage/folders', { projectId, name: 'Empty', parentId: null });
+    expect(outcome(await call('DELETE', `/api/projects/${projectId}`))).toBe(200);
+  });
+
+  test('by force takes every row of it along, remembers its id, and touches no other project', async () => {
+    const [projectId, other] = [await service.createProject(ada), await service.createProject(ada)];
+    for (const id of [projectId, other]) {
+      const parent = (await call('POST', '/api/storage/folders', { projectId: id, name: 'A', parentId: null })).body;
+      const child = await call('POST', '/api/storage/folders', { projectId: id, name: 'B', parentId: parent.id });
+      await record(id, child.body.id);
+      await service.createKey(ada, id);
+    }
+    const tables = ['files', 'folders', 'project_members', 'api_keys', 'removed_projects'];
+    const counts = (id: string) => Promise.all(tables.map((table) => count(table, id)));
+    expect(await counts(projectId)).toEqual([1, 2, 1, 1, 0]);
+
+    expect((await call('DELETE', `/api/projects/${projectId}?force=true`)).body).toEqual({
+      id: projectId,
+      deleted: true,
+    });
+
+    expect(await counts(projectId)).toEqual([0, 0, 0, 0, 1]);
+    expect(await counts(other)).toEqual([1, 2, 1, 1, 0]);
+    expect(outcome(await call('DELETE', `/api/projects/${projectId}?force=true`))).toBe('404 project_not_found');
+  });
+
+  test.each(['yes', '1', 'TRUE', ''])('force=%s is 400', async (force) => {
+    const projectId = await service.createProject(ada);
+    const answer = await call('DELETE', `/api/projects/${projectId}?force=${force}`);
+    expect(answer.body.issues).toEqual([{ path: 'force', message: 'must be true or false' }]);
+    expect(outcome(await call('GET', `/api/projects/${projectId}`))).toBe(200);
+  });
+
+  test('raced, one deletion wins and the others find nothing', async () => {
+    const projectId = await service.createProject(ada);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => call('DELETE', `/api/projects/${projectId}`)));
+    expect(answers.map(outcome).sort()).toEqual([200, ...Array(4).fill('404 project_not_found')]);
+    expect(await count('removed_projects', projectId)).toBe(1);
+  });
+
+  test('raced with recordings, either all of the file stays or none of it', async () => {
+    for (let round = 0; round < 10; round++) {
+      const projectId = await service.createProject(ada);
+      const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'));
+      const [recorded, removed] = await Promise.all([
+        call('POST', '/api/storage/record', upload),
+        call('DELETE', `/api/projects/${projectId}`),
+      ]);
+      const both = [outcome(recorded), outcome(removed)];
+      expect([
+        [200, '409 project_not_empty'],
+        ['404 project_not_found', 200],
+      ]).toContainEqual(both);
+      expect(await count('files', projectId)).toBe(both[0] === 200 ? 1 : 0);
+    }
+  });
+});
+
+test('an id that is no UUID is 400', async () => {
+  for (const id of ['x', '1', `${randomUUID()}0`, '%00', '%', '..%2f', randomUUID().replaceAll('-', '')]) {
+    const answer = await call('GET', `/api/projects/${id}`);
+    expect([id, outcome(answer)]).toEqual([id, '400 invalid_request']);
+    expect(answer.body.issues).toEqual([{ path: 'projectId', message: 'must be a UUID' }]);
+  }
+});

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Person, startTestService, type TestService } from '../../test/service.ts';
+
+const ownUrl = 'https://media.example.com';
+
+let service: TestService;
+let ada: Person;
+let projectId: string;
+let key: string;
+
+beforeAll(async () => {
+  service = await startTestService({ settings: { CADIZ_PUBLIC_URL: ownUrl } });
+  ada = await service.signUp();
+  projectId = await service.createProject(ada);
+  ({ key } = await service.createKey(ada, projectId));
+});
+afterAll(() => service.close());
+
+const origins: Record<string, string | undefined> = {
+  absent: undefined,
+  'the public address': ownUrl,
+  'the host that was asked': 'https://internal.example.net:8443',
+  'another site': 'https://evil.example.com',
+  'a name that begins like ours': 'https://media.example.com.evil.example.com',
+  'our host on another port': 'https://media.example.com:444',
+  'our host without TLS': 'http://media.example.com',
+  null: 'null',
+  nonsense: 'media.example.com',
+};
+
+const yes = 200;
+const no = '403 cross_site_request';
+
+/** What a state-changing request with a cookie is answered, by Sec-Fetch-Site and Origin. */
+// biome-ignore format: a table is read by its columns
+const expected: Record<string, (string | number)[]> = {
+  // Origin:       absent ours host other prefix port http null nonsense
+  absent:        [yes,   yes, yes, no,   no,    no,  no,  no,  no],
+  'same-origin': [yes,   yes, yes, yes,  yes,   yes, yes, yes, yes],
+  none:          [yes,   yes, yes, yes,  yes,   yes, yes, yes, yes],
+  'same-site':   [no,    no,  no,  no,   no,    no,  no,  no,  no],
+  'cross-site':  [no,    no,  no,  no,   no,    no,  no,  no,  no],
+  '':            [no,    no,  no,  no,   no,    no,  no,  no,  no],
+};
+
+const cells = Object.entries(expected).flatMap(([site, row]) =>
+  Object.keys(origins).map((origin, column) => [site, origin, row[column]] as const),
+);
+
+function headersOf(site: string, origin: string): Record<string, string> {
+  const value = origins[origin];
+  return {
+    Host: 'internal.example.net:8443',
+    ...(site === 'absent' ? {} : { 'Sec-Fetch-Site': site }),
+    ...(value === undefined ? {} : { Origin: value }),
+  };
+}
+
+async function outcome(answer: ReturnType<TestService['call']>): Promise<string | number> {
+  const { status, body } = await answer;
+  return status === 200 ? 200 : `${status} ${body.code}`;
+}
+
+describe.each(cells)('Sec-Fetch-Site %s, Origin %s: %s', (site, origin, wanted) => {
+  test('with a cookie', async () => {
+    const headers = headersOf(site, origin);
+    expect(await outcome(service.call('POST', '/api/projects', { as: ada, headers, body: { name: 'P' } }))).toBe(
+      wanted,
+    );
+    const body = { projectId, fileName: 'a', mimeType: 'a/b', fileSize: 1, folderId: null };
+    expect(await outcome(service.call('POST', '/api/storage/presign', { as: ada, headers, body }))).toBe(wanted);
+  });
+
+  test('reading is never refused, nor is a key, with which no browser can be tricked', async () => {
+    const headers = headersOf(site, origin);
+    expect(await outcome(service.call('GET', '/api/projects', { as: ada, headers }))).toBe(200);
+    const list = `/api/storage/list?projectId=${projectId}`;
+    expect(await outcome(service.call('GET', list, { as: ada, headers }))).toBe(200);
+    const body = { projectId, fileName: 'a', mimeType: 'a/b', fileSize: 1, folderId: null };
+    expect(await outcome(service.call('POST', '/api/storage/presign', { key, headers, body }))).toBe(200);
+    expect(await outcome(service.call('POST', '/api/storage/presign', { key, as: ada, headers, body }))).toBe(200);
+  });
+});
+
+test.each([
+  ['POST', '/api/projects', { name: 'P' }],
+  ['PATCH', '/api/projects/{projectId}', { name: 'P' }],
+  ['DELETE', '/api/projects/{projectId}', undefined],
+  ['POST', '/api/api-keys', { name: 'K', projectId: null }],
+  ['DELETE', '/api/api-keys/01990000-0000-7000-8000-000000000000', undefined],
+  ['POST', '/api/storage/presign', {}],
+  ['POST', '/api/storage/record', {}],
+  ['POST', '/api/storage/folders', {}],
+  ['POST', '/api/auth/sign-out', undefined],
+  // Signing a victim in as the attacker is an attack as well, and needs no cookie.
+  ['POST', '/api/auth/sign-in/email', { email: 'a@example.com', password: 'x' }],
+  ['POST', '/api/auth/sign-up/email', { name: 'E', email: 'e@example.com', password: 'correct horse battery' }],
+])('%s %s from another site is refused, and ends or makes no session', async (method, path, body) => {
+  const answer = await service.call(method, path.replace('{projectId}', projectId), {
+    as: ada,
+    headers: { 'Sec-Fetch-Site': 'cross-site' },
+    body,
+  });
+  expect([answer.status, answer.body.code]).toEqual([403, 'cross_site_request']);
+  expect(answer.headers.getSetCookie()).toEqual([]);
+  expect((await service.call('GET', '/api/projects', { as: ada })).status).toBe(200);
+});
+
+test('no answer lets another site read it', async () => {
+  for (const Origin of ['https://evil.example.com', ownUrl, 'null']) {
+    const answer = await service.call('GET', '/api/projects', { as: ada, headers: { Origin } });
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
+  }
+});
