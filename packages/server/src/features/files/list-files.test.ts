@@ -26,7 +26,9 @@ afterAll(() => service.close());
 type Named = Record<string, string | number>;
 
 function list(query: Named, caller: CallOptions = { key }): Promise<Answer> {
-  const text = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+  const text = new URLSearchParams(
+    Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]),
+  );
   return service.call('GET', `/api/storage/list?${text}`, caller);
 }
 
@@ -80,7 +82,12 @@ describe('a project', () => {
     const { body } = await list({ projectId });
     expect(body.files).toHaveLength(3);
     expect(idsOf(body.folders)).toEqual([folderId]);
-    const odd = await list({ projectId: projectId.toUpperCase(), sortOf: 'x', 'folderId[]': '1', __proto__: 'x' });
+    const odd = await list({
+      projectId: projectId.toUpperCase(),
+      sortOf: 'x',
+      'folderId[]': '1',
+      ...JSON.parse('{"__proto__":"x"}'),
+    });
     expect(odd.text).toBe((await list({ projectId })).text);
   });
 
