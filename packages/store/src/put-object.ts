@@ -8,12 +8,15 @@ import { S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
 
 /** What the head of the request promises about its body. */
-interface Upload {
+export interface PromisedBody {
   size: number;
   /** hex */
   md5: string | undefined;
   /** hex */
   sha256: string | undefined;
+}
+
+interface Upload extends PromisedBody {
   onlyIfAbsent: boolean;
   headers: Record<string, string>;
   metadata: Record<string, string>;
@@ -47,16 +50,22 @@ export async function putObject(call: Call): Promise<void> {
   sendEmpty(call, 200, { etag: `"${etag}"` });
 }
 
-function preconditionFailed(): S3Error {
+export function preconditionFailed(): S3Error {
   return new S3Error('PreconditionFailed', 'There is an object with this key already, and If-None-Match: * was given.');
 }
 
-function readUpload(call: Call): Upload {
-  const { headers } = call.request;
+/** @throws S3Error InvalidRequest, MissingContentLength, InvalidArgument, EntityTooLarge, InvalidDigest */
+export function readPromisedBody(call: Call): PromisedBody {
   return {
     size: readSize(call.request, call.store.maxObjectBytes),
-    md5: readMd5(headers['content-md5']),
+    md5: readMd5(call.request.headers['content-md5']),
     sha256: /^[0-9a-f]{64}$/.test(call.verified.payloadHash) ? call.verified.payloadHash : undefined,
+  };
+}
+
+function readUpload(call: Call): Upload {
+  return {
+    ...readPromisedBody(call),
     onlyIfAbsent: readOnlyIfAbsent(call.request),
     headers: readContentHeaders(call.request),
     metadata: readMetadata(call.request),
@@ -92,7 +101,7 @@ function readMd5(header: string | string[] | undefined): string | undefined {
   return Buffer.from(header, 'base64').toString('hex');
 }
 
-function readOnlyIfAbsent({ headers }: IncomingMessage): boolean {
+export function readOnlyIfAbsent({ headers }: IncomingMessage): boolean {
   for (const name of ['if-match', 'if-modified-since', 'if-unmodified-since']) {
     if (headers[name] !== undefined) throw new S3Error('NotImplemented', `PutObject with ${name} is not implemented.`);
   }
@@ -102,7 +111,7 @@ function readOnlyIfAbsent({ headers }: IncomingMessage): boolean {
   return true;
 }
 
-function readContentHeaders({ headers, headersDistinct }: IncomingMessage): Record<string, string> {
+export function readContentHeaders({ headers, headersDistinct }: IncomingMessage): Record<string, string> {
   const kept: Record<string, string> = { 'content-type': headers['content-type'] || 'binary/octet-stream' };
   for (const name of CONTENT_HEADERS) {
     const value = headers[name];
@@ -118,7 +127,7 @@ function readContentHeaders({ headers, headersDistinct }: IncomingMessage): Reco
 }
 
 /** User metadata. The signature check has refused what was not signed. */
-function readMetadata({ headers }: IncomingMessage): Record<string, string> {
+export function readMetadata({ headers }: IncomingMessage): Record<string, string> {
   const storageClass = headers['x-amz-storage-class'];
   if (storageClass !== undefined && storageClass !== 'STANDARD') {
     throw new S3Error('NotImplemented', 'The only storage class is STANDARD.');
@@ -134,7 +143,8 @@ function readMetadata({ headers }: IncomingMessage): Record<string, string> {
   throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes, ${MAX_METADATA_BYTES} are allowed.`);
 }
 
-async function receiveBlob(call: Call, upload: Upload): Promise<{ blob: string; etag: string }> {
+/** Takes the body of a request in; tells the blob, which is durable but not in the index yet, and its MD5 in hex. */
+export async function receiveBlob(call: Call, upload: PromisedBody): Promise<{ blob: string; etag: string }> {
   const claim = await call.store.room.claim(upload.size);
   try {
     const writer = await call.store.blobs.receive();
@@ -156,7 +166,7 @@ async function receiveBody(
   request: IncomingMessage,
   writer: BlobWriter,
   claim: Claim,
-  upload: Upload,
+  upload: PromisedBody,
 ): Promise<string> {
   const md5 = createHash('md5');
   const sha256 = upload.sha256 === undefined ? undefined : createHash('sha256');
@@ -187,7 +197,8 @@ async function receiveBody(
   return etag;
 }
 
-async function indexBlob(
+/** Makes a durable blob the object of the key. Whatever comes of it, the blob is settled. */
+export async function indexBlob(
   { store, bucket, key }: Call,
   record: ObjectRecord & { blob: string },
   onlyIfAbsent: boolean,
@@ -205,7 +216,7 @@ async function indexBlob(
 }
 
 /** A commit that failed may, when the disk itself fails, still have been made: only the index can tell. */
-async function removeUnindexed({ index, blobs, log }: Store, blob: string): Promise<void> {
+export async function removeUnindexed({ index, blobs, log }: Store, blob: string): Promise<void> {
   try {
     if (!index.hasBlob(blob)) await blobs.remove(blob);
   } catch (error) {
