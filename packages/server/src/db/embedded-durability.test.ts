@@ -236,6 +236,10 @@ test('a first start is there once everything in it is on the disk', async () => 
   const arguments_ = ['-f', '-y', '-s', '8', '-e', calls, '-e', 'signal=none', '-o', trace, process.execPath];
   const running = start('strace', [...arguments_, fixturePath('open-and-wait.mjs'), dataDir]);
   await running.printed(1);
+  // Not strace itself: what it traces would live on.
+  process.kill(Number(readFileSync(join(dataDir, 'lock'), 'utf8')));
+  await once(running.child, 'close');
+
   const traced = readFileSync(trace, 'utf8').split('\n');
   const named = traced.findIndex((call) => /rename.*pgdata\.new.*pgdata"/.test(call));
   expect(named).toBeGreaterThan(0);
@@ -251,9 +255,6 @@ test('a first start is there once everything in it is on the disk', async () => 
   expect(synced).toContain(join(dataDir, 'pgdata.new'));
   const after = traced.slice(named).find(isSync);
   expect(after).toContain(`<${dataDir}>`);
-  // strace ends its child only when it is asked politely.
-  spawnSync('kill', [readFileSync(join(dataDir, 'lock'), 'utf8').trim()]);
-  await once(running.child, 'close');
 }, 60_000);
 
 test('a first start that was cut off is made anew', async () => {
@@ -263,12 +264,13 @@ test('a first start that was cut off is made anew', async () => {
   while (!readdirSync(dataDir).includes('pgdata.new')) await setTimeout(2);
   await killHard(child);
   await mkdir(join(dataDir, 'pgdata.new', 'base'), { recursive: true });
-  writeFileSync(join(dataDir, 'pgdata.new', 'PG_VERSION'), '1');
+  writeFileSync(join(dataDir, 'pgdata.new', 'base', 'half'), '');
 
   const database = await openDatabase({ kind: 'embedded', dataDir });
   await database.check();
   await database.close();
   expect(readdirSync(dataDir).sort()).toEqual(['lock', 'pgdata']);
+  expect(readdirSync(join(dataDir, 'pgdata', 'base'))).not.toContain('half');
 });
 
 test('a first start from the template and one by initdb give the same database', async () => {
