@@ -67,8 +67,7 @@ export const mimeType = z
 export const fileSize = z
   .number({ error: 'must be a whole number of bytes' })
   .int({ error: 'must be a whole number of bytes' })
-  .min(0, { error: 'must not be negative' })
-  .max(Number.MAX_SAFE_INTEGER);
+  .min(0, { error: 'must not be negative' });
 
 /** An object-storage key as presign issued it. */
 export const storeKey = z

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
 import { createPresigner, createRequestSigner, emptyPayloadHash, uriEncodePath } from '@cadiz/sigv4';
@@ -36,8 +37,9 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
   const presign = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
   const sign = createRequestSigner(settings);
 
-  function send(method: string, path: string): Promise<Answer> {
-    const headers = sign({ method, host: base.host, path, payloadHash: emptyPayloadHash, now: now() });
+  function send(method: string, path: string, body: string): Promise<Answer> {
+    const payloadHash = body === '' ? emptyPayloadHash : createHash('sha256').update(body).digest('hex');
+    const headers = sign({ method, host: base.host, path, payloadHash, now: now() });
     return new Promise((resolve, reject) => {
       const request = client.request(
         {
@@ -46,7 +48,11 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
           hostname: base.hostname.replace(/^\[|\]$/g, ''),
           port: base.port,
           path: uriEncodePath(path),
-          headers: { ...headers, host: base.host },
+          headers: {
+            ...headers,
+            host: base.host,
+            ...(body === '' ? {} : { 'content-length': Buffer.byteLength(body) }),
+          },
           timeout: timeoutMilliseconds,
         },
         (response) => {
@@ -58,15 +64,15 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
       request.on('timeout', () => request.destroy(new Error(`no answer within ${timeoutMilliseconds / 1000} s`)));
       request.on('error', (error: NodeJS.ErrnoException) => {
         // A kept-alive connection may be closed by the store just as it is used again: that is no failure of the store.
-        if (request.reusedSocket && error.code === 'ECONNRESET') send(method, path).then(resolve, reject);
+        if (request.reusedSocket && error.code === 'ECONNRESET') send(method, path, body).then(resolve, reject);
         else reject(error);
       });
-      request.end();
+      request.end(body);
     });
   }
 
-  async function call(method: string, path: string): Promise<Answer> {
-    const answer = await send(method, basePath + path).catch((cause) => {
+  async function call(method: string, path: string, body = ''): Promise<Answer> {
+    const answer = await send(method, basePath + path, body).catch((cause) => {
       throw unavailable(`The object store at ${settings.endpoint} does not answer.`, cause);
     });
     if (answer.status >= 500) throw unavailable(`The object store answered ${answer.status}.`);
@@ -97,7 +103,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
       const { status } = await call('HEAD', `/${bucket}`);
       if (status === 200) return;
       if (status !== 404) throw new Error(refusal(settings, status));
-      const created = await call('PUT', `/${bucket}`);
+      const created = await call('PUT', `/${bucket}`, toLocation(settings.region));
       // Another process made it in between: outside us-east-1 stores answer that with 409 (BucketAlreadyOwnedByYou).
       if (created.status === 409 && (await call('HEAD', `/${bucket}`)).status === 200) return;
       if (created.status !== 200) throw new Error(refusal(settings, created.status));
@@ -110,6 +116,13 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
 
     close: () => agent.destroy(),
   };
+}
+
+/** Everywhere but in us-east-1 a new bucket must be told its region (Amazon S3 API, CreateBucket). */
+function toLocation(region: string): string {
+  if (region === 'us-east-1') return '';
+  const namespace = 'http://s3.amazonaws.com/doc/2006-03-01/';
+  return `<CreateBucketConfiguration xmlns="${namespace}"><LocationConstraint>${region}</LocationConstraint></CreateBucketConfiguration>`;
 }
 
 function unavailable(detail: string, cause?: unknown): Problem {

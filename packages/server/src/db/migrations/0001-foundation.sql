@@ -104,7 +104,7 @@ create table folders (
   id uuid not null,
   parent_id uuid,
   name text not null,
-  -- The name in lower case and composed: what makes two siblings the same to a person.
+  -- The name without its case, and composed: what makes two siblings the same to a person.
   name_key text not null,
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
