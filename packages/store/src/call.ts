@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Verified } from '@cadiz/sigv4';
-import { S3Error } from './s3-error.ts';
+import { noSuchBucket, S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
 
 /** One request whose signature holds. */
@@ -20,7 +20,7 @@ export interface Call {
 /** @throws S3Error NoSuchBucket */
 export function requireBucket(call: Call): void {
   if (call.store.index.findBucket(call.bucket)) return;
-  throw new S3Error('NoSuchBucket', `There is no bucket named ${call.bucket}.`);
+  throw noSuchBucket(call.bucket);
 }
 
 /** @throws S3Error InvalidArgument, KeyTooLongError */

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { openStore, type StoreOptions } from './open-store.ts';
 
 const USAGE = `Usage: cadiz-store --data DIR [--port 9000] [--host 127.0.0.1] [--region us-east-1]
+                   [--presigned-overwrite allow|deny]
 The keys are read from STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY.`;
 
 /** A mistake of the one who started the program. */
@@ -15,6 +16,7 @@ function readOptions(): StoreOptions {
       port: { type: 'string', default: '9000' },
       host: { type: 'string', default: '127.0.0.1' },
       region: { type: 'string', default: 'us-east-1' },
+      'presigned-overwrite': { type: 'string', default: 'allow' },
       help: { type: 'boolean', default: false },
     },
   });
@@ -25,13 +27,17 @@ function readOptions(): StoreOptions {
   if (!values.data) throw new UsageError('Say where the data lies: --data DIR.');
   const port = Number(values.port);
   if (!/^\d+$/.test(values.port) || port > 65535) throw new UsageError('--port must be a number from 0 to 65535.');
+  const presignedOverwrite = values['presigned-overwrite'];
+  if (presignedOverwrite !== 'allow' && presignedOverwrite !== 'deny') {
+    throw new UsageError('--presigned-overwrite must be allow or deny.');
+  }
   const accessKeyId = process.env.STORE_ACCESS_KEY_ID ?? '';
   const secretAccessKey = process.env.STORE_SECRET_ACCESS_KEY ?? '';
   if (accessKeyId === '' || secretAccessKey === '') {
     throw new UsageError('Set STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY, the keys that clients will sign with.');
   }
   const { host, region } = values;
-  return { dataDir: values.data, host, port, region, accessKeyId, secretAccessKey, log: writeLine };
+  return { dataDir: values.data, host, port, region, accessKeyId, secretAccessKey, presignedOverwrite, log: writeLine };
 }
 
 function writeLine(line: object): void {

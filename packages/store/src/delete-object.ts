@@ -1,10 +1,32 @@
 import { type Call, requireBucket, requireKey, sendEmpty } from './call.ts';
+import type { DeleteOutcome } from './index-db.ts';
+import { S3Error } from './s3-error.ts';
+import { requireNullVersion } from './version-id.ts';
 
-/** DELETE /bucket/key: 204 once the removal is durable, also when there was no such object. */
+/**
+ * DELETE /bucket/key: 204 once the removal is durable, also when there was no such object. If-Match is decided in the
+ * transaction.
+ *
+ * @throws S3Error NoSuchBucket, NoSuchVersion, PreconditionFailed, NoSuchKey
+ */
 export async function deleteObject(call: Call): Promise<void> {
   requireBucket(call);
   requireKey(call.key);
   const { index, reaper } = call.store;
-  void reaper.remove(await index.deleteObject(call.bucket, call.key));
+  requireNullVersion(call.query.get('versionId'));
+  const ifMatch = call.request.headers['if-match'];
+  const deletion = { key: call.key, ...(ifMatch === undefined ? {} : { ifMatch }) };
+  const { outcomes, removed } = await index.deleteObjects(call.bucket, [deletion]);
+  void reaper.remove(removed);
+  const refusal = toRefusal(outcomes[0]);
+  if (refusal) throw refusal;
   sendEmpty(call, 204);
+}
+
+/** What to say of an object that was not removed. */
+export function toRefusal(outcome: DeleteOutcome | undefined): S3Error | undefined {
+  if (outcome === 'absent')
+    return new S3Error('NoSuchKey', 'There is no object with this key, and If-Match was given.');
+  if (outcome !== 'changed') return undefined;
+  return new S3Error('PreconditionFailed', 'The object is not the one that If-Match names. It was not removed.');
 }

@@ -116,9 +116,9 @@ test('a start removes the files of objects that went just before a crash', async
   for (const key of ['deleted', 'replaced', 'kept']) await send('PUT', first.presign('PUT', key), { body: key });
   await first.close();
   const index = await openIndexDb(join(data, 'index'));
-  await index.deleteObject(bucket, 'deleted');
+  await index.deleteObjects(bucket, [{ key: 'deleted' }]);
   const other = index.findObject(bucket, 'kept');
-  if (other) await index.putObject(bucket, 'replaced', other, { onlyIfAbsent: false });
+  if (other) await index.putObject(bucket, 'replaced', other, {});
   await index.writeOpenGeneration(9); // so that no sweep of an open generation finds them
   await index.close();
   expect(listFiles(data)).toHaveLength(3);

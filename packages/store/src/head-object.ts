@@ -2,6 +2,7 @@ import { type Call, requireBucket, requireKey } from './call.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { toObjectAnswer } from './object-answer.ts';
 import { S3Error } from './s3-error.ts';
+import { requireNullVersion } from './version-id.ts';
 
 /** HEAD /bucket/key: what GetObject answers, without the bytes. */
 export async function headObject(call: Call): Promise<void> {
@@ -10,10 +11,11 @@ export async function headObject(call: Call): Promise<void> {
   call.response.end();
 }
 
-/** @throws S3Error NoSuchBucket, NoSuchKey */
+/** @throws S3Error NoSuchBucket, NoSuchKey, NoSuchVersion, InvalidArgument */
 export function requireObject(call: Call): ObjectRecord {
   requireBucket(call);
   requireKey(call.key);
+  requireNullVersion(call.query.get('versionId'));
   const record = call.store.index.findObject(call.bucket, call.key);
   if (!record) throw new S3Error('NoSuchKey', 'There is no object with this key.');
   return record;

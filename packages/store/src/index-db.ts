@@ -1,5 +1,9 @@
 import { type Database, open, type RootDatabase } from 'lmdb';
+import type { CorsRule } from './cors.ts';
+import { namesEtag } from './etag.ts';
+import { noSuchBucket } from './s3-error.ts';
 import { openUploadIndex, type PartRecord, type UploadIndex, type UploadRecord } from './upload-index.ts';
+import { mayWrite, type WriteCondition } from './write-condition.ts';
 
 /** What the index keeps of one object. Sizes in bytes, times in Unix milliseconds, `etag` without its quotes. */
 export interface ObjectRecord {
@@ -18,7 +22,18 @@ export interface ObjectRecord {
 
 export interface BucketRecord {
   createdAt: number;
+  /** Who may read answers in a browser, where the bucket says so itself. */
+  cors?: CorsRule[];
 }
+
+export interface Deletion {
+  key: string;
+  /** the value of If-Match */
+  ifMatch?: string;
+}
+
+/** `changed` and `absent` are answers to If-Match. */
+export type DeleteOutcome = 'deleted' | 'changed' | 'absent';
 
 export interface ListedObject {
   key: Buffer;
@@ -36,16 +51,30 @@ export interface IndexDb {
   findBucket(bucket: string): BucketRecord | undefined;
   /** False when it was there already. */
   createBucket(bucket: string, record: BucketRecord): Promise<boolean>;
+  /** All buckets, by name. */
+  buckets(): { name: string; record: BucketRecord }[];
+  /** False when there is no such bucket. */
+  updateBucket(bucket: string, change: (record: BucketRecord) => BucketRecord): Promise<boolean>;
+  /** Only an empty bucket goes, and its uploads under way with it; `removed` are the blobs that were let go. */
+  deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: string[] }>;
   findObject(bucket: string, key: string): ObjectRecord | undefined;
-  /** With `onlyIfAbsent`, an object that is already there stays and `stored` is false. `removed` are the blobs that were let go. */
+  /**
+   * The condition is judged in the transaction. `stored` is false when it says that nothing is to be changed; `removed` are
+   * the blobs that were let go.
+   *
+   * @throws S3Error NoSuchBucket, PreconditionFailed, NoSuchKey
+   */
   putObject(
     bucket: string,
     key: string,
     record: ObjectRecord,
-    condition: { onlyIfAbsent: boolean },
+    condition: WriteCondition,
   ): Promise<{ stored: boolean; removed: string[] }>;
-  /** The blobs that were let go: none if there was no object. */
-  deleteObject(bucket: string, key: string): Promise<string[]>;
+  /** All in one transaction; an outcome for each, in order. An object that was not there counts as deleted. */
+  deleteObjects(
+    bucket: string,
+    deletions: readonly Deletion[],
+  ): Promise<{ outcomes: DeleteOutcome[]; removed: string[] }>;
   uploads: UploadIndex;
   /** Objects of a bucket in the byte order of their keys, from the first key that is not below `from`. */
   objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
@@ -106,6 +135,16 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     return before ? letGoContent(before) : [];
   }
 
+  function deleteObject(bucket: string, { key, ifMatch }: Deletion, removed: string[]): DeleteOutcome {
+    const at = indexKey(bucket, Buffer.from(key));
+    const before = objects.get(at);
+    if (!before) return ifMatch === undefined ? 'deleted' : 'absent';
+    if (ifMatch !== undefined && !namesEtag(ifMatch, before.etag, 'strong')) return 'changed';
+    objects.remove(at);
+    removed.push(...letGoContent(before));
+    return 'deleted';
+  }
+
   const uploadIndex = openUploadIndex({
     uploads,
     parts,
@@ -125,20 +164,33 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
         buckets.put(bucket, record);
         return true;
       }),
-    findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
-    putObject: (bucket, key, record, { onlyIfAbsent }) =>
+    buckets: () => [...buckets.getRange()].map(({ key, value }) => ({ name: key, record: value })),
+    updateBucket: (bucket, change) =>
       commit(() => {
-        if (onlyIfAbsent && objects.doesExist(indexKey(bucket, Buffer.from(key))))
-          return { stored: false, removed: [] };
-        return { stored: true, removed: replaceObject(bucket, key, record) };
+        const record = buckets.get(bucket);
+        if (record) buckets.put(bucket, change(record));
+        return record !== undefined;
       }),
-    deleteObject: (bucket, key) =>
+    deleteBucket: (bucket) =>
       commit(() => {
-        const at = indexKey(bucket, Buffer.from(key));
-        const before = objects.get(at);
-        if (!before) return [];
-        objects.remove(at);
-        return letGoContent(before);
+        if (!buckets.doesExist(bucket)) return { outcome: 'absent', removed: [] };
+        const range = { start: indexKey(bucket, Buffer.alloc(0)), end: Buffer.from(`${bucket}\x01`), limit: 1 };
+        for (const _ of objects.getKeys(range)) return { outcome: 'not-empty', removed: [] };
+        buckets.remove(bucket);
+        return { outcome: 'deleted', removed: uploadIndex.removeOfBucket(bucket) };
+      }),
+    findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
+    putObject: (bucket, key, record, condition) =>
+      commit(() => {
+        if (!buckets.doesExist(bucket)) throw noSuchBucket(bucket);
+        const stored = mayWrite(condition, objects.get(indexKey(bucket, Buffer.from(key))), record);
+        return { stored, removed: stored ? replaceObject(bucket, key, record) : [] };
+      }),
+    deleteObjects: (bucket, deletions) =>
+      commit(() => {
+        const removed: string[] = [];
+        const outcomes = deletions.map((deletion) => deleteObject(bucket, deletion, removed));
+        return { outcomes, removed };
       }),
     uploads: uploadIndex,
     *objectsFrom(bucket, from) {

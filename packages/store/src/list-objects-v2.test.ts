@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bucket, newFolder, send, startStore, type TestStore } from '../test/running-store.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
-import { listPage } from './list-objects-v2.ts';
+import { listPage } from './list-page.ts';
 
 const keys = ['a', 'a/1', 'a/2', 'a/b/3', 'ab', 'b', 'b/4', 'c&d<e>', 'é', '\uffee', '😀', '😀/5'];
 
@@ -110,9 +110,8 @@ describe('the index', () => {
   });
 
   async function fill(name: string, names: readonly string[]): Promise<void> {
-    await Promise.all(
-      names.map((key, at) => index.putObject(name, key, { ...record, blob: `${at}` }, { onlyIfAbsent: false })),
-    );
+    await index.createBucket(name, { createdAt: 0 });
+    await Promise.all(names.map((key, at) => index.putObject(name, key, { ...record, blob: `${at}` }, {})));
   }
 
   const page = (name: string, query: { prefix?: string; delimiter?: string; from?: Buffer; limit?: number }) =>

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Call } from './call.ts';
+import { namesEtag } from './etag.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { S3Error } from './s3-error.ts';
 
@@ -65,29 +66,29 @@ function readOverrides(query: ReadonlyMap<string, string>): Record<string, strin
 }
 
 /** The conditions of RFC 9110, 13.2.2, in its order. True means 304. */
-function isUnchanged(requested: IncomingHttpHeaders, record: ObjectRecord): boolean {
+export function isUnchanged(requested: IncomingHttpHeaders, record: ObjectRecord): boolean {
   const ifMatch = requested['if-match'];
   const ifNoneMatch = requested['if-none-match'];
   const modifiedSince = toTime(requested['if-modified-since']);
   const unmodifiedSince = toTime(requested['if-unmodified-since']);
   const changed = unmodifiedSince !== undefined && record.lastModified > unmodifiedSince;
-  if (ifMatch !== undefined ? !namesEtag(ifMatch, record) : changed) {
+  if (ifMatch !== undefined ? !namesEtag(ifMatch, record.etag, 'strong') : changed) {
     throw new S3Error(
       'PreconditionFailed',
       `The object is not the one that was asked for: its ETag is "${record.etag}".`,
     );
   }
-  if (ifNoneMatch !== undefined) return namesEtag(ifNoneMatch, record);
+  if (ifNoneMatch !== undefined) return namesEtag(ifNoneMatch, record.etag, 'weak');
   return modifiedSince !== undefined && record.lastModified <= modifiedSince;
 }
 
-function namesEtag(list: string, record: ObjectRecord): boolean {
-  const tags = list.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''));
-  return tags.includes('*') || tags.includes(record.etag);
-}
+// The three forms of RFC 9110, 5.6.7. Anything else is no date, and the condition is passed over.
+const HTTP_DATE =
+  /^(?:[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
 function toTime(text: string | undefined): number | undefined {
-  const time = text === undefined ? Number.NaN : Date.parse(text);
+  if (text === undefined || !HTTP_DATE.test(text)) return undefined;
+  const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
   return Number.isNaN(time) ? undefined : time;
 }
 

@@ -18,6 +18,11 @@ export interface StoreOptions {
   log?: Log;
   /** The largest body that one PUT may have; 5 GiB, S3's own limit, unless given */
   maxObjectBytes?: number;
+  /**
+   * With 'deny', an upload to a presigned address is refused (412) where an object is already, unless it has the same bytes:
+   * an address writes once. 'allow', as S3 does, unless given
+   */
+  presignedOverwrite?: 'allow' | 'deny';
   /** A connection on which nothing moves for so long during a request is cut; 60 s unless given */
   idleMilliseconds?: number;
 }
@@ -45,6 +50,7 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
   const { store, close } = await openStoreFolder(options.dataDir, {
     region: options.region ?? 'us-east-1',
     maxObjectBytes: options.maxObjectBytes ?? FIVE_GIB,
+    presignedOverwrite: options.presignedOverwrite ?? 'allow',
     now: options.now ?? Date.now,
     log: options.log ?? (() => undefined),
   });

@@ -116,11 +116,106 @@ describe('If-None-Match: *', () => {
   });
 
   test('any other condition is refused, not passed over', async () => {
-    for (const condition of [{ 'if-none-match': '"abc"' }, { 'if-match': '"abc"' }]) {
+    const date = new Date().toUTCString();
+    const both = { 'if-none-match': '*', 'if-match': '*' };
+    for (const condition of [
+      { 'if-none-match': '"abc"' },
+      { 'if-modified-since': date },
+      { 'if-unmodified-since': date },
+      both,
+    ]) {
       const answer = await send('PUT', store.presign('PUT', 'conditional'), { headers: condition, body: 'x' });
       expect([answer.status, answer.code]).toEqual([501, 'NotImplemented']);
     }
     expect(await exists('conditional')).toBe(false);
+  });
+});
+
+describe('If-Match', () => {
+  const put = (key: string, body: string, etag?: string) =>
+    send('PUT', store.presign('PUT', key), { headers: etag === undefined ? {} : { 'if-match': etag }, body });
+
+  test('stores over the object it names, and over no other', async () => {
+    const etag = String((await put('matched', 'one')).headers.etag);
+    const other = await put('matched', 'two', '"other"');
+    expect([other.status, other.code]).toEqual([412, 'PreconditionFailed']);
+    expect((await put('matched', 'two', `W/${etag}`)).status).toBe(412);
+    expect((await put('matched', 'two', `"other", ${etag}`)).status).toBe(200);
+    expect(await text('matched')).toBe('two');
+    expect((await put('matched', 'three', '*')).status).toBe(200);
+    expect((await put('matched', 'four', etag)).status).toBe(412);
+  });
+
+  test('of an object that is not there: 404', async () => {
+    const answer = await put('unmatched', 'x', '*');
+    expect([answer.status, answer.code]).toEqual([404, 'NoSuchKey']);
+    expect(await exists('unmatched')).toBe(false);
+  });
+
+  test('lets one of twenty through', async () => {
+    const etag = String((await put('contested', 'first')).headers.etag);
+    const files = store.files().length;
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => put('contested', `body ${at}`, etag)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 412)).toHaveLength(19);
+    await until(() => store.files().length === files);
+  });
+});
+
+describe('where a presigned address writes once', () => {
+  let sealed: TestStore;
+  beforeAll(async () => {
+    sealed = await startStore({ presignedOverwrite: 'deny' });
+  });
+  afterAll(() => sealed.close());
+
+  test('it cannot replace what is there, but can be repeated', async () => {
+    const url = sealed.presign('PUT', 'photo');
+    const headers = { 'content-type': 'image/png' };
+    const first = await send('PUT', url, { headers, body: 'the photo' });
+    expect(first.status).toBe(200);
+    const files = sealed.files();
+
+    for (const body of ['the phota', 'another', '']) {
+      const replaced = await send('PUT', url, { body });
+      expect([replaced.status, replaced.code]).toEqual([412, 'PreconditionFailed']);
+      expect(replaced.text).toContain('writes once');
+    }
+    const again = await send('PUT', url, { headers: { 'content-type': 'text/html' }, body: 'the photo' });
+    expect([again.status, again.headers.etag]).toEqual([200, first.headers.etag]);
+    const answer = await send('GET', sealed.presign('GET', 'photo'));
+    expect([answer.text, answer.headers['content-type']]).toEqual(['the photo', 'image/png']);
+    await until(() => sealed.files().length === files.length);
+    expect(sealed.files()).toEqual(files);
+  });
+
+  test('of twenty that send different bytes at once, one is stored', async () => {
+    const url = sealed.presign('PUT', 'raced');
+    const files = sealed.files().length;
+    const bodies = Array.from({ length: 20 }, (_, at) => `body ${String(at).padStart(2, '0')}`);
+    const answers = await Promise.all(bodies.map((body) => send('PUT', url, { body })));
+    const winners = answers.flatMap(({ status }, at) => (status === 200 ? [bodies[at]] : []));
+    expect(answers.filter(({ status }) => status === 412)).toHaveLength(19);
+    expect(winners).toEqual([(await send('GET', sealed.presign('GET', 'raced'))).text]);
+    await until(() => sealed.files().length === files + 1);
+  });
+
+  test('of twenty that send the same bytes at once, all are told that they are there', async () => {
+    const url = sealed.presign('PUT', 'repeated');
+    const files = sealed.files().length;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => send('PUT', url, { body: 'same' })));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    await until(() => sealed.files().length === files + 1);
+  });
+
+  test('who signs in the header may replace, and after a removal the address writes again', async () => {
+    const url = sealed.presign('PUT', 'mended');
+    await send('PUT', url, { body: 'one' });
+    const headers = { 'content-length': '3' };
+    expect((await sealed.sendSigned('PUT', 'mended', 'UNSIGNED-PAYLOAD', { headers, body: 'two' })).status).toBe(200);
+    expect((await send('GET', sealed.presign('GET', 'mended'))).text).toBe('two');
+    await send('DELETE', sealed.presign('DELETE', 'mended'));
+    expect((await send('PUT', url, { body: 'three' })).status).toBe(200);
   });
 });
 

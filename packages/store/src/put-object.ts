@@ -6,6 +6,7 @@ import type { ObjectRecord } from './index-db.ts';
 import type { Claim } from './room.ts';
 import { S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
+import { readWriteCondition, requireHopeful, type WriteCondition } from './write-condition.ts';
 
 /** What the head of the request promises about its body. */
 export interface PromisedBody {
@@ -17,7 +18,7 @@ export interface PromisedBody {
 }
 
 interface Upload extends PromisedBody {
-  onlyIfAbsent: boolean;
+  condition: WriteCondition;
   headers: Record<string, string>;
   metadata: Record<string, string>;
 }
@@ -27,7 +28,7 @@ const MAX_METADATA_BYTES = 2048;
 
 /**
  * PUT /bucket/key. Answered 200 when the bytes, the file's name and the index entry are durable; until then the object
- * that was there before is what readers see. `If-None-Match: *` stores only where nothing is, decided in the transaction.
+ * that was there before is what readers see. Conditions (If-Match, If-None-Match) are decided in the transaction.
  *
  * @throws S3Error
  */
@@ -36,7 +37,7 @@ export async function putObject(call: Call): Promise<void> {
   requireBucket(call);
   requireKey(call.key);
   const upload = readUpload(call);
-  if (upload.onlyIfAbsent && store.index.findObject(call.bucket, call.key)) throw preconditionFailed();
+  requireHopeful(upload.condition, store.index.findObject(call.bucket, call.key), upload.size);
   const { blob, etag } = await receiveBlob(call, upload);
   const record = {
     size: upload.size,
@@ -46,12 +47,8 @@ export async function putObject(call: Call): Promise<void> {
     headers: upload.headers,
     metadata: upload.metadata,
   };
-  await indexBlob(call, record, upload.onlyIfAbsent);
+  await indexBlob(call, record, upload.condition);
   sendEmpty(call, 200, { etag: `"${etag}"` });
-}
-
-export function preconditionFailed(): S3Error {
-  return new S3Error('PreconditionFailed', 'There is an object with this key already, and If-None-Match: * was given.');
 }
 
 /** @throws S3Error InvalidRequest, MissingContentLength, InvalidArgument, EntityTooLarge, InvalidDigest */
@@ -66,7 +63,7 @@ export function readPromisedBody(call: Call): PromisedBody {
 function readUpload(call: Call): Upload {
   return {
     ...readPromisedBody(call),
-    onlyIfAbsent: readOnlyIfAbsent(call.request),
+    condition: readWriteCondition(call),
     headers: readContentHeaders(call.request),
     metadata: readMetadata(call.request),
   };
@@ -99,16 +96,6 @@ function readMd5(header: string | string[] | undefined): string | undefined {
     throw new S3Error('InvalidDigest', 'Content-MD5 must be the base64 of the 16 bytes of the body’s MD5.');
   }
   return Buffer.from(header, 'base64').toString('hex');
-}
-
-export function readOnlyIfAbsent({ headers }: IncomingMessage): boolean {
-  for (const name of ['if-match', 'if-modified-since', 'if-unmodified-since']) {
-    if (headers[name] !== undefined) throw new S3Error('NotImplemented', `PutObject with ${name} is not implemented.`);
-  }
-  const condition = headers['if-none-match'];
-  if (condition === undefined) return false;
-  if (condition.trim() !== '*') throw new S3Error('NotImplemented', 'If-None-Match of a PUT can only be *.');
-  return true;
 }
 
 export function readContentHeaders({ headers, headersDistinct }: IncomingMessage): Record<string, string> {
@@ -201,12 +188,12 @@ async function receiveBody(
 export async function indexBlob(
   { store, bucket, key }: Call,
   record: ObjectRecord & { blob: string },
-  onlyIfAbsent: boolean,
+  condition: WriteCondition,
 ): Promise<void> {
   try {
-    const { stored, removed } = await store.index.putObject(bucket, key, record, { onlyIfAbsent });
+    const { stored, removed } = await store.index.putObject(bucket, key, record, condition);
     void store.reaper.remove(removed);
-    if (!stored) throw preconditionFailed();
+    if (!stored) await removeUnindexed(store, record.blob);
   } catch (error) {
     await removeUnindexed(store, record.blob);
     throw error;

@@ -1,9 +1,14 @@
 /** S3's own error codes that this store answers with, and their HTTP status (Amazon S3 API reference, "Error responses"). */
 const STATUS = {
+  AccessControlListNotSupported: 400,
   AccessDenied: 403,
+  AccessForbidden: 403,
   BadDigest: 400,
+  BadRequest: 400,
   BucketAlreadyOwnedByYou: 409,
+  BucketNotEmpty: 409,
   EntityTooLarge: 400,
+  EntityTooSmall: 400,
   ExpectationFailed: 417,
   IncompleteBody: 400,
   InsufficientStorage: 507,
@@ -12,6 +17,8 @@ const STATUS = {
   InvalidBucketName: 400,
   InvalidDigest: 400,
   InvalidLocationConstraint: 400,
+  InvalidPart: 400,
+  InvalidPartOrder: 400,
   InvalidRange: 416,
   InvalidRequest: 400,
   InvalidURI: 400,
@@ -20,7 +27,10 @@ const STATUS = {
   MetadataTooLarge: 400,
   MissingContentLength: 411,
   NoSuchBucket: 404,
+  NoSuchCORSConfiguration: 404,
   NoSuchKey: 404,
+  NoSuchUpload: 404,
+  NoSuchVersion: 404,
   NotImplemented: 501,
   PreconditionFailed: 412,
   ServiceUnavailable: 503,
@@ -48,6 +58,10 @@ export class S3Error extends Error {
 /** A 501 that names what was asked for. */
 export function notImplemented(what: string): S3Error {
   return new S3Error('NotImplemented', `${what} is not implemented by this store.`);
+}
+
+export function noSuchBucket(bucket: string): S3Error {
+  return new S3Error('NoSuchBucket', `There is no bucket named ${bucket}.`);
 }
 
 /** The code of a Node or system error (`ENOENT`, `ENOSPC`, …), if it has one. */

@@ -17,6 +17,8 @@ export interface Store {
   room: Room;
   region: string;
   maxObjectBytes: number;
+  /** Whether a presigned address may replace an object that is there. */
+  presignedOverwrite: 'allow' | 'deny';
   /** Unix milliseconds. */
   now(): number;
   log: Log;
@@ -50,7 +52,7 @@ export interface OpenStore {
  */
 export async function openStoreFolder(
   dataDir: string,
-  settings: Pick<Store, 'region' | 'maxObjectBytes' | 'now' | 'log'>,
+  settings: Pick<Store, 'region' | 'maxObjectBytes' | 'presignedOverwrite' | 'now' | 'log'>,
 ): Promise<OpenStore> {
   const folder = resolve(dataDir);
   const lock = await lockWritable(folder);

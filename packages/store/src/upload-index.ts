@@ -42,9 +42,9 @@ export interface UploadState {
   findPart(partNumber: number): PartRecord | undefined;
 }
 
-/** The object that an upload becomes, and the parts that it keeps. */
+/** The object that an upload becomes, and the parts that it keeps. Without a record the upload goes, and becomes nothing. */
 export interface Assembled {
-  record: ObjectRecord;
+  record: ObjectRecord | undefined;
   partNumbers: ReadonlySet<number>;
 }
 
@@ -58,7 +58,7 @@ export interface UploadIndex {
   /** False when there is no such bucket. */
   create(name: UploadName, record: UploadRecord): Promise<boolean>;
   find(name: UploadName): UploadRecord | undefined;
-  /** Uploads of a bucket by the byte order of their keys, those of one key by their age; `from` as made by `uploadPosition`. */
+  /** Uploads of a bucket by the byte order of their keys, those of one key by their age; from a key on or a position as `uploadPosition` makes it. */
   listFrom(bucket: string, from: Uint8Array): Iterable<ListedUpload>;
   /** Parts by their number. */
   partsFrom(uploadId: string, partNumber: number): Iterable<ListedPart>;
@@ -73,6 +73,8 @@ export interface UploadIndex {
   abort(name: UploadName): Promise<string[] | undefined>;
   /** Within a transaction: lets the parts of an object go. */
   removeParts(uploadId: string): string[];
+  /** Within a transaction: aborts all uploads of a bucket that goes. */
+  removeOfBucket(bucket: string): string[];
 }
 
 /** What the index shares with its uploads. All but `commit` is called within a transaction. */
@@ -100,6 +102,15 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
     }
   }
 
+  function* listFrom(bucket: string, from: Uint8Array): Generator<ListedUpload> {
+    const start = Buffer.concat([Buffer.from(`${bucket}\0`), from]);
+    for (const { key, value } of uploads.getRange({ start, end: Buffer.from(`${bucket}\x01`) })) {
+      const end = key.lastIndexOf(0);
+      const uploadId = Buffer.from(key.subarray(end + 1)).toString();
+      yield { key: Buffer.from(key.subarray(bucket.length + 1, end)), uploadId, record: value };
+    }
+  }
+
   function removeParts(uploadId: string, kept: ReadonlySet<number>): string[] {
     const unused = [...partsFrom(uploadId, FIRST_PART)].filter(({ partNumber }) => !kept.has(partNumber));
     return unused.map(({ partNumber, blob }) => {
@@ -116,14 +127,7 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
         return true;
       }),
     find: (name) => uploads.get(uploadKey(name)),
-    *listFrom(bucket, from) {
-      const start = Buffer.concat([Buffer.from(`${bucket}\0`), from]);
-      for (const { key, value } of uploads.getRange({ start, end: Buffer.from(`${bucket}\x01`) })) {
-        const end = key.lastIndexOf(0);
-        const uploadId = Buffer.from(key.subarray(end + 1)).toString();
-        yield { key: Buffer.from(key.subarray(bucket.length + 1, end)), uploadId, record: value };
-      }
-    },
+    listFrom,
     partsFrom,
     putPart: (name, partNumber, part) =>
       commit(() => {
@@ -144,7 +148,7 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
         if (!assembled) return [];
         uploads.remove(uploadKey(name));
         const unused = removeParts(uploadId, assembled.partNumbers);
-        return [...unused, ...index.replaceObject(bucket, key, assembled.record)];
+        return assembled.record ? [...unused, ...index.replaceObject(bucket, key, assembled.record)] : unused;
       }),
     abort: (name) =>
       commit(() => {
@@ -153,6 +157,13 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
         return removeParts(name.uploadId, new Set());
       }),
     removeParts: (uploadId) => removeParts(uploadId, new Set()),
+    removeOfBucket: (bucket) => {
+      const gone = [...listFrom(bucket, Buffer.alloc(0))];
+      return gone.flatMap(({ key, uploadId }) => {
+        uploads.remove(uploadKey({ bucket, key: key.toString(), uploadId }));
+        return removeParts(uploadId, new Set());
+      });
+    },
   };
 }
 
@@ -161,9 +172,9 @@ function uploadKey({ bucket, key, uploadId }: UploadName): Buffer {
   return Buffer.from(`${bucket}\0${key}\0${uploadId}`);
 }
 
-/** Where the uploads of a key begin, or where they go on after one of them. */
-export function uploadPosition(key: string, afterUploadId: string | undefined): Buffer {
-  return Buffer.from(afterUploadId === undefined ? key : `${key}\0${afterUploadId}\0`);
+/** Where the uploads of a key go on after one of them. */
+export function uploadPosition(key: string, afterUploadId: string): Buffer {
+  return Buffer.from(`${key}\0${afterUploadId}\0`);
 }
 
 export function partKey(uploadId: string, partNumber: number): string {
