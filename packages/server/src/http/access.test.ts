@@ -332,6 +332,17 @@ describe('credentials', () => {
     expect(answer.status).toBe(200);
   });
 
+  test('a tied key is tied, also where its creator reaches more', async () => {
+    const second = await service.createProject(ada);
+    const folder = await createFolder(ada, second);
+    const ask = (path: string) => service.call('GET', path, { key: keys.tied });
+    expect((await ask(`/api/storage/list?projectId=${second}`)).body.code).toBe('project_not_allowed');
+    expect((await ask(`/api/storage/folders/${folder}`)).body.code).toBe('folder_not_found');
+    const body = { ...photo(), projectId: second };
+    const presigned = await service.call('POST', '/api/storage/presign', { key: keys.tied, body });
+    expect(presigned.body.code).toBe('project_not_allowed');
+  });
+
   test('a key counts in no other place than the header', async () => {
     for (const name of ['key', 'api_key', 'access_token', 'token', 'authorization']) {
       const answer = await service.call('GET', `${list()}&${name}=${keys.tied}`);

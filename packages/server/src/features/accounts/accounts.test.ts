@@ -268,6 +268,23 @@ describe('sessions', () => {
     expect((await getSession(open, there)).body.user.email).toBe(email);
   });
 
+  test('a session that could not be deleted is not said to be over', async () => {
+    const cookie = cookieOf(await signUp(open));
+    const { pool } = open.deps.db;
+    await pool.query(`create function refuse() returns trigger language plpgsql as
+      $$ begin raise exception 'refused' using errcode = '57014'; end $$`);
+    await pool.query('create trigger refuse before delete on sessions for each row execute function refuse()');
+    try {
+      const answer = await open.call('POST', '/api/auth/sign-out', { headers: { Cookie: cookie } });
+      expect(outcome(answer)).toBe('503 database_unavailable');
+      expect(answer.headers.getSetCookie()).toEqual([]);
+    } finally {
+      await pool.query('drop function refuse cascade');
+    }
+    expect(outcome(await open.call('POST', '/api/auth/sign-out', { headers: { Cookie: cookie } }))).toBe(200);
+    expect((await getSession(open, cookie)).body).toBeNull();
+  });
+
   test('nobody is null', async () => {
     expect((await getSession(open, '')).text).toBe('null');
     expect((await getSession(open, 'cadiz.session_token=x.y')).text).toBe('null');
