@@ -1,0 +1,48 @@
+// @ts-check
+// The baseline: what node:http alone costs. It reads the body, parses it, and answers JSON of the shape that the service
+// answers with; it checks nothing, signs nothing, looks nothing up. usage: bare-server.mjs <port> [<file of the listing>]
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+
+const [port = '', listingFile] = process.argv.slice(2);
+const listing = listingFile ? readFileSync(listingFile) : Buffer.alloc(0);
+const folder = '0199f3a0-0000-7000-8000-000000000000';
+const signature = '0123456789abcdef'.repeat(4);
+const query = `X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=0123456789abcdef0123%2F20261121%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20261121T000000Z&X-Amz-Expires=900&X-Amz-SignedHeaders=content-length%3Bhost&X-Amz-Signature=${signature}`;
+
+/** @type {Record<string, (body: any) => object>} */
+const answers = {
+  '/api/storage/presign': ({ projectId, fileName }) => {
+    const storeKey = `${projectId}/1795238340000123456-${fileName}`;
+    return { presignedUrl: `http://localhost:4001/cadiz/${storeKey}?${query}`, storeKey };
+  },
+  '/api/storage/record': ({ projectId, storeKey, fileName, fileSize, mimeType, folderId }) => {
+    const at = '2026-11-21T00:00:00.000Z';
+    const etag = 'd41d8cd98f00b204e9800998ecf8427e';
+    const times = { createdAt: at, updatedAt: at };
+    return { id: folder, projectId, storeKey, fileName, fileSize, mimeType, folderId, etag, ...times };
+  },
+};
+
+const server = http.createServer((request, response) => {
+  if (request.method === 'GET') return send(response, listing);
+  /** @type {Buffer[]} */
+  const chunks = [];
+  request.on('data', (chunk) => chunks.push(chunk));
+  request.on('end', () => {
+    const answer = answers[request.url ?? ''];
+    const body = JSON.parse(Buffer.concat(chunks).toString());
+    send(response, JSON.stringify(answer?.(body)));
+  });
+});
+
+/**
+ * @param {http.ServerResponse} response
+ * @param {string | Buffer} body
+ */
+function send(response, body) {
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }).end(body);
+}
+
+server.listen(Number(port), '127.0.0.1');
+process.on('SIGTERM', () => process.exit(0));

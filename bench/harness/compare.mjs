@@ -1,0 +1,135 @@
+// @ts-check
+import { cpus } from 'node:os';
+import autocannon from 'autocannon';
+
+export const quick = process.env.BENCH_QUICK === '1';
+export const rounds = Number(process.env.BENCH_ROUNDS ?? (quick ? 2 : 7));
+const seconds = Number(process.env.BENCH_SECONDS ?? (quick ? 1 : 4));
+const warmUpSeconds = quick ? 1 : 5;
+/** The same for both sides: enough to keep one process busy without a queue that hides its latency. */
+export const connections = 32;
+
+/**
+ * One side of a comparison: the process, and the requests that are sent to it.
+ * @typedef {object} Side
+ * @property {string} name
+ * @property {import('./measured-process.mjs').MeasuredProcess} process
+ * @property {string} path
+ * @property {Record<string, string>} headers
+ * @property {string} [body] sent by POST; GET without
+ * @property {(() => string)} [nextBody] instead of `body`: another one for each request
+ * @property {number} [amount] so many requests in a round instead of some seconds
+ */
+
+/**
+ * @typedef {object} Figures
+ * @property {number} requestsPerSecond
+ * @property {number} cpuMicroseconds of the process, for one request
+ * @property {number} p50 milliseconds
+ * @property {number} p99 milliseconds
+ * @property {number} coreShare how much of one core the process used; over 1 with its threads
+ * @property {number} generatorShare the same of the load generator
+ */
+
+/**
+ * One run against one side. Every answer must be 200.
+ * @param {Side} side
+ * @param {number} [duration] seconds
+ * @returns {Promise<Figures>}
+ */
+async function load(side, duration = seconds) {
+  const { name, process: measured, path, headers, body, nextBody, amount } = side;
+  const before = await measured.used();
+  const ownBefore = process.cpuUsage();
+  const started = performance.now();
+  const result = await autocannon({
+    url: measured.url + path,
+    connections,
+    ...(amount ? { amount } : { duration }),
+    method: body === undefined && !nextBody ? 'GET' : 'POST',
+    headers,
+    ...(body === undefined ? {} : { body }),
+    ...(nextBody ? { requests: [{ setupRequest: (request) => ({ ...request, body: nextBody() }) }] } : {}),
+  });
+  const elapsedMicroseconds = (performance.now() - started) * 1000;
+  const own = process.cpuUsage(ownBefore);
+  const cpu = (await measured.used()).cpuMicroseconds - before.cpuMicroseconds;
+  const answered = result['2xx'];
+  if (result.errors + result.non2xx > 0 || answered === 0) {
+    throw new Error(`${name} ${path}: ${answered} answers of 200, ${result.non2xx} others, ${result.errors} errors`);
+  }
+  return {
+    requestsPerSecond: (answered / elapsedMicroseconds) * 1e6,
+    cpuMicroseconds: cpu / answered,
+    p50: result.latency.p50,
+    p99: result.latency.p99,
+    coreShare: cpu / elapsedMicroseconds,
+    generatorShare: (own.user + own.system) / elapsedMicroseconds,
+  };
+}
+
+/**
+ * Loads the sides in turn, in every second round in the reverse order, so that whatever else the machine does falls on
+ * all of them alike; prints each side's medians, and the ratios of every side but the first to the first.
+ * @param {string} title
+ * @param {Side[]} sides the first one is what the others are measured by
+ */
+export async function compare(title, sides) {
+  console.log(`\n## ${title}`);
+  for (const side of sides) await load(side, warmUpSeconds);
+  const figures = sides.map(() => /** @type {Figures[]} */ ([]));
+  for (let round = 0; round < rounds; round += 1) {
+    const order = [...sides.keys()];
+    for (const index of round % 2 === 0 ? order : order.reverse()) {
+      const side = sides[index];
+      if (side) figures[index]?.push(await load(side));
+    }
+  }
+  for (const [index, { name }] of sides.entries()) console.log(toLine(name, figures[index] ?? []));
+  const [base = [], ...others] = figures;
+  for (const [index, other] of others.entries()) {
+    const label = `${sides[index + 1]?.name} / ${sides[0]?.name}`;
+    const throughput = other.map((run, round) => run.requestsPerSecond / (base[round]?.requestsPerSecond ?? 0));
+    const cpu = other.map((run, round) => (base[round]?.cpuMicroseconds ?? 0) / run.cpuMicroseconds);
+    console.log(
+      `  ${label}: requests for the same CPU time ${toSpread(cpu)}, requests per second ${toSpread(throughput)}`,
+    );
+  }
+}
+
+/** What the figures depend on. */
+export function describeMachine() {
+  const [first] = cpus();
+  console.log(
+    `Node ${process.version}, ${cpus().length} cores (${first?.model.trim()}); ${connections} connections, ${rounds} rounds of ${seconds} s for each side, in turn; medians (lowest to highest)`,
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {Figures[]} runs
+ */
+function toLine(name, runs) {
+  const of = (/** @type {keyof Figures} */ key) => runs.map((run) => run[key]);
+  const rate = toSpread(of('requestsPerSecond'), 0);
+  const cpu = toSpread(of('cpuMicroseconds'), 1);
+  const latency = `p50 ${median(of('p50'))} ms, p99 ${median(of('p99'))} ms`;
+  const shares = `cores: server ${median(of('coreShare')).toFixed(2)}, generator ${median(of('generatorShare')).toFixed(2)}`;
+  return `  ${name}: ${rate} requests/s, ${cpu} µs of CPU each; ${latency}; ${shares}`;
+}
+
+/**
+ * @param {number[]} values
+ * @param {number} [digits]
+ */
+export function toSpread(values, digits = 2) {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  return `${median(values).toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
+}
+
+/** @param {number[]} values */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length / 2;
+  return ((sorted[Math.ceil(middle) - 1] ?? 0) + (sorted[Math.floor(middle)] ?? 0)) / 2;
+}

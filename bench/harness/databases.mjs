@@ -1,0 +1,100 @@
+// @ts-check
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { atEnd } from './cleanup.mjs';
+import { temporaryFolder } from './service.mjs';
+
+const postgresScript = fileURLToPath(new URL('../../scripts/ci/postgres.sh', import.meta.url));
+const postgresPrograms = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';
+
+/**
+ * @typedef {object} BenchDatabase
+ * @property {string} name
+ * @property {string} dataDir the data folder for a service on it
+ * @property {string} [url] DATABASE_URL; the embedded database without
+ */
+
+/**
+ * Runs the same on the embedded database and on PostgreSQL: the one that BENCH_DATABASE_URL names, else a throwaway one
+ * that flushes to disk as in production, else none, and says so.
+ * @param {(database: BenchDatabase) => Promise<void>} run
+ */
+export async function onEachDatabase(run) {
+  const only = process.env.BENCH_DATABASE;
+  if (only !== 'postgres') await run({ name: 'embedded', dataDir: await temporaryFolder() });
+  if (only === 'embedded') return;
+  const server = process.env.BENCH_DATABASE_URL || (await startPostgres());
+  if (server) await run(await createDatabase(server));
+  else
+    console.log(`\nPostgreSQL is left out: BENCH_DATABASE_URL is not set, and there is none in ${postgresPrograms}.`);
+}
+
+/** @returns {Promise<string | undefined>} */
+async function startPostgres() {
+  if (!existsSync(join(postgresPrograms, 'initdb'))) return undefined;
+  const folder = join(await temporaryFolder(), 'postgres');
+  // Its owner is another user when this is root, who has to get through to it.
+  if (process.getuid?.() === 0) execFileSync('chmod', ['711', join(folder, '..')]);
+  const env = { ...process.env, PG_DIR: folder, PG_BIN: postgresPrograms };
+  atEnd(() => execFileSync('bash', [postgresScript, 'stop'], { env, stdio: 'ignore' }));
+  const url =
+    execFileSync('bash', [postgresScript, 'start'], { env, encoding: 'utf8' }).trim().split('\n').at(-1) ?? '';
+  flushToDisk(folder, new URL(url).port);
+  return url;
+}
+
+/**
+ * The script starts PostgreSQL for tests, which may lose what they write. A record that is not flushed is not a record.
+ * @param {string} folder
+ * @param {string} port
+ */
+function flushToDisk(folder, port) {
+  const data = join(folder, 'data');
+  const { uid, gid } = statSync(data);
+  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=on -c synchronous_commit=on -c full_page_writes=on`;
+  const args = ['-D', data, '-l', join(data, 'server.log'), '-w', '-s', '-o', options, 'restart'];
+  const owner = process.getuid?.() === 0 ? { uid, gid } : {};
+  execFileSync(join(postgresPrograms, 'pg_ctl'), args, { cwd: folder, stdio: 'ignore', ...owner });
+}
+
+/**
+ * @param {string} server
+ * @returns {Promise<BenchDatabase>}
+ */
+async function createDatabase(server) {
+  const name = `cadiz_bench_${randomBytes(6).toString('hex')}`;
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  try {
+    await client.query(`create database ${name}`);
+    const { rows } = await client.query(
+      `select current_setting('server_version') as version, current_setting('fsync') as fsync`,
+    );
+    atEnd(() => dropDatabase(server, name));
+    const url = new URL(server);
+    url.pathname = `/${name}`;
+    const { version, fsync } = rows[0];
+    return {
+      name: `PostgreSQL ${version.split(' ')[0]}, fsync ${fsync}`,
+      dataDir: await temporaryFolder(),
+      url: url.href,
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * @param {string} server
+ * @param {string} name
+ */
+async function dropDatabase(server, name) {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  await client.query(`drop database if exists ${name} with (force)`);
+  await client.end();
+}

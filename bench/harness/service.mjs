@@ -1,0 +1,85 @@
+// @ts-check
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { atEnd } from './cleanup.mjs';
+import { freePort, startMeasured } from './measured-process.mjs';
+
+const main = fileURLToPath(new URL('../../packages/server/dist/main.js', import.meta.url));
+const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
+
+/** @typedef {import('./databases.mjs').BenchDatabase} BenchDatabase */
+
+/**
+ * The built service as `npm start` runs it: default settings, its own folder and ports, the embedded object store.
+ * @param {BenchDatabase} database
+ */
+export async function startService(database) {
+  const [port, storePort] = [await freePort(), await freePort()];
+  const settings = {
+    PORT: String(port),
+    STORE_PORT: String(storePort),
+    CADIZ_DATA_DIR: database.dataDir,
+    LOG_LEVEL: 'warn',
+    ...(database.url ? { DATABASE_URL: database.url } : {}),
+  };
+  return startMeasured(main, [], settings, port);
+}
+
+/** @param {string} [listingFile] what every GET answers */
+export async function startBareServer(listingFile) {
+  const port = await freePort();
+  return startMeasured(bareServer, listingFile ? [String(port), listingFile] : [String(port)], {}, port);
+}
+
+/** @returns {Promise<string>} a folder that goes away at the end */
+export async function temporaryFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'cadiz-bench-'));
+  atEnd(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/**
+ * The owner's account over HTTP, with as many projects as asked for and an API key that is tied to the first of them, or
+ * to none when there are several.
+ * @param {string} url
+ * @param {string[]} projectNames
+ */
+export async function signUp(url, projectNames) {
+  const account = { name: 'Bench', email: 'bench@example.com', password: 'correct horse battery staple' };
+  const answer = await fetch(`${url}/api/auth/sign-up/email`, toPost(account));
+  if (answer.status !== 200) throw new Error(`sign-up: ${answer.status} ${await answer.text()}`);
+  const cookie = answer.headers
+    .getSetCookie()
+    .map((text) => text.split(';')[0])
+    .join('; ');
+  const projectIds = [];
+  for (const name of projectNames) {
+    const { id } = await post(`${url}/api/projects`, { name }, { cookie });
+    projectIds.push(/** @type {string} */ (id));
+  }
+  const projectId = projectIds.length === 1 ? projectIds[0] : null;
+  const { key } = await post(`${url}/api/api-keys`, { name: 'Bench', projectId }, { cookie });
+  return { projectIds, authorization: `Bearer ${key}` };
+}
+
+/**
+ * @param {string} url
+ * @param {object} body
+ * @param {Record<string, string>} headers
+ * @returns {Promise<any>} its JSON; anything but 200 is an error
+ */
+export async function post(url, body, headers) {
+  const answer = await fetch(url, toPost(body, headers));
+  if (answer.status !== 200) throw new Error(`${url}: ${answer.status} ${await answer.text()}`);
+  return answer.json();
+}
+
+/**
+ * @param {object} body
+ * @param {Record<string, string>} [headers]
+ */
+function toPost(body, headers = {}) {
+  return { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) };
+}
