@@ -94,7 +94,7 @@ test('nothing acknowledged is lost by kill -9, ten times on one folder', async (
   const acknowledged: number[] = [];
   for (let round = 0; round < 10; round += 1) {
     const writer = startFixture('commit-until-killed.mjs', dataDir, String(round * 1_000_000));
-    await writer.printed(20 + 17 * round);
+    await writer.printed(20 + 5 * round);
     await killHard(writer.child);
     acknowledged.push(...writer.lines.map(Number));
   }
