@@ -123,6 +123,7 @@ function download(url, headers, onlyStart) {
     const started = performance.now();
     let firstByte = 0;
     let bytes = 0;
+    /** @type {Buffer} */
     let last = Buffer.alloc(0);
     const finish = () => {
       const milliseconds = performance.now() - started;

@@ -19,9 +19,8 @@ const insertSql = `
  * @param {{ projectId: string, count: number }[]} projects
  */
 export async function insertFiles({ dataDir, url }, projects) {
-  const settings = /** @type {const} */ (
-    url ? { kind: 'postgres', url } : { kind: 'embedded', dataDir: `${dataDir}/database` }
-  );
+  /** @type {import('../../packages/server/dist/db/open.js').DatabaseSettings} */
+  const settings = url ? { kind: 'postgres', url } : { kind: 'embedded', dataDir: `${dataDir}/database` };
   const db = await openDatabase(settings);
   try {
     await migrate(db.pool);
