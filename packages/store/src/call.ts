@@ -17,6 +17,11 @@ export interface Call {
   awaitBody(): void;
 }
 
+/** Amazon S3, "Bucket naming rules". */
+export function isBucketName(name: string): boolean {
+  return /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name) && !name.includes('..');
+}
+
 /** @throws S3Error NoSuchBucket */
 export function requireBucket(call: Call): void {
   if (call.store.index.findBucket(call.bucket)) return;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isBucketName } from './call.ts';
 import { S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
 
@@ -58,7 +59,8 @@ export function answerPreflight(
 }
 
 function findRules(store: Store, bucket: string): CorsRule[] | undefined {
-  return bucket === '' ? undefined : store.index.findBucket(bucket)?.cors;
+  // This runs for every request, also one whose bucket is no name that could be looked up.
+  return isBucketName(bucket) ? store.index.findBucket(bucket)?.cors : undefined;
 }
 
 /** The same for everything that may or may not be there. */

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { parseRequestTarget, verifyRequest } from '@cadiz/sigv4';
+import { isBucketName } from './call.ts';
+import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
 import { findOperation, requireUnderstood, splitPath } from './routes.ts';
 import { S3Error, systemCode } from './s3-error.ts';
 import type { Store } from './store.ts';
@@ -25,15 +27,6 @@ const LINGER_MILLISECONDS = 30_000;
 const LINGER_IDLE_MILLISECONDS = 1_000;
 const DRAIN_CHECK_MILLISECONDS = 20;
 const LINGER_BYTES = 16 * 1024 * 1024;
-
-// The credentials are in the address, never in a cookie, so that every origin may be let in; and on errors too, or a
-// browser could not tell its user why an upload was refused.
-const corsHeaders = {
-  'access-control-allow-origin': '*',
-  'access-control-expose-headers':
-    'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified, x-amz-bucket-region, x-amz-request-id',
-};
-const METHODS = 'GET, HEAD, PUT, DELETE';
 
 /** The HTTP side of the store: limits, identity of the caller, the operation, and the answer when something is wrong. */
 export function createStoreServer(
@@ -66,11 +59,11 @@ export function createStoreServer(
 
   /** Never rejects. */
   async function serve(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
-    const requestId = prepare(response);
+    const requestId = prepare(store, request, response);
     response.on('error', () => undefined);
     if (draining) response.setHeader('connection', 'close');
     try {
-      if (request.method === 'OPTIONS') return answerPreflight(request, response);
+      if (request.method === 'OPTIONS') return answerPreflight(store, bucketOf(request), request, response);
       await runOperation(request, response, expectsContinue);
     } catch (error) {
       await answerError(store, request, response, requestId, error).catch(() => response.destroy());
@@ -93,7 +86,7 @@ export function createStoreServer(
     const { bucket, key } = splitPath(target.path);
     const query = uniqueQuery(target.query);
     const operation = findOperation(request, bucket, key, query);
-    requireBucketName(bucket);
+    if (target.path !== '/') requireBucketName(bucket);
     requireUnderstood(operation, request, query, verified);
     const awaitBody = () => {
       if (expectsContinue) response.writeContinue();
@@ -103,7 +96,7 @@ export function createStoreServer(
 
   async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const error = new S3Error('ExpectationFailed', 'The only expectation that can be met is 100-continue.');
-    await answerError(store, request, response, prepare(response), error);
+    await answerError(store, request, response, prepare(store, request, response), error);
   }
 
   async function drain(milliseconds: number): Promise<void> {
@@ -122,24 +115,20 @@ export function createStoreServer(
 }
 
 /** The headers that every answer has; tells the request's id. */
-function prepare(response: ServerResponse): string {
+function prepare(store: Store, request: IncomingMessage, response: ServerResponse): string {
   const requestId = randomBytes(8).toString('hex').toUpperCase();
   response.setHeader('x-amz-request-id', requestId);
-  for (const [name, value] of Object.entries(corsHeaders)) response.setHeader(name, value);
+  setCorsHeaders(store, bucketOf(request), request, response);
   return requestId;
 }
 
-/** CORS preflight (Fetch standard, 4.8): not signed, the same for everything that may or may not be there. */
-function answerPreflight(request: IncomingMessage, response: ServerResponse): void {
-  const requested = request.headers['access-control-request-headers'];
-  response.setHeader('access-control-allow-methods', METHODS);
-  if (requested !== undefined && /^[A-Za-z0-9!#$%&'*+.^_`|~, -]*$/.test(requested)) {
-    response.setHeader('access-control-allow-headers', requested);
+/** '' when the address names none, or is none. */
+function bucketOf({ url = '' }: IncomingMessage): string {
+  try {
+    return decodeURIComponent(/^\/([^/?]*)/.exec(url)?.[1] ?? '');
+  } catch {
+    return '';
   }
-  response.setHeader('access-control-max-age', '7200');
-  response.setHeader('vary', 'Access-Control-Request-Headers');
-  response.writeHead(204);
-  response.end();
 }
 
 function uniqueQuery(pairs: readonly (readonly [string, string])[]): ReadonlyMap<string, string> {
@@ -148,9 +137,8 @@ function uniqueQuery(pairs: readonly (readonly [string, string])[]): ReadonlyMap
   throw new S3Error('InvalidArgument', 'A query parameter was given twice.');
 }
 
-/** Amazon S3, "Bucket naming rules". */
 function requireBucketName(bucket: string): void {
-  if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(bucket) && !bucket.includes('..')) return;
+  if (isBucketName(bucket)) return;
   throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
 }
 
@@ -250,7 +238,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
   const requestId = randomBytes(8).toString('hex').toUpperCase();
   const body = errorDocument({ code, message, resource: '', requestId });
   const headers = {
-    ...corsHeaders,
+    ...openCorsHeaders,
     'x-amz-request-id': requestId,
     'content-type': 'application/xml',
     'content-length': String(Buffer.byteLength(body)),

@@ -12,7 +12,7 @@ const NAMED: Readonly<Record<string, string>> = {
   "'": '&apos;',
 };
 
-function escapeText(text: string): string {
+export function escapeText(text: string): string {
   return text.replace(UNSAFE, (character) => NAMED[character] ?? `&#${character.charCodeAt(0)};`);
 }
 
