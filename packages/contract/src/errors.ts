@@ -22,6 +22,12 @@ export const errorCatalogue = {
       'The body, the query or an id in the path does not have the form that this route asks for. `issues` names every field that is wrong, all at once.',
     mend: 'Correct the fields that `issues` lists, and send the request again. `GET /openapi.json` has every field of every route.',
   },
+  malformed_request: {
+    status: 400,
+    title: 'This is not a well-formed HTTP request.',
+    happened: 'The bytes that arrived cannot be read as HTTP: a header is malformed, or the length is given in two ways.',
+    mend: 'Send the request with an HTTP library, and check any proxy in between.',
+  },
   invalid_store_key: {
     status: 400,
     title: 'The storeKey is not one that can be recorded here.',
@@ -113,6 +119,12 @@ export const errorCatalogue = {
     happened: 'The path exists, but not for this HTTP method. The `Allow` header lists those that it takes.',
     mend: 'Use one of the methods in the `Allow` header.',
   },
+  request_timeout: {
+    status: 408,
+    title: 'The request took too long to arrive.',
+    happened: 'The headers were not complete within 8 seconds, or the whole request not within 15.',
+    mend: 'Send the request again, in one go. The bytes of files go to the object store, which has no such limit.',
+  },
   account_exists: {
     status: 409,
     title: 'There is already an account with this e-mail address.',
@@ -174,6 +186,12 @@ export const errorCatalogue = {
     happened:
       'Checking a password costs time and memory on purpose, so only a few are checked at once, and a queue of them is waiting.',
     mend: 'Wait for the seconds in `Retry-After`, and try again.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The request headers are too large.',
+    happened: 'All headers together are at most 16 KiB (16,384 bytes).',
+    mend: 'Send fewer or shorter headers; often it is cookies of other services on the same host that fill them.',
   },
   internal_error: {
     status: 500,

@@ -144,6 +144,7 @@ describe('settings', () => {
       DATABASE_URL: `mysql://cadiz:${secret}@db/cadiz`,
       S3_SECRET_ACCESS_KEY: secret,
       STORE_SECRET_ACCESS_KEY: secret,
+      S3_ENDPOINT: `ftp://cadiz:${secret}@store`,
       PORT: 'x',
     });
     expect(mistakes.length).toBeGreaterThanOrEqual(4);

@@ -271,7 +271,8 @@ function readOne(name: string, { check = text }: Setting, raw: string | undefine
   if (raw === undefined || raw === '') return undefined;
   const result = check.safeParse(raw);
   if (result.success) return result.data;
-  const shown = secretNames.has(name) ? '' : `, and is "${raw}"`;
+  // What has an @ may be an address with a password in it.
+  const shown = secretNames.has(name) || raw.includes('@') ? '' : `, and is "${raw}"`;
   mistakes.push(`${name} ${result.error.issues[0]?.message}${shown}.`);
   return undefined;
 }

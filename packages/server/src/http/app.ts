@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { OperationId } from '@cadiz/contract';
+import type { ErrorCode, OperationId } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import type { Answer, Exchange, Handler } from './exchange.ts';
@@ -55,6 +55,8 @@ export const handlers: Record<OperationId, Handler> = {
 export interface App {
   listener(request: IncomingMessage, response: ServerResponse): Promise<void>;
   fetch(request: Request): Promise<Response>;
+  /** The answer to bytes that Node could not read as a request, or that came too slowly. */
+  refuse(error: NodeJS.ErrnoException): Exclude<Answer, Response>;
 }
 
 export function createApp(deps: Deps): App {
@@ -62,11 +64,22 @@ export function createApp(deps: Deps): App {
     async listener(request, response) {
       await writeTo(response, await answer(deps, new NodeExchange(request)), deps.log);
     },
+    refuse(error) {
+      const requestId = randomUUID();
+      const code = parserErrors[error.code ?? ''] ?? 'malformed_request';
+      return toFailure(new Problem(code), requestId, deps.config.publicUrl);
+    },
     fetch: async (request) => toFetch(await answer(deps, fromFetch(request)), request.method),
   };
 }
 
 const commonHeaders = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const;
+
+/** What Node's parser calls the reasons that are told apart; everything else is malformed. */
+const parserErrors: Record<string, ErrorCode> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+};
 
 /** What happens to every request: an id, the handler, one place for failures, the headers that every answer bears. */
 async function answer(deps: Deps, exchange: Exchange): Promise<Answer> {
@@ -85,9 +98,7 @@ async function answer(deps: Deps, exchange: Exchange): Promise<Answer> {
   } catch (error) {
     const problem = toProblem(error);
     if (problem.status >= 500) deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
-    const document = toProblemDocument(problem, requestId, deps.config.publicUrl);
-    const headers = Object.entries(problem.headers).flat();
-    result = toJson(problem.status, document, requestId, 'application/problem+json', headers);
+    result = toFailure(problem, requestId, deps.config.publicUrl);
   }
   deps.observe({ operation, method: exchange.method, status: result.status, requestId, started });
   return result;
@@ -99,7 +110,13 @@ function unmatched(path: string): Problem {
   return new Problem('method_not_allowed', undefined, { headers: { Allow: methods.join(', ') } });
 }
 
-function toJson(status: number, body: object, requestId: string, type: string, headers: string[]): Answer {
+function toFailure(problem: Problem, requestId: string, publicUrl: string): Exclude<Answer, Response> {
+  const document = toProblemDocument(problem, requestId, publicUrl);
+  const headers = Object.entries(problem.headers).flat();
+  return toJson(problem.status, document, requestId, 'application/problem+json', headers);
+}
+
+function toJson(status: number, body: object, requestId: string, type: string, headers: string[]): Exclude<Answer, Response> {
   return {
     status,
     headers: ['Content-Type', type, ...commonHeaders, 'X-Request-Id', requestId, ...headers],

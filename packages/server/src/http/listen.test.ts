@@ -199,22 +199,32 @@ describe('an odd request', () => {
   });
 
   test.each([
-    ['no HTTP at all', 'hello\r\n\r\n', 400],
-    ['no host', 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
-    ['two lengths', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
+    ['no HTTP at all', 'hello\r\n\r\n', 'malformed_request'],
+    [
+      'two lengths',
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab',
+      'malformed_request',
+    ],
     [
       'a length and chunks',
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-      400,
+      'malformed_request',
     ],
-    ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n', 400],
-    ['a length that is none', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n', 400],
-    ['NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n', 400],
-    ['headers over 16 KiB', `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17 * 1024)}\r\n\r\n`, 431],
-    ['very many headers', `GET /livez HTTP/1.1\r\nHost: x\r\n${'X-Something: y\r\n'.repeat(2000)}\r\n`, 431],
-  ])('%s is refused, and the service goes on', async (_what, text, status) => {
-    expect((await sendRaw(listening.port, text)).status).toBe(status);
+    ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n', 'malformed_request'],
+    ['a length that is none', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n', 'malformed_request'],
+    ['NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n', 'malformed_request'],
+    ['headers over 16 KiB', `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17 * 1024)}\r\n\r\n`, 'headers_too_large'],
+    ['very many headers', `GET /livez HTTP/1.1\r\nHost: x\r\n${'X-Something: y\r\n'.repeat(2000)}\r\n`, 'headers_too_large'],
+  ])('%s is refused, and the service goes on', async (_what, text, code) => {
+    const raw = await sendRaw(listening.port, text);
+    expect(raw.head).toMatch(/\r\nContent-Type: application\/problem\+json\r\n/);
+    expect(raw.head).toMatch(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/);
+    expect([JSON.parse(raw.body).status, codeOf(raw)]).toEqual([raw.status, code]);
     expect(await isAlive(listening)).toBe(true);
+  });
+
+  test('a request without a host is refused', async () => {
+    expect((await sendRaw(listening.port, 'GET /livez HTTP/1.1\r\nConnection: close\r\n\r\n')).status).toBe(400);
   });
 
   test('cut off in the middle harms nobody', async () => {

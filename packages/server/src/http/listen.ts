@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { App } from './app.ts';
 import { maxBodyBytes } from './input.ts';
 
@@ -26,7 +27,20 @@ export async function listen(app: App, host: string, port: number, limits = slow
     if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) response.writeContinue();
     void app.listener(request, response);
   });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuse(app, error, socket));
   return serve(server, host, port);
+}
+
+/** There is no request to answer, only a connection: the answer is written by hand, and the connection closed. */
+function refuse(app: App, error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const { status, headers, text } = app.refuse(error);
+  const all = [...headers, 'Content-Length', String(Buffer.byteLength(text)), 'Connection', 'close'];
+  const lines = all.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
+  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines}\r\n${text}`);
 }
 
 /** Any server of ours, with the same way to start and to stop. */

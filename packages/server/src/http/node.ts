@@ -81,6 +81,8 @@ function toHeaders(raw: string[]): Headers {
 
 function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    const brokeOff = () => reject(new Problem('invalid_request', 'The body broke off.'));
+    if (request.destroyed) return brokeOff();
     const chunks: Buffer[] = [];
     let size = 0;
     request.on('data', (chunk: Buffer) => {
@@ -89,6 +91,6 @@ function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> 
       else reject(new Problem('body_too_large'));
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    request.on('error', () => reject(new Problem('invalid_request', 'The body broke off.')));
+    request.on('error', brokeOff);
   });
 }
