@@ -2,7 +2,7 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import type { CorsRule } from './cors.ts';
 import { namesEtag } from './etag.ts';
 import { noSuchBucket } from './s3-error.ts';
-import { openUploadIndex, type PartRecord, type UploadIndex, type UploadRecord } from './upload-index.ts';
+import { openUploadIndex, type PartRecord, rangeStart, type UploadIndex, type UploadRecord } from './upload-index.ts';
 import { mayWrite, type WriteCondition } from './write-condition.ts';
 
 /** What the index keeps of one object. Sizes in bytes, times in Unix milliseconds, `etag` without its quotes. */
@@ -194,7 +194,7 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
       }),
     uploads: uploadIndex,
     *objectsFrom(bucket, from) {
-      const start = indexKey(bucket, from);
+      const start = rangeStart(indexKey(bucket, from));
       const end = Buffer.concat([Buffer.from(bucket), Buffer.from([1])]);
       for (const { key, value } of objects.getRange({ start, end })) {
         yield { key: Buffer.from(key.subarray(bucket.length + 1)), record: value };

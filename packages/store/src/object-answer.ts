@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Call } from './call.ts';
 import { namesEtag } from './etag.ts';
 import type { ObjectRecord } from './index-db.ts';
+import { readPartNumber } from './part-number.ts';
 import { S3Error } from './s3-error.ts';
 
 /** What a GET or HEAD of an object answers. `first` and `last` are byte offsets, both included; last < first means no bytes. */
@@ -25,7 +26,7 @@ export const responseOverrides: ReadonlyMap<string, string> = new Map([
 /**
  * Status, headers and byte range for a read of `record`.
  *
- * @throws S3Error PreconditionFailed, InvalidRange, InvalidArgument
+ * @throws S3Error PreconditionFailed, InvalidRange, InvalidArgument, InvalidPartNumber, InvalidRequest
  */
 export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
   const requested = call.request.headers;
@@ -42,8 +43,10 @@ export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
   for (const [name, value] of Object.entries(record.metadata)) headers[`x-amz-meta-${name}`] = value;
   if (isUnchanged(requested, record)) return { status: 304, headers, first: 0, last: -1 };
 
-  const range = findRange(requested, record);
-  if (!range) {
+  const part = findPart(call, record);
+  if (part && record.multipart) headers['x-amz-mp-parts-count'] = String(record.multipart.parts);
+  const range = part ?? findRange(requested, record);
+  if (!range || range.last < range.first) {
     headers['content-length'] = String(record.size);
     return { status: 200, headers, first: 0, last: record.size - 1 };
   }
@@ -90,6 +93,30 @@ function toTime(text: string | undefined): number | undefined {
   if (text === undefined || !HTTP_DATE.test(text)) return undefined;
   const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
   return Number.isNaN(time) ? undefined : time;
+}
+
+/**
+ * The part that `partNumber` asks for. Parts are counted from 1 as they lie in the object, whatever the numbers they were
+ * uploaded with, so that who counts up to x-amz-mp-parts-count has read it all. What was uploaded as one has one part.
+ */
+function findPart({ query, request, store }: Call, record: ObjectRecord): { first: number; last: number } | undefined {
+  const text = query.get('partNumber');
+  if (text === undefined) return undefined;
+  if (request.headers.range !== undefined) {
+    throw new S3Error('InvalidRequest', 'A Range and a partNumber do not go together: send one of them.');
+  }
+  const wanted = readPartNumber(query);
+  const { uploadId, parts } = record.multipart ?? { parts: 1 };
+  if (wanted > parts) throw new S3Error('InvalidPartNumber', `The object has ${parts} parts.`);
+  if (uploadId === undefined) return { first: 0, last: record.size - 1 };
+  let first = 0;
+  let number = 1;
+  for (const { size } of store.index.uploads.partsFrom(uploadId, 1)) {
+    if (number === wanted) return { first, last: first + size - 1 };
+    first += size;
+    number += 1;
+  }
+  throw new S3Error('NoSuchKey', 'The object was replaced just now.');
 }
 
 /** One range of bytes. Several ranges, and what is no range at all, mean the whole object, as on S3 (RFC 9110, 14.2). */

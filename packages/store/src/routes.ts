@@ -1,15 +1,40 @@
 import type { IncomingMessage } from 'node:http';
 import type { Verified } from '@cadiz/sigv4';
+import { abortMultipartUpload } from './abort-multipart-upload.ts';
+import { isHarmlessAcl } from './acl.ts';
 import type { Call } from './call.ts';
+import { completeMultipartUpload } from './complete-multipart-upload.ts';
+import { copyObject } from './copy-object.ts';
 import { createBucket } from './create-bucket.ts';
+import { createMultipartUpload } from './create-multipart-upload.ts';
+import { deleteBucket } from './delete-bucket.ts';
+import { deleteBucketCors } from './delete-bucket-cors.ts';
 import { deleteObject } from './delete-object.ts';
+import { deleteObjects } from './delete-objects.ts';
+import { emptyConfigurations } from './empty-configurations.ts';
+import { getBucketAcl } from './get-bucket-acl.ts';
+import { getBucketCors } from './get-bucket-cors.ts';
+import { getBucketLocation } from './get-bucket-location.ts';
 import { getObject } from './get-object.ts';
+import { getObjectAcl } from './get-object-acl.ts';
+import { getObjectTagging } from './get-object-tagging.ts';
 import { headBucket } from './head-bucket.ts';
 import { headObject } from './head-object.ts';
+import { listBuckets } from './list-buckets.ts';
+import { listMultipartUploads } from './list-multipart-uploads.ts';
+import { listObjectVersions } from './list-object-versions.ts';
+import { listObjects } from './list-objects.ts';
 import { listObjectsV2 } from './list-objects-v2.ts';
+import { listParts } from './list-parts.ts';
 import { responseOverrides } from './object-answer.ts';
+import { putBucketAcl } from './put-bucket-acl.ts';
+import { putBucketCors } from './put-bucket-cors.ts';
 import { putObject } from './put-object.ts';
+import { putObjectAcl } from './put-object-acl.ts';
+import { documentHeaders } from './request-body.ts';
 import { notImplemented, S3Error } from './s3-error.ts';
+import { uploadPart } from './upload-part.ts';
+import { uploadPartCopy } from './upload-part-copy.ts';
 
 export interface Operation {
   name: string;
@@ -26,20 +51,130 @@ export interface Operation {
 type Operations = Readonly<Record<string, readonly Operation[]>>;
 
 const reading = ['x-amz-checksum-mode'];
-const listing = ['list-type', 'prefix', 'delimiter', 'start-after', 'continuation-token', 'max-keys', 'encoding-type'];
+const choosing = ['versionId', 'partNumber'];
+const writing = ['x-amz-storage-class', 'x-amz-meta-'];
+const copying = [
+  'x-amz-copy-source-if-match',
+  'x-amz-copy-source-if-none-match',
+  'x-amz-copy-source-if-modified-since',
+  'x-amz-copy-source-if-unmodified-since',
+];
+const listingUploads = ['prefix', 'delimiter', 'key-marker', 'upload-id-marker', 'max-uploads', 'encoding-type'];
+const listing = ['prefix', 'delimiter', 'max-keys', 'encoding-type'];
 
 /** Every operation there is, by level and method. */
+const serviceOperations: Operations = {
+  GET: [
+    {
+      name: 'ListBuckets',
+      run: listBuckets,
+      query: ['prefix', 'max-buckets', 'continuation-token'],
+      amzHeaders: [],
+    },
+  ],
+};
 const bucketOperations: Operations = {
-  GET: [{ name: 'ListObjectsV2', run: listObjectsV2, query: [...listing, 'fetch-owner'], amzHeaders: [] }],
+  GET: [
+    {
+      name: 'ListMultipartUploads',
+      run: listMultipartUploads,
+      marks: ['uploads'],
+      query: listingUploads,
+      amzHeaders: [],
+    },
+    { name: 'GetBucketAcl', run: getBucketAcl, marks: ['acl'], query: [], amzHeaders: [] },
+    { name: 'GetBucketCors', run: getBucketCors, marks: ['cors'], query: [], amzHeaders: [] },
+    { name: 'GetBucketLocation', run: getBucketLocation, marks: ['location'], query: [], amzHeaders: [] },
+    ...emptyConfigurations.map(({ name, subresource, run }) => {
+      return { name, run, marks: [subresource], query: [], amzHeaders: [] };
+    }),
+    {
+      name: 'ListObjectVersions',
+      run: listObjectVersions,
+      marks: ['versions'],
+      query: [...listing, 'key-marker', 'version-id-marker'],
+      amzHeaders: [],
+    },
+    {
+      name: 'ListObjectsV2',
+      run: listObjectsV2,
+      marks: ['list-type'],
+      query: [...listing, 'start-after', 'continuation-token', 'fetch-owner'],
+      amzHeaders: [],
+    },
+    { name: 'ListObjects', run: listObjects, query: [...listing, 'marker'], amzHeaders: [] },
+  ],
   HEAD: [{ name: 'HeadBucket', run: headBucket, query: [], amzHeaders: [] }],
-  PUT: [{ name: 'CreateBucket', run: createBucket, query: [], amzHeaders: [] }],
+  PUT: [
+    { name: 'PutBucketAcl', run: putBucketAcl, marks: ['acl'], query: [], amzHeaders: documentHeaders },
+    { name: 'PutBucketCors', run: putBucketCors, marks: ['cors'], query: [], amzHeaders: documentHeaders },
+    { name: 'CreateBucket', run: createBucket, query: [], amzHeaders: [] },
+  ],
+  POST: [{ name: 'DeleteObjects', run: deleteObjects, marks: ['delete'], query: [], amzHeaders: documentHeaders }],
+  DELETE: [
+    { name: 'DeleteBucketCors', run: deleteBucketCors, marks: ['cors'], query: [], amzHeaders: [] },
+    { name: 'DeleteBucket', run: deleteBucket, query: [], amzHeaders: [] },
+  ],
 };
 const objectOperations: Operations = {
-  GET: [{ name: 'GetObject', run: getObject, query: [...responseOverrides.keys()], amzHeaders: reading }],
-  HEAD: [{ name: 'HeadObject', run: headObject, query: [], amzHeaders: reading }],
-  PUT: [{ name: 'PutObject', run: putObject, query: [], amzHeaders: ['x-amz-storage-class', 'x-amz-meta-'] }],
-  DELETE: [{ name: 'DeleteObject', run: deleteObject, query: [], amzHeaders: [] }],
+  GET: [
+    {
+      name: 'ListParts',
+      run: listParts,
+      marks: ['uploadId'],
+      query: ['max-parts', 'part-number-marker'],
+      amzHeaders: [],
+    },
+    { name: 'GetObjectAcl', run: getObjectAcl, marks: ['acl'], query: ['versionId'], amzHeaders: [] },
+    { name: 'GetObjectTagging', run: getObjectTagging, marks: ['tagging'], query: ['versionId'], amzHeaders: [] },
+    { name: 'GetObject', run: getObject, query: [...responseOverrides.keys(), ...choosing], amzHeaders: reading },
+  ],
+  HEAD: [{ name: 'HeadObject', run: headObject, query: choosing, amzHeaders: reading }],
+  PUT: [
+    {
+      name: 'UploadPartCopy',
+      run: uploadPartCopy,
+      marks: ['uploadId', 'x-amz-copy-source'],
+      query: ['partNumber'],
+      amzHeaders: [...copying, 'x-amz-copy-source-range'],
+    },
+    { name: 'UploadPart', run: uploadPart, marks: ['uploadId'], query: ['partNumber'], amzHeaders: [] },
+    {
+      name: 'CopyObject',
+      run: copyObject,
+      marks: ['x-amz-copy-source'],
+      query: [],
+      amzHeaders: [...copying, 'x-amz-metadata-directive', ...writing],
+    },
+    { name: 'PutObjectAcl', run: putObjectAcl, marks: ['acl'], query: ['versionId'], amzHeaders: documentHeaders },
+    { name: 'PutObject', run: putObject, query: [], amzHeaders: writing },
+  ],
+  POST: [
+    { name: 'CreateMultipartUpload', run: createMultipartUpload, marks: ['uploads'], query: [], amzHeaders: writing },
+    {
+      name: 'CompleteMultipartUpload',
+      run: completeMultipartUpload,
+      marks: ['uploadId'],
+      query: [],
+      amzHeaders: documentHeaders,
+    },
+  ],
+  DELETE: [
+    { name: 'AbortMultipartUpload', run: abortMultipartUpload, marks: ['uploadId'], query: [], amzHeaders: [] },
+    { name: 'DeleteObject', run: deleteObject, query: ['versionId'], amzHeaders: [] },
+  ],
 };
+
+/** All of them, for whoever must not forget one. */
+export const allOperations = Object.entries({
+  service: serviceOperations,
+  bucket: bucketOperations,
+  object: objectOperations,
+}).flatMap(([level, methods]) =>
+  Object.entries(methods).flatMap(([method, operations]) =>
+    operations.map((operation) => ({ level, method, ...operation })),
+  ),
+);
 
 const signatureQuery = new Set([
   'X-Amz-Algorithm',
@@ -66,18 +201,25 @@ export function findOperation(
   key: string,
   query: ReadonlyMap<string, string>,
 ): Operation {
-  if (bucket === '' && key === '') throw notImplemented(`${method} without a bucket`);
-  const operations = (key === '' ? bucketOperations : objectOperations)[method] ?? [];
-  const operation = operations.find(({ marks = [] }) => marks.every((name) => query.has(name) || name in headers));
-  if (!operation) throw notImplemented(`${method} on ${key === '' ? 'a bucket' : 'an object'}`);
+  const level = levelOf(bucket, key);
+  // Only a header that the signature check has seen may choose the operation: not `acl: 1` beside a presigned address.
+  const isThere = (mark: string) => query.has(mark) || (mark.startsWith('x-amz-') && mark in headers);
+  const operation = level.operations[method]?.find(({ marks = [] }) => marks.every(isThere));
+  if (!operation) throw notImplemented(`${method} ${level.where}`);
   return operation;
+}
+
+function levelOf(bucket: string, key: string): { operations: Operations; where: string } {
+  if (key !== '') return { operations: objectOperations, where: 'on an object' };
+  if (bucket !== '') return { operations: bucketOperations, where: 'on a bucket' };
+  return { operations: serviceOperations, where: 'without a bucket' };
 }
 
 /**
  * Refuses a request that asks for more than the operation does. A sub-resource (`?acl`, `?uploadId`) or a header
  * (`x-amz-copy-source`) that were passed over would turn the request into another one.
  *
- * @throws S3Error NotImplemented
+ * @throws S3Error NotImplemented, AccessControlListNotSupported
  */
 export function requireUnderstood(
   operation: Operation,
@@ -89,12 +231,14 @@ export function requireUnderstood(
   for (const [name, value] of query) {
     if (signatureQuery.has(name) || operation.query.includes(name) || operation.marks?.includes(name)) continue;
     if (name === 'x-id' && value === operation.name) continue;
+    if (isHarmlessAcl(name.toLowerCase(), value)) continue;
     if (isChecksum(name)) throw refuseChecksum(`The query parameter ${name}`);
     throw notImplemented(`${operation.name} with the query parameter "${name}"`);
   }
-  for (const name of Object.keys(request.headers)) {
+  for (const [name, value] of Object.entries(request.headers)) {
     if (!name.startsWith('x-amz-') || signatureHeaders.includes(name) || operation.marks?.includes(name)) continue;
     if (operation.amzHeaders.some((known) => (known.endsWith('-') ? name.startsWith(known) : name === known))) continue;
+    if (isHarmlessAcl(name, String(value))) continue;
     if (isChecksum(name)) throw refuseChecksum(`The header ${name}`);
     throw notImplemented(`${operation.name} with the header ${name}`);
   }

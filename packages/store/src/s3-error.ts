@@ -18,6 +18,7 @@ const STATUS = {
   InvalidDigest: 400,
   InvalidLocationConstraint: 400,
   InvalidPart: 400,
+  InvalidPartNumber: 416,
   InvalidPartOrder: 400,
   InvalidRange: 416,
   InvalidRequest: 400,

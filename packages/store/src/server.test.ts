@@ -35,7 +35,7 @@ describe.each(operations)('%s', (_name, method, key, query, success) => {
     ],
     ['an unsigned x-amz header', 403, () => store.presign(method, key, { query }), { 'x-amz-acl': 'public-read' }],
     ['an API key beside the address', 400, () => store.presign(method, key, { query }), { authorization: 'Bearer x' }],
-    ['an unknown sub-resource', 501, () => store.presign(method, key, { query: { ...query, tagging: '' } })],
+    ['an unknown sub-resource', 501, () => store.presign(method, key, { query: { ...query, torrent: '' } })],
   ];
 
   test.each(callers)('%s: %i', async (_caller, status, url, headers = {}) => {
@@ -68,9 +68,12 @@ test('a browser’s preflight needs no signature', async () => {
 });
 
 test.each([
-  ['POST', '', { delete: '' }],
-  ['POST', 'there', { uploads: '' }],
-  ['DELETE', '', {}],
+  ['POST', 'there', { restore: '' }],
+  ['PUT', '', { versioning: '' }],
+  ['PUT', 'there', { tagging: '' }],
+  ['PUT', 'there', { 'legal-hold': '' }],
+  ['DELETE', '', { policy: '' }],
+  ['PUT', '', { 'object-lock': '' }],
   ['PATCH', 'there', {}],
 ])('%s of "%s" with %o is not implemented, and says so', async (method, key, query) => {
   const answer = await send(method, store.presign(method, key, { query }));

@@ -92,6 +92,8 @@ export interface UploadIndexParts {
 }
 
 const FIRST_PART = 1;
+// Longer than any key of the index, and short enough for lmdb, which takes no longer ones, not even to look for.
+const MAX_START_BYTES = 1500;
 
 export function openUploadIndex(index: UploadIndexParts): UploadIndex {
   const { uploads, parts, commit } = index;
@@ -103,7 +105,7 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
   }
 
   function* listFrom(bucket: string, from: Uint8Array): Generator<ListedUpload> {
-    const start = Buffer.concat([Buffer.from(`${bucket}\0`), from]);
+    const start = rangeStart(Buffer.concat([Buffer.from(`${bucket}\0`), from]));
     for (const { key, value } of uploads.getRange({ start, end: Buffer.from(`${bucket}\x01`) })) {
       const end = key.lastIndexOf(0);
       const uploadId = Buffer.from(key.subarray(end + 1)).toString();
@@ -170,6 +172,11 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
 /** Keys hold no NUL, so that uploads lie in the order of their keys. */
 function uploadKey({ bucket, key, uploadId }: UploadName): Buffer {
   return Buffer.from(`${bucket}\0${key}\0${uploadId}`);
+}
+
+/** Where a listing begins, cut to what lmdb takes: no key of the index lies between what was asked for and that. */
+export function rangeStart(position: Buffer): Buffer {
+  return position.subarray(0, MAX_START_BYTES);
 }
 
 /** Where the uploads of a key go on after one of them. */

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { uriEncodePath } from '@cadiz/sigv4';
+import { type Call, sendXml } from './call.ts';
+import { MAX_UPLOAD_BYTES, MIN_PART_BYTES, noSuchUpload, requireUploadName, wholeSeconds } from './multipart-upload.ts';
+import { MAX_PART_NUMBER } from './part-number.ts';
+import { readXml } from './request-body.ts';
+import { S3Error } from './s3-error.ts';
+import type { Assembled, PartRecord, UploadName, UploadState } from './upload-index.ts';
+import { mayWrite, readWriteCondition, type WriteCondition } from './write-condition.ts';
+import { document, textElement } from './xml.ts';
+import type { XmlElement } from './xml-reader.ts';
+
+/** A part as the client names it; `etag` without quotes. */
+interface NamedPart {
+  partNumber: number;
+  etag: string;
+}
+
+interface Completion {
+  name: UploadName;
+  parts: NamedPart[];
+  condition: WriteCondition;
+  etag: string;
+  /** Unix milliseconds */
+  now: number;
+}
+
+const MAX_BODY_BYTES = 4 * 1024 ** 2;
+
+/**
+ * POST /bucket/key?uploadId=: makes the object of the parts that are named, in one transaction and without moving a byte.
+ * Parts that are not named are removed. Asking again, with the same parts, is answered as it was the first time for as
+ * long as the object is still the one of this upload.
+ *
+ * @throws S3Error NoSuchUpload, MalformedXML, InvalidPart, InvalidPartOrder, EntityTooSmall, EntityTooLarge,
+ *   PreconditionFailed
+ */
+export async function completeMultipartUpload(call: Call): Promise<void> {
+  const { bucket, key, request, store } = call;
+  const name = requireUploadName(call);
+  const condition = readWriteCondition(call);
+  const parts = readParts(await readXml(call, MAX_BODY_BYTES));
+  const completion = { name, parts, condition, etag: etagOfParts(parts), now: wholeSeconds(store.now()) };
+  void store.reaper.remove(await store.index.uploads.complete(name, (state) => assemble(completion, state)));
+  const children = [
+    textElement('Location', `http://${request.headers.host}${uriEncodePath(`/${bucket}/${key}`)}`),
+    textElement('Bucket', bucket),
+    textElement('Key', key),
+    textElement('ETag', `"${completion.etag}"`),
+  ];
+  sendXml(call, document('CompleteMultipartUploadResult', children));
+}
+
+/** As S3 does: the MD5 of the parts' MD5s, and how many they are. */
+function etagOfParts(parts: readonly NamedPart[]): string {
+  const md5 = createHash('md5');
+  for (const { etag } of parts) md5.update(etag, 'hex');
+  return `${md5.digest('hex')}-${parts.length}`;
+}
+
+function readParts({ name, children }: XmlElement): NamedPart[] {
+  if (name !== 'CompleteMultipartUpload' || children.length === 0 || children.length > MAX_PART_NUMBER) {
+    throw malformed(`a CompleteMultipartUpload of 1 to ${MAX_PART_NUMBER} parts`);
+  }
+  const parts = children.map(readPart);
+  const ascending = parts.every(({ partNumber }, at) => partNumber > (parts[at - 1]?.partNumber ?? -1));
+  if (ascending) return parts;
+  throw new S3Error('InvalidPartOrder', 'Name each part once, by ascending numbers.');
+}
+
+function readPart({ name, children }: XmlElement): NamedPart {
+  const fields = new Map(children.map((child) => [child.name, child.text.trim()]));
+  const number = fields.get('PartNumber') ?? '';
+  const etag = fields.get('ETag')?.replace(/^"(.*)"$/, '$1');
+  if (name !== 'Part' || fields.size !== children.length || !/^\d{1,9}$/.test(number) || etag === undefined) {
+    throw malformed('a PartNumber and an ETag in each Part');
+  }
+  if (!/^[0-9a-f]{32}$/.test(etag)) {
+    throw new S3Error('InvalidPart', `Part ${number} was named with an ETag that no part has.`);
+  }
+  const unknown = [...fields.keys()].find((field) => field !== 'PartNumber' && field !== 'ETag');
+  if (unknown === undefined) return { partNumber: Number(number), etag };
+  throw new S3Error('NotImplemented', `${unknown} of a part cannot be verified by this store: leave it out.`);
+}
+
+function malformed(expected: string): S3Error {
+  return new S3Error('MalformedXML', `The XML of the request must have ${expected}.`);
+}
+
+/** Runs in the transaction. */
+function assemble(completion: Completion, state: UploadState): Assembled | undefined {
+  const { name, parts, condition, etag, now } = completion;
+  const { upload, before } = state;
+  if (!upload && before?.multipart?.uploadId !== name.uploadId) throw noSuchUpload();
+  const found = parts.map((part, at) => requirePart(part, state.findPart(part.partNumber), at === parts.length - 1));
+  if (!upload) {
+    if (before?.etag === etag) return undefined;
+    throw noSuchUpload();
+  }
+  const size = found.reduce((sum, part) => sum + part.size, 0);
+  if (size > MAX_UPLOAD_BYTES) throw new S3Error('EntityTooLarge', 'An object has at most 5 TiB.');
+  if (!mayWrite(condition, before, { size, etag })) return { record: undefined, partNumbers: new Set() };
+  const { headers, metadata } = upload;
+  const multipart = { uploadId: name.uploadId, parts: parts.length };
+  return {
+    record: { size, etag, multipart, lastModified: now, headers, metadata },
+    partNumbers: new Set(parts.map(({ partNumber }) => partNumber)),
+  };
+}
+
+function requirePart({ partNumber, etag }: NamedPart, part: PartRecord | undefined, isLast: boolean): PartRecord {
+  if (!part) throw new S3Error('InvalidPart', `Part ${partNumber} has not been uploaded.`);
+  if (part.etag !== etag) {
+    throw new S3Error('InvalidPart', `Part ${partNumber} is not the one that was named: its ETag is "${part.etag}".`);
+  }
+  if (isLast || part.size >= MIN_PART_BYTES) return part;
+  const message = `Part ${partNumber} has ${part.size} bytes: all parts but the last must have ${MIN_PART_BYTES} or more.`;
+  throw new S3Error('EntityTooSmall', message);
+}

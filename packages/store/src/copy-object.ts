@@ -1,0 +1,46 @@
+import { type Call, requireBucket, requireKey, sendXml } from './call.ts';
+import { type CopySource, copyBytes, readCopySource } from './copy-source.ts';
+import { wholeSeconds } from './multipart-upload.ts';
+import { indexBlob, readContentHeaders, readMetadata } from './put-object.ts';
+import { S3Error } from './s3-error.ts';
+import { readWriteCondition, requireHopeful } from './write-condition.ts';
+import { document, textElement } from './xml.ts';
+
+/**
+ * PUT /bucket/key with `x-amz-copy-source`: an object of the bytes of another, with its headers and metadata or, where
+ * `x-amz-metadata-directive` says REPLACE, with those of the request. The copy's ETag is the MD5 of its bytes, also where
+ * the other object was uploaded in parts.
+ *
+ * @throws S3Error NoSuchKey, InvalidArgument, InvalidRequest, PreconditionFailed
+ */
+export async function copyObject(call: Call): Promise<void> {
+  const { bucket, key, store } = call;
+  requireBucket(call);
+  requireKey(key);
+  const named = readCopySource(call);
+  const condition = readWriteCondition(call);
+  const replaced = readReplaced(call, named);
+  const before = store.index.findObject(bucket, key);
+  requireHopeful(condition, before, before?.size ?? 0);
+  const { blob, size, etag, source } = await copyBytes(call, named, (length) => ({ first: 0, last: length - 1 }));
+  const { headers, metadata } = replaced ?? source;
+  const lastModified = wholeSeconds(store.now());
+  await indexBlob(call, { size, etag, blob, lastModified, headers, metadata }, condition);
+  const children = [
+    textElement('LastModified', new Date(lastModified).toISOString()),
+    textElement('ETag', `"${etag}"`),
+  ];
+  sendXml(call, document('CopyObjectResult', children));
+}
+
+/** The headers and metadata of the request, where they replace those of the other object. */
+function readReplaced({ request, bucket, key }: Call, source: CopySource) {
+  const directive = request.headers['x-amz-metadata-directive'] ?? 'COPY';
+  if (directive === 'REPLACE') return { headers: readContentHeaders(request), metadata: readMetadata(request) };
+  if (directive !== 'COPY') {
+    throw new S3Error('InvalidArgument', 'x-amz-metadata-directive must be COPY or REPLACE.');
+  }
+  if (source.bucket !== bucket || source.key !== key) return undefined;
+  const message = 'An object can be copied onto itself only with x-amz-metadata-directive: REPLACE.';
+  throw new S3Error('InvalidRequest', message);
+}

@@ -1,0 +1,126 @@
+import { createHash } from 'node:crypto';
+import { type Call, requireKey } from './call.ts';
+import type { ObjectRecord } from './index-db.ts';
+import { isUnchanged } from './object-answer.ts';
+import { type ByteRange, openContent } from './object-content.ts';
+import { S3Error } from './s3-error.ts';
+import { requireNullVersion } from './version-id.ts';
+
+export interface CopySource {
+  bucket: string;
+  key: string;
+}
+
+/** Bytes that were copied: durable, but not in the index yet. */
+export interface CopiedBytes {
+  blob: string;
+  size: number;
+  /** hex MD5 */
+  etag: string;
+  /** the object they come from, as it was then */
+  source: ObjectRecord;
+}
+
+/**
+ * The object that `x-amz-copy-source` names: `bucket/key`, with or without a slash before it, percent-encoded.
+ *
+ * @throws S3Error InvalidArgument, NoSuchVersion
+ */
+export function readCopySource({ request }: Call): CopySource {
+  const header = String(request.headers['x-amz-copy-source'] ?? '');
+  const [, encoded = '', versionId] = /^\/?(.*?)(?:\?versionId=(.*))?$/s.exec(header) ?? [];
+  const path = decode(encoded);
+  const slash = path?.indexOf('/') ?? -1;
+  if (path === undefined || slash < 1 || slash === path.length - 1) {
+    throw new S3Error('InvalidArgument', 'x-amz-copy-source must be bucket/key, percent-encoded.');
+  }
+  requireNullVersion(versionId);
+  return { bucket: path.slice(0, slash), key: path.slice(slash + 1) };
+}
+
+/** Node gives header bytes as Latin-1 characters; what a client sends unencoded are bytes of UTF-8. */
+function decode(encoded: string): string | undefined {
+  try {
+    return decodeURIComponent(Buffer.from(encoded, 'latin1').toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Copies bytes of the object that the request names, if it meets the request's `x-amz-copy-source-if-…`.
+ *
+ * @param toRange - which bytes, once the object is known
+ * @throws S3Error NoSuchBucket, NoSuchKey, PreconditionFailed, InvalidRequest, InsufficientStorage
+ */
+export async function copyBytes(
+  call: Call,
+  { bucket, key }: CopySource,
+  toRange: (size: number) => ByteRange,
+): Promise<CopiedBytes> {
+  const { store, request } = call;
+  const { found, content } = await openContent(store, () => {
+    const record = requireSource(call, bucket, key);
+    const range = toRange(record.size);
+    return { record, range, found: { source: record, size: range.last - range.first + 1 } };
+  });
+  try {
+    if (found.size > store.maxObjectBytes) {
+      const message = `At most ${store.maxObjectBytes} bytes are copied at once: copy this in parts.`;
+      throw new S3Error('InvalidRequest', message);
+    }
+    // No byte moves on the connection for as long as this takes.
+    request.socket.setTimeout(0);
+    // The ETag of an object that came as one is the MD5 of its bytes. A copy of damaged ones would look sound.
+    const whole = found.source.blob !== undefined && found.size === found.source.size;
+    const expected = whole ? found.source.etag : undefined;
+    return { ...found, ...(await storeBytes(call, content.stream(), found.size, expected)) };
+  } finally {
+    await content.close();
+  }
+}
+
+function requireSource(call: Call, bucket: string, key: string): ObjectRecord {
+  const { index } = call.store;
+  requireKey(key);
+  if (!index.findBucket(bucket)) throw new S3Error('NoSuchBucket', `There is no bucket named ${bucket}.`);
+  const record = index.findObject(bucket, key);
+  if (!record) throw new S3Error('NoSuchKey', 'There is no object with the key of x-amz-copy-source.');
+  const { headers } = call.request;
+  const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'].map((name) => [
+    name,
+    headers[`x-amz-copy-source-${name}`],
+  ]);
+  if (!isUnchanged(Object.fromEntries(conditions), record)) return record;
+  throw new S3Error('PreconditionFailed', 'The object to be copied is the one that was to be left out.');
+}
+
+async function storeBytes(
+  { store }: Call,
+  bytes: AsyncIterable<Buffer>,
+  size: number,
+  expectedMd5: string | undefined,
+): Promise<{ blob: string; etag: string }> {
+  const claim = await store.room.claim(size);
+  try {
+    const writer = await store.blobs.receive();
+    const md5 = createHash('md5');
+    try {
+      for await (const chunk of bytes) {
+        md5.update(chunk);
+        claim.arrived(chunk.length);
+        await writer.write(chunk);
+      }
+      const etag = md5.digest('hex');
+      if (expectedMd5 !== undefined && expectedMd5 !== etag) {
+        throw new S3Error('InternalError', 'The object to be copied is damaged.');
+      }
+      return { blob: await writer.seal(), etag };
+    } catch (error) {
+      await writer.discard();
+      throw error;
+    }
+  } finally {
+    claim.release();
+  }
+}

@@ -1,0 +1,25 @@
+import { type Call, requireBucket, requireKey, sendXml } from './call.ts';
+import { newUploadId, wholeSeconds } from './multipart-upload.ts';
+import { readContentHeaders, readMetadata } from './put-object.ts';
+import { S3Error } from './s3-error.ts';
+import { document, textElement } from './xml.ts';
+
+/**
+ * POST /bucket/key?uploads: begins an upload in parts. Content headers and metadata given here are the object's.
+ *
+ * @throws S3Error NoSuchBucket, KeyTooLongError, MetadataTooLarge
+ */
+export async function createMultipartUpload(call: Call): Promise<void> {
+  const { bucket, key, request, store } = call;
+  requireBucket(call);
+  requireKey(key);
+  const now = store.now();
+  const uploadId = newUploadId(now);
+  const created = await store.index.uploads.create(
+    { bucket, key, uploadId },
+    { initiatedAt: wholeSeconds(now), headers: readContentHeaders(request), metadata: readMetadata(request) },
+  );
+  if (!created) throw new S3Error('NoSuchBucket', `There is no bucket named ${bucket}.`);
+  const children = [textElement('Bucket', bucket), textElement('Key', key), textElement('UploadId', uploadId)];
+  sendXml(call, document('InitiateMultipartUploadResult', children));
+}

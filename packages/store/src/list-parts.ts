@@ -1,0 +1,50 @@
+import { type Call, sendXml } from './call.ts';
+import { ownerElement } from './list-page.ts';
+import { requireUpload } from './multipart-upload.ts';
+import { S3Error } from './s3-error.ts';
+import type { ListedPart } from './upload-index.ts';
+import { document, element, textElement } from './xml.ts';
+
+const MAX_PARTS = 1000;
+
+/**
+ * GET /bucket/key?uploadId=: the parts that have been uploaded, by their numbers.
+ *
+ * @throws S3Error NoSuchUpload, InvalidArgument
+ */
+export async function listParts(call: Call): Promise<void> {
+  const { bucket, key, query, store } = call;
+  const { uploadId } = requireUpload(call).name;
+  const marker = readCount(query, 'part-number-marker') ?? 0;
+  const limit = Math.min(readCount(query, 'max-parts') ?? MAX_PARTS, MAX_PARTS);
+  const parts: ListedPart[] = [];
+  let isTruncated = false;
+  for (const part of store.index.uploads.partsFrom(uploadId, marker + 1)) {
+    isTruncated = limit > 0 && parts.length === limit;
+    if (parts.length === limit) break;
+    parts.push(part);
+  }
+  const owner = ownerElement();
+  const children = [textElement('Bucket', bucket), textElement('Key', key), textElement('UploadId', uploadId)];
+  children.push(owner.replaceAll('Owner>', 'Initiator>'), owner, textElement('StorageClass', 'STANDARD'));
+  children.push(textElement('PartNumberMarker', marker));
+  if (isTruncated) children.push(textElement('NextPartNumberMarker', parts.at(-1)?.partNumber ?? marker));
+  children.push(textElement('MaxParts', limit), textElement('IsTruncated', isTruncated));
+  sendXml(call, document('ListPartsResult', [...children, ...parts.map(toXml)]));
+}
+
+/** @throws S3Error InvalidArgument */
+export function readCount(query: ReadonlyMap<string, string>, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === undefined || /^\d{1,10}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new S3Error('InvalidArgument', `${name} must be a whole number from 0.`);
+}
+
+function toXml({ partNumber, lastModified, etag, size }: ListedPart): string {
+  return element('Part', [
+    textElement('PartNumber', partNumber),
+    textElement('LastModified', new Date(lastModified).toISOString()),
+    textElement('ETag', `"${etag}"`),
+    textElement('Size', size),
+  ]);
+}

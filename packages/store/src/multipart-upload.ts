@@ -1,0 +1,73 @@
+import { randomBytes } from 'node:crypto';
+import { type Call, requireBucket, requireKey } from './call.ts';
+import { removeUnindexed } from './put-object.ts';
+import { S3Error } from './s3-error.ts';
+import type { PartRecord, UploadName, UploadRecord } from './upload-index.ts';
+
+/** All parts but the last must have as many. */
+export const MIN_PART_BYTES = 5 * 1024 ** 2;
+export const MAX_UPLOAD_BYTES = 5 * 1024 ** 4;
+
+/** Ids sort by the time they were made at, so that the uploads of one key are listed by their age. */
+export function newUploadId(now: number): string {
+  return now.toString(16).padStart(12, '0') + randomBytes(16).toString('hex');
+}
+
+/**
+ * The upload that a request names, which need not be there.
+ *
+ * @throws S3Error NoSuchBucket, InvalidArgument, KeyTooLongError, NoSuchUpload
+ */
+export function requireUploadName(call: Call): UploadName {
+  const { bucket, key, query } = call;
+  const uploadId = query.get('uploadId') ?? '';
+  requireBucket(call);
+  requireKey(key);
+  if (!/^[0-9a-f]{44}$/.test(uploadId)) throw noSuchUpload();
+  return { bucket, key, uploadId };
+}
+
+/** @throws S3Error what `requireUploadName` does, and NoSuchUpload when it is not there */
+export function requireUpload(call: Call): { name: UploadName; upload: UploadRecord } {
+  const name = requireUploadName(call);
+  const upload = call.store.index.uploads.find(name);
+  if (!upload) throw noSuchUpload();
+  return { name, upload };
+}
+
+export function noSuchUpload(): S3Error {
+  return new S3Error(
+    'NoSuchUpload',
+    'There is no such upload: it was completed, aborted, or never begun for this key.',
+  );
+}
+
+/**
+ * Makes a durable blob a part of the upload. Whatever comes of it, the blob is settled.
+ *
+ * @throws S3Error NoSuchUpload
+ */
+export async function indexPart(
+  { store }: Call,
+  name: UploadName,
+  partNumber: number,
+  part: Omit<PartRecord, 'lastModified'>,
+): Promise<PartRecord> {
+  const record = { ...part, lastModified: wholeSeconds(store.now()) };
+  try {
+    const { stored, removed } = await store.index.uploads.putPart(name, partNumber, record);
+    void store.reaper.remove(removed);
+    if (!stored) throw noSuchUpload();
+    return record;
+  } catch (error) {
+    await removeUnindexed(store, part.blob);
+    throw error;
+  } finally {
+    store.blobs.settle(part.blob);
+  }
+}
+
+/** S3 knows whole seconds, in every answer the same. */
+export function wholeSeconds(milliseconds: number): number {
+  return Math.floor(milliseconds / 1000) * 1000;
+}

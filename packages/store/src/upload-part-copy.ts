@@ -1,0 +1,35 @@
+import { type Call, sendXml } from './call.ts';
+import { copyBytes, readCopySource } from './copy-source.ts';
+import { indexPart, requireUpload } from './multipart-upload.ts';
+import type { ByteRange } from './object-content.ts';
+import { readPartNumber } from './part-number.ts';
+import { S3Error } from './s3-error.ts';
+import { document, textElement } from './xml.ts';
+
+/**
+ * PUT /bucket/key?partNumber=&uploadId= with `x-amz-copy-source`: a part of the bytes of another object, all of them or
+ * those of `x-amz-copy-source-range`.
+ *
+ * @throws S3Error NoSuchUpload, NoSuchKey, InvalidArgument, PreconditionFailed
+ */
+export async function uploadPartCopy(call: Call): Promise<void> {
+  const partNumber = readPartNumber(call.query);
+  const { name } = requireUpload(call);
+  const range = call.request.headers['x-amz-copy-source-range'];
+  const { blob, etag, size } = await copyBytes(call, readCopySource(call), (length) => readRange(range, length));
+  const { lastModified } = await indexPart(call, name, partNumber, { blob, etag, size });
+  const children = [
+    textElement('LastModified', new Date(lastModified).toISOString()),
+    textElement('ETag', `"${etag}"`),
+  ];
+  sendXml(call, document('CopyPartResult', children));
+}
+
+function readRange(header: unknown, size: number): ByteRange {
+  if (header === undefined) return { first: 0, last: size - 1 };
+  const [, first, last] = /^bytes=(\d{1,15})-(\d{1,15})$/.exec(String(header)) ?? [];
+  const range = { first: Number(first), last: Number(last) };
+  if (range.first <= range.last && range.last < size) return range;
+  const message = `x-amz-copy-source-range must be bytes=first-last within the ${size} bytes of the object.`;
+  throw new S3Error('InvalidArgument', message);
+}
