@@ -40,7 +40,8 @@ function refuse(app: App, error: NodeJS.ErrnoException, socket: Duplex): void {
   const { status, headers, text } = app.refuse(error);
   const all = [...headers, 'Content-Length', String(Buffer.byteLength(text)), 'Connection', 'close'];
   const lines = all.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
-  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines}\r\n${text}`);
+  // Not only ended: who sends slowly on purpose would hold the other half open.
+  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines}\r\n${text}`, () => socket.destroy());
 }
 
 /** Any server of ours, with the same way to start and to stop. */
