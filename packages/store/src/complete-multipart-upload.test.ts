@@ -262,12 +262,7 @@ describe('refuses, and changes nothing', () => {
   };
   const cases: [name: string, status: number, code: string, body: () => string][] = [
     ['a small part before the last', 400, 'EntityTooSmall', () => xml(...parts)],
-    [
-      'a part that was not sent',
-      400,
-      'InvalidPart',
-      () => xml({ PartNumber: 3, ETag: parts[0]?.ETag ?? '' }),
-    ],
+    ['a part that was not sent', 400, 'InvalidPart', () => xml({ PartNumber: 3, ETag: parts[0]?.ETag ?? '' })],
     ['another ETag', 400, 'InvalidPart', () => xml({ PartNumber: 1, ETag: parts[1]?.ETag ?? '' })],
     ['an ETag that is none', 400, 'InvalidPart', () => xml({ PartNumber: 1, ETag: 'x' })],
     ['part 0', 400, 'InvalidPart', () => xml({ ...parts[0], PartNumber: 0 })],

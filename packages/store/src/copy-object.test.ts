@@ -150,6 +150,8 @@ describe('refuses', () => {
       headers: { 'x-amz-copy-source': `${bucket}/source` },
     });
     expect([answer.status, answer.code]).toEqual([403, 'AccessDenied']);
+    const inTheAddress = store.presign('PUT', 'a', { query: { 'x-amz-copy-source': `${bucket}/source` } });
+    expect((await send('PUT', inTheAddress)).status).toBe(400);
     const other = { 'x-amz-copy-source': `${bucket}/source` };
     const signed = store.presign('PUT', 'a', { headers: other });
     const swapped = await send('PUT', signed, { headers: { 'x-amz-copy-source': `${bucket}/self` } });

@@ -17,6 +17,12 @@ const operations: [name: string, method: string, key: string, query: Record<stri
   ['ListObjectsV2', 'GET', '', { 'list-type': '2' }, 200],
   ['CreateBucket', 'PUT', '', {}, 200],
   ['HeadBucket', 'HEAD', '', {}, 200],
+  ['ListMultipartUploads', 'GET', '', { uploads: '' }, 200],
+  ['CreateMultipartUpload', 'POST', 'there', { uploads: '' }, 200],
+  ['UploadPart', 'PUT', 'there', { partNumber: '1', uploadId: 'none' }, 404],
+  ['ListParts', 'GET', 'there', { uploadId: 'none' }, 404],
+  ['CompleteMultipartUpload', 'POST', 'there', { uploadId: 'none' }, 404],
+  ['AbortMultipartUpload', 'DELETE', 'there', { uploadId: 'none' }, 404],
 ];
 
 describe.each(operations)('%s', (_name, method, key, query, success) => {
