@@ -59,10 +59,11 @@ export function createStoreServer(
 
   /** Never rejects. */
   async function serve(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
-    const requestId = prepare(store, request, response);
+    const requestId = setRequestId(response);
     response.on('error', () => undefined);
     if (draining) response.setHeader('connection', 'close');
     try {
+      setCorsHeaders(store, bucketOf(request), request, response);
       if (request.method === 'OPTIONS') return answerPreflight(store, bucketOf(request), request, response);
       await runOperation(request, response, expectsContinue);
     } catch (error) {
@@ -96,7 +97,8 @@ export function createStoreServer(
 
   async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const error = new S3Error('ExpectationFailed', 'The only expectation that can be met is 100-continue.');
-    await answerError(store, request, response, prepare(store, request, response), error);
+    setCorsHeaders(store, bucketOf(request), request, response);
+    await answerError(store, request, response, setRequestId(response), error);
   }
 
   async function drain(milliseconds: number): Promise<void> {
@@ -114,11 +116,9 @@ export function createStoreServer(
   return { server, drain };
 }
 
-/** The headers that every answer has; tells the request's id. */
-function prepare(store: Store, request: IncomingMessage, response: ServerResponse): string {
+function setRequestId(response: ServerResponse): string {
   const requestId = randomBytes(8).toString('hex').toUpperCase();
   response.setHeader('x-amz-request-id', requestId);
-  setCorsHeaders(store, bucketOf(request), request, response);
   return requestId;
 }
 
