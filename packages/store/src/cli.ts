@@ -1,10 +1,14 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { openStore, type StoreOptions } from './open-store.ts';
+import { runVerify } from './verify-command.ts';
 
 const USAGE = `Usage: cadiz-store --data DIR [--port 9000] [--host 127.0.0.1] [--region us-east-1]
                    [--presigned-overwrite allow|deny]
-The keys are read from STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY.`;
+The keys are read from STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY.
+
+       cadiz-store verify --data DIR
+Reads everything again and holds it to its checksums, while no store runs on the folder; exit code 1 when anything is wrong.`;
 
 /** A mistake of the one who started the program. */
 class UsageError extends Error {}
@@ -54,6 +58,21 @@ function toSentence(error: unknown, options: StoreOptions | undefined): string {
   return error.message;
 }
 
+async function verify(): Promise<void> {
+  try {
+    const { values } = parseArgs({
+      args: process.argv.slice(3),
+      options: { data: { type: 'string' }, help: { type: 'boolean', default: false } },
+    });
+    if (values.help) return console.log(USAGE);
+    if (!values.data) throw new UsageError('Say where the data lies: verify --data DIR.');
+    process.exitCode = await runVerify(values.data);
+  } catch (error) {
+    console.error(toSentence(error, undefined));
+    process.exitCode = 1;
+  }
+}
+
 async function main(): Promise<void> {
   let options: StoreOptions | undefined;
   try {
@@ -85,4 +104,4 @@ function stopOnSignal(store: Awaited<ReturnType<typeof openStore>>): void {
   }
 }
 
-await main();
+await (process.argv[2] === 'verify' ? verify() : main());

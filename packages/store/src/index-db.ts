@@ -79,6 +79,9 @@ export interface IndexDb {
   /** Objects of a bucket in the byte order of their keys, from the first key that is not below `from`. */
   objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
   hasBlob(blob: string): boolean;
+  /** How many blobs objects and parts refer to. */
+  countBlobs(): number;
+  isDoomed(blob: string): boolean;
   doomedBlobs(): string[];
   /** To be called when the files of these blobs are gone for good. */
   forgetDoomed(blobs: readonly string[]): Promise<void>;
@@ -201,6 +204,8 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
       }
     },
     hasBlob: (blob) => blobs.doesExist(blob),
+    countBlobs: () => blobs.getKeysCount(),
+    isDoomed: (blob) => doomed.doesExist(blob),
     doomedBlobs: () => [...doomed.getKeys()],
     forgetDoomed: (gone) =>
       commit(() => {

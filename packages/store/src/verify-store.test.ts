@@ -1,0 +1,169 @@
+import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beginUpload, PART_BYTES, partOf, sendPart, uploadInParts } from '../test/multipart.ts';
+import { bucket, listFiles, newFolder, startStore, type TestStore } from '../test/running-store.ts';
+import { runCli } from '../test/store-process.ts';
+import { openIndexDb } from './index-db.ts';
+import { StoreFolderInUse } from './lock.ts';
+import { NoStoreFolder, type Problem, type Verified, verifyStore } from './verify-store.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = newFolder();
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs a store on the folder for as long as `work` takes. */
+async function inStore(work: (store: TestStore) => Promise<unknown>): Promise<void> {
+  const store = await startStore({ dataDir: folder });
+  await work(store);
+  await store.close();
+}
+
+const put = (key: string, body: string | Buffer) => (store: TestStore) =>
+  store.client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }));
+
+async function verify(): Promise<{ verified: Verified; problems: Problem[] }> {
+  const problems: Problem[] = [];
+  const verified = await verifyStore(folder, { onProblem: (problem) => problems.push(problem) });
+  return { verified, problems };
+}
+
+/** The file that holds exactly this. */
+function fileOf(body: string | Buffer): string {
+  const found = listFiles(folder)
+    .map((name) => join(folder, 'blobs', name.split('/').at(-1)?.slice(0, 8) ?? '', name.split('/').at(-1) ?? ''))
+    .find((path) => readFileSync(path).equals(Buffer.from(body)));
+  if (found === undefined) throw new Error('There is no such file.');
+  return found;
+}
+
+function flipBit(path: string, at: number): void {
+  const bytes = readFileSync(path);
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 0b100, at);
+  writeFileSync(path, bytes);
+}
+
+test('a sound store: all of it is read, nothing is wrong, and nothing is changed', async () => {
+  const parts = [partOf(PART_BYTES, 1), partOf(10, 2)];
+  await inStore(async (store) => {
+    await put('a', 'content')(store);
+    await put('empty', '')(store);
+    await uploadInParts(store, 'large', parts);
+    await sendPart(store, 'under way', await beginUpload(store, 'under way'), 7, 'a part');
+  });
+  writeFileSync(join(folder, 'incoming', 'half'), 'ha');
+  const before = listFiles(folder);
+  const { verified, problems } = await verify();
+  expect(problems).toEqual([]);
+  expect(verified).toEqual({ objects: 3, parts: 3, bytes: 7 + PART_BYTES + 10 + 6, leftovers: 1, problems: 0 });
+  expect(listFiles(folder)).toEqual(before);
+});
+
+test('a flipped bit is found, in an object, in a part, and in a part of an upload under way', async () => {
+  const parts = [partOf(PART_BYTES, 1), partOf(10, 2)];
+  await inStore(async (store) => {
+    await put('sound', 'sound')(store);
+    await put('rotten\n', 'about to rot')(store);
+    await uploadInParts(store, 'large', parts);
+    await sendPart(store, 'under way', await beginUpload(store, 'under way'), 7, 'a part');
+  });
+  flipBit(fileOf('about to rot'), 3);
+  flipBit(fileOf(partOf(PART_BYTES, 1)), PART_BYTES - 1);
+  flipBit(fileOf('a part'), 0);
+  const { problems } = await verify();
+  expect(problems).toEqual([
+    { kind: 'rotten', subject: `${bucket}/large, part 1`, sentence: expect.stringContaining('MD5') },
+    { kind: 'rotten', subject: `${bucket}/rotten\n`, sentence: expect.stringContaining('MD5') },
+    {
+      kind: 'rotten',
+      subject: expect.stringMatching(/^photos\/under way, upload [0-9a-f]+, part 7$/),
+      sentence: expect.stringContaining('MD5'),
+    },
+  ]);
+});
+
+test('a removed blob is found, and one of another length', async () => {
+  await inStore(async (store) => {
+    await put('gone', 'to be removed')(store);
+    await put('longer', 'to be lengthened')(store);
+  });
+  unlinkSync(fileOf('to be removed'));
+  appendFileSync(fileOf('to be lengthened'), '!');
+  const { problems } = await verify();
+  expect(problems).toEqual([
+    { kind: 'missing', subject: `${bucket}/gone`, sentence: expect.stringContaining('no file blobs/00000000/') },
+    { kind: 'rotten', subject: `${bucket}/longer`, sentence: expect.stringContaining('17 bytes, 16 were stored') },
+  ]);
+});
+
+test('a file that nothing refers to is stray, unless the next start sweeps it', async () => {
+  await inStore(put('a', 'content'));
+  const name = (generation: string) => `${generation}-${'a'.repeat(32)}`;
+  mkdirSync(join(folder, 'blobs', '00000005'));
+  for (const generation of ['00000000', '00000005']) {
+    writeFileSync(join(folder, 'blobs', generation, name(generation)), 'abandoned');
+  }
+  expect((await verify()).verified).toMatchObject({ leftovers: 2, problems: 0 });
+
+  const index = await openIndexDb(join(folder, 'index'));
+  await index.writeOpenGeneration(5);
+  await index.close();
+  const { verified, problems } = await verify();
+  expect(verified).toMatchObject({ leftovers: 1, problems: 1 });
+  expect(problems).toMatchObject([{ kind: 'stray', subject: `blobs/00000000/${name('00000000')}` }]);
+});
+
+test('an index that contradicts itself is told', async () => {
+  await inStore(async (store) => {
+    await put('a', 'content')(store);
+    await uploadInParts(store, 'large', [partOf(PART_BYTES, 1), partOf(10, 2)]);
+  });
+  const index = await openIndexDb(join(folder, 'index'));
+  const large = index.findObject(bucket, 'large');
+  if (large) await index.putObject(bucket, 'twice', { ...large, etag: `${'0'.repeat(32)}-2` }, {});
+  await index.close();
+  const { problems } = await verify();
+  expect(problems).toMatchObject([
+    { kind: 'index', subject: `${bucket}/twice`, sentence: expect.stringContaining('that of its parts is') },
+    { kind: 'index', subject: 'index', sentence: '3 blobs are listed as in use, objects and parts refer to 5' },
+  ]);
+});
+
+test('a folder that a store runs on is refused, and so is one that holds no store', async () => {
+  await inStore(() => expect(verify()).rejects.toThrow(StoreFolderInUse));
+  await expect(verifyStore(join(folder, 'nowhere'), { onProblem: () => undefined })).rejects.toThrow(NoStoreFolder);
+});
+
+test('cadiz-store verify: a line each, a summary, and exit code 1 when anything is wrong', async () => {
+  await inStore(put('a\nb', 'content'));
+  expect(await runCli(['verify', '--data', folder])).toEqual({
+    code: 0,
+    output: '1 objects and 0 parts read, 7 bytes: nothing is wrong.\n',
+  });
+  const file = fileOf('content');
+  flipBit(file, 0);
+  const rotten = await runCli(['verify', '--data', folder]);
+  expect(rotten.code).toBe(1);
+  expect(rotten.output.split('\n')).toEqual([
+    expect.stringMatching(/^rotten: "photos\/a\\nb": blobs\/.* has the MD5 /),
+    '1 objects and 0 parts read, 7 bytes: 1 thing is wrong.',
+    '',
+  ]);
+  renameSync(file, `${file}.elsewhere`);
+  expect(await runCli(['verify', '--data', folder])).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/^missing: /),
+  });
+  await inStore(async () => {
+    const beside = await runCli(['verify', '--data', folder]);
+    expect(beside).toMatchObject({ code: 1, output: expect.stringContaining('in use by process') });
+  });
+  expect(await runCli(['verify'])).toMatchObject({ code: 1, output: expect.stringContaining('--data') });
+  expect(await runCli(['verify', '--data', join(folder, 'nowhere')])).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('There is no store in'),
+  });
+});
