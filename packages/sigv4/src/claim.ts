@@ -146,14 +146,14 @@ function readFields(text: string): { credential: string; signedHeaders: string; 
   return { credential, signedHeaders, signature };
 }
 
-function readCredential(text: string): Pick<Claim, 'accessKeyId' | 'scope'> | undefined {
+export function readCredential(text: string): Pick<Claim, 'accessKeyId' | 'scope'> | undefined {
   const [accessKeyId, date, region, service, terminator, ...more] = text.split('/');
   if (!accessKeyId || !date || !region || !service || !terminator || more.length > 0) return undefined;
   return { accessKeyId, scope: { date, region, service, terminator } };
 }
 
 /** Milliseconds since 1970, or undefined: also for a 30th of February, which Date would carry over into March. */
-function readAmzDate(text: string): number | undefined {
+export function readAmzDate(text: string): number | undefined {
   const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text);
   if (!parts) return undefined;
   const [, year, month, day, hour, minute, second] = parts;

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { canonicalHeaderValue, canonicalRequest, stringToSign } from './canonical-request.ts';
+import { type ChunkSigner, createChunkSigner } from './chunk-signer.ts';
 import { type Claim, type Headers, readClaim } from './claim.ts';
 import { parseRequestTarget, type RequestTarget } from './encode.ts';
 import { type Refused, refuse } from './refusal.ts';
@@ -32,9 +33,12 @@ export type Verified = {
   signedHeaders: ReadonlySet<string>;
   /** query mode only */
   expiresAt?: Date;
+  /** header mode with a STREAMING-AWS4-HMAC-SHA256-PAYLOAD payload only: says what the signatures in the body must be */
+  chunkSigner?: ChunkSigner;
 };
 
-const toleranceMs = 15 * 60 * 1000;
+/** How far ahead a signature may be dated, and how far off a signed request. */
+export const toleranceMs = 15 * 60 * 1000;
 // Headers of which a server may obey one and the signature cover another.
 const onceOnly = new Set(['host', 'content-length', 'authorization']);
 
@@ -54,14 +58,16 @@ export function verifyRequest(request: VerifyRequest, options: VerifyOptions): V
   const claim = readClaim(target, headers);
   if (!claim.ok) return claim;
   const refused =
-    checkScope(claim, options.region) ?? checkTime(claim, Number(request.now)) ?? checkSignedHeaders(claim, headers);
+    checkScope(claim, scopeErrors[claim.mode], options.region) ??
+    checkTime(claim, Number(request.now)) ??
+    checkSignedHeaders(claim, headers);
   if (refused) return refused;
   const secretAccessKey = options.findSecretAccessKey(claim.accessKeyId);
   if (secretAccessKey === undefined) {
     return refuse(403, 'InvalidAccessKeyId', 'The access key id is not known here. Check the credentials.');
   }
   const expected = expectedSignature(request.method, target, headers, claim, secretAccessKey);
-  return equals(claim.signature, expected) ? verified(claim) : signatureDoesNotMatch();
+  return equals(claim.signature, expected) ? verified(claim, secretAccessKey) : signatureDoesNotMatch();
 }
 
 function readHeaders(rawHeaders: readonly string[]): Headers {
@@ -83,8 +89,14 @@ function findRepeated(headers: Headers): string | undefined {
   return undefined;
 }
 
-function checkScope({ mode, scope, amzDate }: Claim, region: string): Refused | undefined {
-  const code = mode === 'query' ? 'AuthorizationQueryParametersError' : 'AuthorizationHeaderMalformed';
+const scopeErrors = { query: 'AuthorizationQueryParametersError', header: 'AuthorizationHeaderMalformed' };
+
+/** Whether a credential is for here and for the day of the signature; if not, the refusal has this code. */
+export function checkScope(
+  { scope, amzDate }: Pick<Claim, 'scope' | 'amzDate'>,
+  code: string,
+  region: string,
+): Refused | undefined {
   if (scope.terminator !== 'aws4_request') return refuse(400, code, 'The credential must end in "aws4_request".');
   if (scope.service !== 's3') return refuse(400, code, 'The credential is for another service. Sign for "s3".');
   if (scope.region !== region) {
@@ -132,7 +144,6 @@ function expectedSignature(
   claim: Claim,
   secretAccessKey: string,
 ): string {
-  const { scope, amzDate } = claim;
   const canonical = canonicalRequest({
     method,
     path,
@@ -142,11 +153,16 @@ function expectedSignature(
   });
   // Node gives header bytes as Latin-1 characters; what the client signed are the bytes.
   const requestHash = hash('sha256', Buffer.from(canonical, 'latin1'), 'hex');
-  const scopeText = `${scope.date}/${scope.region}/${scope.service}/${scope.terminator}`;
-  return signingKey(secretAccessKey, scope.date, scope.region)(stringToSign(amzDate, scopeText, requestHash));
+  const { scope, amzDate } = claim;
+  return signingKey(secretAccessKey, scope.date, scope.region)(stringToSign(amzDate, toScopeText(claim), requestHash));
 }
 
-function equals(given: string, expected: string): boolean {
+function toScopeText({ scope }: Claim): string {
+  return `${scope.date}/${scope.region}/${scope.service}/${scope.terminator}`;
+}
+
+/** Compares signatures in a time that does not tell where they differ. */
+export function equals(given: string, expected: string): boolean {
   // The length of a signature is no secret; anything but hexadecimal has no business in the comparison.
   return /^[0-9a-f]{64}$/.test(given) && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
 }
@@ -157,8 +173,11 @@ function signatureDoesNotMatch(detail = ''): Refused {
   return refuse(403, 'SignatureDoesNotMatch', `${message}${detail}`);
 }
 
-function verified({ mode, accessKeyId, payloadHash, signedHeaders, signedAt, expiresInSeconds }: Claim): Verified {
+function verified(claim: Claim, secretAccessKey: string): Verified {
+  const { mode, accessKeyId, payloadHash, signedHeaders, signedAt, expiresInSeconds } = claim;
   const common = { ok: true, mode, accessKeyId, payloadHash, signedHeaders: new Set(signedHeaders) } as const;
-  if (expiresInSeconds === undefined) return common;
-  return { ...common, expiresAt: new Date(signedAt + expiresInSeconds * 1000) };
+  if (expiresInSeconds !== undefined) return { ...common, expiresAt: new Date(signedAt + expiresInSeconds * 1000) };
+  if (!payloadHash.startsWith('STREAMING-AWS4-HMAC-SHA256-PAYLOAD')) return common;
+  const sign = signingKey(secretAccessKey, claim.scope.date, claim.scope.region);
+  return { ...common, chunkSigner: createChunkSigner(sign, claim.amzDate, toScopeText(claim), claim.signature) };
 }
