@@ -39,6 +39,7 @@ test('one sentence and exit code 1 for every mistake', async () => {
     [['--data', data, '--port', port], {}, /^Port \d+ on 127.0.0.1 is in use/],
     [['--data', join(file, 'under')], {}, /cannot be written to/],
     [['--data', data, '--prot', '1'], {}, /--prot/],
+    [['--data', data, '--presigned-overwrite', 'no'], {}, /--presigned-overwrite must be allow or deny/],
     [['--data', data], { STORE_SECRET_ACCESS_KEY: '' }, /STORE_SECRET_ACCESS_KEY/],
   ];
   for (const [args, env, sentence] of cases) {

@@ -32,13 +32,16 @@ test.each(['ab', 'Upper', 'a..b', '-ab', 'a_b', 'a'.repeat(64)])('refuses the na
   expect((await send('PUT', url)).code).toBe('InvalidBucketName');
 });
 
-test.each(['acl', 'cors', 'policy', 'versioning', 'lifecycle', 'unknown'])('?%s is not a new bucket', async (name) => {
-  const url = store.presign('PUT', '', { bucket: 'sub-resource', query: { [name]: '' } });
-  const answer = await send('PUT', url, { body: '<Anything/>' });
-  expect([answer.status, answer.code]).toEqual([501, 'NotImplemented']);
-  const head = store.presign('HEAD', '', { bucket: 'sub-resource' });
-  expect((await send('HEAD', head)).status).toBe(404);
-});
+test.each(['tagging', 'website', 'policy', 'versioning', 'lifecycle', 'unknown'])(
+  '?%s is not a new bucket',
+  async (name) => {
+    const url = store.presign('PUT', '', { bucket: 'sub-resource', query: { [name]: '' } });
+    const answer = await send('PUT', url, { body: '<Anything/>' });
+    expect([answer.status, answer.code]).toEqual([501, 'NotImplemented']);
+    const head = store.presign('HEAD', '', { bucket: 'sub-resource' });
+    expect((await send('HEAD', head)).status).toBe(404);
+  },
+);
 
 test('a body that is no configuration, or too long', async () => {
   const url = store.presign('PUT', '', { bucket: 'bodied' });

@@ -4,10 +4,12 @@ import { bucket, send, startStore, type TestStore } from '../test/running-store.
 
 let store: TestStore;
 let etag = '';
+let modified = '';
 beforeAll(async () => {
   store = await startStore();
   const put = await send('PUT', store.presign('PUT', 'digits'), { body: '0123456789' });
   etag = String(put.headers.etag);
+  modified = String((await send('HEAD', store.presign('HEAD', 'digits'))).headers['last-modified']);
   await send('PUT', store.presign('PUT', 'empty'), { headers: { 'content-length': '0' } });
 });
 afterAll(() => store.close());
@@ -42,9 +44,16 @@ describe('one range', () => {
     expect(answer.headers['content-length']).toBe(String(text.length));
   });
 
-  test.each(['bytes=10-', 'bytes=10-12', 'bytes=-0'])('%s lies outside: 416', async (range) => {
+  const huge = '9'.repeat(400);
+  test.each([`bytes=0-${huge}`, `bytes=-${huge}`, 'BYTES=0-', 'bytes= 0-9 '])('%s is all of it', async (range) => {
+    const answer = await get({ range });
+    expect([answer.status, answer.text, answer.headers['content-range']]).toEqual([206, '0123456789', 'bytes 0-9/10']);
+  });
+
+  test.each(['bytes=10-', 'bytes=10-12', 'bytes=-0', `bytes=${huge}-`])('%s lies outside: 416', async (range) => {
     const answer = await get({ range });
     expect([answer.status, answer.code]).toEqual([416, 'InvalidRange']);
+    expect(answer.headers['content-range']).toBe('bytes */10');
   });
 
   test('of no bytes at all: 416', async () => {
@@ -52,26 +61,94 @@ describe('one range', () => {
     expect(answer.status).toBe(416);
   });
 
-  test.each(['bytes=5-2', 'bytes=a-b', 'bytes=0-1,3-4', 'lines=1-2', 'bytes=-'])('%s means all', async (range) => {
+  // Several ranges too, as on S3.
+  test.each([
+    ...['bytes=0-1,3-4', 'bytes=0-0,-1', 'bytes=0-1,99-', 'bytes=0-0,', 'bytes=,0-0'],
+    ...[
+      'bytes=5-2',
+      'bytes=a-b',
+      'lines=1-2',
+      'bytes=-',
+      'bytes=0x1-2',
+      'bytes=1',
+      'bytes',
+      'bytes=--1',
+      'bytes=1-2-3',
+    ],
+  ])('%s means all', async (range) => {
     const answer = await get({ range });
     expect([answer.status, answer.text]).toEqual([200, '0123456789']);
   });
 
   test('only if it is still the same object', async () => {
     expect((await get({ range: 'bytes=0-1', 'if-range': etag })).status).toBe(206);
-    expect((await get({ range: 'bytes=0-1', 'if-range': '"other"' })).status).toBe(200);
+    for (const other of ['"other"', `W/${etag}`, new Date(0).toUTCString(), 'yesterday']) {
+      expect((await get({ range: 'bytes=0-1', 'if-range': other })).status).toBe(200);
+    }
+    expect((await get({ range: 'bytes=0-1', 'if-range': modified })).status).toBe(206);
+  });
+
+  test('of a HEAD: its headers', async () => {
+    const url = store.presign('HEAD', 'digits');
+    const answer = await send('HEAD', url, { headers: { range: 'bytes=2-5' } });
+    expect([answer.status, answer.headers['content-length'], answer.headers['content-range']]).toEqual([
+      206,
+      '4',
+      'bytes 2-5/10',
+    ]);
   });
 });
 
-test('conditions', async () => {
-  const unchanged = await get({ 'if-none-match': etag });
-  expect([unchanged.status, unchanged.text, unchanged.headers.etag]).toEqual([304, '', etag]);
-  expect((await get({ 'if-none-match': '"other"' })).status).toBe(200);
-  expect((await get({ 'if-match': etag })).status).toBe(200);
-  expect((await get({ 'if-match': '"other"' })).code).toBe('PreconditionFailed');
-  const later = new Date(Date.now() + 60_000).toUTCString();
-  expect((await get({ 'if-modified-since': later })).status).toBe(304);
-  expect((await get({ 'if-unmodified-since': new Date(0).toUTCString() })).status).toBe(412);
+describe('conditions, in the order of RFC 9110, 13.2.2', () => {
+  const before = new Date(0).toUTCString();
+  const after = new Date(Date.now() + 60_000).toUTCString();
+  type Named = Record<string, string>;
+  const cases: [status: number, conditions: () => Named][] = [
+    [200, () => ({ 'if-match': etag })],
+    [200, () => ({ 'if-match': '*' })],
+    [200, () => ({ 'if-match': `"other", ${etag}` })],
+    [200, () => ({ 'if-match': etag.replaceAll('"', '') })],
+    [412, () => ({ 'if-match': '"other"' })],
+    [412, () => ({ 'if-match': `W/${etag}` })],
+    [304, () => ({ 'if-none-match': etag })],
+    [304, () => ({ 'if-none-match': '*' })],
+    [304, () => ({ 'if-none-match': `"other", W/${etag}` })],
+    [200, () => ({ 'if-none-match': '"other"' })],
+    [304, () => ({ 'if-modified-since': after })],
+    [304, () => ({ 'if-modified-since': modified })],
+    [200, () => ({ 'if-modified-since': before })],
+    [412, () => ({ 'if-unmodified-since': before })],
+    [200, () => ({ 'if-unmodified-since': modified })],
+    [200, () => ({ 'if-unmodified-since': after })],
+    // The other two forms of a date, and what is none.
+    [412, () => ({ 'if-unmodified-since': 'Thu Jan  1 00:00:00 1970' })],
+    [412, () => ({ 'if-unmodified-since': 'Sunday, 06-Nov-94 08:49:37 GMT' })],
+    [200, () => ({ 'if-unmodified-since': '1970' })],
+    [200, () => ({ 'if-modified-since': 'tomorrow' })],
+    // An ETag goes before a date.
+    [200, () => ({ 'if-match': etag, 'if-unmodified-since': before })],
+    [412, () => ({ 'if-match': '"other"', 'if-unmodified-since': after })],
+    [304, () => ({ 'if-none-match': etag, 'if-modified-since': before })],
+    [200, () => ({ 'if-none-match': '"other"', 'if-modified-since': after })],
+    // 412 goes before 304.
+    [412, () => ({ 'if-match': '"other"', 'if-none-match': etag })],
+    [304, () => ({ 'if-match': etag, 'if-none-match': etag })],
+    [412, () => ({ 'if-unmodified-since': before, 'if-none-match': etag })],
+    // A range comes last.
+    [304, () => ({ 'if-none-match': etag, range: 'bytes=99-' })],
+    [412, () => ({ 'if-match': '"other"', range: 'bytes=0-1' })],
+    [206, () => ({ 'if-match': etag, range: 'bytes=0-1' })],
+  ];
+
+  test.each(cases)('%i', async (status, conditions) => {
+    const headers = conditions();
+    const answer = await get(headers);
+    expect([headers, answer.status]).toEqual([headers, status]);
+    expect((await send('HEAD', store.presign('HEAD', 'digits'), { headers })).status).toBe(status);
+    if (status === 412) expect(answer.code).toBe('PreconditionFailed');
+    if (status !== 304) return;
+    expect([answer.text, answer.headers.etag, answer.headers['last-modified']]).toEqual(['', etag, modified]);
+  });
 });
 
 test('answers with the headers that the address was signed for', async () => {

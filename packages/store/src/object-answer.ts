@@ -129,10 +129,10 @@ function findRange(requested: IncomingHttpHeaders, record: ObjectRecord): { firs
   const last = from === '' || to === '' ? record.size - 1 : Math.min(Number(to), record.size - 1);
   if (from !== '' && to !== '' && Number(to) < Number(from)) return undefined;
   if (first < record.size && last >= first) return { first, last };
-  throw new S3Error(
-    'InvalidRange',
-    `The range ${match[0]} lies outside of the object, which has ${record.size} bytes.`,
-  );
+  const message = `The range ${match[0]} lies outside of the object, which has ${record.size} bytes.`;
+  const error = new S3Error('InvalidRange', message);
+  error.headers['content-range'] = `bytes */${record.size}`; // RFC 9110, 15.5.17
+  throw error;
 }
 
 function holdsIfRange(condition: unknown, record: ObjectRecord): boolean {

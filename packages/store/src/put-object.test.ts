@@ -208,6 +208,23 @@ describe('where a presigned address writes once', () => {
     await until(() => sealed.files().length === files + 1);
   });
 
+  test('nor can a presigned copy or multipart upload', async () => {
+    for (const key of ['first', 'second']) await send('PUT', sealed.presign('PUT', key), { body: key });
+    const headers = { 'x-amz-copy-source': `/${bucket}/second` };
+    const copied = await send('PUT', sealed.presign('PUT', 'first', { headers }), { headers });
+    expect([copied.status, copied.code]).toEqual([412, 'PreconditionFailed']);
+
+    const begun = await send('POST', sealed.presign('POST', 'first', { query: { uploads: '' } }));
+    const uploadId = /<UploadId>(.*?)</.exec(begun.text)?.[1] ?? '';
+    await send('PUT', sealed.presign('PUT', 'first', { query: { uploadId, partNumber: '1' } }), { body: 'part' });
+    const part = `<Part><PartNumber>1</PartNumber><ETag>${hex('md5', 'part')}</ETag></Part>`;
+    const completed = await send('POST', sealed.presign('POST', 'first', { query: { uploadId } }), {
+      body: `<CompleteMultipartUpload>${part}</CompleteMultipartUpload>`,
+    });
+    expect([completed.status, completed.code]).toEqual([412, 'PreconditionFailed']);
+    expect((await send('GET', sealed.presign('GET', 'first'))).text).toBe('first');
+  });
+
   test('who signs in the header may replace, and after a removal the address writes again', async () => {
     const url = sealed.presign('PUT', 'mended');
     await send('PUT', url, { body: 'one' });

@@ -233,7 +233,7 @@ export function requireUnderstood(
     if (name === 'x-id' && value === operation.name) continue;
     if (isHarmlessAcl(name.toLowerCase(), value)) continue;
     if (isChecksum(name)) throw refuseChecksum(`The query parameter ${name}`);
-    throw notImplemented(`${operation.name} with the query parameter "${name}"`);
+    throw notImplemented(`${operation.marks ? operation.name : request.method} with the query parameter "${name}"`);
   }
   for (const [name, value] of Object.entries(request.headers)) {
     if (!name.startsWith('x-amz-') || signatureHeaders.includes(name) || operation.marks?.includes(name)) continue;

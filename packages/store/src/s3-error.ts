@@ -44,6 +44,8 @@ export type S3ErrorCode = keyof typeof STATUS;
 export class S3Error extends Error {
   readonly code: string;
   readonly status: number;
+  /** sent with the answer */
+  readonly headers: Record<string, string> = {};
 
   constructor(code: S3ErrorCode, message: string);
   /** For codes decided elsewhere (the signature check brings its own status). */

@@ -37,6 +37,27 @@ test.each([
   expect([answer.status, answer.code]).toEqual([501, 'NotImplemented']);
 });
 
+describe('a signature that does not match', () => {
+  const put = (more: object, headers: Record<string, string>) =>
+    send('PUT', store.presign('PUT', 'there', more), { headers, body: '123456789' });
+
+  test('is told with what arrived in the signed headers', async () => {
+    const short = await put({ contentLength: 10 }, {});
+    expect(short.code).toBe('SignatureDoesNotMatch');
+    expect(short.text).toContain(`content-length 9, host 127.0.0.1:${store.port}.`);
+    const typed = await put({ headers: { 'content-type': 'image/png' } }, { 'content-type': '<text/html>' });
+    expect(typed.text).toContain('content-type &lt;text/html&gt;, host');
+    const swapped = await send('DELETE', store.presign('PUT', 'there'), { headers: { 'content-type': 'a/b' } });
+    expect(swapped.text).toContain(`with another key: host 127.0.0.1:${store.port}.`);
+  });
+
+  test('but never with a value that must stay secret', async () => {
+    const headers = { 'x-amz-meta-a': 'private', authorization: 'private' };
+    const answer = await put({ headers: { 'x-amz-meta-a': 'b' } }, headers);
+    expect(answer.text).not.toContain('private');
+  });
+});
+
 describe('what is no good request', () => {
   const line = `GET /${bucket}/there HTTP/1.1\r\n`;
 

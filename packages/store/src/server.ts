@@ -6,6 +6,7 @@ import { isBucketName } from './call.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
 import { findOperation, requireUnderstood, splitPath } from './routes.ts';
 import { S3Error, systemCode } from './s3-error.ts';
+import { signatureHint } from './signature-hint.ts';
 import type { Store } from './store.ts';
 import { errorDocument } from './xml.ts';
 
@@ -81,7 +82,10 @@ export function createStoreServer(
         findSecretAccessKey: (id) => (id === credentials.accessKeyId ? credentials.secretAccessKey : undefined),
       },
     );
-    if (!verified.ok) throw new S3Error(verified.code, verified.message, verified.status);
+    if (!verified.ok) {
+      const hint = verified.code === 'SignatureDoesNotMatch' ? signatureHint(request) : '';
+      throw new S3Error(verified.code, verified.message + hint, verified.status);
+    }
     const target = parseRequestTarget(rawUrl);
     if (!target) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8.');
     const { bucket, key } = splitPath(target.path);
@@ -166,7 +170,8 @@ async function answerError(
   // Who waits for 100 Continue, and is refused, has nothing on the way that had to be taken in.
   const arriving = unread && !(request.headers.expect !== undefined && request.readableDidRead === false);
   if (unread) response.setHeader('connection', 'close');
-  response.writeHead(error.status, { 'content-type': 'application/xml', 'content-length': String(body.length) });
+  const headers = { ...error.headers, 'content-type': 'application/xml', 'content-length': String(body.length) };
+  response.writeHead(error.status, headers);
   if (!arriving) {
     response.end(request.method === 'HEAD' ? undefined : body);
     return;
