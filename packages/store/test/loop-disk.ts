@@ -1,0 +1,80 @@
+import { spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A small ext4 in a file, mounted: a disk of its own, which may fill up, and whose power may be cut. */
+export interface LoopDisk {
+  /** Where it is mounted. */
+  path: string;
+  /**
+   * The disk as it would be found after a power cut at this instant: a copy of what has reached the image, mounted, which
+   * replays its journal. Whatever writes must have been stopped. This disk is gone thereafter.
+   */
+  cutPower(): LoopDisk;
+  /** Unmounts and forgets it. */
+  remove(): void;
+}
+
+/** Tells why where none can be mounted, as for a user who is not root, or in most containers. */
+export function mountLoopDisk(megabytes: number): LoopDisk | { reason: string } {
+  const folder = mkdtempSync(join(roomyMemory(), 'cadiz-disk-'));
+  const image = join(folder, 'image');
+  writeFileSync(image, '');
+  truncateSync(image, megabytes * 1024 * 1024);
+  const made = spawnSync('mkfs.ext4', ['-q', '-F', '-E', 'lazy_itable_init=0', image], { encoding: 'utf8' });
+  if (made.status === 0) {
+    const mounted = mount(folder, image);
+    if (!('reason' in mounted)) return mounted;
+    rmSync(folder, { recursive: true });
+    return mounted;
+  }
+  rmSync(folder, { recursive: true });
+  return { reason: String(made.error ?? made.stderr) };
+}
+
+/** The image may lie in memory: what counts is what the file system has written to it. Real disks make the tests slow. */
+function roomyMemory(): string {
+  try {
+    accessSync('/dev/shm', constants.W_OK);
+    return '/dev/shm';
+  } catch {
+    return tmpdir();
+  }
+}
+
+function mount(folder: string, image: string): LoopDisk | { reason: string } {
+  const path = join(folder, 'mounted');
+  mkdirSync(path);
+  // Without a commit of the journal by the clock, nothing reaches the image but what was synced, or fell to memory's needs.
+  const mounted = spawnSync('mount', ['-o', 'loop,commit=300', image, path], { encoding: 'utf8' });
+  if (mounted.status !== 0) return { reason: String(mounted.error ?? mounted.stderr) };
+
+  function remove(): void {
+    spawnSync('umount', ['--lazy', path]);
+    rmSync(image, { force: true });
+    spawnSync('rmdir', [path]);
+    spawnSync('rmdir', [folder]);
+  }
+
+  function cutPower(): LoopDisk {
+    const next = mkdtempSync(join(folder, '..', 'cadiz-disk-'));
+    const copy = join(next, 'image');
+    copyFileSync(image, copy);
+    remove();
+    const disk = mount(next, copy);
+    if ('reason' in disk) throw new Error(`The disk could not be mounted after the power cut: ${disk.reason}`);
+    return disk;
+  }
+
+  return { path, cutPower, remove };
+}
