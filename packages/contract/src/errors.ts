@@ -25,7 +25,8 @@ export const errorCatalogue = {
   malformed_request: {
     status: 400,
     title: 'This is not a well-formed HTTP request.',
-    happened: 'The bytes that arrived cannot be read as HTTP: a header is malformed, or the length is given in two ways.',
+    happened:
+      'The bytes that arrived cannot be read as HTTP: a header is malformed, or the length is given in two ways.',
     mend: 'Send the request with an HTTP library, and check any proxy in between.',
   },
   invalid_store_key: {

@@ -46,6 +46,8 @@ interface Second {
   toSign: string;
   /** the query up to the value of X-Amz-Expires */
   query: string;
+  /** whole queries, by lifetime and names of signed headers: most addresses differ in neither */
+  queries: Map<string, string>;
   sign: Sign;
 }
 
@@ -72,6 +74,7 @@ export function createPresigner(options: PresignOptions): (request: PresignReque
       at,
       toSign: stringToSign(amzDate, scope, ''),
       query: `X-Amz-Algorithm=${algorithm}&X-Amz-Credential=${credential}&X-Amz-Date=${amzDate}&X-Amz-Expires=`,
+      queries: new Map(),
       sign: signingKey(options.secretAccessKey, amzDate.slice(0, 8), region),
     };
     return second;
@@ -79,15 +82,24 @@ export function createPresigner(options: PresignOptions): (request: PresignReque
 
   return (request) => {
     requireRanges(request);
-    const { toSign, query: queryStart, sign } = secondOf(request.now);
+    const of = secondOf(request.now);
     const { lines, names } = signedHeaders(request, host);
     const path = `${base}/${uriEncode(request.bucket)}/${uriEncodePath(request.key)}`;
-    const ownQuery = `${queryStart}${request.expiresInSeconds}&X-Amz-SignedHeaders=${names.replaceAll(';', '%3B')}`;
+    const ownQuery = queryOf(of, request.expiresInSeconds, names);
     const query = request.query ? withQuery(ownQuery, request.query) : ownQuery;
     const canonical = `${request.method}\n${path}\n${query}\n${lines}\n${names}\n${unsignedPayload}`;
-    const signature = sign(toSign + hash('sha256', canonical, 'hex'));
+    const signature = of.sign(of.toSign + hash('sha256', canonical, 'hex'));
     return `${origin}${path}?${query}&X-Amz-Signature=${signature}`;
   };
+}
+
+function queryOf({ query, queries }: Second, expiresInSeconds: number, names: string): string {
+  const kind = expiresInSeconds + names;
+  const known = queries.get(kind);
+  if (known !== undefined) return known;
+  const made = `${query}${expiresInSeconds}&X-Amz-SignedHeaders=${names.replaceAll(';', '%3B')}`;
+  queries.set(kind, made);
+  return made;
 }
 
 function parseEndpoint(endpoint: string): { origin: string; host: string; base: string } {

@@ -116,7 +116,13 @@ function toFailure(problem: Problem, requestId: string, publicUrl: string): Excl
   return toJson(problem.status, document, requestId, 'application/problem+json', headers);
 }
 
-function toJson(status: number, body: object, requestId: string, type: string, headers: string[]): Exclude<Answer, Response> {
+function toJson(
+  status: number,
+  body: object,
+  requestId: string,
+  type: string,
+  headers: string[],
+): Exclude<Answer, Response> {
   return {
     status,
     headers: ['Content-Type', type, ...commonHeaders, 'X-Request-Id', requestId, ...headers],

@@ -213,8 +213,16 @@ describe('an odd request', () => {
     ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n', 'malformed_request'],
     ['a length that is none', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n', 'malformed_request'],
     ['NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n', 'malformed_request'],
-    ['headers over 16 KiB', `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17 * 1024)}\r\n\r\n`, 'headers_too_large'],
-    ['very many headers', `GET /livez HTTP/1.1\r\nHost: x\r\n${'X-Something: y\r\n'.repeat(2000)}\r\n`, 'headers_too_large'],
+    [
+      'headers over 16 KiB',
+      `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17 * 1024)}\r\n\r\n`,
+      'headers_too_large',
+    ],
+    [
+      'very many headers',
+      `GET /livez HTTP/1.1\r\nHost: x\r\n${'X-Something: y\r\n'.repeat(2000)}\r\n`,
+      'headers_too_large',
+    ],
   ])('%s is refused, and the service goes on', async (_what, text, code) => {
     const raw = await sendRaw(listening.port, text);
     expect(raw.head).toMatch(/\r\nContent-Type: application\/problem\+json\r\n/);

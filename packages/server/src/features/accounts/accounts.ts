@@ -9,6 +9,7 @@ import type { z } from 'zod';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { inAuthContext } from './auth-context.ts';
 import { hashPassword, verifyPassword, withHashingCapacity } from './password.ts';
 import { createSessionStore } from './session-store.ts';
 
@@ -56,7 +57,9 @@ export function createAccounts(settings: AccountSettings, db: Database, log: Log
     await requireOpenSignUp(headers);
     const { name, email, password } = request;
     try {
-      return await answer(auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }));
+      return await answer(() =>
+        auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }),
+      );
     } catch (error) {
       if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
       if (error.constraint !== 'users_one_owner') throw new Problem('account_exists');
@@ -69,25 +72,24 @@ export function createAccounts(settings: AccountSettings, db: Database, log: Log
     signUp: (headers, request) => withHashingCapacity(() => signUp(headers, request)),
     signIn: (headers, { email, password }) =>
       withHashingCapacity(() =>
-        answer(auth.api.signInEmail({ body: { email, password }, headers, returnHeaders: true })),
+        answer(() => auth.api.signInEmail({ body: { email, password }, headers, returnHeaders: true })),
       ),
     async signOut(headers) {
       // Better Auth hides a session that it failed to delete, and would say that somebody is signed out who is not.
-      const { body } = await answer(
+      const { body } = await answer(() =>
         auth.api.getSession({ headers, query: { disableRefresh: true }, returnHeaders: true }),
       );
       const session = (body as { session: { id: string } } | null)?.session;
       if (session) await db.kysely.deleteFrom('sessions').where('id', '=', session.id).execute();
-      return answer(auth.api.signOut({ headers, returnHeaders: true }));
+      return answer(() => auth.api.signOut({ headers, returnHeaders: true }));
     },
-    getSession: (headers) => answer(auth.api.getSession({ headers, returnHeaders: true })),
+    getSession: (headers) => answer(() => auth.api.getSession({ headers, returnHeaders: true })),
     async findCaller(headers) {
       // Only GET /api/auth/get-session prolongs a session, since only it can set the cookie anew.
-      const session = await auth.api
-        .getSession({ headers, query: { disableRefresh: true } })
-        .catch((error: unknown) => {
-          throw toProblem(error);
-        });
+      const call = () => auth.api.getSession({ headers, query: { disableRefresh: true } });
+      const session = await inAuthContext(call).catch((error: unknown) => {
+        throw toProblem(error);
+      });
       return session ? { kind: 'session', userId: session.user.id } : undefined;
     },
   };
@@ -159,8 +161,8 @@ function createAuth({ publicUrl, secret, signUp }: AccountSettings, db: Database
 }
 
 /** Better Auth's answer in our shape: its errors as ours, and no token outside of the cookie. */
-async function answer(call: Promise<{ headers: Headers; response: unknown }>): Promise<AccountAnswer> {
-  const { headers, response } = await call.catch((error: unknown) => {
+async function answer(call: () => Promise<{ headers: Headers; response: unknown }>): Promise<AccountAnswer> {
+  const { headers, response } = await inAuthContext(call).catch((error: unknown) => {
     throw toProblem(error);
   });
   return { body: withoutTokens(response as Record<string, unknown> | null), cookies: headers.getSetCookie() };

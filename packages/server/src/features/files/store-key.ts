@@ -14,8 +14,8 @@ let lastDigits = 0;
 export function issueStoreKey(projectId: string, fileName: string, nowMilliseconds: number): string {
   lastDigits = nowMilliseconds === lastMilliseconds ? (lastDigits + 1) % 1_000_000 : randomInt(1_000_000);
   lastMilliseconds = nowMilliseconds;
-  const time = String(nowMilliseconds).padStart(13, '0');
-  return `${projectId}/${time}${String(lastDigits).padStart(6, '0')}-${fileName}`;
+  // 13 digits of milliseconds until the year 2286; the leading 1 keeps the zeros of the six.
+  return `${projectId}/${nowMilliseconds}${String(1_000_000 + lastDigits).slice(1)}-${fileName}`;
 }
 
 /** When a storeKey of this project was issued (Unix milliseconds), or undefined when it cannot have been. */
