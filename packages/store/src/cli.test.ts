@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { createPresigner } from '@cadiz/sigv4';
 import { afterAll, expect, test } from 'vitest';
-import { listFiles, newFolder, startStore } from '../test/running-store.ts';
+import { keys, listFiles, newFolder, region, send, startStore } from '../test/running-store.ts';
 import { runCli, startProcess } from '../test/store-process.ts';
 import { StoreFolderInUse } from './lock.ts';
 
@@ -49,6 +50,16 @@ test('one sentence and exit code 1 for every mistake', async () => {
     expect(code).toBe(1);
   }
   taken.close();
+});
+
+test('--presigned-overwrite deny lets an address write once', async () => {
+  const running = await startProcess(folder, { args: ['--presigned-overwrite', 'deny'] });
+  const presign = createPresigner({ ...keys, region, endpoint: running.endpoint });
+  const url = (key: string) => presign({ method: 'PUT', bucket: 'sealed', key, expiresInSeconds: 60, now: Date.now() });
+  await send('PUT', url(''));
+  expect((await send('PUT', url('a'), { body: 'one' })).status).toBe(200);
+  expect((await send('PUT', url('a'), { body: 'two' })).status).toBe(412);
+  expect(await running.end('SIGTERM')).toBe(0);
 });
 
 test('stops on SIGTERM and SIGINT with exit code 0', async () => {

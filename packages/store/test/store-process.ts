@@ -19,9 +19,12 @@ export interface StoreProcess {
 }
 
 /** The built store as its own process; `limit` is a shell command that runs before it, such as `ulimit -f 2048`. */
-export async function startProcess(folder: string, { limit = 'true' } = {}): Promise<StoreProcess> {
+export async function startProcess(
+  folder: string,
+  { limit = 'true', args = [] }: { limit?: string; args?: string[] } = {},
+): Promise<StoreProcess> {
   const command = `${limit} && exec "$0" "$@"`;
-  const child = spawn('sh', ['-c', command, process.execPath, cli, '--data', folder, '--port', '0'], {
+  const child = spawn('sh', ['-c', command, process.execPath, cli, '--data', folder, '--port', '0', ...args], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
