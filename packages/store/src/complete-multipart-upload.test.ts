@@ -109,6 +109,40 @@ describe('an object of three parts', () => {
   });
 });
 
+describe.each([
+  ['alike', [PART_BYTES, PART_BYTES, 3]],
+  ['alike, but for a longer last one', [PART_BYTES, PART_BYTES, PART_BYTES + 7]],
+  ['not alike', [PART_BYTES + 1, PART_BYTES, PART_BYTES, 1]],
+  ['of which the last has no bytes', [PART_BYTES, PART_BYTES, 0]],
+])('parts that are %s', (name, sizes) => {
+  const sent = sizes.map((size, at) => partOf(size, at));
+  const bytes = Buffer.concat(sent);
+  beforeAll(() => uploadInParts(store, name, sent));
+
+  test('any range', async () => {
+    let begin = 0;
+    const offsets = [...sizes, 0].flatMap((size) => {
+      begin += size;
+      return [begin - 1 - size, begin - size, begin - size + 1];
+    });
+    const inside = [...new Set(offsets)].filter((offset) => offset >= 0 && offset < bytes.length);
+    for (const first of inside) {
+      for (const last of inside.filter((offset) => offset >= first)) {
+        const headers = { range: `bytes=${first}-${last}` };
+        const answer = await send('GET', store.presign('GET', name), { headers });
+        expect(answer.body.equals(bytes.subarray(first, last + 1)), headers.range).toBe(true);
+      }
+    }
+  });
+
+  test('each by its number', async () => {
+    for (const [at, part] of sent.entries()) {
+      const answer = await send('GET', store.presign('GET', name, { query: { partNumber: String(at + 1) } }));
+      expect(answer.body.equals(part), `part ${at + 1}`).toBe(true);
+    }
+  });
+});
+
 test('parts are those that are named, by number, not by when they came; others are removed', async () => {
   const uploadId = await beginUpload(store, 'chosen');
   const before = files();

@@ -101,11 +101,19 @@ function assemble(completion: Completion, state: UploadState): Assembled | undef
   if (size > MAX_UPLOAD_BYTES) throw new S3Error('EntityTooLarge', 'An object has at most 5 TiB.');
   if (!mayWrite(condition, before, { size, etag })) return { record: undefined, partNumbers: new Set() };
   const { headers, metadata } = upload;
-  const multipart = { uploadId: name.uploadId, parts: parts.length };
+  const multipart = { uploadId: name.uploadId, parts: parts.length, ...findPartBytes(parts, found) };
   return {
     record: { size, etag, multipart, lastModified: now, headers, metadata },
     partNumbers: new Set(parts.map(({ partNumber }) => partNumber)),
   };
+}
+
+/** The size of all parts but the last, where they are alike and numbered from 1 without a gap. */
+function findPartBytes(named: readonly NamedPart[], found: readonly PartRecord[]): { partBytes?: number } {
+  const partBytes = found[0]?.size ?? 0;
+  const contiguous = named.every(({ partNumber }, at) => partNumber === at + 1);
+  const alike = found.every(({ size }, at) => size === partBytes || at === found.length - 1);
+  return contiguous && alike && partBytes > 0 ? { partBytes } : {};
 }
 
 function requirePart({ partNumber, etag }: NamedPart, part: PartRecord | undefined, isLast: boolean): PartRecord {

@@ -2,7 +2,14 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import type { CorsRule } from './cors.ts';
 import { namesEtag } from './etag.ts';
 import { noSuchBucket } from './s3-error.ts';
-import { openUploadIndex, type PartRecord, rangeStart, type UploadIndex, type UploadRecord } from './upload-index.ts';
+import {
+  type MadeOfParts,
+  openUploadIndex,
+  type PartRecord,
+  rangeStart,
+  type UploadIndex,
+  type UploadRecord,
+} from './upload-index.ts';
 import { mayWrite, type WriteCondition } from './write-condition.ts';
 
 /** What the index keeps of one object. Sizes in bytes, times in Unix milliseconds, `etag` without its quotes. */
@@ -11,8 +18,7 @@ export interface ObjectRecord {
   etag: string;
   /** What holds the bytes; absent where the parts of a multipart upload do. */
   blob?: string;
-  /** The upload that the object was made of, under whose id the index keeps its parts, and how many they are. */
-  multipart?: { uploadId: string; parts: number };
+  multipart?: MadeOfParts;
   lastModified: number;
   /** Content headers by their lower-case name, as they were sent. */
   headers: Record<string, string>;

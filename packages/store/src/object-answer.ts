@@ -4,6 +4,7 @@ import { namesEtag } from './etag.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { readPartNumber } from './part-number.ts';
 import { S3Error } from './s3-error.ts';
+import { partsAt } from './upload-index.ts';
 
 /** What a GET or HEAD of an object answers. `first` and `last` are byte offsets, both included; last < first means no bytes. */
 export interface ObjectAnswer {
@@ -46,11 +47,13 @@ export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
   const part = findPart(call, record);
   if (part && record.multipart) headers['x-amz-mp-parts-count'] = String(record.multipart.parts);
   const range = part ?? findRange(requested, record);
-  if (!range || range.last < range.first) {
+  if (!range) {
     headers['content-length'] = String(record.size);
     return { status: 200, headers, first: 0, last: record.size - 1 };
   }
   headers['content-length'] = String(range.last - range.first + 1);
+  // A part of no bytes: Content-Range has no form for it.
+  if (range.last < range.first) return { status: 200, headers, ...range };
   headers['content-range'] = `bytes ${range.first}-${range.last}/${record.size}`;
   return { status: 206, headers, ...range };
 }
@@ -106,17 +109,17 @@ function findPart({ query, request, store }: Call, record: ObjectRecord): { firs
     throw new S3Error('InvalidRequest', 'A Range and a partNumber do not go together: send one of them.');
   }
   const wanted = readPartNumber(query);
-  const { uploadId, parts } = record.multipart ?? { parts: 1 };
-  if (wanted > parts) throw new S3Error('InvalidPartNumber', `The object has ${parts} parts.`);
-  if (uploadId === undefined) return { first: 0, last: record.size - 1 };
-  let first = 0;
-  let number = 1;
-  for (const { size } of store.index.uploads.partsFrom(uploadId, 1)) {
-    if (number === wanted) return { first, last: first + size - 1 };
-    first += size;
-    number += 1;
+  const { multipart } = record;
+  const count = multipart?.parts ?? 1;
+  if (wanted > count) throw new S3Error('InvalidPartNumber', `The object has only ${count} parts.`);
+  if (!multipart) return { first: 0, last: record.size - 1 };
+  const { partBytes } = multipart;
+  let left = partBytes === undefined ? wanted : 1;
+  for (const { begin, size } of partsAt(store.index.uploads, multipart, (wanted - 1) * (partBytes ?? 0))) {
+    left -= 1;
+    if (left === 0) return { first: begin, last: begin + size - 1 };
   }
-  throw new S3Error('NoSuchKey', 'The object was replaced just now.');
+  throw new Error(`Part ${wanted} of ${count} is not in the index.`);
 }
 
 /** One range of bytes. Several ranges, and what is no range at all, mean the whole object, as on S3 (RFC 9110, 14.2). */

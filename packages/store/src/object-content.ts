@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { ObjectRecord } from './index-db.ts';
 import { S3Error, systemCode } from './s3-error.ts';
 import type { Store } from './store.ts';
+import { partsAt } from './upload-index.ts';
 
 /** Some bytes of an object, ready to be read, whatever happens to the object meanwhile. */
 export interface Content {
@@ -56,12 +57,11 @@ export async function openContent<T>(
 function findPieces({ index }: Store, record: ObjectRecord, { first, last }: ByteRange): Piece[] {
   if (record.blob !== undefined) return [{ blob: record.blob, size: record.size, first, last }];
   const pieces: Piece[] = [];
-  let begin = 0;
-  for (const { blob, size } of index.uploads.partsFrom(record.multipart?.uploadId ?? '', 1)) {
+  if (!record.multipart) return pieces;
+  for (const { blob, size, begin } of partsAt(index.uploads, record.multipart, first)) {
     if (begin > last) break;
     const piece = { blob, size, first: Math.max(first - begin, 0), last: Math.min(last - begin, size - 1) };
     if (piece.first <= piece.last) pieces.push(piece);
-    begin += size;
   }
   return pieces;
 }

@@ -17,6 +17,15 @@ export interface PartRecord {
   lastModified: number;
 }
 
+/** How an object is made of the parts of an upload, which the index keeps under the upload's id. */
+export interface MadeOfParts {
+  uploadId: string;
+  /** how many they are */
+  parts: number;
+  /** What each but the last has, where they are all alike and numbered from 1: then any byte is found without a search. */
+  partBytes?: number;
+}
+
 export interface ListedPart extends PartRecord {
   partNumber: number;
 }
@@ -167,6 +176,20 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
       });
     },
   };
+}
+
+/** The parts of an object that hold its bytes from `offset` on, perhaps after some before it, and where each begins. */
+export function* partsAt(
+  uploads: UploadIndex,
+  { uploadId, parts, partBytes }: MadeOfParts,
+  offset: number,
+): Generator<ListedPart & { begin: number }> {
+  const skipped = partBytes === undefined ? 0 : Math.min(Math.floor(offset / partBytes), parts - 1);
+  let begin = skipped * (partBytes ?? 0);
+  for (const part of uploads.partsFrom(uploadId, skipped + 1)) {
+    yield { ...part, begin };
+    begin += part.size;
+  }
 }
 
 /** Keys hold no NUL, so that uploads lie in the order of their keys. */
