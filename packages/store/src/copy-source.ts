@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { type Call, isBucketName, requireKey } from './call.ts';
-import { type Checksum, type ChecksumAlgorithm, openDigest } from './checksum.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { isUnchanged } from './object-answer.ts';
 import { type ByteRange, openContent } from './object-content.ts';
@@ -18,7 +17,6 @@ export interface CopiedBytes {
   size: number;
   /** hex MD5 */
   etag: string;
-  checksum?: Checksum;
   /** the object they come from, as it was then */
   source: ObjectRecord;
 }
@@ -55,14 +53,12 @@ function decode(encoded: string): string | undefined {
  * Copies bytes of the object that the request names, if it meets the request's `x-amz-copy-source-if-…`.
  *
  * @param toRange - which bytes, once the object is known
- * @param algorithm - of the checksum that the copy is to have
  * @throws S3Error NoSuchBucket, NoSuchKey, PreconditionFailed, InvalidRequest, InsufficientStorage
  */
 export async function copyBytes(
   call: Call,
   { bucket, key }: CopySource,
   toRange: (size: number) => ByteRange,
-  algorithm?: ChecksumAlgorithm,
 ): Promise<CopiedBytes> {
   const { store, request } = call;
   const { found, content } = await openContent(store, () => {
@@ -80,7 +76,7 @@ export async function copyBytes(
     // The ETag of an object that came as one is the MD5 of its bytes. A copy of damaged ones would look sound.
     const whole = found.source.blob !== undefined && found.size === found.source.size;
     const expected = whole ? found.source.etag : undefined;
-    return { ...found, ...(await storeBytes(call, content.stream(), found.size, expected, algorithm)) };
+    return { ...found, ...(await storeBytes(call, content.stream(), found.size, expected)) };
   } finally {
     await content.close();
   }
@@ -106,17 +102,14 @@ async function storeBytes(
   bytes: AsyncIterable<Buffer>,
   size: number,
   expectedMd5: string | undefined,
-  algorithm: ChecksumAlgorithm | undefined,
-): Promise<{ blob: string; etag: string; checksum?: Checksum }> {
+): Promise<{ blob: string; etag: string }> {
   const claim = await store.room.claim(size);
   try {
     const writer = await store.blobs.receive();
     const md5 = createHash('md5');
-    const digest = algorithm && openDigest(algorithm);
     try {
       for await (const chunk of bytes) {
         md5.update(chunk);
-        digest?.update(chunk);
         claim.arrived(chunk.length);
         await writer.write(chunk);
       }
@@ -124,8 +117,7 @@ async function storeBytes(
       if (expectedMd5 !== undefined && expectedMd5 !== etag) {
         throw new S3Error('InternalError', 'The object to be copied is damaged.');
       }
-      const checksum = algorithm && digest && { algorithm, value: digest.digest().toString('base64') };
-      return { blob: await writer.seal(), etag, ...(checksum && { checksum }) };
+      return { blob: await writer.seal(), etag };
     } catch (error) {
       await writer.discard();
       throw error;
