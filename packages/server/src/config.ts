@@ -60,6 +60,12 @@ export const settings = {
     sentence: 'PostgreSQL 15 or newer; the embedded database when it is not set.',
     check: address('postgres:', 'postgresql:'),
   },
+  DATABASE_DIRECT_URL: {
+    default: undefined,
+    sentence:
+      'The same database past the pooler that DATABASE_URL names, for migrations; statements to the pooler are then sent unnamed.',
+    check: address('postgres:', 'postgresql:'),
+  },
   DATABASE_POOL_SIZE: {
     default: '10',
     sentence: 'Connections to PostgreSQL at the most, for each process.',
@@ -196,6 +202,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (!environment.S3_ENDPOINT && stray.length > 0)
     mistakes.push(`S3_ENDPOINT must be set when ${stray.join(', ')} ${stray.length > 1 ? 'are' : 'is'}.`);
 
+  if (given('DATABASE_DIRECT_URL') && !environment.DATABASE_URL) {
+    mistakes.push('DATABASE_URL must be set when DATABASE_DIRECT_URL is.');
+  }
+
   const portNumber = values.PORT ?? 4000;
   const storePort = values.STORE_PORT ?? 4001;
   const ports = {
@@ -232,7 +242,12 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     database:
       values.DATABASE_URL === undefined
         ? { kind: 'embedded', dataDir: resolve(dataDir, 'database') }
-        : { kind: 'postgres', url: values.DATABASE_URL, maxConnections: values.DATABASE_POOL_SIZE ?? 10 },
+        : {
+            kind: 'postgres',
+            url: values.DATABASE_URL,
+            directUrl: values.DATABASE_DIRECT_URL,
+            maxConnections: values.DATABASE_POOL_SIZE ?? 10,
+          },
     objectStore: embeddedStore
       ? {
           kind: 'embedded',
@@ -263,6 +278,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 const secretNames: ReadonlySet<string> = new Set([
   'CADIZ_SECRET',
   'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
   'S3_SECRET_ACCESS_KEY',
   'STORE_SECRET_ACCESS_KEY',
 ]);

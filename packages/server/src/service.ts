@@ -4,7 +4,7 @@ import { startStoreThread } from '@cadiz/store';
 import type { Logger } from 'pino';
 import type { Config } from './config.ts';
 import { migrate } from './db/migrate.ts';
-import { type Database, openDatabase } from './db/open.ts';
+import { type Database, openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createAccounts } from './features/accounts/accounts.ts';
 import { createApiKeys } from './features/api-keys/find-api-key.ts';
@@ -60,7 +60,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const db = await openDatabase(config.database);
     opened.push(db);
     failures.push(db.failed);
-    const { applied } = await migrate(db.pool);
+    const { applied } = await withDirectPool(config.database, db, (pool) => migrate(pool));
     log.debug({ applied }, 'Migrated the database');
 
     await store.objects.prepare();

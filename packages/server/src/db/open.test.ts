@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
-import { type Database, openDatabase } from './open.ts';
+import { type Database, openDatabase, withDirectPool } from './open.ts';
 
 describe.each(testableKinds)('openDatabase (%s)', (kind) => {
   let db: Database;
@@ -191,5 +191,42 @@ describe('openDatabase', () => {
     const db = await openEmptyDatabase('embedded');
     await Promise.all([db.close(), db.close()]);
     await expect(db.check()).rejects.toThrow();
+  });
+});
+
+describe.runIf(testableKinds.includes('postgres'))('with a pooler in between', () => {
+  it('sends statements unnamed, and goes past it where that is asked for', async () => {
+    const { url, drop } = await createServerDatabase();
+    const settings = { kind: 'postgres', url, directUrl: url, maxConnections: 1 } as const;
+    const db = await openDatabase(settings);
+    const named = { name: 'one', text: 'select $1::int as n', values: [1] };
+    const prepared = 'select name from pg_prepared_statements';
+    expect((await db.pool.query(named)).rows).toEqual([{ n: 1 }]);
+    expect(
+      (await db.kysely
+        .selectFrom('cadiz_none' as never)
+        .execute()
+        .catch(String)) as string,
+    ).toContain('cadiz_none');
+    expect((await db.pool.query(prepared)).rows).toEqual([]);
+
+    const direct = await withDirectPool(settings, db, async (pool) => {
+      await pool.query(named);
+      return (await pool.query(prepared)).rows;
+    });
+    expect(direct).toEqual([{ name: 'one' }]);
+    await db.close();
+    await drop();
+  });
+
+  it('says which setting is wrong, and never the password', async () => {
+    const { url, drop } = await createServerDatabase();
+    const db = await openDatabase({ kind: 'postgres', url });
+    const directUrl = 'postgres://somebody:s3cret@127.0.0.1:1/cadiz';
+    const failure = await withDirectPool({ kind: 'postgres', url, directUrl }, db, async () => '').catch(String);
+    expect(failure).toContain('Check DATABASE_DIRECT_URL');
+    expect(failure).not.toContain('s3cret');
+    await db.close();
+    await drop();
   });
 });

@@ -6,7 +6,15 @@ import type { Schema } from './schema.ts';
 
 export type DatabaseSettings =
   /** The folder of the embedded database. */
-  { kind: 'embedded'; dataDir: string } | { kind: 'postgres'; url: string; maxConnections?: number };
+  { kind: 'embedded'; dataDir: string } | PostgresSettings;
+
+export interface PostgresSettings {
+  kind: 'postgres';
+  url: string;
+  /** Goes past the pooler that stands at `url`: for migrations. */
+  directUrl?: string | undefined;
+  maxConnections?: number;
+}
 
 /** Both databases speak PostgreSQL through `pg`, so the rest of the service does not know which one it is. */
 export interface Database {
@@ -62,15 +70,57 @@ async function openOnDisk(dataDir: string): Promise<Database> {
   return wrap('embedded', pool, embedded.failed, () => embedded.close());
 }
 
-async function openPostgres({ url, maxConnections = 10 }: { url: string; maxConnections?: number }): Promise<Database> {
-  const pool = new pg.Pool({
+/**
+ * Sends every statement without its name. A pooler gives each transaction another connection, which has not prepared
+ * what an earlier one had (pgbouncer before 1.21, or without max_prepared_statements).
+ */
+class UnnamedClient extends pg.Client {
+  override query(...args: unknown[]): never {
+    const [first, ...rest] = args;
+    if (typeof first !== 'object' || first === null || !('name' in first) || 'submit' in first) return this.#send(args);
+    const { name: _, ...unnamed } = first;
+    return this.#send([unnamed, ...rest]);
+  }
+
+  #send(args: unknown[]): never {
+    return Reflect.apply(super.query, this, args) as never;
+  }
+}
+
+function createPostgresPool(url: string, max: number, isPooled: boolean): pg.Pool {
+  return new pg.Pool({
     connectionString: url,
-    max: maxConnections,
+    max,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
     application_name: 'cadiz',
     types,
+    ...(isPooled ? { Client: UnnamedClient } : {}),
   });
+}
+
+/** Does something over a connection that no pooler stands in, such as migrating. */
+export async function withDirectPool<T>(
+  settings: DatabaseSettings,
+  db: Database,
+  work: (pool: pg.Pool) => Promise<T>,
+): Promise<T> {
+  if (settings.kind === 'embedded' || settings.directUrl === undefined) return work(db.pool);
+  const { directUrl } = settings;
+  const pool = createPostgresPool(directUrl, 1, false);
+  pool.on('error', () => undefined);
+  try {
+    await pool.query('select 1').catch((error: unknown) => {
+      throw unreachable('DATABASE_DIRECT_URL', directUrl, error);
+    });
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}
+
+async function openPostgres({ url, directUrl, maxConnections = 10 }: PostgresSettings): Promise<Database> {
+  const pool = createPostgresPool(url, maxConnections, directUrl !== undefined);
   try {
     const database = await wrap('postgres', pool, new Promise(() => undefined), async () => undefined);
     if (Number.parseInt(database.serverVersion, 10) < oldestVersion) {
@@ -79,16 +129,16 @@ async function openPostgres({ url, maxConnections = 10 }: { url: string; maxConn
     return database;
   } catch (error) {
     await pool.end();
-    throw unreachable(url, error);
+    throw unreachable('DATABASE_URL', url, error);
   }
 }
 
-function unreachable(url: string, error: unknown): DatabaseUnreachable {
+function unreachable(setting: string, url: string, error: unknown): DatabaseUnreachable {
   // A host with several addresses fails with one error for each.
   const reason = error instanceof AggregateError ? error.errors.map(toMessage).join('; ') : toMessage(error);
   const { host, database, port } = new pg.Client(url);
   return new DatabaseUnreachable(
-    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. Check DATABASE_URL, and that the server runs.`,
+    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. Check ${setting}, and that the server runs.`,
   );
 }
 
