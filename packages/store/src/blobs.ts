@@ -61,6 +61,7 @@ interface Generation extends Place {
 
 const BLOBS_PER_GENERATION = 4096;
 const WRITE_AHEAD_BYTES = 4 * 1024 * 1024;
+const EARLY_SYNC_BYTES = 64 * 1024 * 1024;
 
 /** Opens the folders, after removing what an earlier process began and never finished. */
 export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
@@ -215,13 +216,32 @@ async function sweepGenerations(sealed: string, options: BlobsOptions): Promise<
   return last;
 }
 
-/** Writes chunks while the next ones arrive, in one system call for all that have gathered, with a bound on what waits. */
+/**
+ * Writes chunks while the next ones arrive, in one system call for all that have gathered, with a bound on what waits. What
+ * is written of a large blob is synced along the way, so that the disk works meanwhile and little is left for the end.
+ */
 function writeBehind(file: FileHandle): { write(chunk: Buffer): Promise<void> | undefined; finish(): Promise<void> } {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let position = 0;
   let running: Promise<void> | undefined;
+  let syncedFrom = 0;
+  let syncing: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
+
+  function syncEarly(): void {
+    if (syncing || position - syncedFrom < EARLY_SYNC_BYTES) return;
+    syncedFrom = position;
+    syncing = file
+      .datasync()
+      // The kernel tells of a failed write once, and the sync at the end would know nothing of it.
+      .catch((error: unknown) => {
+        failure = { error };
+      })
+      .finally(() => {
+        syncing = undefined;
+      });
+  }
 
   async function writeAll(): Promise<void> {
     while (waiting.length > 0 && !failure) {
@@ -230,6 +250,7 @@ function writeBehind(file: FileHandle): { write(chunk: Buffer): Promise<void> | 
       waitingBytes = 0;
       try {
         position += await writeFully(file, chunks, position);
+        syncEarly();
       } catch (error) {
         failure = { error };
       }
@@ -237,8 +258,14 @@ function writeBehind(file: FileHandle): { write(chunk: Buffer): Promise<void> | 
     running = undefined;
   }
 
+  async function drain(): Promise<void> {
+    await running;
+    if (failure) throw failure.error;
+  }
+
   async function finish(): Promise<void> {
     await running;
+    await syncing;
     if (failure) throw failure.error;
   }
 
@@ -246,7 +273,7 @@ function writeBehind(file: FileHandle): { write(chunk: Buffer): Promise<void> | 
     waiting.push(chunk);
     waitingBytes += chunk.length;
     running ??= writeAll();
-    return waitingBytes >= WRITE_AHEAD_BYTES || failure ? finish() : undefined;
+    return waitingBytes >= WRITE_AHEAD_BYTES || failure ? drain() : undefined;
   }
 
   return { write, finish };
