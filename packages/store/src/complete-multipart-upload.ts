@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import { uriEncodePath } from '@cadiz/sigv4';
 import { type Call, sendXml } from './call.ts';
+import type { Checksum, ObjectChecksum } from './checksum.ts';
+import {
+  checksumElements,
+  joinChecksums,
+  readCompletionChecksum,
+  readPartChecksum,
+  requireCompletionChecksum,
+} from './multipart-checksum.ts';
 import { MAX_UPLOAD_BYTES, MIN_PART_BYTES, noSuchUpload, requireUploadName, wholeSeconds } from './multipart-upload.ts';
 import { MAX_PART_NUMBER } from './part-number.ts';
 import { readXml } from './request-body.ts';
@@ -14,6 +22,7 @@ import type { XmlElement } from './xml-reader.ts';
 interface NamedPart {
   partNumber: number;
   etag: string;
+  checksum?: Checksum | undefined;
 }
 
 interface Completion {
@@ -21,6 +30,9 @@ interface Completion {
   parts: NamedPart[];
   condition: WriteCondition;
   etag: string;
+  wanted: ReturnType<typeof readCompletionChecksum>;
+  /** The object's checksum, once it is known. */
+  checksum?: ObjectChecksum | undefined;
   /** Unix milliseconds */
   now: number;
 }
@@ -39,15 +51,19 @@ export async function completeMultipartUpload(call: Call): Promise<void> {
   const { bucket, key, request, store } = call;
   const name = requireUploadName(call);
   const condition = readWriteCondition(call);
-  const parts = readParts(await readXml(call, MAX_BODY_BYTES));
-  const completion = { name, parts, condition, etag: etagOfParts(parts), now: wholeSeconds(store.now()) };
+  const parts = readParts(await readXml(call, MAX_BODY_BYTES, 'object'));
+  const now = wholeSeconds(store.now());
+  const wanted = readCompletionChecksum(call);
+  const completion: Completion = { name, parts, condition, etag: etagOfParts(parts), wanted, now };
   void store.reaper.remove(await store.index.uploads.complete(name, (state) => assemble(completion, state)));
   const children = [
     textElement('Location', `http://${request.headers.host}${uriEncodePath(`/${bucket}/${key}`)}`),
     textElement('Bucket', bucket),
     textElement('Key', key),
     textElement('ETag', `"${completion.etag}"`),
+    ...checksumElements(completion.checksum),
   ];
+  if (completion.checksum) children.push(textElement('ChecksumType', completion.checksum.type));
   sendXml(call, document('CompleteMultipartUploadResult', children));
 }
 
@@ -78,9 +94,16 @@ function readPart({ name, children }: XmlElement): NamedPart {
   if (!/^[0-9a-f]{32}$/.test(etag)) {
     throw new S3Error('InvalidPart', `Part ${number} was named with an ETag that no part has.`);
   }
-  const unknown = [...fields.keys()].find((field) => field !== 'PartNumber' && field !== 'ETag');
-  if (unknown === undefined) return { partNumber: Number(number), etag };
-  throw new S3Error('NotImplemented', `${unknown} of a part cannot be verified by this store: leave it out.`);
+  let checksum: Checksum | undefined;
+  for (const [field, value] of fields) {
+    if (field === 'PartNumber' || field === 'ETag') continue;
+    const named = readPartChecksum(field, value);
+    if (!named)
+      throw new S3Error('NotImplemented', `${field} of a part cannot be verified by this store: leave it out.`);
+    if (checksum) throw new S3Error('InvalidRequest', `More than one checksum was given for part ${number}.`);
+    checksum = named;
+  }
+  return { partNumber: Number(number), etag, checksum };
 }
 
 function malformed(expected: string): S3Error {
@@ -94,16 +117,20 @@ function assemble(completion: Completion, state: UploadState): Assembled | undef
   if (!upload && before?.multipart?.uploadId !== name.uploadId) throw noSuchUpload();
   const found = parts.map((part, at) => requirePart(part, state.findPart(part.partNumber), at === parts.length - 1));
   if (!upload) {
-    if (before?.etag === etag) return undefined;
-    throw noSuchUpload();
+    if (before?.etag !== etag) throw noSuchUpload();
+    completion.checksum = before.checksum;
+    return undefined;
   }
+  const checksum = joinChecksums(upload, found);
+  requireCompletionChecksum(completion.wanted, checksum);
+  completion.checksum = checksum;
   const size = found.reduce((sum, part) => sum + part.size, 0);
   if (size > MAX_UPLOAD_BYTES) throw new S3Error('EntityTooLarge', 'An object has at most 5 TiB.');
   if (!mayWrite(condition, before, { size, etag })) return { record: undefined, partNumbers: new Set() };
   const { headers, metadata } = upload;
   const multipart = { uploadId: name.uploadId, parts: parts.length, ...findPartBytes(parts, found) };
   return {
-    record: { size, etag, multipart, lastModified: now, headers, metadata },
+    record: { size, etag, multipart, lastModified: now, headers, metadata, ...(checksum && { checksum }) },
     partNumbers: new Set(parts.map(({ partNumber }) => partNumber)),
   };
 }
@@ -116,10 +143,20 @@ function findPartBytes(named: readonly NamedPart[], found: readonly PartRecord[]
   return contiguous && alike && partBytes > 0 ? { partBytes } : {};
 }
 
-function requirePart({ partNumber, etag }: NamedPart, part: PartRecord | undefined, isLast: boolean): PartRecord {
+function requirePart(
+  { partNumber, etag, checksum }: NamedPart,
+  part: PartRecord | undefined,
+  isLast: boolean,
+): PartRecord {
   if (!part) throw new S3Error('InvalidPart', `Part ${partNumber} has not been uploaded.`);
   if (part.etag !== etag) {
     throw new S3Error('InvalidPart', `Part ${partNumber} is not the one that was named: its ETag is "${part.etag}".`);
+  }
+  if (checksum && (part.checksum?.algorithm !== checksum.algorithm || part.checksum.value !== checksum.value)) {
+    throw new S3Error(
+      'InvalidPart',
+      `Part ${partNumber} does not have the ${checksum.algorithm} that it was named with.`,
+    );
   }
   if (isLast || part.size >= MIN_PART_BYTES) return part;
   const message = `Part ${partNumber} has ${part.size} bytes: all parts but the last must have ${MIN_PART_BYTES} or more.`;

@@ -1,5 +1,6 @@
 import { type Call, requireBucket, requireKey, sendXml } from './call.ts';
 import { type CopySource, copyBytes, readCopySource } from './copy-source.ts';
+import { checksumElements } from './multipart-checksum.ts';
 import { wholeSeconds } from './multipart-upload.ts';
 import { indexBlob, readContentHeaders, readMetadata } from './put-object.ts';
 import { S3Error } from './s3-error.ts';
@@ -24,11 +25,17 @@ export async function copyObject(call: Call): Promise<void> {
   requireHopeful(condition, before, before?.size ?? 0);
   const { blob, size, etag, source } = await copyBytes(call, named, (length) => ({ first: 0, last: length - 1 }));
   const { headers, metadata } = replaced ?? source;
+  const checksum = source.checksum?.type === 'FULL_OBJECT' ? source.checksum : undefined;
   const lastModified = wholeSeconds(store.now());
-  await indexBlob(call, { size, etag, blob, lastModified, headers, metadata }, condition);
+  await indexBlob(
+    call,
+    { size, etag, blob, lastModified, headers, metadata, ...(checksum && { checksum }) },
+    condition,
+  );
   const children = [
     textElement('LastModified', new Date(lastModified).toISOString()),
     textElement('ETag', `"${etag}"`),
+    ...checksumElements(checksum),
   ];
   sendXml(call, document('CopyObjectResult', children));
 }
@@ -36,7 +43,8 @@ export async function copyObject(call: Call): Promise<void> {
 /** The headers and metadata of the request, where they replace those of the other object. */
 function readReplaced({ request, bucket, key }: Call, source: CopySource) {
   const directive = request.headers['x-amz-metadata-directive'] ?? 'COPY';
-  if (directive === 'REPLACE') return { headers: readContentHeaders(request), metadata: readMetadata(request) };
+  const metadata = readMetadata(request); // which also refuses a storage class there is not
+  if (directive === 'REPLACE') return { headers: readContentHeaders(request), metadata };
   if (directive !== 'COPY') {
     throw new S3Error('InvalidArgument', 'x-amz-metadata-directive must be COPY or REPLACE.');
   }

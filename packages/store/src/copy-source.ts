@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Call, isBucketName, requireKey } from './call.ts';
+import { type Checksum, type ChecksumAlgorithm, openDigest } from './checksum.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { isUnchanged } from './object-answer.ts';
 import { type ByteRange, openContent } from './object-content.ts';
@@ -17,6 +18,7 @@ export interface CopiedBytes {
   size: number;
   /** hex MD5 */
   etag: string;
+  checksum?: Checksum;
   /** the object they come from, as it was then */
   source: ObjectRecord;
 }
@@ -53,12 +55,14 @@ function decode(encoded: string): string | undefined {
  * Copies bytes of the object that the request names, if it meets the request's `x-amz-copy-source-if-…`.
  *
  * @param toRange - which bytes, once the object is known
+ * @param algorithm - of the checksum that the copy is to have
  * @throws S3Error NoSuchBucket, NoSuchKey, PreconditionFailed, InvalidRequest, InsufficientStorage
  */
 export async function copyBytes(
   call: Call,
   { bucket, key }: CopySource,
   toRange: (size: number) => ByteRange,
+  algorithm?: ChecksumAlgorithm,
 ): Promise<CopiedBytes> {
   const { store, request } = call;
   const { found, content } = await openContent(store, () => {
@@ -76,7 +80,7 @@ export async function copyBytes(
     // The ETag of an object that came as one is the MD5 of its bytes. A copy of damaged ones would look sound.
     const whole = found.source.blob !== undefined && found.size === found.source.size;
     const expected = whole ? found.source.etag : undefined;
-    return { ...found, ...(await storeBytes(call, content.stream(), found.size, expected)) };
+    return { ...found, ...(await storeBytes(call, content.stream(), found.size, expected, algorithm)) };
   } finally {
     await content.close();
   }
@@ -102,14 +106,17 @@ async function storeBytes(
   bytes: AsyncIterable<Buffer>,
   size: number,
   expectedMd5: string | undefined,
-): Promise<{ blob: string; etag: string }> {
+  algorithm: ChecksumAlgorithm | undefined,
+): Promise<{ blob: string; etag: string; checksum?: Checksum }> {
   const claim = await store.room.claim(size);
   try {
     const writer = await store.blobs.receive();
     const md5 = createHash('md5');
+    const digest = algorithm && openDigest(algorithm);
     try {
       for await (const chunk of bytes) {
         md5.update(chunk);
+        digest?.update(chunk);
         claim.arrived(chunk.length);
         await writer.write(chunk);
       }
@@ -117,7 +124,8 @@ async function storeBytes(
       if (expectedMd5 !== undefined && expectedMd5 !== etag) {
         throw new S3Error('InternalError', 'The object to be copied is damaged.');
       }
-      return { blob: await writer.seal(), etag };
+      const checksum = algorithm && digest && { algorithm, value: digest.digest().toString('base64') };
+      return { blob: await writer.seal(), etag, ...(checksum && { checksum }) };
     } catch (error) {
       await writer.discard();
       throw error;

@@ -1,4 +1,5 @@
 import { type Call, requireBucket, requireKey, sendXml } from './call.ts';
+import { readUploadChecksum } from './multipart-checksum.ts';
 import { newUploadId, wholeSeconds } from './multipart-upload.ts';
 import { readContentHeaders, readMetadata } from './put-object.ts';
 import { S3Error } from './s3-error.ts';
@@ -15,11 +16,19 @@ export async function createMultipartUpload(call: Call): Promise<void> {
   requireKey(key);
   const now = store.now();
   const uploadId = newUploadId(now);
-  const created = await store.index.uploads.create(
-    { bucket, key, uploadId },
-    { initiatedAt: wholeSeconds(now), headers: readContentHeaders(request), metadata: readMetadata(request) },
-  );
+  const checksum = readUploadChecksum(call);
+  const record = {
+    initiatedAt: wholeSeconds(now),
+    headers: readContentHeaders(request),
+    metadata: readMetadata(request),
+    ...(checksum && { checksum }),
+  };
+  const created = await store.index.uploads.create({ bucket, key, uploadId }, record);
   if (!created) throw new S3Error('NoSuchBucket', `There is no bucket named ${bucket}.`);
+  if (checksum) {
+    call.response.setHeader('x-amz-checksum-algorithm', checksum.algorithm);
+    call.response.setHeader('x-amz-checksum-type', checksum.type);
+  }
   const children = [textElement('Bucket', bucket), textElement('Key', key), textElement('UploadId', uploadId)];
   sendXml(call, document('InitiateMultipartUploadResult', children));
 }

@@ -1,4 +1,5 @@
 import { type Database, open, type RootDatabase } from 'lmdb';
+import type { ObjectChecksum } from './checksum.ts';
 import type { CorsRule } from './cors.ts';
 import { namesEtag } from './etag.ts';
 import { noSuchBucket } from './s3-error.ts';
@@ -24,6 +25,8 @@ export interface ObjectRecord {
   headers: Record<string, string>;
   /** User metadata by its name without `x-amz-meta-`. */
   metadata: Record<string, string>;
+  /** The one that was sent with the bytes, and found right. */
+  checksum?: ObjectChecksum;
 }
 
 export interface BucketRecord {

@@ -1,5 +1,6 @@
 import { type Call, sendXml } from './call.ts';
 import { ownerElement } from './list-page.ts';
+import { checksumElements } from './multipart-checksum.ts';
 import { requireUpload } from './multipart-upload.ts';
 import { S3Error } from './s3-error.ts';
 import type { ListedPart } from './upload-index.ts';
@@ -14,7 +15,8 @@ const MAX_PARTS = 1000;
  */
 export async function listParts(call: Call): Promise<void> {
   const { bucket, key, query, store } = call;
-  const { uploadId } = requireUpload(call).name;
+  const { name, upload } = requireUpload(call);
+  const { uploadId } = name;
   const marker = readCount(query, 'part-number-marker') ?? 0;
   const limit = Math.min(readCount(query, 'max-parts') ?? MAX_PARTS, MAX_PARTS);
   const parts: ListedPart[] = [];
@@ -27,6 +29,10 @@ export async function listParts(call: Call): Promise<void> {
   const owner = ownerElement();
   const children = [textElement('Bucket', bucket), textElement('Key', key), textElement('UploadId', uploadId)];
   children.push(owner.replaceAll('Owner>', 'Initiator>'), owner, textElement('StorageClass', 'STANDARD'));
+  if (upload.checksum) {
+    children.push(textElement('ChecksumAlgorithm', upload.checksum.algorithm));
+    children.push(textElement('ChecksumType', upload.checksum.type));
+  }
   children.push(textElement('PartNumberMarker', marker));
   if (isTruncated) children.push(textElement('NextPartNumberMarker', parts.at(-1)?.partNumber ?? marker));
   children.push(textElement('MaxParts', limit), textElement('IsTruncated', isTruncated));
@@ -40,11 +46,12 @@ export function readCount(query: ReadonlyMap<string, string>, name: string): num
   throw new S3Error('InvalidArgument', `${name} must be a whole number from 0.`);
 }
 
-function toXml({ partNumber, lastModified, etag, size }: ListedPart): string {
+function toXml({ partNumber, lastModified, etag, size, checksum }: ListedPart): string {
   return element('Part', [
     textElement('PartNumber', partNumber),
     textElement('LastModified', new Date(lastModified).toISOString()),
     textElement('ETag', `"${etag}"`),
     textElement('Size', size),
+    ...checksumElements(checksum),
   ]);
 }

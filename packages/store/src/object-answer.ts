@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Call } from './call.ts';
+import { readParameter, toChecksumHeaders } from './checksum.ts';
 import { namesEtag } from './etag.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { readPartNumber } from './part-number.ts';
@@ -49,6 +50,8 @@ export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
   const range = part ?? findRange(requested, record);
   if (!range) {
     headers['content-length'] = String(record.size);
+    if (readParameter(call, 'x-amz-checksum-mode')?.toUpperCase() === 'ENABLED')
+      Object.assign(headers, toChecksumHeaders(record.checksum));
     return { status: 200, headers, first: 0, last: record.size - 1 };
   }
   headers['content-length'] = String(range.last - range.first + 1);

@@ -1,7 +1,18 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { type ChunkedBody, decodeChunks, readChunkedBody } from './aws-chunked.ts';
 import type { BlobWriter } from './blobs.ts';
 import { type Call, requireBucket, requireKey, sendEmpty } from './call.ts';
+import {
+  type Checksum,
+  checksumHeader,
+  openDigest,
+  type PromisedChecksum,
+  readPromisedChecksum,
+  requireSame,
+  requireWellFormed,
+  toChecksumHeaders,
+} from './checksum.ts';
 import type { ObjectRecord } from './index-db.ts';
 import type { Claim } from './room.ts';
 import { S3Error } from './s3-error.ts';
@@ -15,6 +26,16 @@ export interface PromisedBody {
   md5: string | undefined;
   /** hex */
   sha256: string | undefined;
+  checksum: PromisedChecksum | undefined;
+  /** how the bytes are framed, if they are */
+  chunked: ChunkedBody | undefined;
+}
+
+/** A body that came as it was promised: durable, but not in the index yet. `etag` is its MD5 in hex. */
+export interface ReceivedBlob {
+  blob: string;
+  etag: string;
+  checksum?: Checksum;
 }
 
 interface Upload extends PromisedBody {
@@ -38,7 +59,8 @@ export async function putObject(call: Call): Promise<void> {
   requireKey(call.key);
   const upload = readUpload(call);
   requireHopeful(upload.condition, store.index.findObject(call.bucket, call.key), upload.size);
-  const { blob, etag } = await receiveBlob(call, upload);
+  const { blob, etag, checksum: received } = await receiveBlob(call, upload);
+  const checksum = received && { ...received, type: 'FULL_OBJECT' as const };
   const record = {
     size: upload.size,
     etag,
@@ -46,17 +68,23 @@ export async function putObject(call: Call): Promise<void> {
     lastModified: Math.floor(store.now() / 1000) * 1000, // S3 knows whole seconds, in every answer the same
     headers: upload.headers,
     metadata: upload.metadata,
+    ...(checksum && { checksum }),
   };
   await indexBlob(call, record, upload.condition);
-  sendEmpty(call, 200, { etag: `"${etag}"` });
+  sendEmpty(call, 200, { etag: `"${etag}"`, ...toChecksumHeaders(checksum) });
 }
 
 /** @throws S3Error InvalidRequest, MissingContentLength, InvalidArgument, EntityTooLarge, InvalidDigest */
 export function readPromisedBody(call: Call): PromisedBody {
+  const chunked = readChunkedBody(call);
   return {
-    size: readSize(call.request, call.store.maxObjectBytes),
+    size: chunked
+      ? requireSize(chunked.size, call.store.maxObjectBytes)
+      : readSize(call.request, call.store.maxObjectBytes),
     md5: readMd5(call.request.headers['content-md5']),
     sha256: /^[0-9a-f]{64}$/.test(call.verified.payloadHash) ? call.verified.payloadHash : undefined,
+    checksum: readPromisedChecksum(call, chunked?.trailerNames),
+    chunked,
   };
 }
 
@@ -84,10 +112,12 @@ function readSize({ headers }: IncomingMessage, maxObjectBytes: number): number 
   if (!/^\d+$/.test(length) || !Number.isSafeInteger(size)) {
     throw new S3Error('InvalidArgument', 'Content-Length must be a whole number of bytes.');
   }
-  if (size > maxObjectBytes) {
-    throw new S3Error('EntityTooLarge', `The body has ${size} bytes, at most ${maxObjectBytes} are taken in one PUT.`);
-  }
-  return size;
+  return requireSize(size, maxObjectBytes);
+}
+
+function requireSize(size: number, maxObjectBytes: number): number {
+  if (size <= maxObjectBytes) return size;
+  throw new S3Error('EntityTooLarge', `The body has ${size} bytes, at most ${maxObjectBytes} are taken in one PUT.`);
 }
 
 function readMd5(header: string | string[] | undefined): string | undefined {
@@ -98,6 +128,7 @@ function readMd5(header: string | string[] | undefined): string | undefined {
   return Buffer.from(header, 'base64').toString('hex');
 }
 
+/** aws-chunked frames a request, and is no property of the object: it is not kept. */
 export function readContentHeaders({ headers, headersDistinct }: IncomingMessage): Record<string, string> {
   const kept: Record<string, string> = { 'content-type': headers['content-type'] || 'binary/octet-stream' };
   for (const name of CONTENT_HEADERS) {
@@ -107,9 +138,13 @@ export function readContentHeaders({ headers, headersDistinct }: IncomingMessage
   for (const name of ['content-type', ...CONTENT_HEADERS]) {
     if ((headersDistinct[name]?.length ?? 0) > 1) throw new S3Error('InvalidRequest', `${name} was sent twice.`);
   }
-  if (/aws-chunked/i.test(kept['content-encoding'] ?? '')) {
-    throw new S3Error('NotImplemented', 'aws-chunked bodies are not taken yet: send the bytes as they are.');
-  }
+  const encoding = kept['content-encoding'];
+  if (encoding === undefined || !/aws-chunked/i.test(encoding)) return kept;
+  const codings = encoding.split(',').map((coding) => coding.trim());
+  kept['content-encoding'] = codings
+    .filter((coding) => coding !== '' && coding.toLowerCase() !== 'aws-chunked')
+    .join(',');
+  if (kept['content-encoding'] === '') delete kept['content-encoding'];
   return kept;
 }
 
@@ -130,15 +165,15 @@ export function readMetadata({ headers }: IncomingMessage): Record<string, strin
   throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes, ${MAX_METADATA_BYTES} are allowed.`);
 }
 
-/** Takes the body of a request in; tells the blob, which is durable but not in the index yet, and its MD5 in hex. */
-export async function receiveBlob(call: Call, upload: PromisedBody): Promise<{ blob: string; etag: string }> {
+/** Takes the body of a request in. */
+export async function receiveBlob(call: Call, upload: PromisedBody): Promise<ReceivedBlob> {
   const claim = await call.store.room.claim(upload.size);
   try {
     const writer = await call.store.blobs.receive();
     try {
       call.awaitBody();
-      const etag = await receiveBody(call.request, writer, claim, upload);
-      return { blob: await writer.seal(), etag };
+      const received = await receiveBody(call.request, writer, claim, upload);
+      return { blob: await writer.seal(), ...received };
     } catch (error) {
       await writer.discard();
       throw error;
@@ -148,21 +183,24 @@ export async function receiveBlob(call: Call, upload: PromisedBody): Promise<{ b
   }
 }
 
-/** Writes the body to the blob and holds it to what was promised; tells its MD5 in hex. */
+/** Writes the body to the blob and holds it to what was promised. */
 async function receiveBody(
   request: IncomingMessage,
   writer: BlobWriter,
   claim: Claim,
   upload: PromisedBody,
-): Promise<string> {
+): Promise<Omit<ReceivedBlob, 'blob'>> {
   const md5 = createHash('md5');
+  const digest = upload.checksum && openDigest(upload.checksum.algorithm);
   const sha256 = upload.sha256 === undefined ? undefined : createHash('sha256');
   let received = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+  const bytes: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
+  for await (const chunk of upload.chunked ? decodeChunks(bytes, upload.chunked) : bytes) {
     received += chunk.length;
     if (received > upload.size) break;
     md5.update(chunk);
     sha256?.update(chunk);
+    digest?.update(chunk);
     claim.arrived(chunk.length);
     await writer.write(chunk);
   }
@@ -181,7 +219,17 @@ async function receiveBody(
       'x-amz-content-sha256 is not the SHA-256 of the bytes that arrived.',
     );
   }
-  return etag;
+  const { checksum } = upload;
+  return checksum && digest ? { etag, checksum: toChecksum(checksum, digest.digest(), upload.chunked) } : { etag };
+}
+
+/** @throws S3Error BadDigest, InvalidRequest */
+function toChecksum(promised: PromisedChecksum, digest: Buffer, chunked: ChunkedBody | undefined): Checksum {
+  const { algorithm, inTrailer } = promised;
+  const actual = digest.toString('base64');
+  const sent = inTrailer ? chunked?.trailers.get(checksumHeader(algorithm)) : (promised.value ?? actual);
+  requireSame({ algorithm, value: requireWellFormed(algorithm, sent) }, actual);
+  return { algorithm, value: actual };
 }
 
 /** Makes a durable blob the object of the key. Whatever comes of it, the blob is settled. */

@@ -1,23 +1,21 @@
 import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 import type { Call } from './call.ts';
+import { checksumHeaders, checksumOf, readPromisedChecksum, requireSame } from './checksum.ts';
 import { S3Error } from './s3-error.ts';
 import { parseXml, type XmlElement } from './xml-reader.ts';
 
 /** Headers by which an SDK guards the body of a request that carries a document; for `amzHeaders` of an operation. */
-export const documentHeaders = [
-  'x-amz-sdk-checksum-algorithm',
-  'x-amz-checksum-crc32',
-  'x-amz-checksum-sha1',
-  'x-amz-checksum-sha256',
-];
+export const documentHeaders = checksumHeaders;
+
+/** Where an upload in parts is completed, `x-amz-checksum-…` is the object's. */
+type ChecksumIsOf = 'body' | 'object';
 
 /**
  * The whole body of a request that carries a document, held to everything that was said of it.
  *
  * @throws S3Error EntityTooLarge, IncompleteBody, BadDigest, InvalidDigest, InvalidRequest, XAmzContentSHA256Mismatch
  */
-export async function readBody(call: Call, maxBytes: number): Promise<Buffer> {
+export async function readBody(call: Call, maxBytes: number, checksumIsOf: ChecksumIsOf = 'body'): Promise<Buffer> {
   const { headers } = call.request;
   const promised = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   if (promised !== undefined && promised > maxBytes) throw tooLarge(maxBytes);
@@ -34,7 +32,7 @@ export async function readBody(call: Call, maxBytes: number): Promise<Buffer> {
   }
   const body = Buffer.concat(chunks);
   verifyPayloadHash(call, body);
-  verifyDigests(call, body);
+  verifyDigests(call, body, checksumIsOf);
   return body;
 }
 
@@ -43,8 +41,8 @@ export async function readBody(call: Call, maxBytes: number): Promise<Buffer> {
  *
  * @throws S3Error MalformedXML, and what `readBody` throws
  */
-export async function readXml(call: Call, maxBytes: number): Promise<XmlElement> {
-  return parseDocument(await readBody(call, maxBytes));
+export async function readXml(call: Call, maxBytes: number, checksumIsOf: ChecksumIsOf = 'body'): Promise<XmlElement> {
+  return parseDocument(await readBody(call, maxBytes, checksumIsOf));
 }
 
 /** @throws S3Error MalformedXML */
@@ -69,31 +67,20 @@ function verifyPayloadHash({ verified: { payloadHash } }: Call, body: Buffer): v
   throw new S3Error('XAmzContentSHA256Mismatch', 'The body is not the one that was signed.');
 }
 
-function verifyDigests({ request: { headers } }: Call, body: Buffer): void {
-  const digests: [name: string, bytes: number, actual: () => string][] = [
-    ['content-md5', 16, () => digest('md5', body, 'base64')],
-    ['x-amz-checksum-crc32', 4, () => toBase64(crc32(body))],
-    ['x-amz-checksum-sha1', 20, () => digest('sha1', body, 'base64')],
-    ['x-amz-checksum-sha256', 32, () => digest('sha256', body, 'base64')],
-  ];
-  for (const [name, bytes, actual] of digests) {
-    const given = headers[name];
-    if (given === undefined) continue;
-    if (typeof given !== 'string' || Buffer.from(given, 'base64').length !== bytes) {
-      const code = name === 'content-md5' ? 'InvalidDigest' : 'InvalidRequest';
-      throw new S3Error(code, `${name} must be the base64 of ${bytes} bytes.`);
+function verifyDigests(call: Call, body: Buffer, checksumIsOf: ChecksumIsOf): void {
+  const md5 = call.request.headers['content-md5'];
+  if (md5 !== undefined) {
+    if (typeof md5 !== 'string' || Buffer.from(md5, 'base64').length !== 16) {
+      throw new S3Error('InvalidDigest', 'Content-MD5 must be the base64 of 16 bytes.');
     }
-    if (given !== actual())
-      throw new S3Error('BadDigest', `${name} is not that of the ${body.length} bytes that arrived.`);
+    if (md5 !== digest('md5', body, 'base64')) {
+      throw new S3Error('BadDigest', `Content-MD5 is not that of the ${body.length} bytes that arrived.`);
+    }
   }
+  const { algorithm, value } = (checksumIsOf === 'body' && readPromisedChecksum(call)) || {};
+  if (algorithm && value !== undefined) requireSame({ algorithm, value }, checksumOf(algorithm, body));
 }
 
 function digest(algorithm: string, body: Buffer, encoding: 'hex' | 'base64'): string {
   return createHash(algorithm).update(body).digest(encoding);
-}
-
-function toBase64(crc: number): string {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(crc);
-  return bytes.toString('base64');
 }

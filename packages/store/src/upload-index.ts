@@ -1,4 +1,5 @@
 import type { Database } from 'lmdb';
+import type { Checksum, ChecksumAlgorithm, ChecksumType } from './checksum.ts';
 import type { ObjectRecord } from './index-db.ts';
 
 /** A multipart upload under way. Times in Unix milliseconds. */
@@ -7,6 +8,8 @@ export interface UploadRecord {
   /** What the object will have; see ObjectRecord. */
   headers: Record<string, string>;
   metadata: Record<string, string>;
+  /** What the object's checksum will be; all parts have one of this algorithm. */
+  checksum?: { algorithm: ChecksumAlgorithm; type: ChecksumType };
 }
 
 /** One part of an upload, or of an object that was made of one. `etag` is the hex MD5 of its bytes. */
@@ -15,6 +18,7 @@ export interface PartRecord {
   size: number;
   etag: string;
   lastModified: number;
+  checksum?: Checksum;
 }
 
 /** How an object is made of the parts of an upload, which the index keeps under the upload's id. */

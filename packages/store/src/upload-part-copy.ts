@@ -1,5 +1,6 @@
 import { type Call, sendXml } from './call.ts';
 import { copyBytes, readCopySource } from './copy-source.ts';
+import { checksumElements } from './multipart-checksum.ts';
 import { indexPart, requireUpload } from './multipart-upload.ts';
 import type { ByteRange } from './object-content.ts';
 import { readPartNumber } from './part-number.ts';
@@ -14,13 +15,20 @@ import { document, textElement } from './xml.ts';
  */
 export async function uploadPartCopy(call: Call): Promise<void> {
   const partNumber = readPartNumber(call.query);
-  const { name } = requireUpload(call);
+  const { name, upload } = requireUpload(call);
   const range = call.request.headers['x-amz-copy-source-range'];
-  const { blob, etag, size } = await copyBytes(call, readCopySource(call), (length) => readRange(range, length));
-  const { lastModified } = await indexPart(call, name, partNumber, { blob, etag, size });
+  const copied = await copyBytes(
+    call,
+    readCopySource(call),
+    (length) => readRange(range, length),
+    upload.checksum?.algorithm,
+  );
+  const { blob, etag, size, checksum } = copied;
+  const { lastModified } = await indexPart(call, name, partNumber, { blob, etag, size, ...(checksum && { checksum }) });
   const children = [
     textElement('LastModified', new Date(lastModified).toISOString()),
     textElement('ETag', `"${etag}"`),
+    ...checksumElements(checksum),
   ];
   sendXml(call, document('CopyPartResult', children));
 }

@@ -1,4 +1,6 @@
 import { type Call, sendEmpty } from './call.ts';
+import { checksumHeader } from './checksum.ts';
+import { choosePartChecksum } from './multipart-checksum.ts';
 import { indexPart, requireUpload } from './multipart-upload.ts';
 import { readPartNumber } from './part-number.ts';
 import { readPromisedBody, receiveBlob } from './put-object.ts';
@@ -11,9 +13,13 @@ import { readPromisedBody, receiveBlob } from './put-object.ts';
  */
 export async function uploadPart(call: Call): Promise<void> {
   const partNumber = readPartNumber(call.query);
-  const { name } = requireUpload(call);
+  const { name, upload } = requireUpload(call);
   const body = readPromisedBody(call);
-  const { blob, etag } = await receiveBlob(call, body);
-  await indexPart(call, name, partNumber, { blob, etag, size: body.size });
-  sendEmpty(call, 200, { etag: `"${etag}"` });
+  const received = await receiveBlob(call, { ...body, checksum: choosePartChecksum(upload, body.checksum) });
+  await indexPart(call, name, partNumber, { ...received, size: body.size });
+  const { etag, checksum } = received;
+  sendEmpty(call, 200, {
+    etag: `"${etag}"`,
+    ...(checksum && { [checksumHeader(checksum.algorithm)]: checksum.value }),
+  });
 }

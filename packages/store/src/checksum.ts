@@ -1,0 +1,123 @@
+import { createHash } from 'node:crypto';
+import type { Call } from './call.ts';
+import { type CrcAlgorithm, openCrc } from './crc.ts';
+import { S3Error } from './s3-error.ts';
+
+/** "Checking object integrity" in the Amazon S3 user guide. */
+const CHECKSUM_BYTES = { CRC32: 4, CRC32C: 4, CRC64NVME: 8, SHA1: 20, SHA256: 32 } as const;
+
+export type ChecksumAlgorithm = keyof typeof CHECKSUM_BYTES;
+export const checksumAlgorithms = Object.keys(CHECKSUM_BYTES) as ChecksumAlgorithm[];
+
+/** A checksum of some bytes. `value` is in base64. */
+export interface Checksum {
+  algorithm: ChecksumAlgorithm;
+  value: string;
+}
+
+/** Of the whole object's bytes, or of its parts' checksums, and then `value` ends with `-<parts>`. */
+export type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE';
+
+export interface ObjectChecksum extends Checksum {
+  type: ChecksumType;
+}
+
+/** What a request says of the checksum of its body. Where it gives none, neither now nor in a trailer, one is computed. */
+export interface PromisedChecksum {
+  algorithm: ChecksumAlgorithm;
+  value?: string;
+  inTrailer?: true;
+}
+
+/** The headers by which a request with bytes for an object guards them; for `amzHeaders` of an operation. */
+export const checksumHeaders = ['x-amz-sdk-checksum-algorithm', ...checksumAlgorithms.map(checksumHeader)];
+
+export function checksumHeader(algorithm: ChecksumAlgorithm): string {
+  return `x-amz-checksum-${algorithm.toLowerCase()}`;
+}
+
+/** A running checksum; `digest` may be called once. */
+export function openDigest(algorithm: ChecksumAlgorithm): { update(chunk: Buffer): unknown; digest(): Buffer } {
+  if (algorithm === 'SHA1' || algorithm === 'SHA256') return createHash(algorithm.toLowerCase());
+  return openCrc(algorithm);
+}
+
+export function isCrc(algorithm: ChecksumAlgorithm): algorithm is CrcAlgorithm {
+  return algorithm.startsWith('CRC');
+}
+
+export function checksumOf(algorithm: ChecksumAlgorithm, bytes: Buffer): string {
+  const digest = openDigest(algorithm);
+  digest.update(bytes);
+  return digest.digest().toString('base64');
+}
+
+/** The algorithm of a name, in whatever case. */
+export function findAlgorithm(name: string): ChecksumAlgorithm | undefined {
+  return checksumAlgorithms.find((algorithm) => algorithm === name.toUpperCase());
+}
+
+/**
+ * The one checksum that a request gives or announces, in a header, in the address or, as the name of a trailer, in
+ * `trailerNames`.
+ *
+ * The address of an AWS SDK's default presigner holds the checksum of no bytes, because there was no body when it was
+ * made. That is no promise about the body to come, and is passed over; any other checksum in an address is held to.
+ *
+ * @throws S3Error InvalidRequest
+ */
+export function readPromisedChecksum(call: Call, trailerNames: readonly string[] = []): PromisedChecksum | undefined {
+  const given: PromisedChecksum[] = [
+    ...readGiven(Object.entries(call.request.headers)),
+    ...readGiven(call.query).filter(({ algorithm, value }) => value !== checksumOf(algorithm, Buffer.alloc(0))),
+    ...checksumAlgorithms
+      .filter((algorithm) => trailerNames.includes(checksumHeader(algorithm)))
+      .map((algorithm) => ({ algorithm, inTrailer: true as const })),
+  ];
+  if (given.length > 1)
+    throw new S3Error('InvalidRequest', 'More than one checksum was given: send one x-amz-checksum-….');
+  const checksum = given[0];
+  const announced = call.request.headers['x-amz-sdk-checksum-algorithm'];
+  if (typeof announced === 'string' && checksum?.algorithm !== findAlgorithm(announced)) {
+    const message = `x-amz-sdk-checksum-algorithm says ${announced}: the checksum must be there, in x-amz-checksum-… or as a trailer.`;
+    throw new S3Error('InvalidRequest', message);
+  }
+  return checksum;
+}
+
+/** @throws S3Error InvalidRequest */
+export function readGiven(fields: Iterable<readonly [string, unknown]>): Checksum[] {
+  const given: Checksum[] = [];
+  for (const [name, value] of fields) {
+    const algorithm = checksumAlgorithms.find((known) => checksumHeader(known) === name.toLowerCase());
+    if (algorithm) given.push({ algorithm, value: requireWellFormed(algorithm, value) });
+  }
+  return given;
+}
+
+/** @throws S3Error InvalidRequest */
+export function requireWellFormed(algorithm: ChecksumAlgorithm, value: unknown): string {
+  const bytes = typeof value === 'string' ? Buffer.from(value, 'base64') : undefined;
+  if (bytes && bytes.length === CHECKSUM_BYTES[algorithm] && bytes.toString('base64') === value) return value;
+  const message = `${checksumHeader(algorithm)} must be the base64 of ${CHECKSUM_BYTES[algorithm]} bytes.`;
+  throw new S3Error('InvalidRequest', message);
+}
+
+/** @throws S3Error BadDigest */
+export function requireSame({ algorithm, value }: Checksum, actual: string): void {
+  if (value === actual) return;
+  throw new S3Error('BadDigest', `The ${algorithm} of the bytes that arrived is ${actual}, not the one that was sent.`);
+}
+
+/** As an answer tells it. */
+export function toChecksumHeaders(checksum: ObjectChecksum | undefined): Record<string, string> {
+  if (!checksum) return {};
+  return { [checksumHeader(checksum.algorithm)]: checksum.value, 'x-amz-checksum-type': checksum.type };
+}
+
+/** A header; or, as presigners put it there, the query parameter of its name. */
+export function readParameter({ request, query }: Call, name: string): string | undefined {
+  const header = request.headers[name];
+  if (typeof header === 'string') return header;
+  return [...query].find(([parameter]) => parameter.toLowerCase() === name)?.[1];
+}
