@@ -143,6 +143,8 @@ async function openObjectStore(
     host,
     port: objectStore.port,
     dataDir: objectStore.dataDir,
+    // Who keeps a presigned address until it expires must not replace what has been recorded.
+    presignedOverwrite: 'deny',
     log: ({ level, message, ...rest }) => log[level]({ from: 'store', ...rest }, message),
   });
   const objects = createS3Store(

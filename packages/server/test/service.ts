@@ -262,7 +262,14 @@ export async function openTestStore(
   }
   const dataDir = await mkdtemp(join(tmpdir(), 'cadiz-test-objects-'));
   const credentials = { accessKeyId: 'TESTACCESSKEY', secretAccessKey: randomBytes(20).toString('hex') };
-  const store = await openStore({ ...credentials, dataDir, host: '127.0.0.1', port: 0, now });
+  const store = await openStore({
+    ...credentials,
+    dataDir,
+    host: '127.0.0.1',
+    port: 0,
+    now,
+    presignedOverwrite: 'deny',
+  });
   const address = `http://127.0.0.1:${store.port}`;
   const settings: S3Settings = {
     ...credentials,

@@ -1,7 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
+import type { NodeFS } from '@electric-sql/pglite/nodefs';
 import { DatabaseNotDurable } from './database-errors.ts';
-import { commitsReachTheDisk, type DurableFs, openPGlite } from './durable-fs.ts';
+import { commitsReachTheDisk, openPGlite } from './durable-fs.ts';
 import { prepareFolder } from './embedded-folder.ts';
 import type { FromWorker, ToWorker, WorkerData } from './embedded-messages.ts';
 import { openWireSession, type WireSession } from './wire-session.ts';
@@ -10,10 +11,13 @@ const terminate = 0x58;
 /** What PostgreSQL logs before it gives up. */
 const fatal = /\b(?:FATAL|PANIC): +(.*)/;
 
+/** A file system that counts what it writes through to the disk. */
+type CountingFs = NodeFS & { readonly fsyncs: number };
+
 /** Runs the embedded database in this worker thread, until the service's thread says `close`. */
-export async function serveEmbedded(openFs: (folder: string) => DurableFs): Promise<void> {
+export async function serveEmbedded(openFs: (folder: string) => CountingFs): Promise<void> {
   const { folder, template } = workerData as WorkerData;
-  let fs: DurableFs;
+  let fs: CountingFs;
   let pglite: PGlite;
   let session: WireSession;
   // PGlite throws no more than `Aborted()` for a disk that is full; PostgreSQL has said why.
