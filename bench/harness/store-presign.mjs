@@ -50,14 +50,16 @@ export async function benchPresign() {
   };
 
   await presign();
+  /** @type {Awaited<ReturnType<typeof presign>>[]} */
   const idle = [];
+  /** @type {Awaited<ReturnType<typeof presign>>[]} */
   const busy = [];
   for (let round = 0; round < rounds; round += 1) {
     idle.push(await presign());
     busy.push(await whileUploading());
   }
   const rate = busy.map((figures, round) => figures.rate / (idle[round]?.rate ?? 0));
-  const p99 = (/** @type {typeof idle} */ of) =>
+  const p99 = (/** @type {Awaited<ReturnType<typeof presign>>[]} */ of) =>
     toSpread(
       of.map((figures) => figures.p99),
       0,

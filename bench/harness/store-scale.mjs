@@ -40,7 +40,8 @@ export async function benchScale() {
     /** @type {Record<'small' | 'large', number[]>} */
     const rates = { small: [], large: [] };
     for (let round = -1; round < rounds; round += 1) {
-      const order = /** @type {const} */ (round % 2 === 0 ? ['small', 'large'] : ['large', 'small']);
+      /** @type {('small' | 'large')[]} */
+      const order = round % 2 === 0 ? ['small', 'large'] : ['large', 'small'];
       for (const side of order) {
         const amount = name.startsWith('list') ? requestsPerRound / 4 : requestsPerRound;
         const rate = await load((n) => toRequest(sides[side], n), amount);
