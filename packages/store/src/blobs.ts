@@ -107,13 +107,13 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
 
     async function seal(): Promise<string> {
       await writer.finish();
-      await file.datasync();
-      await file.close();
       const generation = await enter();
       const blob = toBlobId(generation.number, name);
       try {
+        // The name may be durable before the bytes are: until the index refers to the blob, the next start removes it.
         await rename(path, join(generation.folder, blob));
-        await generation.sync();
+        await Promise.all([file.datasync(), generation.sync()]);
+        await file.close();
       } catch (error) {
         await removeIfThere(join(generation.folder, blob)).catch(() => undefined);
         leave(generation);
