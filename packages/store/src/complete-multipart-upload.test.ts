@@ -1,3 +1,4 @@
+import { readdirSync, readlinkSync } from 'node:fs';
 import { GetObjectCommand, HeadObjectCommand, NoSuchUpload } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -24,6 +25,14 @@ afterAll(() => store.close());
 
 const get = async (key: string) => (await send('GET', store.presign('GET', key))).body;
 const files = () => store.files().length;
+
+function isBlob(link: string): boolean {
+  try {
+    return /\/blobs\/\w+\/\w+-/.test(readlinkSync(link));
+  } catch {
+    return false;
+  }
+}
 
 /** Sends this XML as it stands. */
 const completeRaw = (key: string, uploadId: string, body: string | Buffer) =>
@@ -90,6 +99,21 @@ describe('an object of three parts', () => {
     const bytes = Buffer.from((await reading.Body?.transformToByteArray()) ?? []);
     expect(md5(bytes)).toBe(md5(whole));
     await until(() => files() === before - 2);
+  });
+
+  test('readers who leave in the middle leave no file open, and hold none', async () => {
+    await uploadInParts(store, 'left', bodies);
+    const before = files();
+    const opened = () => readdirSync('/proc/self/fd').filter((fd) => isBlob(`/proc/self/fd/${fd}`)).length;
+    for (let round = 0; round < 20; round += 1) {
+      const leaving = new AbortController();
+      const headers = { range: `bytes=${round * 250_000}-` };
+      const answer = await fetch(store.presign('GET', 'left'), { headers, signal: leaving.signal });
+      await answer.body?.getReader().read();
+      leaving.abort();
+    }
+    await send('DELETE', store.presign('DELETE', 'left'));
+    await until(() => opened() === 0 && files() === before - 3);
   });
 
   test('its files go with it', async () => {
@@ -171,6 +195,24 @@ test('again with the same parts, while the object is still this one: the same an
   await send('PUT', store.presign('PUT', 'again'), { body: 'newer' });
   await expect(complete(store, 'again', uploadId, [part])).rejects.toThrow(NoSuchUpload);
   expect((await get('again')).toString()).toBe('newer');
+});
+
+test('where presigned addresses write once: an object that is there stays, unless it would be the same', async () => {
+  const once = await startStore({ presignedOverwrite: 'deny' });
+  const sendOne = async (body: string) => {
+    const uploadId = await beginUpload(once, 'sealed');
+    const { ETag } = await sendPart(once, 'sealed', uploadId, 1, body);
+    const xml = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${ETag}</ETag></Part></CompleteMultipartUpload>`;
+    const answer = await send('POST', once.presign('POST', 'sealed', { query: { uploadId } }), { body: xml });
+    const head = await send('GET', once.presign('GET', 'sealed', { query: { uploadId } }));
+    return [answer.status, head.status];
+  };
+  expect(await sendOne('first')).toEqual([200, 404]);
+  expect(await sendOne('other')).toEqual([412, 200]);
+  expect(await sendOne('first')).toEqual([200, 404]);
+  expect((await send('GET', once.presign('GET', 'sealed'))).text).toBe('first');
+  await until(() => once.files().length === 2); // the object's, and that of the upload that was refused
+  await once.close();
 });
 
 describe('conditions', () => {

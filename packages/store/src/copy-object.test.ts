@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { CopyObjectCommand, type CopyObjectCommandInput, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { md5, PART_BYTES, partOf, uploadInParts } from '../test/multipart.ts';
@@ -61,6 +63,17 @@ test('an object of several parts becomes one, with the MD5 of its bytes', async 
   expect(md5(await get('one'))).toBe(md5(Buffer.concat(bodies)));
 });
 
+test('a damaged object is not copied: its copy would look sound', async () => {
+  const before = new Set(store.files());
+  await send('PUT', store.presign('PUT', 'rotten'), { body: 'hello' });
+  const [file = ''] = store.files().filter((name) => name.startsWith('blobs/') && !before.has(name));
+  const [, blob = ''] = file.split('/');
+  writeFileSync(join(store.folder, 'blobs', blob.slice(0, 8), blob), 'hellp');
+  await expect(copy('rotten copy', `${bucket}/rotten`)).rejects.toMatchObject({ name: 'InternalError' });
+  expect((await send('HEAD', store.presign('HEAD', 'rotten copy'))).status).toBe(404);
+  await until(() => !store.files().some((name) => name.startsWith('incoming/')));
+});
+
 test('onto itself only with REPLACE', async () => {
   await send('PUT', store.presign('PUT', 'self'), { body: 'hello' });
   await expect(copy('self', `${bucket}/self`)).rejects.toMatchObject({ name: 'InvalidRequest' });
@@ -86,6 +99,14 @@ test('of the one version there is', async () => {
   await expect(copy('version', `${bucket}/source?versionId=${'x'.repeat(32)}`)).rejects.toMatchObject({
     name: 'NoSuchVersion',
   });
+});
+
+test('a tagging directive changes nothing; a storage class that there is not is refused with every directive', async () => {
+  await copy('tags', `${bucket}/source`, { TaggingDirective: 'REPLACE', StorageClass: 'STANDARD' });
+  for (const directive of ['COPY', 'REPLACE'] as const) {
+    const more = { MetadataDirective: directive, StorageClass: 'GLACIER' } as const;
+    await expect(copy('tags', `${bucket}/source`, more)).rejects.toMatchObject({ name: 'NotImplemented' });
+  }
 });
 
 describe('conditions on what is copied', () => {

@@ -214,6 +214,31 @@ test('kill -9 in the middle of uploads in parts, completions, aborts and copies'
   }
 });
 
+test('a full disk: a part or a copy that does not fit is refused, and nothing is left of it', async () => {
+  // A limit on the size of a file, in blocks of 512 bytes, fails a write as a full disk does.
+  const data = folder();
+  const running = await startProcess(data, { limit: 'ulimit -f 12288' });
+  const client = newClient(running.endpoint);
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  const { call } = newCaller(running.endpoint, () => undefined);
+  const uploadId = /<UploadId>(\w+)</.exec(await call('POST', 'a', { uploads: '' }))?.[1] ?? '';
+  const part = (number: number, body: Buffer) => call('PUT', 'a', { partNumber: String(number), uploadId }, { body });
+  const bodies = new Map([
+    [1, partOf(PART_BYTES, 1)],
+    [2, partOf(PART_BYTES, 2)],
+  ]);
+  for (const [number, body] of bodies) await part(number, body);
+  await expect(part(3, partOf(7_000_000, 3))).rejects.toThrow('507');
+  await call('POST', 'a', { uploadId }, { body: toXml(bodies) });
+  const headers = { 'x-amz-copy-source': `${bucket}/a` };
+  await expect(call('PUT', 'b', {}, { headers })).rejects.toThrow('507');
+  await expect(call('GET', 'b')).rejects.toThrow('404');
+  await call('GET', 'a');
+  expect(listFiles(data)).toHaveLength(2);
+  client.destroy();
+  expect(await running.end('SIGTERM')).toBe(0);
+});
+
 test('a start removes the files of parts that went just before a crash, and keeps all others', async () => {
   const data = folder();
   const first = await startStore({ dataDir: data });
