@@ -1,0 +1,102 @@
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  S3ServiceException,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { expect, onTestFinished, test } from 'vitest';
+import { mountLoopDisk } from './loop-disk.ts';
+import { md5 } from './multipart.ts';
+import { bucket, listFiles, newClient } from './running-store.ts';
+import { runCli, startProcess } from './store-process.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+/** What a request that a full disk may refuse was answered. */
+async function statusOf(request: Promise<unknown>): Promise<number> {
+  try {
+    await request;
+    return 200;
+  } catch (error) {
+    if (error instanceof S3ServiceException) return error.$metadata.httpStatusCode ?? 0;
+    throw error;
+  }
+}
+
+/** Something else takes the disk, but for so many bytes. */
+function takeSpace(path: string, leaveBytes: number): void {
+  const { bavail, bsize } = statfsSync(path);
+  writeFileSync(join(path, 'ballast'), Buffer.alloc(Math.max(0, bavail * bsize - leaveBytes)));
+}
+
+const giveSpace = (path: string) => rmSync(join(path, 'ballast'));
+
+test('a full disk: 507, reads and removals go on, and with room again so do writes, by themselves', async ({
+  skip,
+}) => {
+  const disk = mountLoopDisk(100);
+  if ('reason' in disk) {
+    console.warn(`LEFT OUT: no disk could be mounted to fill it: ${disk.reason}`);
+    return skip('no disk could be mounted');
+  }
+  onTestFinished(() => disk.remove());
+  const dataDir = join(disk.path, 'data');
+  const running = await startProcess(dataDir);
+  onTestFinished(() => void running.process.kill('SIGKILL'));
+  const client = newClient(running.endpoint);
+  const body = (megabytes: number) => Buffer.alloc(megabytes * MEGABYTE, megabytes);
+  const put = (Key: string, megabytes: number) =>
+    statusOf(client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: body(megabytes) })));
+  const remove = (Key: string) => statusOf(client.send(new DeleteObjectCommand({ Bucket: bucket, Key })));
+  const read = async (Key: string) => {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key }));
+    return md5(Buffer.from((await Body?.transformToByteArray()) ?? []));
+  };
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  expect(await put('kept', 6)).toBe(200);
+  const upload = { Bucket: bucket, Key: 'parts' };
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(upload));
+  const sendPart = (PartNumber: number) =>
+    client.send(new UploadPartCommand({ ...upload, UploadId, PartNumber, Body: body(5) }));
+  const first = await sendPart(1);
+
+  // The store itself fills the disk. It keeps enough to remove something.
+  let objects = 0;
+  while ((await put(`filling/${objects}`, 4)) === 200) objects += 1;
+  expect(objects).toBeGreaterThan(5);
+  expect(await put('too much', 4)).toBe(507);
+  expect(await statusOf(sendPart(2))).toBe(507);
+  const copy = { Bucket: bucket, Key: 'copied', CopySource: `${bucket}/kept` };
+  expect(await statusOf(client.send(new CopyObjectCommand(copy)))).toBe(507);
+  expect(await read('kept')).toBe(md5(body(6)));
+  expect(listFiles(dataDir)).toHaveLength(objects + 2);
+  expect(await remove('filling/0')).toBe(200);
+  expect(await put('filling/0', 3)).toBe(200);
+
+  // Something else fills it to the last byte. Whatever is refused has changed nothing.
+  takeSpace(disk.path, 0);
+  const full = [await put('tiny', 0), await put('kept', 1), await remove('filling/1')];
+  expect(full[1]).toBe(507);
+  expect(full.filter((status) => ![200, 503, 507].includes(status))).toEqual([]);
+  expect(await read('kept')).toBe(md5(body(6)));
+  expect(await read('filling/0')).toBe(md5(body(3)));
+
+  giveSpace(disk.path);
+  expect(await remove('filling/2')).toBe(200);
+  expect(await remove('filling/3')).toBe(200);
+  const second = await sendPart(2);
+  const Parts = [first, second].map(({ ETag }, at) => ({ PartNumber: at + 1, ETag }));
+  await client.send(new CompleteMultipartUploadCommand({ ...upload, UploadId, MultipartUpload: { Parts } }));
+  expect(await read('parts')).toBe(md5(Buffer.concat([body(5), body(5)])));
+  client.destroy();
+  expect(await running.end('SIGTERM')).toBe(0);
+  const verified = await runCli(['verify', '--data', dataDir]);
+  expect(verified).toMatchObject({ code: 0, output: expect.stringMatching(/: nothing is wrong\.\n$/) });
+});
