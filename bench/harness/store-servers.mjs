@@ -43,9 +43,7 @@ export function describeStoreBench() {
 export async function startStore(folder, buckets = [bucket]) {
   const data = folder ?? join(await temporaryFolder(), 'data');
   const { PATH = '' } = process.env;
-  const { UV_THREADPOOL_SIZE } = process.env;
-  const threads = UV_THREADPOOL_SIZE ? { UV_THREADPOOL_SIZE } : {};
-  const env = { PATH, ...threads, STORE_ACCESS_KEY_ID: keys.accessKeyId, STORE_SECRET_ACCESS_KEY: keys.secretAccessKey };
+  const env = { PATH, STORE_ACCESS_KEY_ID: keys.accessKeyId, STORE_SECRET_ACCESS_KEY: keys.secretAccessKey };
   const options = (process.env.BENCH_NODE_OPTIONS ?? '').split(' ').filter((option) => option !== '');
   const child = spawn(process.execPath, [...options, cli, '--data', data, '--port', '0'], {
     env,

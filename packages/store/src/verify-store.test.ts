@@ -1,6 +1,11 @@
 import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { PutObjectCommand } from '@aws-sdk/client-s3';
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { beginUpload, PART_BYTES, partOf, sendPart, uploadInParts } from '../test/multipart.ts';
 import { bucket, listFiles, newFolder, startStore, type TestStore } from '../test/running-store.ts';
@@ -82,6 +87,33 @@ test('a flipped bit is found, in an object, in a part, and in a part of an uploa
       subject: expect.stringMatching(/^photos\/under way, upload [0-9a-f]+, part 7$/),
       sentence: expect.stringContaining('MD5'),
     },
+  ]);
+});
+
+test('the checksum that an object or a part was stored with is held to, beside its MD5', async () => {
+  await inStore(async ({ client }) => {
+    await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'one', Body: 'one', ChecksumAlgorithm: 'SHA256' }));
+    const upload = { Bucket: bucket, Key: 'parts' };
+    const begun = await client.send(new CreateMultipartUploadCommand({ ...upload, ChecksumAlgorithm: 'CRC32C' }));
+    const { UploadId } = begun;
+    const part = { ...upload, UploadId, PartNumber: 1, Body: 'part', ChecksumAlgorithm: 'CRC32C' as const };
+    const { ETag, ChecksumCRC32C } = await client.send(new UploadPartCommand(part));
+    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag, ChecksumCRC32C }] };
+    await client.send(new CompleteMultipartUploadCommand({ ...upload, UploadId, MultipartUpload }));
+  });
+  expect((await verify()).verified).toMatchObject({ objects: 2, parts: 1, problems: 0 });
+
+  const index = await openIndexDb(join(folder, 'index'));
+  for (const key of ['one', 'parts']) {
+    const record = index.findObject(bucket, key);
+    if (!record?.checksum) throw new Error('The checksum was not stored.');
+    await index.putObject(bucket, `${key}, wrong`, { ...record, checksum: { ...record.checksum, value: 'AAAA' } }, {});
+  }
+  await index.close();
+  const { problems } = await verify();
+  expect(problems.slice(0, 2)).toMatchObject([
+    { kind: 'rotten', subject: `${bucket}/one, wrong`, sentence: expect.stringContaining('AAAA was stored') },
+    { kind: 'index', subject: `${bucket}/parts, wrong`, sentence: expect.stringContaining('checksum is AAAA') },
   ]);
 });
 

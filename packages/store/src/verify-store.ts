@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { access, open, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { type Checksum, type ObjectChecksum, openDigest } from './checksum.ts';
 import type { IndexDb, ObjectRecord } from './index-db.ts';
 import { openIndexDb } from './index-db.ts';
 import { lockFolder } from './lock.ts';
+import { joinChecksums } from './multipart-checksum.ts';
 import { systemCode } from './s3-error.ts';
 import type { ListedPart } from './upload-index.ts';
 
@@ -47,6 +49,7 @@ interface ExpectedBlob {
   blob: string;
   size: number;
   etag: string;
+  checksum?: Checksum;
 }
 
 const BUFFER_BYTES = 1024 * 1024;
@@ -97,9 +100,9 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
 
   async function verifyBlob(subject: string, expected: ExpectedBlob): Promise<void> {
     referred += 1;
-    const { blob, size, etag } = expected;
+    const { blob, size, etag, checksum } = expected;
     if (!index.hasBlob(blob)) report('index', subject, `the list of blobs in use lacks ${blob}`);
-    const found = await digestBlob(folder, blob, buffer, (bytes) => {
+    const found = await digestBlob(folder, expected, buffer, (bytes) => {
       sofar.bytes += bytes;
       onProgress?.(sofar);
     });
@@ -111,6 +114,9 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
       report('rotten', subject, `${blobPath(blob)} has ${found.size} bytes, ${size} were stored`);
     } else if (found.md5 !== etag) {
       report('rotten', subject, `${blobPath(blob)} has the MD5 ${found.md5}, ${etag} was stored`);
+    } else if (found.checksum !== checksum?.value) {
+      const stored = `${checksum?.value} was stored`;
+      report('rotten', subject, `${blobPath(blob)} has the ${checksum?.algorithm} ${found.checksum}, ${stored}`);
     }
   }
 
@@ -123,10 +129,10 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
 
   async function verifyObject(subject: string, record: ObjectRecord): Promise<void> {
     sofar.objects += 1;
-    const { blob, multipart, size, etag } = record;
-    if (blob !== undefined) return verifyBlob(subject, { blob, size, etag });
+    const { blob, multipart, size, etag, checksum } = record;
+    if (blob !== undefined) return verifyBlob(subject, { blob, size, etag, ...(checksum && { checksum }) });
     const uploadId = multipart?.uploadId ?? '';
-    const wrong = findAssemblyMistake(record, index.uploads.partsFrom(uploadId, 1));
+    const wrong = findAssemblyMistake(record, [...index.uploads.partsFrom(uploadId, 1)]);
     if (wrong !== undefined) report('index', subject, wrong);
     await verifyParts(subject, index.uploads.partsFrom(uploadId, 1));
   }
@@ -169,39 +175,55 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
   return sofar;
 }
 
-/** What is wrong with how an object is made of its parts: as S3 does it, its ETag is the MD5 of their MD5s, and how many they are. */
-function findAssemblyMistake(record: ObjectRecord, parts: Iterable<ListedPart>): string | undefined {
-  const md5 = createHash('md5');
-  let size = 0;
-  let count = 0;
-  for (const part of parts) {
-    md5.update(part.etag, 'hex');
-    size += part.size;
-    count += 1;
-  }
-  const etag = `${md5.digest('hex')}-${count}`;
-  if (record.multipart?.parts !== count)
-    return `it is made of ${record.multipart?.parts ?? 0} parts, ${count} are there`;
+/** What is wrong with how an object is made of its parts. */
+function findAssemblyMistake(record: ObjectRecord, parts: readonly ListedPart[]): string | undefined {
+  const size = parts.reduce((sum, part) => sum + part.size, 0);
+  const { multipart, checksum } = record;
+  if (multipart?.parts !== parts.length)
+    return `it is made of ${multipart?.parts ?? 0} parts, ${parts.length} are there`;
   if (record.size !== size) return `it has ${record.size} bytes, its parts have ${size}`;
-  return record.etag === etag ? undefined : `its ETag is ${record.etag}, that of its parts is ${etag}`;
+  const etag = etagOfParts(parts);
+  if (record.etag !== etag) return `its ETag is ${record.etag}, that of its parts is ${etag}`;
+  const joined = checksum && joinedChecksum(checksum, parts);
+  return joined === checksum?.value ? undefined : `its checksum is ${checksum?.value}, that of its parts is ${joined}`;
 }
 
-/** Reads a blob through the given buffer. */
+/** As S3 does it: the MD5 of the parts' MD5s, and how many they are. */
+function etagOfParts(parts: readonly ListedPart[]): string {
+  const md5 = createHash('md5');
+  for (const { etag } of parts) md5.update(etag, 'hex');
+  return `${md5.digest('hex')}-${parts.length}`;
+}
+
+function joinedChecksum({ algorithm, type }: ObjectChecksum, parts: readonly ListedPart[]): string | undefined {
+  try {
+    return joinChecksums({ initiatedAt: 0, headers: {}, metadata: {}, checksum: { algorithm, type } }, parts)?.value;
+  } catch {
+    return undefined; // a part without one
+  }
+}
+
+/** Reads a blob through the given buffer. `checksum` is in base64, and there where one is expected. */
 async function digestBlob(
   folder: string,
-  blob: string,
+  { blob, checksum: expected }: ExpectedBlob,
   buffer: Buffer,
   onBytes: (count: number) => void,
-): Promise<{ size: number; md5: string } | { unreadable: string }> {
+): Promise<{ size: number; md5: string; checksum: string | undefined } | { unreadable: string }> {
   try {
     const file = await open(join(folder, blobPath(blob)));
     try {
       const md5 = createHash('md5');
+      const checksum = expected && openDigest(expected.algorithm);
       let size = 0;
       for (;;) {
         const { bytesRead } = await file.read(buffer, 0, buffer.length, size);
-        if (bytesRead === 0) return { size, md5: md5.digest('hex') };
-        md5.update(buffer.subarray(0, bytesRead));
+        if (bytesRead === 0) {
+          return { size, md5: md5.digest('hex'), checksum: checksum?.digest().toString('base64') };
+        }
+        const read = buffer.subarray(0, bytesRead);
+        md5.update(read);
+        checksum?.update(read);
         size += bytesRead;
         onBytes(bytesRead);
       }
