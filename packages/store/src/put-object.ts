@@ -44,7 +44,13 @@ interface Upload extends PromisedBody {
   metadata: Record<string, string>;
 }
 
-const CONTENT_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
+export const CONTENT_HEADERS = [
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'expires',
+];
 const MAX_METADATA_BYTES = 2048;
 
 /**
@@ -149,7 +155,7 @@ export function readContentHeaders({ headers, headersDistinct }: IncomingMessage
 }
 
 /** User metadata. The signature check has refused what was not signed. */
-export function readMetadata({ headers }: IncomingMessage): Record<string, string> {
+export function readMetadata({ headers }: Pick<IncomingMessage, 'headers'>): Record<string, string> {
   const storageClass = headers['x-amz-storage-class'];
   if (storageClass !== undefined && storageClass !== 'STANDARD') {
     throw new S3Error('NotImplemented', 'The only storage class is STANDARD.');
@@ -234,7 +240,7 @@ function toChecksum(promised: PromisedChecksum, digest: Buffer, chunked: Chunked
 
 /** Makes a durable blob the object of the key. Whatever comes of it, the blob is settled. */
 export async function indexBlob(
-  { store, bucket, key }: Call,
+  { store, bucket, key }: Pick<Call, 'store' | 'bucket' | 'key'>,
   record: ObjectRecord & { blob: string },
   condition: WriteCondition,
 ): Promise<void> {

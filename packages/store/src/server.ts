@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { parseRequestTarget, verifyRequest } from '@cadiz/sigv4';
 import { isBucketName } from './call.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
+import { isForm, postObject } from './post-object.ts';
 import { findOperation, requireUnderstood, splitPath } from './routes.ts';
 import { S3Error, systemCode } from './s3-error.ts';
 import { signatureHint } from './signature-hint.ts';
@@ -37,6 +38,8 @@ export function createStoreServer(
 ): StoreServer {
   const inFlight = new Set<Promise<void>>();
   let draining = false;
+  const findSecretAccessKey = (id: string) =>
+    id === credentials.accessKeyId ? credentials.secretAccessKey : undefined;
 
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -75,12 +78,13 @@ export function createStoreServer(
   async function runOperation(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     const method = request.method ?? '';
     const rawUrl = request.url ?? '';
+    const awaitBody = () => {
+      if (expectsContinue) response.writeContinue();
+    };
+    if (isForm(request)) return postObject({ store, request, response, findSecretAccessKey, awaitBody });
     const verified = verifyRequest(
       { method, rawUrl, rawHeaders: request.rawHeaders, now: store.now() },
-      {
-        region: store.region,
-        findSecretAccessKey: (id) => (id === credentials.accessKeyId ? credentials.secretAccessKey : undefined),
-      },
+      { region: store.region, findSecretAccessKey },
     );
     if (!verified.ok) {
       const hint = verified.code === 'SignatureDoesNotMatch' ? signatureHint(request) : '';
@@ -93,9 +97,6 @@ export function createStoreServer(
     const operation = findOperation(request, bucket, key, query);
     if (target.path !== '/') requireBucketName(bucket);
     requireUnderstood(operation, request, query, verified);
-    const awaitBody = () => {
-      if (expectsContinue) response.writeContinue();
-    };
     await operation.run({ store, request, response, bucket, key, query, verified, awaitBody });
   }
 

@@ -1,0 +1,235 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { parseRequestTarget, uriEncodePath, type VerifyOptions, verifyPolicy } from '@cadiz/sigv4';
+import { isHarmlessAcl } from './acl.ts';
+import { openByteReader } from './byte-reader.ts';
+import { isBucketName, requireKey } from './call.ts';
+import { type Checksum, checksumHeaders, openDigest, readGiven, requireSame, toChecksumHeaders } from './checksum.ts';
+import { type Form, readBoundary, readForm } from './form-data.ts';
+import type { ObjectRecord } from './index-db.ts';
+import { wholeSeconds } from './multipart-upload.ts';
+import { type PostPolicy, readPolicy, requireAllowed } from './post-policy.ts';
+import { CONTENT_HEADERS, indexBlob, type ReceivedBlob, readMetadata } from './put-object.ts';
+import { splitPath } from './routes.ts';
+import { noSuchBucket, notImplemented, S3Error } from './s3-error.ts';
+import type { Store } from './store.ts';
+import { document, textElement } from './xml.ts';
+
+/** A form on its way. Its signature lies within, so that nobody is believed yet. */
+export interface FormCall {
+  store: Store;
+  request: IncomingMessage;
+  response: ServerResponse;
+  findSecretAccessKey: VerifyOptions['findSecretAccessKey'];
+  /** see Call */
+  awaitBody(): void;
+}
+
+const SIGNATURE_FIELDS = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-signature', 'policy'];
+const UNDERSTOOD = new Set([...SIGNATURE_FIELDS, ...checksumHeaders, 'x-amz-storage-class']);
+
+/** Whether a request is a form for a bucket: signed, if at all, in its fields. */
+export function isForm({ method, url = '', headers }: IncomingMessage): boolean {
+  const isMultipart = /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
+  return method === 'POST' && isMultipart && headers.authorization === undefined && /^\/[^/?]+\/?$/.test(url);
+}
+
+/**
+ * POST /bucket with a form ("POST Object" and "Browser-Based Uploads Using POST"): its `file` becomes an object, if the
+ * signed policy in the form allows every field there is. Nothing of the file is read before.
+ *
+ * @throws S3Error
+ */
+export async function postObject(call: FormCall): Promise<void> {
+  const { store, request } = call;
+  const bucket = splitPath(parseRequestTarget(request.url ?? '')?.path ?? '').bucket;
+  if (!isBucketName(bucket))
+    throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
+  const contentLength = requireLength(request);
+  const boundary = readBoundary(request.headers['content-type'] ?? '');
+  call.awaitBody();
+  const reader = openByteReader(request.iterator({ destroyOnReturn: false }));
+  try {
+    const form = await readForm(reader, boundary);
+    const { key, policy } = believe(call, form, bucket);
+    if (!store.index.findBucket(bucket)) throw noSuchBucket(bucket);
+    if (key === '') throw new S3Error('InvalidArgument', 'The key of the form is empty.');
+    requireKey(key);
+    const description = describe(form.fields);
+    const answer = readAnswer(form.fields);
+    // A form can be kept and sent again just as a presigned address can.
+    const condition = store.presignedOverwrite === 'deny' ? { once: true } : {};
+    if (policy.minBytes > contentLength) throw tooSmall(policy.minBytes);
+    const { size, checksum: received, ...blob } = await receiveFile(call, form, policy, contentLength);
+    const checksum = received && { ...received, type: 'FULL_OBJECT' as const };
+    const lastModified = wholeSeconds(store.now());
+    const record: ObjectRecord & { blob: string } = {
+      ...blob,
+      size,
+      lastModified,
+      ...description,
+      ...(checksum && { checksum }),
+    };
+    await indexBlob({ store, bucket, key }, record, condition);
+    send(call, answer, { bucket, key, record });
+  } finally {
+    await reader.close();
+  }
+}
+
+function requireLength({ headers }: IncomingMessage): number {
+  const length = headers['content-length'];
+  if (length !== undefined && headers['transfer-encoding'] === undefined) return Number(length);
+  throw new S3Error('MissingContentLength', 'Send Content-Length: forms of unknown length are not taken.');
+}
+
+/** The key and the policy of a form whose signature is right and whose policy allows it. */
+function believe({ store, findSecretAccessKey }: FormCall, { fields, fileName }: Form, bucket: string) {
+  const now = store.now();
+  if (!fields.has('policy')) {
+    const version2 = fields.has('awsaccesskeyid') || fields.has('signature');
+    if (version2) throw new S3Error('InvalidRequest', 'Signature Version 2 is not supported.');
+    throw new S3Error('AccessDenied', 'The form is unsigned: it has no policy.');
+  }
+  const field = (name: string) => {
+    const value = fields.get(name);
+    if (value !== undefined) return value;
+    throw new S3Error('InvalidArgument', `The form must have a field named ${name}, before its file.`);
+  };
+  const signed = {
+    policy: field('policy'),
+    algorithm: field('x-amz-algorithm'),
+    credential: field('x-amz-credential'),
+    amzDate: field('x-amz-date'),
+    signature: field('x-amz-signature'),
+    now,
+  };
+  const verdict = verifyPolicy(signed, { region: store.region, findSecretAccessKey });
+  if (!verdict.ok) throw new S3Error(verdict.code, verdict.message, verdict.status);
+  const policy = readPolicy(signed.policy);
+  const key = toText(field('key').replace(/\$\{filename\}/g, () => fileName));
+  const texts = new Map([...fields].map(([name, value]) => [toText(name), toText(value)]));
+  if ((texts.get('bucket') ?? bucket) !== bucket) throw new S3Error('AccessDenied', 'The form is for another bucket.');
+  requireAllowed(policy, texts.set('bucket', bucket).set('key', key), now);
+  return { key, policy };
+}
+
+/** The bytes of a field as the UTF-8 that they are. */
+function toText(latin1: string): string {
+  const bytes = Buffer.from(latin1, 'latin1');
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new S3Error('InvalidArgument', 'The fields of a form must be UTF-8.');
+  }
+}
+
+/** Content headers and metadata, and a refusal of what is not understood. */
+function describe(fields: ReadonlyMap<string, string>): Pick<ObjectRecord, 'headers' | 'metadata'> {
+  for (const [name, value] of fields) {
+    const kept = name.startsWith('x-amz-meta-') || name === 'content-type' || CONTENT_HEADERS.includes(name);
+    // What is kept becomes headers of answers: a line break would become another header.
+    if (kept && !/^[\w.!#$%&'*+^`|~-]+\n[\t\x20-\x7e\x80-\xff]*$/.test(`${name}\n${value}`)) {
+      throw new S3Error('InvalidArgument', `The field ${name} cannot be kept: it holds what no header may.`);
+    }
+    if (name === 'acl') isHarmlessAcl('x-amz-acl', value);
+    else if (name === 'tagging' || (name.startsWith('x-amz-') && !kept && !UNDERSTOOD.has(name))) {
+      throw notImplemented(`A form with the field ${name}`);
+    }
+  }
+  const headers: Record<string, string> = { 'content-type': fields.get('content-type') || 'binary/octet-stream' };
+  for (const name of CONTENT_HEADERS) {
+    const value = fields.get(name);
+    if (value) headers[name] = value;
+  }
+  return { headers, metadata: readMetadata({ headers: Object.fromEntries(fields) }) };
+}
+
+/** Takes the file in, and holds it to the policy and to the checksum that the form may have. */
+async function receiveFile(
+  { store, request }: FormCall,
+  { fields, file }: Form,
+  { minBytes, maxBytes }: PostPolicy,
+  contentLength: number,
+): Promise<ReceivedBlob & { size: number }> {
+  const promised = readFormChecksum(fields);
+  const most = Math.min(maxBytes, store.maxObjectBytes);
+  const claim = await store.room.claim(Math.min(contentLength, most));
+  try {
+    const writer = await store.blobs.receive();
+    try {
+      const md5 = createHash('md5');
+      const digest = promised && openDigest(promised.algorithm);
+      let size = 0;
+      for await (const chunk of file()) {
+        size += chunk.length;
+        if (size > most) throw new S3Error('EntityTooLarge', `The file may have at most ${most} bytes.`);
+        md5.update(chunk);
+        digest?.update(chunk);
+        claim.arrived(chunk.length);
+        await writer.write(chunk);
+      }
+      // A long sync after the last byte is not an idle client.
+      request.socket.setTimeout(0);
+      if (size < minBytes) throw tooSmall(minBytes);
+      if (promised && digest) requireSame(promised, digest.digest().toString('base64'));
+      return { blob: await writer.seal(), etag: md5.digest('hex'), size, ...(promised && { checksum: promised }) };
+    } catch (error) {
+      await writer.discard();
+      throw error;
+    }
+  } finally {
+    claim.release();
+  }
+}
+
+function readFormChecksum(fields: ReadonlyMap<string, string>): Checksum | undefined {
+  const [given, another] = readGiven(fields);
+  if (another) throw new S3Error('InvalidRequest', 'More than one checksum was given: send one x-amz-checksum-….');
+  return given;
+}
+
+function tooSmall(minBytes: number): S3Error {
+  return new S3Error('EntityTooSmall', `The file must have at least ${minBytes} bytes.`);
+}
+
+interface FormAnswer {
+  status: 200 | 201 | 204;
+  redirect?: URL;
+}
+
+/** What the form asks to be answered. A status that is none of the three means 204, as on S3. */
+function readAnswer(fields: ReadonlyMap<string, string>): FormAnswer {
+  const redirect = fields.get('success_action_redirect') ?? fields.get('redirect');
+  const wanted = fields.get('success_action_status');
+  const status = wanted === '200' || wanted === '201' ? (Number(wanted) as 200 | 201) : 204;
+  if (!redirect) return { status };
+  const url = URL.canParse(redirect) ? new URL(redirect) : undefined;
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return { status, redirect: url };
+  throw new S3Error('InvalidArgument', 'success_action_redirect must be an http or https address.');
+}
+
+function send(
+  { request, response }: FormCall,
+  { status, redirect }: FormAnswer,
+  { bucket, key, record }: { bucket: string; key: string; record: ObjectRecord },
+): void {
+  const etag = `"${record.etag}"`;
+  const location = `http://${request.headers.host}${uriEncodePath(`/${bucket}/${key}`)}`;
+  const headers = { etag, location, ...toChecksumHeaders(record.checksum) };
+  if (redirect) {
+    for (const [name, value] of Object.entries({ bucket, key, etag })) redirect.searchParams.append(name, value);
+    response.writeHead(303, { ...headers, location: redirect.href, 'content-length': '0' }).end();
+  } else if (status === 201) {
+    const children = Object.entries({ Location: location, Bucket: bucket, Key: key, ETag: etag });
+    const body = Buffer.from(
+      document(
+        'PostResponse',
+        children.map(([name, text]) => textElement(name, text)),
+      ),
+    );
+    response.writeHead(201, { ...headers, 'content-type': 'application/xml', 'content-length': body.length }).end(body);
+  } else {
+    response.writeHead(status, { ...headers, ...(status === 200 && { 'content-length': '0' }) }).end();
+  }
+}
