@@ -278,6 +278,18 @@ const modes: Mode[] = [
     (method, row) => signed(method, row, {}, { 'x-amz-grant-read': 'id="a"' }),
   ],
   [
+    'signed chunks in place of what was signed',
+    403,
+    'SignatureDoesNotMatch',
+    (method, row) => signed(method, row, {}, { 'x-amz-content-sha256': 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD' }),
+  ],
+  [
+    'unsigned chunks beside the address',
+    403,
+    'AccessDenied',
+    (method, row) => queried(method, row, {}, { 'x-amz-content-sha256': 'STREAMING-UNSIGNED-PAYLOAD-TRAILER' }),
+  ],
+  [
     'a parameter that was not signed',
     403,
     'SignatureDoesNotMatch',
