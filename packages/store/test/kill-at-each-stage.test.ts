@@ -1,0 +1,140 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import {
+  CompleteMultipartUploadCommand,
+  CopyObjectCommand,
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  NoSuchKey,
+  PutObjectCommand,
+  type S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import { expect, onTestFinished, test } from 'vitest';
+import { bucket, listFiles, newClient, newFolder, until } from './running-store.ts';
+import { type StoreProcess, startProcess } from './store-process.ts';
+
+const hasStrace = spawnSync('strace', ['--version']).error === undefined;
+if (!hasStrace) console.warn('LEFT OUT: kill -9 at each stage, because strace is not installed.');
+
+/** Whatever changes the disk, and the answers. strace counts each of them by itself. */
+const STAGES = ['pwrite64', 'writev', 'fdatasync', 'fsync', 'rename', 'unlink'];
+const MOST_OF_A_KIND = 20;
+const ABSENT = 'absent';
+const name = { Bucket: bucket, Key: 'key' };
+
+/** Makes an upload ready, so that what follows is one request. */
+async function prepareUpload(client: S3Client, body: string): Promise<() => Promise<unknown>> {
+  const { UploadId } = await client.send(new CreateMultipartUploadCommand(name));
+  const { ETag } = await client.send(new UploadPartCommand({ ...name, UploadId, PartNumber: 1, Body: body }));
+  const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] };
+  return () => client.send(new CompleteMultipartUploadCommand({ ...name, UploadId, MultipartUpload }));
+}
+
+interface Operation {
+  /** What the key holds thereafter. */
+  wanted: string;
+  prepare(client: S3Client): Promise<() => Promise<unknown>>;
+}
+
+const operations: Record<string, Operation> = {
+  put: {
+    wanted: 'put',
+    prepare: async (client) => () => client.send(new PutObjectCommand({ ...name, Body: 'put' })),
+  },
+  copy: {
+    wanted: 'source',
+    prepare: async (client) => () =>
+      client.send(new CopyObjectCommand({ ...name, CopySource: `${bucket}/source`, MetadataDirective: 'REPLACE' })),
+  },
+  complete: { wanted: 'a part', prepare: (client) => prepareUpload(client, 'a part') },
+  delete: { wanted: ABSENT, prepare: async (client) => () => client.send(new DeleteObjectCommand(name)) },
+};
+
+/** Kills the process in the moment in which it enters a system call for the so-manieth time from now on. */
+async function killAt(
+  { process: { pid } }: StoreProcess,
+  call: string,
+  time: number,
+): Promise<{ ended: Promise<unknown> }> {
+  const inject = `inject=${call}:signal=SIGKILL:when=${time}`;
+  const strace = spawn('strace', ['-f', '-o', '/dev/null', '-e', `trace=${call}`, '-e', inject, '-p', String(pid)]);
+  let said = '';
+  strace.stderr.on('data', (chunk) => (said += chunk));
+  const ended = once(strace, 'exit');
+  await until(() => said.includes('attached'));
+  return { ended };
+}
+
+async function read(client: S3Client): Promise<string> {
+  try {
+    const { Body } = await client.send(new GetObjectCommand(name));
+    return (await Body?.transformToString()) ?? '';
+  } catch (error) {
+    if (error instanceof NoSuchKey) return ABSENT;
+    throw error;
+  }
+}
+
+/** Every object of this test has one file, and so has every upload that is still under way. */
+async function countReferred(client: S3Client): Promise<number> {
+  const { KeyCount = 0 } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
+  const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
+  return KeyCount + Uploads.length;
+}
+
+/** Runs an operation again and again, each time with a later call killed, until none is left to kill. Tells how many were. */
+async function killAll(dataDir: string, call: string, { wanted, prepare }: Operation): Promise<number> {
+  // With one thread for all work on the disk there is one order of it.
+  const start = () => startProcess(dataDir, { limit: 'export UV_THREADPOOL_SIZE=1' });
+  let running = await start();
+  for (let time = 1; time < MOST_OF_A_KIND; time += 1) {
+    const client = newClient(running.endpoint);
+    await client.send(new CreateBucketCommand({ Bucket: bucket }));
+    await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'source', Body: 'source' }));
+    await client.send(new PutObjectCommand({ ...name, Body: 'before' }));
+    const operate = await prepare(client);
+    await until(async () => listFiles(dataDir).length === (await countReferred(client)));
+
+    const exited = once(running.process, 'exit');
+    const { ended } = await killAt(running, call, time);
+    const answered = await operate().then(
+      () => true,
+      () => false,
+    );
+    if (answered) running.process.kill('SIGKILL');
+    await exited;
+    await ended;
+    client.destroy();
+
+    running = await start();
+    const after = newClient(running.endpoint);
+    const at = `${call} ${time}`;
+    expect(answered ? [wanted] : ['before', wanted], at).toContain(await read(after));
+    expect(listFiles(dataDir), at).toHaveLength(await countReferred(after));
+    after.destroy();
+    if (answered) {
+      await running.end('SIGKILL');
+      return time - 1;
+    }
+  }
+  throw new Error(`${call} has no end.`);
+}
+
+test.runIf(hasStrace).each(Object.entries(operations))(
+  'kill -9 at each system call by which a %s changes the disk: all of it or nothing, and nothing is left over',
+  async (_name, operation) => {
+    const dataDir = newFolder();
+    onTestFinished(() => rmSync(dataDir, { recursive: true }));
+    let killed = 0;
+    for (const call of STAGES) killed += await killAll(dataDir, call, operation);
+    // The pages of the index, their sync, the page that makes them count, and the removal of what was there before.
+    expect(killed).toBeGreaterThanOrEqual(6);
+  },
+  60_000,
+);
