@@ -51,7 +51,8 @@ async function load(server, method, prefix) {
   const started = performance.now();
   // Not until the end of the run: autocannon ends it on a whole second.
   let answered = started;
-  const run = autocannon({
+  /** @type {autocannon.Options} */
+  const options = {
     url: urls[0]?.origin ?? '',
     connections,
     amount,
@@ -65,11 +66,14 @@ async function load(server, method, prefix) {
         },
       },
     ],
+  };
+  /** @type {autocannon.Result} */
+  const result = await new Promise((resolve, reject) => {
+    const run = autocannon(options, (error, result) => (error ? reject(error) : resolve(result)));
+    run.on('response', () => {
+      answered = performance.now();
+    });
   });
-  run.on('response', () => {
-    answered = performance.now();
-  });
-  const result = await run;
   const failed = result.errors + result.non2xx;
   if (failed > 0) throw new Error(`${server.name}: ${failed} of ${amount} requests failed`);
   return result['2xx'] / ((answered - started) / 1000);
