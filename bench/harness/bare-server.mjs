@@ -1,8 +1,11 @@
 // @ts-check
 // The baseline: what node:http alone costs. It reads the body, parses it, and answers JSON of the shape that the service
 // answers with; it checks nothing, signs nothing, looks nothing up. usage: bare-server.mjs <port> [<file of the listing>]
+// Under /by-hand/ it does what a presign cannot do without: the key's hash looked up, plain checks, the same signature.
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import { createPresigner } from '../../packages/sigv4/dist/index.js';
 
 const [port = '', listingFile] = process.argv.slice(2);
 const listing = listingFile ? readFileSync(listingFile) : Buffer.alloc(0);
@@ -10,8 +13,27 @@ const folder = '0199f3a0-0000-7000-8000-000000000000';
 const signature = '0123456789abcdef'.repeat(4);
 const query = `X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=0123456789abcdef0123%2F20261121%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=20261121T000000Z&X-Amz-Expires=900&X-Amz-SignedHeaders=content-length%3Bhost&X-Amz-Signature=${signature}`;
 
-/** @type {Record<string, (body: any) => object>} */
+const presign = createPresigner({
+  endpoint: 'http://localhost:4001',
+  region: 'us-east-1',
+  accessKeyId: '0123456789abcdef0123',
+  secretAccessKey: '0123456789abcdef0123456789abcdef',
+});
+/** Hashes of keys that were seen; the first request with one makes it known. @type {Map<string, boolean>} */
+const known = new Map();
+
+/** @type {Record<string, (body: any, authorization: string) => object>} */
 const answers = {
+  '/by-hand/presign': ({ projectId, fileName, mimeType, fileSize, folderId }, authorization) => {
+    const keyHash = hash('sha256', authorization.slice('Bearer '.length), 'hex');
+    if (!known.has(keyHash)) known.set(keyHash, true);
+    const texts = typeof projectId === 'string' && typeof fileName === 'string' && typeof mimeType === 'string';
+    if (!texts || fileName.includes('/') || !Number.isSafeInteger(fileSize) || folderId !== null) throw new Error();
+    const now = Date.now();
+    const storeKey = `${projectId}/${now}123456-${fileName}`;
+    const to = { method: /** @type {const} */ ('PUT'), bucket: 'cadiz', key: storeKey, contentLength: fileSize };
+    return { presignedUrl: presign({ ...to, expiresInSeconds: 900, now }), storeKey };
+  },
   '/api/storage/presign': ({ projectId, fileName }) => {
     const storeKey = `${projectId}/1795238340000123456-${fileName}`;
     return { presignedUrl: `http://localhost:4001/cadiz/${storeKey}?${query}`, storeKey };
@@ -32,7 +54,7 @@ const server = http.createServer((request, response) => {
   request.on('end', () => {
     const answer = answers[request.url ?? ''];
     const body = JSON.parse(Buffer.concat(chunks).toString());
-    send(response, JSON.stringify(answer?.(body)));
+    send(response, JSON.stringify(answer?.(body, request.headers.authorization ?? '')));
   });
 });
 
