@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { DatabaseSettings } from './db/open.ts';
+import type { S3Settings } from './store/s3-store.ts';
 
 /** A setting is its name, its default and its sentence, here and nowhere else; `docs/settings.md` is made from this. */
 interface Setting {
@@ -142,14 +143,8 @@ export interface EmbeddedStoreSettings {
   secretAccessKey: string | undefined;
 }
 
-export interface OtherStoreSettings {
+export interface OtherStoreSettings extends Omit<S3Settings, 'presignTtlSeconds'> {
   kind: 's3';
-  endpoint: string;
-  publicEndpoint: string;
-  region: string;
-  bucket: string;
-  accessKeyId: string;
-  secretAccessKey: string;
 }
 
 export interface Config {
