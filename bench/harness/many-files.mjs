@@ -6,10 +6,10 @@ const atOnce = 50_000;
 
 /** Rows as `record` writes them; ids are UUIDs v7 a millisecond apart, so that they sort as they would have been recorded. */
 const insertSql = `
-  insert into files (project_id, id, store_key, file_name, file_size, mime_type, etag, created_at, updated_at)
+  insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, etag, created_at, updated_at)
   select $1::uuid, (substr(t, 1, 8) || '-' || substr(t, 9) || '-7' || substr(h, 1, 3) || '-8' || substr(h, 4, 3) || '-' || substr(h, 7, 12))::uuid,
          $1::uuid::text || '/' || ms || lpad((n % 1000000)::text, 6, '0') || '-Ferien am Meer ' || n || '.jpg',
-         'Ferien am Meer ' || n || '.jpg', 100000 + n, 'image/jpeg', h, to_timestamp(ms / 1000.0), to_timestamp(ms / 1000.0)
+         'Ferien am Meer ' || n || '.jpg', 'FERIEN AM MEER ' || n || '.JPG', 100000 + n, 'image/jpeg', h, to_timestamp(ms / 1000.0), to_timestamp(ms / 1000.0)
   from (select n, 1790000000000 + n as ms, lpad(to_hex(1790000000000 + n), 12, '0') as t, md5(n::text) as h
         from generate_series($2::bigint, $3::bigint) n) rows`;
 

@@ -105,8 +105,14 @@ export const errorCatalogue = {
   folder_not_found: {
     status: 404,
     title: 'There is no such folder.',
-    happened: 'No folder of this project has this id.',
+    happened: 'No folder of this project has this id, or the folder is in the trash.',
     mend: 'Check the id, or use `null` (in a query `root`) for the root of the project. `GET /api/storage/list` shows the folders.',
+  },
+  file_not_found: {
+    status: 404,
+    title: 'There is no such file.',
+    happened: 'No file of a project that you can reach has this id, or the file is in the trash.',
+    mend: 'Check the id. `GET /api/storage/list` shows the files, and `GET /api/storage/trash` what can be restored.',
   },
   api_key_not_found: {
     status: 404,

@@ -4,8 +4,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/open.ts';
 import type { Accounts } from './features/accounts/accounts.ts';
 import type { ApiKeys } from './features/api-keys/find-api-key.ts';
-import type { FolderCache } from './features/folders/require-folder.ts';
-import type { Reach } from './features/projects/open-project.ts';
+import type { FoundCache } from './found-cache.ts';
 import type { ObjectStore } from './store/object-store.ts';
 
 /** What is known of a request once it is answered. `started` is by performance.now(). */
@@ -24,8 +23,10 @@ export interface Deps {
   objects: ObjectStore;
   accounts: Accounts;
   apiKeys: ApiKeys;
-  reach: Reach;
-  folders: FolderCache;
+  /** Which user reaches which project. */
+  reach: FoundCache;
+  /** Which folders exist. */
+  folders: FoundCache;
   log: Logger;
   /** Told of every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;

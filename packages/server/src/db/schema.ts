@@ -48,6 +48,17 @@ interface VerificationsTable extends Times {
 interface ProjectsTable extends Times {
   id: string;
   name: string;
+  quota_bytes: number | null;
+  max_file_size_bytes: number | null;
+  allowed_mime_types: string[] | null;
+  trash_emptied_at: Date | null;
+}
+
+interface ProjectUsageTable {
+  project_id: string;
+  slot: number;
+  file_count: number;
+  total_bytes: number;
 }
 
 interface ProjectMembersTable {
@@ -77,7 +88,15 @@ interface ApiKeysTable {
   last_used_at: Date | null;
 }
 
-interface FoldersTable extends Times {
+/** Set on what is in the trash, and null elsewhere. */
+interface Trashed {
+  trash_id: string | null;
+  trashed_at: Date | null;
+  trashed_by_user: string | null;
+  trashed_by_key: string | null;
+}
+
+interface FoldersTable extends Times, Trashed {
   project_id: string;
   id: string;
   parent_id: string | null;
@@ -85,17 +104,36 @@ interface FoldersTable extends Times {
   name_key: string;
 }
 
-interface FilesTable extends Times {
+interface FilesTable extends Times, Trashed {
   project_id: string;
   id: string;
   store_key: string;
   file_name: string;
+  name_key: string;
   file_size: number;
   mime_type: string;
   folder_id: string | null;
   etag: string;
   created_by_user: string | null;
   created_by_key: string | null;
+}
+
+interface UploadsTable {
+  project_id: string;
+  id: string;
+  store_key: string;
+  store_upload_id: string;
+  file_name: string;
+  file_size: number;
+  mime_type: string;
+  folder_id: string | null;
+  part_size: number;
+  created_by_user: string | null;
+  created_by_key: string | null;
+  created_at: Generated<Date>;
+  expires_at: Date;
+  completed_at: Date | null;
+  file_id: string | null;
 }
 
 /** Every table, as Kysely sees it. The SQL of `migrations/` has the last word. */
@@ -106,8 +144,10 @@ export interface Schema {
   verifications: VerificationsTable;
   projects: ProjectsTable;
   project_members: ProjectMembersTable;
+  project_usage: ProjectUsageTable;
   removed_projects: RemovedProjectsTable;
   api_keys: ApiKeysTable;
   folders: FoldersTable;
   files: FilesTable;
+  uploads: UploadsTable;
 }

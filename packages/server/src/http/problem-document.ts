@@ -34,6 +34,8 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   api_keys_project_id_fkey: 'project_not_found',
   api_keys_created_by_fkey: 'session_required',
   project_members_user_id_fkey: 'session_required',
+  project_usage_project_id_fkey: 'project_not_found',
+  uploads_project_id_fkey: 'project_not_found',
 };
 
 /** @see https://www.postgresql.org/docs/current/errcodes-appendix.html */

@@ -2,7 +2,7 @@ import type { Scope } from '@cadiz/contract';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { ApiKeyCaller } from '../../deps.ts';
-import { accessCacheMilliseconds } from '../projects/open-project.ts';
+import { foundCacheMilliseconds } from '../../found-cache.ts';
 import { hashToken, isWellFormedToken } from './token.ts';
 
 /** Looks keys up by their hash, and remembers those that it found for at most ten seconds. */
@@ -54,7 +54,7 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
     lastUsed.set(caller.keyId, now());
     // A key that was revoked while this query ran must not come to life again in the cache.
     if (revocations !== revocationsBefore) return caller;
-    const knownUntil = Math.min(now() + accessCacheMilliseconds, row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY);
+    const knownUntil = Math.min(now() + foundCacheMilliseconds, row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY);
     known.set(hash, { caller, knownUntil });
     return caller;
   }

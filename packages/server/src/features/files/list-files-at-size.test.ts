@@ -46,9 +46,9 @@ const idAt = (n: number) => `0199f3a0-0000-7000-8000-${n.toString(16).padStart(1
 
 async function addFiles(projectId: string, from: number, count: number, folderId: string | null): Promise<void> {
   await service.deps.db.pool.query(
-    `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag)
+    `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
      select $1::uuid, ('0199f3a0-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1::text || '/' || n,
-            'file ' || n || '.jpg', n, 'image/jpeg', $4::uuid, 'e'
+            'file ' || n || '.jpg', 'FILE ' || n || '.JPG', n, 'image/jpeg', $4::uuid, 'e'
      from generate_series($2::int, $2 + $3::int - 1) n`,
     [projectId, from, count, folderId],
   );

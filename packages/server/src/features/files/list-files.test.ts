@@ -44,8 +44,8 @@ let added = 0;
 async function addFiles(projectId: string, count: number, folderId: string | null = null): Promise<void> {
   const start = uuidv7().slice(0, 24);
   await service.deps.db.pool.query(
-    `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag)
-     select $1::uuid, ($2 || lpad(to_hex(n), 12, '0'))::uuid, $1::text || '/' || $2 || n, 'file ' || n || '.jpg', n,
+    `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
+     select $1::uuid, ($2 || lpad(to_hex(n), 12, '0'))::uuid, $1::text || '/' || $2 || n, 'file ' || n || '.jpg', 'FILE ' || n || '.JPG', n,
             'image/jpeg', $4::uuid, md5(n::text)
      from generate_series($5::int + 1, $5 + $3::int) n`,
     [projectId, start, count, folderId, added],
@@ -97,9 +97,9 @@ describe('a project', () => {
     const folderId = await createFolder(projectId, 'Ordner "1" 🗂');
     const id = uuidv7();
     await service.deps.db.pool.query(
-      `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag, created_by_user,
+      `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag, created_by_user,
                           created_at, updated_at)
-       values ($1, $2, $3, $4, $5, $6, $7, 'e"t', $2, '2026-02-03T04:05:06+07', '2026-12-31T23:59:59.12Z')`,
+       values ($1, $2, $3, $4, upper($4), $5, $6, $7, 'e"t', $2, '2026-02-03T04:05:06+07', '2026-12-31T23:59:59.12Z')`,
       [projectId, id, `${projectId}/1-${name}`, name, 5_000_000_000_000, 'a/b; c="d"', folderId],
     );
     const { body } = await list({ projectId });

@@ -37,15 +37,15 @@ async function readPage({ db }: Deps, kind: Kind, place: Place, after: string | 
   let inFolder = '';
   if (place.folderId === 'root') inFolder = `and ${parent} is null`;
   else if (place.folderId !== undefined) inFolder = `and ${parent} = $${values.push(place.folderId)}`;
-  // `is null` fixes the column's value, but only a planner that is told to order by it takes the order of the index:
+  // `is null` fixes a column's value, but only a planner that is told to order by it takes the order of the index:
   // without, the whole root was read and sorted for each page.
-  const order = place.folderId === undefined ? 'id' : `${parent}, id`;
+  const order = place.folderId === undefined ? 'id' : `${parent}, trash_id, id`;
   const { rows } = await db.pool.query<Page>({
     name: `list-${kind}-${place.folderId === undefined ? 'all' : place.folderId === 'root' ? 'root' : 'folder'}`,
     text: `
       with page as (
         select ${columns[kind]} from ${kind}
-        where project_id = $1 and id > $2 ${inFolder} order by ${order} limit $3 + 1
+        where project_id = $1 and trash_id is null and id > $2 ${inFolder} order by ${order} limit $3 + 1
       ), numbered as (
         select page.id, row_number() over (order by id) as n, row_to_json(page)::text as json from page
       )

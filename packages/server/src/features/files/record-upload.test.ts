@@ -325,8 +325,8 @@ describe('folders', () => {
 
   test('the database itself refuses a row in the folder of another project', async () => {
     const foreignId = await createFolder(otherProjectId);
-    const insert = `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag)
-                    values ($1, $2, 'k', 'n', 1, 'a/b', $3, 'e')`;
+    const insert = `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
+                    values ($1, $2, 'k', 'n', 'N', 1, 'a/b', $3, 'e')`;
     await expect(service.deps.db.pool.query(insert, [projectId, randomUUID(), foreignId])).rejects.toMatchObject({
       constraint: 'files_folder_fkey',
     });

@@ -1,15 +1,15 @@
-import type { File, RecordRequest } from '@cadiz/contract';
-import { v7 as uuidv7 } from 'uuid';
+import type { RecordRequest } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { type OpenProject, openProject } from '../projects/open-project.ts';
+import { type FileView, toFileView } from './file-view.ts';
+import { insertFile } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
 import { findIssueTime } from './store-key.ts';
 
 type Recording = z.output<typeof RecordRequest>;
-type FileView = z.output<typeof File>;
 
 /** A clock that runs ahead on another replica must not make its fresh keys look forged. */
 const clockToleranceMilliseconds = 15 * 60_000;
@@ -37,59 +37,9 @@ export async function recordUpload(deps: Deps, caller: Caller, request: Recordin
   if (object.sizeBytes !== request.fileSize) {
     return answerRecorded(deps, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
   }
-  return (
-    (await insertFile(deps, caller, project, request, object.etag)) ??
-    answerRecorded(deps, project, request, new Problem('internal_error'))
-  );
-}
-
-const insertSql = `
-  insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag,
-                     created_by_user, created_by_key, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
-  on conflict (project_id, store_key) do nothing`;
-
-async function insertFile(
-  deps: Deps,
-  caller: Caller,
-  project: OpenProject,
-  request: Recording,
-  etag: string,
-): Promise<FileView | undefined> {
-  const id = uuidv7();
-  const createdAt = new Date(deps.now());
-  const { rowCount } = await deps.db.pool.query({
-    name: 'record',
-    text: insertSql,
-    values: [
-      project.id,
-      id,
-      request.storeKey,
-      request.fileName,
-      request.fileSize,
-      request.mimeType,
-      request.folderId,
-      etag,
-      caller.kind === 'session' ? caller.userId : null,
-      caller.kind === 'apiKey' ? caller.keyId : null,
-      createdAt,
-    ],
-  });
-  if (rowCount === 0) return undefined;
-  const { storeKey, fileName, fileSize, mimeType, folderId } = request;
-  const at = createdAt.toISOString();
-  return {
-    id,
-    projectId: project.id,
-    storeKey,
-    fileName,
-    fileSize,
-    mimeType,
-    folderId,
-    etag,
-    createdAt: at,
-    updatedAt: at,
-  };
+  const file = await insertFile(deps, caller, project, { ...request, etag: object.etag });
+  // Recorded already; or the folder, which the cache believed in, has gone.
+  return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
 }
 
 /** The file that this storeKey was recorded as, if the facts are the same; throws `otherwise` when there is none. */
@@ -115,18 +65,7 @@ async function answerRecorded(
   if (differing.length > 0) {
     throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
   }
-  return {
-    id: row.id,
-    projectId: row.project_id,
-    storeKey: row.store_key,
-    fileName: row.file_name,
-    fileSize: row.file_size,
-    mimeType: row.mime_type,
-    folderId: row.folder_id,
-    etag: row.etag,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
+  return toFileView(row);
 }
 
 function notOurs(): Problem {

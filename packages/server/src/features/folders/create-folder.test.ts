@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, startTestService, type TestService } from '../../../test/service.ts';
-import { toNameKey } from './create-folder.ts';
+import { toNameKey } from '../name-key.ts';
 
 let service: TestService;
 let key: string;

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { toNameKey } from '../name-key.ts';
 import { openProject } from '../projects/open-project.ts';
 import { toFolderView } from './folder-view.ts';
 import { requireFolder } from './require-folder.ts';
@@ -35,12 +36,4 @@ export async function createFolder(
     .executeTakeFirst();
   if (!row) throw new Problem('folder_exists', `There is already a folder "${name}" here.`);
   return toFolderView(row);
-}
-
-/**
- * Two names with the same key are one name to a person: upper and lower case, composed and decomposed. By way of lower
- * case into upper case, because only so `ς` meets `σ`, and `ß` meets both `SS` and `ẞ`.
- */
-export function toNameKey(name: string): string {
-  return name.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
 }

@@ -1,7 +1,7 @@
-import type { Scope } from '@cadiz/contract';
-import { LRUCache } from 'lru-cache';
+import type { ErrorCode, Scope } from '@cadiz/contract';
 import type pg from 'pg';
 import type { Caller, Deps } from '../../deps.ts';
+import { createFoundCache, type FoundCache } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 
 declare const opened: unique symbol;
@@ -12,39 +12,16 @@ export interface OpenProject {
   readonly [opened]: true;
 }
 
-/** So long may a removed membership still be believed. */
-export const accessCacheMilliseconds = 10_000;
-
-/** Which user reaches which project: only what was found is remembered, so a new membership counts at once. */
-export interface Reach {
-  find(userId: string, projectId: string): Promise<boolean> | boolean;
-  forgetProject(projectId: string): void;
-}
-
-export function createReach(pool: pg.Pool, now: () => number): Reach {
-  const known = new LRUCache<string, number>({ max: 100_000 });
-  let removals = 0;
-  const ask = async (userId: string, projectId: string): Promise<boolean> => {
-    const removalsBefore = removals;
+/** Which user reaches which project. */
+export function createReach(pool: pg.Pool, now: () => number): FoundCache {
+  return createFoundCache(async (projectId, userId) => {
     const { rowCount } = await pool.query({
       name: 'reach',
       text: 'select 1 from project_members where project_id = $1 and user_id = $2',
       values: [projectId, userId],
     });
-    // A project that was deleted while this query ran must not come to life again in the cache.
-    if (rowCount === 1 && removals === removalsBefore) known.set(projectId + userId, now() + accessCacheMilliseconds);
     return rowCount === 1;
-  };
-  return {
-    find: (userId, projectId) => {
-      const until = known.get(projectId + userId);
-      return until !== undefined && until > now() ? true : ask(userId, projectId);
-    },
-    forgetProject: (projectId) => {
-      removals += 1;
-      for (const key of known.keys()) if (key.startsWith(projectId)) known.delete(key);
-    },
-  };
+  }, now);
 }
 
 /**
@@ -59,9 +36,29 @@ export async function openProject(deps: Deps, caller: Caller, projectId: string,
     return { id: projectId } as OpenProject;
   }
   const userId = caller.kind === 'session' ? caller.userId : caller.createdBy;
-  const found = deps.reach.find(userId, projectId);
+  const found = deps.reach.find(projectId, userId);
   if (!(found === true || (await found))) throw new Problem('project_not_found');
   return { id: projectId } as OpenProject;
+}
+
+/**
+ * The project of something that was found by its own id. Who may not work in it learns only that the thing is not there,
+ * exactly as if it were not.
+ * @throws Problem scope_missing, and `notFound` for everything else that openProject refuses
+ */
+export async function openProjectOf(
+  deps: Deps,
+  caller: Caller,
+  projectId: string,
+  scope: Scope,
+  notFound: ErrorCode,
+): Promise<OpenProject> {
+  requireScope(caller, scope);
+  try {
+    return await openProject(deps, caller, projectId, scope);
+  } catch (error) {
+    throw error instanceof Problem && error.status < 500 ? new Problem(notFound) : error;
+  }
 }
 
 /** @throws Problem scope_missing */

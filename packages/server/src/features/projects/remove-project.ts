@@ -28,6 +28,8 @@ export async function removeProject(
     const file = await trx.selectFrom('files').select('id').where('project_id', '=', project.id).limit(1).execute();
     if (file.length > 0 && force !== 'true') throw new Problem('project_not_empty');
     await trx.deleteFrom('files').where('project_id', '=', project.id).execute();
+    await trx.deleteFrom('uploads').where('project_id', '=', project.id).execute();
+    await trx.deleteFrom('project_usage').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('folders').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('projects').where('id', '=', project.id).execute();
     await trx

@@ -1,0 +1,32 @@
+import type { Scope } from '@cadiz/contract';
+import type { Selectable } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
+
+/**
+ * A file by its id alone, with the project that it is in. Absent, in the trash (itself or its folder), and in a project
+ * that the caller cannot reach are one and the same answer.
+ * @throws Problem scope_missing, file_not_found
+ */
+export async function openFile(
+  deps: Deps,
+  caller: Caller,
+  fileId: string,
+  scope: Scope,
+): Promise<{ project: OpenProject; file: Selectable<Schema['files']> }> {
+  requireScope(caller, scope);
+  const file = await deps.db.kysely
+    .selectFrom('files')
+    .leftJoin('folders', (join) =>
+      join.onRef('folders.project_id', '=', 'files.project_id').onRef('folders.id', '=', 'files.folder_id'),
+    )
+    .selectAll('files')
+    .where('files.id', '=', fileId)
+    .where('files.trash_id', 'is', null)
+    .where('folders.trash_id', 'is', null)
+    .executeTakeFirst();
+  if (!file) throw new Problem('file_not_found');
+  return { project: await openProjectOf(deps, caller, file.project_id, scope, 'file_not_found'), file };
+}

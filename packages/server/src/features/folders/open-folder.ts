@@ -1,0 +1,28 @@
+import type { Scope } from '@cadiz/contract';
+import type { Selectable } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
+
+/**
+ * A folder by its id alone, with the project that it is in. Absent, in the trash, and in a project that the caller cannot
+ * reach are one and the same answer.
+ * @throws Problem scope_missing, folder_not_found
+ */
+export async function openFolder(
+  deps: Deps,
+  caller: Caller,
+  folderId: string,
+  scope: Scope,
+): Promise<{ project: OpenProject; folder: Selectable<Schema['folders']> }> {
+  requireScope(caller, scope);
+  const folder = await deps.db.kysely
+    .selectFrom('folders')
+    .selectAll()
+    .where('id', '=', folderId)
+    .where('trash_id', 'is', null)
+    .executeTakeFirst();
+  if (!folder) throw new Problem('folder_not_found');
+  return { project: await openProjectOf(deps, caller, folder.project_id, scope, 'folder_not_found'), folder };
+}
