@@ -1,6 +1,9 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import http from 'node:http';
 import net from 'node:net';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openTestStore, send } from '../../test/service.ts';
@@ -114,12 +117,6 @@ describe('check', () => {
 });
 
 describe('head', () => {
-  const put = async (key: string, bytes: Uint8Array) => {
-    const answer = await send('PUT', objects.presignPut(key, bytes.length), bytes);
-    expect(answer.status).toBe(200);
-    return answer;
-  };
-
   test('of what is not there is undefined', async () => {
     expect(await objects.head(`${randomUUID()}/nothing`)).toBeUndefined();
   });
@@ -297,5 +294,370 @@ describe('presigned addresses', () => {
     expect((await send('PUT', alive.presignPut('ttl', 5), bytes)).status).toBe(200);
     past.close();
     alive.close();
+  });
+});
+
+const namesOfEveryKind = [
+  'a b',
+  'a+b',
+  'a%20b',
+  'a%2Fb',
+  '100%',
+  'a&b=c;d?e#f',
+  '<Key>\'"]]></Key>',
+  'ä',
+  'a\u0308',
+  '日本語 👍',
+  '\uffee',
+  'tab\tline\nreturn\r',
+  'bell\u0007',
+  '\u007f',
+  'a//b',
+  'a/../b',
+  ' ',
+  'x'.repeat(900),
+];
+
+/** Objects of one byte under a prefix of their own. */
+async function fill(names: readonly string[]): Promise<{ prefix: string; keys: string[] }> {
+  const prefix = `${randomUUID()}/`;
+  const keys = names.map((name) => prefix + name);
+  for (const key of keys) expect((await put(key, Buffer.from('x'))).status).toBe(200);
+  return { prefix, keys };
+}
+
+const put = (key: string, bytes: Uint8Array) => sendVerbatim('PUT', objects.presignPut(key, bytes.length), bytes);
+
+/** `send` that leaves the address as it is: URL would resolve ".." in it. */
+function sendVerbatim(method: string, address: string, bytes: Uint8Array) {
+  const { origin, host } = new URL(address);
+  return new Promise<{ status: number; headers: http.IncomingHttpHeaders }>((resolve, reject) => {
+    const path = address.slice(origin.length);
+    const request = http.request(origin, { method, path, headers: { host, 'content-length': bytes.length } });
+    request.on('response', (response) => {
+      response.resume();
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }));
+    });
+    request.on('error', reject);
+    request.end(bytes);
+  });
+}
+
+const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+describe('presigned downloads', () => {
+  test('serve the bytes with the type, disposition and lifetime that they were signed for', async () => {
+    const key = `${randomUUID()}/a`;
+    const bytes = randomBytes(1000);
+    await put(key, bytes);
+    const url = objects.presignGet(key, {
+      expiresInSeconds: 60,
+      contentType: 'image/png; a="b c"',
+      contentDisposition: `attachment; filename="a+b.png"; filename*=UTF-8''%C3%A4%2B%26.png`,
+    });
+    const answer = await fetch(url);
+    expect(answer.status).toBe(200);
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      'content-type': 'image/png; a="b c"',
+      'content-disposition': `attachment; filename="a+b.png"; filename*=UTF-8''%C3%A4%2B%26.png`,
+      'cache-control': 'private, max-age=60',
+    });
+    expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
+    expect((await fetch(url.replace('image%2Fpng', 'text%2Fhtml'))).status).toBe(403);
+    expect((await fetch(url, { method: 'DELETE' })).status).toBe(403);
+  });
+});
+
+describe('read', () => {
+  test('of what is not there is undefined', async () => {
+    expect(await objects.read(`${randomUUID()}/nothing`)).toBeUndefined();
+    expect(await objects.read(`${randomUUID()}/nothing`, { start: 5, length: 1 })).toBeUndefined();
+  });
+
+  test.each<[string, { start?: number; length?: number }, number, number]>([
+    ['the whole', {}, 0, 100_000],
+    ['the first bytes', { length: 10 }, 0, 10],
+    ['some in the middle', { start: 500, length: 70_000 }, 500, 70_500],
+    ['all from a place on', { start: 99_990 }, 99_990, 100_000],
+    ['more than there is', { start: 99_990, length: 500 }, 99_990, 100_000],
+    ['none', { start: 10, length: 0 }, 10, 10],
+    ['past the end', { start: 100_000, length: 5 }, 0, 0],
+  ])('streams %s, with the size and ETag of the whole object', async (_what, options, from, to) => {
+    const key = `${randomUUID()}/ä b`;
+    const bytes = randomBytes(100_000);
+    await put(key, bytes);
+    const object = await objects.read(key, options);
+    if (!object) throw new Error('nothing was read');
+    expect(object).toMatchObject({ sizeBytes: 100_000, etag: createHash('md5').update(bytes).digest('hex') });
+    expect((await buffer(object.body)).equals(bytes.subarray(from, to))).toBe(true);
+  });
+
+  test.each([{}, { length: 4096 }])('of an empty object is empty (%j)', async (options) => {
+    const key = `${randomUUID()}/empty`;
+    await put(key, new Uint8Array());
+    const object = await objects.read(key, options);
+    expect(object?.sizeBytes).toBe(0);
+    expect((await buffer(object?.body ?? Readable.from([]))).length).toBe(0);
+  });
+
+  test('ends when its signal says so, with the reason of the signal', async () => {
+    const key = `${randomUUID()}/large`;
+    await put(key, randomBytes(8 * 1024 ** 2));
+    const reason = new Error('the client has gone');
+    expect(await failureOf(objects.read(key, { signal: AbortSignal.abort(reason) }))).toBe(reason);
+    const controller = new AbortController();
+    const object = await objects.read(key, { signal: controller.signal });
+    const read = buffer(object?.body ?? Readable.from([]));
+    controller.abort(reason);
+    await failureOf(read);
+  });
+
+  test('by a hundred who do not read on holds up no HEAD', async () => {
+    const key = `${randomUUID()}/large`;
+    await put(key, randomBytes(2 * 1024 ** 2));
+    const held = await Promise.all(Array.from({ length: 100 }, () => objects.read(key)));
+    expect(await objects.head(key)).toMatchObject({ sizeBytes: 2 * 1024 ** 2 });
+    for (const object of held) object?.body.destroy();
+  });
+
+  test('that is cut off is an error, not a shorter object', async () => {
+    const endpoint = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello'));
+    const object = await adapterWith({ endpoint }).read('a');
+    await failureOf(buffer(object?.body ?? Readable.from([])));
+  });
+
+  test.each([
+    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', {}],
+    ['HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n', { start: 5 }],
+    ['HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n', {}],
+    ['HTTP/1.1 404 No\r\nContent-Length: 41\r\n\r\n<Error><Code>NoSuchBucket</Code></Error>\n', {}],
+    ['HTTP/1.1 503 No\r\nContent-Length: 100\r\n\r\n', {}],
+  ])('answered %j is store_unavailable', async (answer, options) => {
+    const endpoint = await serveRaw((socket) => socket.end(answer));
+    await expectUnavailable(adapterWith({ endpoint }).read('a', options));
+  });
+});
+
+describe('list', () => {
+  test('gives every key as it was put, in the order of its bytes, a page at a time', async () => {
+    const { prefix, keys } = await fill(namesOfEveryKind);
+    await put(`${prefix.slice(0, -1)}0`, Buffer.from('x'));
+    const expected = keys.sort(byBytes);
+    const whole = await objects.list(prefix);
+    expect(whole.objects.map(({ storeKey }) => storeKey)).toEqual(expected);
+    expect(whole.more).toBe(false);
+
+    const paged: string[] = [];
+    for (let more = true; more; ) {
+      const startAfter = paged.at(-1);
+      const page = await objects.list(prefix, { limit: 4, ...(startAfter !== undefined && { startAfter }) });
+      expect(page.objects.length).toBeLessThanOrEqual(4);
+      paged.push(...page.objects.map(({ storeKey }) => storeKey));
+      more = page.more;
+    }
+    expect(paged).toEqual(expected);
+  });
+
+  test('tells size, ETag and time of each', async () => {
+    const key = `${randomUUID()}/a`;
+    const bytes = randomBytes(1234);
+    await put(key, bytes);
+    const { objects: found } = await objects.list(key);
+    expect(found).toMatchObject([
+      { storeKey: key, sizeBytes: 1234, etag: createHash('md5').update(bytes).digest('hex') },
+    ]);
+    expect(Math.abs((found[0]?.modifiedAt.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
+  });
+
+  test('of nothing is empty', async () => {
+    expect(await objects.list(`${randomUUID()}/`)).toEqual({ objects: [], more: false });
+  });
+
+  test.each([
+    ['what is no XML', 'hello'],
+    ['another document', '<Other/>'],
+    ['an entity', '<!DOCTYPE a [<!ENTITY b "c">]><ListBucketResult><Prefix>&b;</Prefix></ListBucketResult>'],
+    ['an error', '<Error><Code>InternalError</Code></Error>'],
+    ['a size that is none', '<ListBucketResult><Contents><Key>a</Key><Size>x</Size></Contents></ListBucketResult>'],
+    [
+      'a key that is not UTF-8',
+      '<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%ff</Key><Size>1</Size></Contents></ListBucketResult>',
+    ],
+  ])('answered with %s is store_unavailable', async (_what, body) => {
+    const endpoint = await serveRaw((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    );
+    await expectUnavailable(adapterWith({ endpoint }).list(''));
+  });
+
+  test('answered with more than an answer may have is store_unavailable', async () => {
+    const endpoint = await serveRaw((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
+      socket.write(Buffer.alloc(6 * 1024 ** 2, ' '));
+    });
+    await expectUnavailable(adapterWith({ endpoint }).list(''));
+  });
+
+  test.each<[string, Partial<S3Settings>]>([
+    ['a wrong secret', { secretAccessKey: wrongSecret }],
+    ['a bucket that is not there', { bucket: newBucket() }],
+    ['a closed port', { endpoint: 'http://127.0.0.1:1' }],
+  ])('with %s is store_unavailable', async (_what, replaced) => {
+    await expectUnavailable(adapterWith(replaced).list(''));
+  });
+});
+
+describe('remove', () => {
+  test('removes keys of any kind, absent ones too, and nothing else', async () => {
+    const { prefix, keys } = await fill([...namesOfEveryKind, 'stays']);
+    const stays = keys.pop();
+    expect(await objects.remove([...keys, `${prefix}absent`, `${prefix}absent\u0007`])).toEqual([]);
+    expect((await objects.list(prefix)).objects.map(({ storeKey }) => storeKey)).toEqual([stays]);
+    expect(await objects.remove([])).toEqual([]);
+  });
+
+  test('takes more keys than one request does', async () => {
+    const { prefix, keys } = await fill(['first', 'last']);
+    const absent = Array.from({ length: 2500 }, (_, n) => `${prefix}${'&'.repeat(150)}${n}`);
+    expect(await objects.remove([keys[0] ?? '', ...absent, keys[1] ?? ''])).toEqual([]);
+    expect((await objects.list(prefix)).objects).toEqual([]);
+  });
+
+  test('answers what the store would not remove', async () => {
+    const body =
+      '<DeleteResult><Error><Key>a&amp;b</Key><Code>AccessDenied</Code><Message>no</Message></Error><Error><Key>c</Key><Code>NoSuchKey</Code></Error></DeleteResult>';
+    const endpoint = await serveRaw((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    );
+    expect(await adapterWith({ endpoint }).remove(['a&b', 'c'])).toEqual([
+      { storeKey: 'a&b', reason: 'AccessDenied: no' },
+    ]);
+  });
+
+  test('with a wrong secret is store_unavailable', async () => {
+    await expectUnavailable(adapterWith({ secretAccessKey: wrongSecret }).remove(['a']));
+  });
+});
+
+const partBytes = 5 * 1024 ** 2;
+
+async function putPart(key: string, uploadId: string, partNumber: number, bytes: Uint8Array) {
+  const address = objects.presignPart(key, { uploadId, partNumber, sizeBytes: bytes.length });
+  const { status, headers } = await sendVerbatim('PUT', address, bytes);
+  expect(status).toBe(200);
+  return { partNumber, etag: headers.etag ?? '' };
+}
+
+describe('multipart', () => {
+  test('makes one object of its parts, which is listed until then', async () => {
+    const key = `${randomUUID()}/ä+b & c.bin`;
+    const uploadId = await objects.createMultipart(key);
+    const [first, second] = [randomBytes(partBytes), randomBytes(7)];
+    const named = [await putPart(key, uploadId, 1, first), await putPart(key, uploadId, 2, second)];
+    expect(await objects.listParts(key, uploadId)).toEqual([
+      { partNumber: 1, etag: createHash('md5').update(first).digest('hex'), sizeBytes: partBytes },
+      { partNumber: 2, etag: createHash('md5').update(second).digest('hex'), sizeBytes: 7 },
+    ]);
+    const under = await objects.listMultiparts(key);
+    expect(under).toMatchObject({ uploads: [{ storeKey: key, uploadId }], next: undefined });
+    expect(Math.abs((under.uploads[0]?.startedAt.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
+    expect(await objects.head(key)).toBeUndefined();
+
+    expect(await objects.completeMultipart(key, uploadId, named)).toBe('completed');
+    expect(await objects.head(key)).toMatchObject({
+      sizeBytes: partBytes + 7,
+      etag: expect.stringMatching(/^[0-9a-f]{32}-2$/),
+    });
+    expect(
+      (await buffer((await objects.read(key))?.body ?? Readable.from([]))).equals(Buffer.concat([first, second])),
+    ).toBe(true);
+    expect(await objects.listParts(key, uploadId)).toBeUndefined();
+    expect((await objects.listMultiparts(key)).uploads).toEqual([]);
+  });
+
+  test('takes parts of exactly the length that was signed', async () => {
+    const key = `${randomUUID()}/a`;
+    const uploadId = await objects.createMultipart(key);
+    const address = objects.presignPart(key, { uploadId, partNumber: 1, sizeBytes: 10 });
+    expect((await sendVerbatim('PUT', address, randomBytes(11))).status).toBe(403);
+    expect((await sendVerbatim('PUT', address.replace('partNumber=1', 'partNumber=2'), randomBytes(10))).status).toBe(
+      403,
+    );
+    expect(await objects.listParts(key, uploadId)).toEqual([]);
+    await objects.abortMultipart(key, uploadId);
+  });
+
+  test('refuses parts that are missing, other ones, or too small', async () => {
+    const key = `${randomUUID()}/a`;
+    const uploadId = await objects.createMultipart(key);
+    const one = await putPart(key, uploadId, 1, randomBytes(partBytes));
+    const two = await putPart(key, uploadId, 2, randomBytes(100));
+    const three = await putPart(key, uploadId, 3, randomBytes(100));
+    const complete = (parts: { partNumber: number; etag: string }[]) => objects.completeMultipart(key, uploadId, parts);
+    const etag = createHash('md5').update('another').digest('hex');
+    expect(await complete([one, { partNumber: 4, etag }])).toEqual({ refused: expect.stringContaining('InvalidPart') });
+    expect(await complete([one, { ...two, etag }])).toEqual({ refused: expect.stringContaining('InvalidPart') });
+    expect(await complete([one, two, three])).toEqual({ refused: expect.stringContaining('EntityTooSmall') });
+    expect(await objects.head(key)).toBeUndefined();
+    await objects.abortMultipart(key, uploadId);
+  });
+
+  test('that is not known is said to be so', async () => {
+    const key = `${randomUUID()}/a`;
+    const uploadId = await objects.createMultipart(key);
+    const named = [await putPart(key, uploadId, 1, randomBytes(100))];
+    await objects.abortMultipart(key, uploadId);
+    await objects.abortMultipart(key, uploadId);
+    expect(await objects.listParts(key, uploadId)).toBeUndefined();
+    expect(await objects.completeMultipart(key, uploadId, named)).toBe('unknown');
+    expect(await objects.head(key)).toBeUndefined();
+    expect((await objects.listMultiparts(key)).uploads).toEqual([]);
+  });
+
+  test('lists more parts than one page has', async () => {
+    const key = `${randomUUID()}/a`;
+    const uploadId = await objects.createMultipart(key);
+    const numbers = Array.from({ length: 1003 }, (_, n) => n + 1);
+    for (const partNumber of numbers) await putPart(key, uploadId, partNumber, Buffer.from('x'));
+    expect((await objects.listParts(key, uploadId))?.map(({ partNumber }) => partNumber)).toEqual(numbers);
+    await objects.abortMultipart(key, uploadId);
+  });
+
+  test('lists uploads of keys of any kind, a page at a time', async () => {
+    const prefix = `${randomUUID()}/`;
+    const keys = namesOfEveryKind.map((name) => prefix + name).sort(byBytes);
+    const expected = [];
+    for (const storeKey of keys) expected.push({ storeKey, uploadId: await objects.createMultipart(storeKey) });
+    const found = [];
+    let next: Awaited<ReturnType<ObjectStore['listMultiparts']>>['next'] = {};
+    while (next) {
+      const page: Awaited<ReturnType<ObjectStore['listMultiparts']>> = await objects.listMultiparts(prefix, {
+        ...next,
+        limit: 4,
+      });
+      found.push(...page.uploads.map(({ storeKey, uploadId }) => ({ storeKey, uploadId })));
+      next = page.next;
+    }
+    expect(found).toEqual(expected);
+    for (const { storeKey, uploadId } of found) await objects.abortMultipart(storeKey, uploadId);
+    expect((await objects.listMultiparts(prefix)).uploads).toEqual([]);
+  });
+
+  test.each([
+    ['200 OK', '<Error><Code>InternalError</Code></Error>'],
+    ['200 OK', '   '],
+    ['403 Forbidden', '<Error><Code>AccessDenied</Code></Error>'],
+    ['404 Not Found', '<Error><Code>NoSuchBucket</Code></Error>'],
+    ['503 Slow Down', '<Error><Code>SlowDown</Code></Error>'],
+  ])('completed with %s %s is store_unavailable', async (status, body) => {
+    const endpoint = await serveRaw((socket) =>
+      socket.write(`HTTP/1.1 ${status}\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    );
+    const adapter = adapterWith({ endpoint });
+    await expectUnavailable(adapter.completeMultipart('a', 'id', [{ partNumber: 1, etag: 'e' }]));
+    if (status !== '200 OK') await expectUnavailable(adapter.abortMultipart('a', 'id'));
+    await expectUnavailable(adapter.createMultipart('a'));
+    await expectUnavailable(adapter.listParts('a', 'id'));
+    await expectUnavailable(adapter.listMultiparts('a'));
   });
 });

@@ -1,0 +1,84 @@
+import { parseXml, type XmlElement } from '@cadiz/store/xml-reader';
+import type { Problem } from '../problem.ts';
+import { type S3Answer, unavailable } from './s3-connection.ts';
+
+/** The error document of an S3 answer, whatever its status; undefined when the body is none. */
+export function findError({ text }: { text: string }): { code: string; message: string } | undefined {
+  if (!text.includes('<Error')) return undefined;
+  const root = tryParse(text);
+  return root?.name === 'Error' ? toError(root) : undefined;
+}
+
+/** An `Error` element, which is a document or one line of an answer. */
+export function toError(element: XmlElement): { code: string; message: string } {
+  return { code: textOf(element, 'Code'), message: textOf(element, 'Message') };
+}
+
+/**
+ * The document of a successful answer. S3 may answer 200 before it knows the outcome, with an error in the body
+ * (Amazon S3 API, CompleteMultipartUpload).
+ * @throws Problem store_unavailable for any other answer
+ */
+export function requireDocument(operation: string, answer: S3Answer, rootName: string): XmlElement {
+  if (answer.status !== 200) throw refused(operation, answer);
+  const root = tryParse(answer.text);
+  if (root?.name !== rootName) throw refused(operation, answer);
+  return root;
+}
+
+/** Why an answer that should have been a success is none. */
+export function refused(operation: string, answer: { status: number; text: string }): Problem {
+  const code = findError(answer)?.code;
+  const reason = code ? `${answer.status} (${code})` : `${answer.status}`;
+  if (answer.status === 200 && !code) return unavailable(`The object store's answer to ${operation} cannot be read.`);
+  return unavailable(`The object store refused the service's ${operation} request with ${reason}.`);
+}
+
+function tryParse(text: string): XmlElement | undefined {
+  try {
+    return parseXml(text);
+  } catch {
+    // What is not well-formed is no document: both callers say so in words of their own.
+    return undefined;
+  }
+}
+
+export function childrenOf({ children }: XmlElement, name: string): XmlElement[] {
+  return children.filter((child) => child.name === name);
+}
+
+/** The text of a child, empty when there is none. */
+export function textOf({ children }: XmlElement, name: string): string {
+  return children.find((child) => child.name === name)?.text ?? '';
+}
+
+/**
+ * A text of a listing that was asked for with encoding-type=url. Stores write a blank as %20 or, as forms do, as "+"; a
+ * plus is always %2B.
+ * @throws Problem store_unavailable
+ */
+export function decodeText(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (cause) {
+    throw unavailable('The object store lists a key that is not UTF-8.', cause);
+  }
+}
+
+/** An `Error` element of an answer as one text. */
+export function toReason({ code, message }: { code: string; message: string }): string {
+  return message === '' ? code : `${code}: ${message}`;
+}
+
+/** @throws Problem store_unavailable when it is no whole number */
+export function requireCount(text: string): number {
+  const count = Number(text);
+  if (text === '' || !Number.isSafeInteger(count) || count < 0) {
+    throw unavailable("The object store's answer has a size or a number that cannot be read.");
+  }
+  return count;
+}
+
+export function withoutQuotes(etag: string): string {
+  return etag.replace(/^"|"$/g, '');
+}

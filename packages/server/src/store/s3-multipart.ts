@@ -1,0 +1,121 @@
+import { document, element, textElement } from '@cadiz/store/xml';
+import type { Completion, ObjectStore, StoredPart } from './object-store.ts';
+import {
+  childrenOf,
+  decodeText,
+  findError,
+  refused,
+  requireCount,
+  requireDocument,
+  textOf,
+  toReason,
+  withoutQuotes,
+} from './s3-answer.ts';
+import { type S3Answer, type S3Connection, unavailable } from './s3-connection.ts';
+
+type Multipart = Pick<
+  ObjectStore,
+  'createMultipart' | 'listParts' | 'completeMultipart' | 'abortMultipart' | 'listMultiparts'
+>;
+
+/** Some stores look at every part before they answer. */
+const completionMilliseconds = 120_000;
+
+/** What S3 says of parts that do not make an object. Everything else that it refuses is not the caller's to mend. */
+const refusedParts = new Set(['InvalidPart', 'InvalidPartOrder', 'EntityTooSmall', 'EntityTooLarge']);
+
+/** CreateMultipartUpload, ListParts, CompleteMultipartUpload, AbortMultipartUpload and ListMultipartUploads. */
+export function createS3Multipart(connection: S3Connection): Multipart {
+  async function listParts(key: string, uploadId: string): Promise<StoredPart[] | undefined> {
+    const parts: StoredPart[] = [];
+    let marker = 0;
+    for (;;) {
+      const query = { uploadId, 'max-parts': '1000', 'part-number-marker': `${marker}` };
+      const answer = await connection.call({ method: 'GET', key, query });
+      if (isUnknown(answer)) return undefined;
+      const result = requireDocument('ListParts', answer, 'ListPartsResult');
+      for (const part of childrenOf(result, 'Part')) {
+        parts.push({
+          partNumber: requireCount(textOf(part, 'PartNumber')),
+          etag: withoutQuotes(textOf(part, 'ETag')),
+          sizeBytes: requireCount(textOf(part, 'Size')),
+        });
+      }
+      if (textOf(result, 'IsTruncated') !== 'true') return parts;
+      const next = requireCount(textOf(result, 'NextPartNumberMarker'));
+      if (next <= marker) throw unavailable("The object store's pages of parts do not go on.");
+      marker = next;
+    }
+  }
+
+  return {
+    listParts,
+
+    async createMultipart(key) {
+      const answer = await connection.call({ method: 'POST', key, query: { uploads: '' } });
+      const result = requireDocument('CreateMultipartUpload', answer, 'InitiateMultipartUploadResult');
+      const uploadId = textOf(result, 'UploadId');
+      if (uploadId === '') throw unavailable("The object store's answer to CreateMultipartUpload has no UploadId.");
+      return uploadId;
+    },
+
+    async completeMultipart(key, uploadId, parts): Promise<Completion> {
+      // Without quotes, 10,000 parts stay below the 1 MiB that Ceph RGW reads.
+      const children = parts.map(({ partNumber, etag }) =>
+        element('Part', [textElement('PartNumber', partNumber), textElement('ETag', withoutQuotes(etag))]),
+      );
+      const answer = await connection.send({
+        method: 'POST',
+        key,
+        query: { uploadId },
+        body: document('CompleteMultipartUpload', children),
+        timeoutMilliseconds: completionMilliseconds,
+      });
+      if (isUnknown(answer)) return 'unknown';
+      const error = findError(answer);
+      if (error && refusedParts.has(error.code)) return { refused: toReason(error) };
+      if (answer.status >= 500) {
+        // Ceph RGW answers 500 for an upload that it does not know.
+        if ((await listParts(key, uploadId)) === undefined) return 'unknown';
+        throw unavailable(`The object store answered ${answer.status}.`);
+      }
+      requireDocument('CompleteMultipartUpload', answer, 'CompleteMultipartUploadResult');
+      return 'completed';
+    },
+
+    async abortMultipart(key, uploadId) {
+      const answer = await connection.call({ method: 'DELETE', key, query: { uploadId } });
+      if (answer.status === 204 || answer.status === 200 || isUnknown(answer)) return;
+      throw refused('AbortMultipartUpload', answer);
+    },
+
+    async listMultiparts(prefix, { keyMarker, uploadIdMarker, limit = 1000 } = {}) {
+      const query = {
+        uploads: '',
+        'encoding-type': 'url',
+        'max-uploads': `${limit}`,
+        prefix,
+        ...(keyMarker !== undefined && { 'key-marker': keyMarker }),
+        ...(uploadIdMarker !== undefined && { 'upload-id-marker': uploadIdMarker }),
+      };
+      const answer = await connection.call({ method: 'GET', query });
+      const result = requireDocument('ListMultipartUploads', answer, 'ListMultipartUploadsResult');
+      // Ceph RGW encodes the keys without saying so in EncodingType, and leaves the markers as they are.
+      const uploads = childrenOf(result, 'Upload').map((upload) => ({
+        storeKey: decodeText(textOf(upload, 'Key')),
+        uploadId: textOf(upload, 'UploadId'),
+        startedAt: new Date(textOf(upload, 'Initiated')),
+      }));
+      const last = uploads.at(-1);
+      if (textOf(result, 'IsTruncated') !== 'true' || !last) return { uploads, next: undefined };
+      return { uploads, next: { keyMarker: last.storeKey, uploadIdMarker: last.uploadId } };
+    },
+  };
+}
+
+/** Ceph RGW says NoSuchKey where it is asked for the parts of an upload that is not there. */
+function isUnknown(answer: S3Answer): boolean {
+  if (answer.status !== 404) return false;
+  const code = findError(answer)?.code;
+  return code === 'NoSuchUpload' || code === 'NoSuchKey';
+}

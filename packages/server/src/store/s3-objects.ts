@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { Readable } from 'node:stream';
+import { document, element, textElement } from '@cadiz/store/xml';
+import type { ObjectFacts, ObjectPage, ObjectStore, ReadOptions } from './object-store.ts';
+import {
+  childrenOf,
+  decodeText,
+  findError,
+  refused,
+  requireCount,
+  requireDocument,
+  textOf,
+  toError,
+  toReason,
+  withoutQuotes,
+} from './s3-answer.ts';
+import { type S3Answer, type S3Connection, unavailable } from './s3-connection.ts';
+
+/** HEAD, GET, ListObjectsV2 and DeleteObjects. */
+export function createS3Objects(connection: S3Connection): Pick<ObjectStore, 'head' | 'read' | 'list' | 'remove'> {
+  async function head(key: string): Promise<ObjectFacts | undefined> {
+    const answer = await connection.call({ method: 'HEAD', key });
+    if (answer.status === 404) return undefined;
+    if (answer.status !== 200) throw refused('HEAD', answer);
+    const sizeBytes = Number(answer.headers['content-length']);
+    if (!Number.isSafeInteger(sizeBytes)) throw unavailable("The object store's HEAD answer has no Content-Length.");
+    return { sizeBytes, etag: etagOf(answer.headers) };
+  }
+
+  async function removeBatch(keys: readonly string[]): Promise<{ storeKey: string; reason: string }[]> {
+    const objects = keys.map((key) => element('Object', [textElement('Key', key)]));
+    const body = document('Delete', [textElement('Quiet', true), ...objects]);
+    const headers = { 'content-md5': createHash('md5').update(body).digest('base64') };
+    const answer = await connection.call({ method: 'POST', query: { delete: '' }, headers, body });
+    const result = requireDocument('DeleteObjects', answer, 'DeleteResult');
+    return childrenOf(result, 'Error')
+      .filter((error) => textOf(error, 'Code') !== 'NoSuchKey')
+      .map((error) => ({ storeKey: textOf(error, 'Key'), reason: toReason(toError(error)) }));
+  }
+
+  async function removeOne(key: string): Promise<{ storeKey: string; reason: string }[]> {
+    const answer = await connection.call({ method: 'DELETE', key });
+    if (answer.status === 200 || answer.status === 204 || isAbsent(answer)) return [];
+    const error = findError(answer);
+    return [{ storeKey: key, reason: error ? toReason(error) : `the store answered ${answer.status}` }];
+  }
+
+  return {
+    head,
+
+    async read(key, options = {}) {
+      if (options.length === 0) return withoutBody(await head(key));
+      const range = toRange(options);
+      const response = await connection.open({ method: 'GET', key, headers: range, signal: options.signal });
+      const { headers, statusCode: status = 0 } = response;
+      if (status === 200 || status === 206) {
+        const sizeBytes = readSize(headers);
+        // The whole object is no answer to a request for a part of it.
+        const fits = status === 206 || sizeBytes === 0 || range.range === undefined;
+        if (fits && sizeBytes !== undefined) return { body: response, sizeBytes, etag: etagOf(headers) };
+        response.destroy();
+        throw unavailable("The object store's GET answer does not say which bytes it holds.");
+      }
+      const answer = { status, text: await connection.readText(response) };
+      if (isAbsent(answer)) return undefined;
+      // An empty object, or one that ends before `start`, has no such range.
+      if (status === 416) return withoutBody(await head(key));
+      throw refused('GET', answer);
+    },
+
+    async list(prefix, { startAfter, limit = 1000 } = {}): Promise<ObjectPage> {
+      const query = {
+        'list-type': '2',
+        'encoding-type': 'url',
+        'max-keys': `${limit}`,
+        prefix,
+        ...(startAfter !== undefined && { 'start-after': startAfter }),
+      };
+      const answer = await connection.call({ method: 'GET', query });
+      const result = requireDocument('ListObjectsV2', answer, 'ListBucketResult');
+      const isEncoded = textOf(result, 'EncodingType') === 'url';
+      const decode = (text: string) => (isEncoded ? decodeText(text) : text);
+      const objects = childrenOf(result, 'Contents').map((item) => ({
+        storeKey: decode(textOf(item, 'Key')),
+        sizeBytes: requireCount(textOf(item, 'Size')),
+        etag: withoutQuotes(textOf(item, 'ETag')),
+        modifiedAt: new Date(textOf(item, 'LastModified')),
+      }));
+      return { objects, more: textOf(result, 'IsTruncated') === 'true' };
+    },
+
+    async remove(keys) {
+      const failed = [];
+      for (const batch of toBatches(keys.filter(isWritableInXml))) failed.push(...(await removeBatch(batch)));
+      for (const key of keys) if (!isWritableInXml(key)) failed.push(...(await removeOne(key)));
+      return failed;
+    },
+  };
+}
+
+const maxBatch = 1000;
+/** Ceph RGW reads bodies of up to 1 MiB. */
+const maxBatchCharacters = 512 * 1024;
+const elementCharacters = '<Object><Key></Key></Object>'.length;
+
+/** As many keys as one DeleteObjects takes, judged by their length in UTF-8 and with all that is escaped. */
+function toBatches(keys: readonly string[]): string[][] {
+  const batches: string[][] = [];
+  let characters = 0;
+  for (const key of keys) {
+    const own = elementCharacters + Buffer.byteLength(textElement('', key));
+    const last = batches.at(-1);
+    if (last && last.length < maxBatch && characters + own <= maxBatchCharacters) {
+      last.push(key);
+      characters += own;
+    } else {
+      batches.push([key]);
+      characters = own;
+    }
+  }
+  return batches;
+}
+
+/** XML 1.0 (2.2) has no place for most control characters, not even as references. */
+function isWritableInXml(key: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
+  return !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/.test(key);
+}
+
+/** A bucket that is absent is no absent object. */
+function isAbsent(answer: Pick<S3Answer, 'status' | 'text'>): boolean {
+  return answer.status === 404 && findError(answer)?.code !== 'NoSuchBucket';
+}
+
+function toRange({ start = 0, length }: ReadOptions): Record<string, string> {
+  if (start === 0 && length === undefined) return {};
+  return { range: `bytes=${start}-${length === undefined ? '' : start + length - 1}` };
+}
+
+/** The size of the whole object, also where the answer is a part of it. */
+function readSize(headers: IncomingHttpHeaders): number | undefined {
+  const range = headers['content-range'];
+  const text = range === undefined ? headers['content-length'] : /\/(\d+)$/.exec(range)?.[1];
+  const size = Number(text ?? Number.NaN);
+  return Number.isSafeInteger(size) ? size : undefined;
+}
+
+function withoutBody(facts: ObjectFacts | undefined): (ObjectFacts & { body: Readable }) | undefined {
+  return facts && { ...facts, body: Readable.from([]) };
+}
+
+function etagOf(headers: IncomingHttpHeaders): string {
+  return withoutQuotes(headers.etag ?? '');
+}
