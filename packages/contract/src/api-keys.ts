@@ -4,6 +4,11 @@ import { label, timestampOut, uuid, uuidOut } from './fields.ts';
 export const scopes = ['files:read', 'files:write', 'files:delete'] as const;
 export type Scope = (typeof scopes)[number];
 
+const expiresAt = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
+  .nullable()
+  .optional();
+
 export const CreateApiKeyRequest = z.object({
   name: label,
   projectId: uuid.nullable(),
@@ -12,11 +17,16 @@ export const CreateApiKeyRequest = z.object({
     .min(1, { error: 'must name at least one scope' })
     .transform((list) => [...new Set(list)])
     .optional(),
-  expiresAt: z.iso
-    .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
-    .nullable()
-    .optional(),
+  expiresAt,
 });
+
+/** Of the old key, from now on: a day unless told, and a week at most. */
+const overlapSeconds = z
+  .int({ error: 'must be a whole number of seconds' })
+  .min(0, { error: 'must not be negative' })
+  .max(604_800, { error: 'must be at most 604800 (a week)' });
+
+export const RotateApiKeyRequest = z.object({ overlapSeconds: overlapSeconds.default(86_400), expiresAt });
 
 /** The only answer, ever, that carries the raw key. */
 export const CreatedApiKey = z.object({

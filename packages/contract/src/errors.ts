@@ -138,6 +138,12 @@ export const errorCatalogue = {
     happened: 'Another account was made with the same e-mail address (upper and lower case are the same).',
     mend: 'Sign in instead, or use another e-mail address.',
   },
+  api_key_dead: {
+    status: 409,
+    title: 'The API key is revoked or has expired.',
+    happened: 'Only a key that is alive can be rotated: a new key must not bring back what somebody has taken away.',
+    mend: 'Make a new key with `POST /api/api-keys`.',
+  },
   upload_missing: {
     status: 409,
     title: 'The object has not been uploaded.',

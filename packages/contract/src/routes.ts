@@ -7,6 +7,7 @@ import {
   CreateApiKeyRequest,
   CreatedApiKey,
   ListApiKeysQuery,
+  RotateApiKeyRequest,
   type Scope,
 } from './api-keys.ts';
 import type { ErrorCode } from './errors.ts';
@@ -182,6 +183,17 @@ export const routes = {
     params: ApiKeyParams,
     answer: ApiKey,
     errors: ['api_key_not_found'],
+  },
+  rotateApiKey: {
+    method: 'POST',
+    path: '/api/api-keys/{id}/rotate',
+    summary: 'A new key in place of this one, which lives on for the overlap',
+    tag: 'API keys',
+    access: 'session',
+    params: ApiKeyParams,
+    body: RotateApiKeyRequest,
+    answer: CreatedApiKey,
+    errors: ['api_key_not_found', 'api_key_dead'],
   },
   presign: {
     method: 'POST',

@@ -64,7 +64,7 @@ export const settings = {
   DATABASE_DIRECT_URL: {
     default: undefined,
     sentence:
-      'The same database past the pooler that DATABASE_URL names, for migrations; statements to the pooler are then sent unnamed.',
+      'The same database past the pooler that DATABASE_URL names, for migrations and for LISTEN; statements to the pooler are then sent unnamed.',
     check: address('postgres:', 'postgresql:'),
   },
   DATABASE_POOL_SIZE: {

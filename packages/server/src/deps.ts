@@ -1,5 +1,6 @@
 import type { Scope } from '@cadiz/contract';
 import type { Logger } from 'pino';
+import type { AccessChanges } from './access-changes.ts';
 import type { Config } from './config.ts';
 import type { Database } from './db/open.ts';
 import type { Accounts } from './features/accounts/accounts.ts';
@@ -27,6 +28,8 @@ export interface Deps {
   reach: FoundCache;
   /** Which folders exist. */
   folders: FoundCache;
+  /** To be told of everything that takes access away. */
+  accessChanges: AccessChanges;
   log: Logger;
   /** Told of every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;

@@ -8,6 +8,7 @@ export interface FoundCache {
   find(projectId: string, id: string): Promise<boolean> | boolean;
   /** Forgets what was found of a project, since some of it has gone. */
   forgetProject(projectId: string): void;
+  forgetAll(): void;
 }
 
 /** @param ask looks whether it is there, every time that this is not known */
@@ -32,6 +33,10 @@ export function createFoundCache(
     forgetProject: (projectId) => {
       removals += 1;
       for (const key of known.keys()) if (key.startsWith(projectId)) known.delete(key);
+    },
+    forgetAll: () => {
+      removals += 1;
+      known.clear();
     },
   };
 }

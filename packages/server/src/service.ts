@@ -2,14 +2,12 @@ import { randomBytes } from 'node:crypto';
 import http from 'node:http';
 import { startStoreThread } from '@cadiz/store';
 import type { Logger } from 'pino';
+import { openAccess } from './access-changes.ts';
 import type { Config } from './config.ts';
 import { migrate } from './db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createAccounts } from './features/accounts/accounts.ts';
-import { createApiKeys } from './features/api-keys/find-api-key.ts';
-import { createFolderCache } from './features/folders/require-folder.ts';
-import { createReach } from './features/projects/open-project.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createMetrics } from './metrics.ts';
@@ -65,6 +63,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
     await store.objects.prepare();
 
+    const access = openAccess(db, now, log);
+    opened.push(access.accessChanges);
     const hasOwner = await findOwner(db);
     const setupToken = isLoopback(config.host) || hasOwner ? undefined : randomBytes(16).toString('base64url');
     const secret = config.secret ?? secrets?.secret ?? '';
@@ -74,9 +74,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       db,
       objects: store.objects,
       accounts: createAccounts({ ...config, secret, setupToken }, db, log),
-      apiKeys: createApiKeys(db.pool, now),
-      reach: createReach(db.pool, now),
-      folders: createFolderCache(db.pool, now),
+      ...access,
       log,
       observe: (answer) => {
         metrics?.observe(answer);

@@ -9,12 +9,10 @@ import { openStore } from '@cadiz/store';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { pino } from 'pino';
+import { openAccess } from '../src/access-changes.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Deps } from '../src/deps.ts';
 import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
-import { createApiKeys } from '../src/features/api-keys/find-api-key.ts';
-import { createFolderCache } from '../src/features/folders/require-folder.ts';
-import { createReach } from '../src/features/projects/open-project.ts';
 import { createApp } from '../src/http/app.ts';
 import type { ObjectStore } from '../src/store/object-store.ts';
 import { createS3Store, type S3Settings } from '../src/store/s3-store.ts';
@@ -121,9 +119,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     db,
     objects: store.objects,
     accounts: createAccounts(accountSettings, db, log),
-    apiKeys: createApiKeys(db.pool, now),
-    reach: createReach(db.pool, now),
-    folders: createFolderCache(db.pool, now),
+    ...openAccess(db, now, log),
     log,
     observe: (answer) => log.debug(answer, 'request'),
     draining: () => false,
@@ -198,6 +194,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
     async close() {
       await store.close();
+      await deps.accessChanges.close();
       if (!beside) await db.close();
     },
   };

@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
+import { type Listener, type Notifications, openNotifications } from './notifications.ts';
 import type { Schema } from './schema.ts';
 
 export type DatabaseSettings =
@@ -25,6 +26,9 @@ export interface Database {
   serverVersion: string;
   /** Resolves when the database answers, and throws its error, or that it took too long, otherwise. */
   check(): Promise<void>;
+  /** Tells every process that listens. On the embedded database there is no other one. */
+  notify(channel: string, payload: string): Promise<void>;
+  listen(channel: string, listener: Listener): Notifications;
   /** Resolves with the reason if the embedded database ends without having been asked to. */
   failed: Promise<Error>;
   close(): Promise<void>;
@@ -67,7 +71,12 @@ async function openOnDisk(dataDir: string): Promise<Database> {
     database: 'postgres',
     types,
   });
-  return wrap('embedded', pool, embedded.failed, () => embedded.close());
+  return wrap('embedded', pool, {
+    failed: embedded.failed,
+    close: () => embedded.close(),
+    notify: async () => undefined,
+    listen: () => ({ close: async () => undefined }),
+  });
 }
 
 /**
@@ -122,7 +131,12 @@ export async function withDirectPool<T>(
 async function openPostgres({ url, directUrl, maxConnections = 10 }: PostgresSettings): Promise<Database> {
   const pool = createPostgresPool(url, maxConnections, directUrl !== undefined);
   try {
-    const database = await wrap('postgres', pool, new Promise(() => undefined), async () => undefined);
+    const database = await wrap('postgres', pool, {
+      failed: new Promise(() => undefined),
+      close: async () => undefined,
+      notify: async (channel, payload) => void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
+      listen: (channel, listener) => openNotifications(directUrl ?? url, channel, listener),
+    });
     if (Number.parseInt(database.serverVersion, 10) < oldestVersion) {
       throw new Error(`it is version ${database.serverVersion}, and Cadiz needs ${oldestVersion} or newer`);
     }
@@ -149,8 +163,7 @@ function toMessage(error: unknown): string {
 async function wrap(
   kind: Database['kind'],
   pool: pg.Pool,
-  failed: Promise<Error>,
-  close: () => Promise<void>,
+  { close, ...own }: Pick<Database, 'failed' | 'close' | 'notify' | 'listen'>,
 ): Promise<Database> {
   // An idle connection that breaks is replaced by the pool; a query that fails for it tells its own caller.
   pool.on('error', () => undefined);
@@ -162,7 +175,7 @@ async function wrap(
     kysely: new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }),
     serverVersion: rows[0]?.server_version ?? '',
     check: createCheck(pool),
-    failed,
+    ...own,
     close() {
       closed ??= pool.end().then(close);
       return closed;

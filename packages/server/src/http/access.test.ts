@@ -48,6 +48,7 @@ const expected: Record<OperationId, readonly string[]> = {
   createApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   listApiKeys:     [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   revokeApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noApiKey,  people,  people],
+  rotateApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noApiKey,  people,  people],
 
   signUp:          [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
   signIn:          [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
@@ -88,6 +89,11 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   createApiKey: () => ({ path: '/api/api-keys', body: { name: 'New', projectId } }),
   listApiKeys: () => ({ path: `/api/api-keys?projectId=${projectId}` }),
   revokeApiKey: async () => ({ path: `/api/api-keys/${(await service.createKey(ada, projectId)).id}` }),
+
+  rotateApiKey: async () => ({
+    path: `/api/api-keys/${(await service.createKey(ada, projectId)).id}/rotate`,
+    body: {},
+  }),
 
   signUp: () => ({
     path: '/api/auth/sign-up/email',

@@ -10,7 +10,7 @@ import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { findMethods, findRoute } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
-import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute } from './routes/api-keys.ts';
+import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
 import { errorPage, live, openapi, ready, welcome } from './routes/operation.ts';
 import {
   createProjectRoute,
@@ -38,6 +38,7 @@ export const handlers: Record<OperationId, Handler> = {
   createApiKey: createApiKeyRoute,
   listApiKeys: listApiKeysRoute,
   revokeApiKey: revokeApiKeyRoute,
+  rotateApiKey: rotateApiKeyRoute,
 
   signUp,
   signIn,

@@ -37,7 +37,8 @@ export async function createApiKey(
   return { id, name: request.name, key, projectId: request.projectId, createdAt: createdAt.toISOString() };
 }
 
-function toExpiry(text: string | null | undefined, now: number): Date | null {
+/** @throws Problem invalid_request (an expiry that is over) */
+export function toExpiry(text: string | null | undefined, now: number): Date | null {
   if (text === null || text === undefined) return null;
   const expiresAt = new Date(text);
   // An offset can carry the last hours of 9999 into a year of five digits, which no answer could show.

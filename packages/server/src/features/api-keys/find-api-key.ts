@@ -9,9 +9,10 @@ import { hashToken, isWellFormedToken } from './token.ts';
 export interface ApiKeys {
   /** The caller behind a raw key; undefined when it is malformed, unknown, revoked or expired. */
   find(token: string): Promise<ApiKeyCaller | undefined> | ApiKeyCaller | undefined;
-  /** Forgets a key at once, since it was revoked. */
+  /** Forgets a key at once, since it was revoked or lives shorter now. */
   forget(keyId: string): void;
   forgetProject(projectId: string): void;
+  forgetAll(): void;
   /** Writes down when keys were used last: one statement for all of them. */
   flushLastUsed(): Promise<void>;
 }
@@ -75,6 +76,7 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
     },
     forget: (keyId) => forgetWhere((caller) => caller.keyId === keyId),
     forgetProject: (projectId) => forgetWhere((caller) => caller.projectId === projectId),
+    forgetAll: () => forgetWhere(() => true),
     async flushLastUsed() {
       if (lastUsed.size === 0) return;
       const entries = [...lastUsed].sort(([a], [b]) => (a < b ? -1 : 1));

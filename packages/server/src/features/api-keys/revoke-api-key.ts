@@ -7,8 +7,8 @@ import { toApiKeyView } from './api-key-view.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 
 /**
- * Revokes a key: dead in this process at once, in others within the ten seconds of their cache. The row stays, so
- * that people can see what there was. Doing it again answers the same.
+ * Revokes a key: dead everywhere at once, or within the ten seconds of a cache that NOTIFY does not reach. The row
+ * stays, so that people can see what there was. Doing it again answers the same.
  * @throws Problem api_key_not_found
  */
 export async function revokeApiKey(deps: Deps, caller: SessionCaller, id: string): Promise<z.output<typeof ApiKey>> {
@@ -20,6 +20,6 @@ export async function revokeApiKey(deps: Deps, caller: SessionCaller, id: string
     .returningAll()
     .executeTakeFirst();
   if (!row) throw new Problem('api_key_not_found');
-  deps.apiKeys.forget(row.id);
+  await deps.accessChanges.publish({ kind: 'apiKey', id: row.id });
   return toApiKeyView(row);
 }

@@ -37,7 +37,6 @@ export async function removeProject(
       .values({ project_id: project.id, removed_at: new Date(deps.now()) })
       .execute();
   });
-  deps.reach.forgetProject(project.id);
-  deps.apiKeys.forgetProject(project.id);
+  await deps.accessChanges.publish({ kind: 'project', id: project.id });
   return { id: project.id, deleted: true };
 }

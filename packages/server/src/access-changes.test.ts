@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testableKinds } from '../test/database.ts';
+import { type Person, startTestService, type TestService } from '../test/service.ts';
+
+/** Two services with caches of their own on one database, as two replicas are. */
+describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one PostgreSQL', () => {
+  let one: TestService;
+  let other: TestService;
+  let ada: Person;
+  let projectId: string;
+
+  beforeAll(async () => {
+    one = await startTestService();
+    other = await startTestService({ beside: one });
+    ada = await one.signUp('Ada');
+    projectId = await one.createProject(ada);
+  });
+  afterAll(async () => {
+    await other.close();
+    await one.close();
+  });
+
+  async function use(service: TestService, key: string): Promise<number> {
+    const { status } = await service.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
+    return status;
+  }
+
+  async function secondsUntilDead(service: TestService, key: string): Promise<number> {
+    const started = performance.now();
+    while ((await use(service, key)) === 200) {
+      if (performance.now() - started > 5_000) throw new Error('The key is still alive after 5 seconds');
+      await sleep(10);
+    }
+    return (performance.now() - started) / 1000;
+  }
+
+  const listeners = async () => {
+    const { rows } = await one.deps.db.pool.query<{ pid: number }>(
+      `select pid from pg_stat_activity where application_name = 'cadiz listen' and datname = current_database()`,
+    );
+    return rows.map(({ pid }) => pid);
+  };
+
+  async function untilListening(): Promise<number[]> {
+    for (;;) {
+      const pids = await listeners();
+      if (pids.length === 2) return pids;
+      await sleep(50);
+    }
+  }
+
+  test('a key that is revoked on one is dead on the other, which had it in its cache', async () => {
+    await untilListening();
+    const { id, key } = await one.createKey(ada, projectId);
+    expect(await use(other, key)).toBe(200);
+    await one.call('DELETE', `/api/api-keys/${id}`, { as: ada });
+    expect(await use(one, key)).toBe(401);
+    expect(await secondsUntilDead(other, key)).toBeLessThan(5);
+  });
+
+  test('a project that is removed on one is gone on the other', async () => {
+    const removed = await one.createProject(ada);
+    const { key } = await one.createKey(ada, null);
+    // Presigning asks no database once the membership is known.
+    const body = { projectId: removed, fileName: 'a', mimeType: 'image/png', fileSize: 1, folderId: null };
+    const presign = () => other.call('POST', '/api/storage/presign', { key, body });
+    expect((await presign()).status).toBe(200);
+    await one.call('DELETE', `/api/projects/${removed}`, { as: ada });
+    for (const started = performance.now(); (await presign()).status === 200; await sleep(10)) {
+      if (performance.now() - started > 5_000) throw new Error('The project is still there after 5 seconds');
+    }
+  });
+
+  test('what was missed while the connection was cut is forgotten when it is back', async () => {
+    const { id, key } = await one.createKey(ada, projectId);
+    const before = await untilListening();
+    expect(await use(other, key)).toBe(200);
+    await one.deps.db.pool.query('select pg_terminate_backend(pid) from unnest($1::int[]) pid', [before]);
+    // The first replica tells nobody, as if its message had been lost on the way.
+    await one.deps.db.pool.query('update api_keys set revoked_at = now() where id = $1', [id]);
+    expect(await use(other, key)).toBe(200);
+    const after = await untilListening();
+    expect(after.some((pid) => before.includes(pid))).toBe(false);
+    expect(await secondsUntilDead(other, key)).toBeLessThan(5);
+  });
+
+  test('with the connection cut for good the cache forgets by itself', async () => {
+    const { id, key } = await one.createKey(ada, projectId);
+    expect(await use(other, key)).toBe(200);
+    await other.deps.accessChanges.close();
+    await one.call('DELETE', `/api/api-keys/${id}`, { as: ada });
+    await sleep(100);
+    expect(await use(other, key)).toBe(200);
+    other.advance(10_001);
+    expect(await use(other, key)).toBe(401);
+  });
+});
+
+test('a key that is revoked in the only process is dead at once', async () => {
+  const service = await startTestService();
+  const ada = await service.signUp('Ada');
+  const projectId = await service.createProject(ada);
+  const { id, key } = await service.createKey(ada, projectId);
+  const use = () => service.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
+  expect((await use()).status).toBe(200);
+  await service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
+  expect((await use()).status).toBe(401);
+  await service.close();
+});

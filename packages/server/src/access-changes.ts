@@ -1,0 +1,69 @@
+import type { Logger } from 'pino';
+import type { Database } from './db/open.ts';
+import type { Deps } from './deps.ts';
+import { createApiKeys } from './features/api-keys/find-api-key.ts';
+import { createFolderCache } from './features/folders/require-folder.ts';
+import { createReach } from './features/projects/open-project.ts';
+
+/** What somebody may no longer do, or under other conditions. */
+export type AccessChange = { kind: 'apiKey'; id: string } | { kind: 'project'; id: string };
+
+/** Tells every process of the service that access has changed, so that its caches forget what they believed. */
+export interface AccessChanges {
+  /**
+   * Takes effect here before it returns, and elsewhere at once where NOTIFY gets through; a cache that hears nothing
+   * forgets by itself within ten seconds. Never throws: what has been changed is changed.
+   */
+  publish(change: AccessChange): Promise<void>;
+  close(): Promise<void>;
+}
+
+const channel = 'cadiz_access';
+
+/** What remembers who may do what, and what makes all of it forget. */
+export function openAccess(
+  db: Database,
+  now: () => number,
+  log: Logger,
+): Pick<Deps, 'apiKeys' | 'reach' | 'folders' | 'accessChanges'> {
+  const apiKeys = createApiKeys(db.pool, now);
+  const reach = createReach(db.pool, now);
+  const folders = createFolderCache(db.pool, now);
+  function forget(change: AccessChange | undefined): void {
+    if (change?.kind === 'apiKey') apiKeys.forget(change.id);
+    else for (const cache of [apiKeys, reach, folders]) change ? cache.forgetProject(change.id) : cache.forgetAll();
+  }
+  return { apiKeys, reach, folders, accessChanges: createAccessChanges(db, forget, log) };
+}
+
+/** @param forget everything when the change is undefined, since some may have been missed */
+function createAccessChanges(
+  db: Database,
+  forget: (change: AccessChange | undefined) => void,
+  log: Logger,
+): AccessChanges {
+  const notifications = db.listen(channel, {
+    onMessage: (payload) => forget(parseChange(payload)),
+    onListening: () => forget(undefined),
+  });
+  return {
+    async publish(change) {
+      forget(change);
+      try {
+        await db.notify(channel, `${change.kind} ${change.id}`);
+      } catch (error) {
+        log.warn(
+          { error },
+          'Could not tell the other processes that access has changed: they find out within ten seconds',
+        );
+      }
+    },
+    close: () => notifications.close(),
+  };
+}
+
+/** What cannot be read comes from another version of the service, and may mean anything. */
+function parseChange(payload: string): AccessChange | undefined {
+  const [kind, id] = payload.split(' ');
+  return (kind === 'apiKey' || kind === 'project') && id ? { kind, id } : undefined;
+}

@@ -1,0 +1,60 @@
+import pg from 'pg';
+
+/** Hears what other processes tell by NOTIFY, until it is closed. */
+export interface Notifications {
+  close(): Promise<void>;
+}
+
+export interface Listener {
+  onMessage(payload: string): void;
+  /** Called each time that listening begins, at first and after the connection was lost: messages may have been missed. */
+  onListening(): void;
+}
+
+const retryMilliseconds = 1_000;
+
+/**
+ * Listens over a connection of its own, which is made again when it is lost. It must lead to the server itself: a pooler
+ * that hands connections around would lose the LISTEN.
+ * @see https://www.postgresql.org/docs/current/sql-listen.html
+ */
+export function openNotifications(connectionString: string, channel: string, listener: Listener): Notifications {
+  let closed = false;
+  let client: pg.Client | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function connect(): Promise<void> {
+    const next = new pg.Client({ connectionString, keepAlive: true, application_name: 'cadiz listen' });
+    client = next;
+    const lost = () => {
+      if (client !== next) return;
+      client = undefined;
+      if (!closed) timer = setTimeout(connect, retryMilliseconds).unref();
+    };
+    next.on('end', lost);
+    next.on('error', () => {
+      lost();
+      // A connection that failed may never say that it has ended.
+      void next.end().catch(() => undefined);
+    });
+    next.on('notification', ({ payload }) => listener.onMessage(payload ?? ''));
+    try {
+      await next.connect();
+      await next.query(`listen ${channel}`);
+      if (client === next) listener.onListening();
+    } catch {
+      // Not being able to listen is no failure: whoever listens also asks again from time to time.
+      lost();
+      void next.end().catch(() => undefined);
+    }
+  }
+
+  void connect();
+  return {
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await client?.end();
+    },
+  };
+}
