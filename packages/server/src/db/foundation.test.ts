@@ -70,7 +70,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "projects": "id name created_at updated_at quota_bytes max_file_size_bytes allowed_mime_types trash_emptied_at",
         "removed_projects": "project_id removed_at",
         "sessions": "id user_id token expires_at ip_address user_agent created_at updated_at",
-        "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size created_by_user created_by_key created_at expires_at completed_at file_id",
+        "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size created_by_user created_by_key created_at expires_at aborted_at completed_at file_id",
         "users": "id name email email_verified image role created_at updated_at",
         "verifications": "id identifier value expires_at created_at updated_at",
       }

@@ -132,6 +132,7 @@ interface UploadsTable {
   created_by_key: string | null;
   created_at: Generated<Date>;
   expires_at: Date;
+  aborted_at: Date | null;
   completed_at: Date | null;
   file_id: string | null;
 }

@@ -72,11 +72,15 @@ create table uploads (
   created_by_key uuid,
   created_at timestamptz(3) not null default now(),
   expires_at timestamptz(3) not null,
+  -- Given up, by somebody or because its time was over: nothing can be recorded of it from then on, and what the store
+  -- holds of it goes.
+  aborted_at timestamptz(3),
   completed_at timestamptz(3),
   -- What it was recorded as. No reference: the answer to a repeated completion outlives the file.
   file_id uuid,
   primary key (project_id, id),
-  constraint uploads_store_key_key unique (project_id, store_key)
+  constraint uploads_store_key_key unique (project_id, store_key),
+  constraint uploads_end_check check (aborted_at is null or completed_at is null)
 );
 create index uploads_id_index on uploads (id);
 create index uploads_expires_index on uploads (expires_at);

@@ -19,14 +19,19 @@ export interface Facts {
 const usageSlots = 16;
 
 const insertSql = `
-  with inserted as (
+  with upload as (
+    select aborted_at from uploads where project_id = $1 and store_key = $3 for update
+  ), inserted as (
     insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag,
                        created_by_user, created_by_key, created_at, updated_at)
     select $1::uuid, $2::uuid, $3, $4, $5, $6::bigint, $7, $8::uuid, $9, $10::uuid, $11::uuid, $12::timestamptz, $12
-    where $8 is null
-       or exists (select 1 from folders where project_id = $1 and id = $8 and trash_id is null)
+    where ($8 is null or exists (select 1 from folders where project_id = $1 and id = $8 and trash_id is null))
+      and not exists (select 1 from upload where aborted_at is not null)
     on conflict (project_id, store_key) do nothing
     returning file_size
+  ), completed as (
+    update uploads set completed_at = $12, file_id = $2 from inserted
+    where uploads.project_id = $1 and uploads.store_key = $3
   ), counted as (
     insert into project_usage (project_id, slot, file_count, total_bytes)
     select $1, $13::smallint, 1, file_size from inserted
@@ -36,8 +41,9 @@ const insertSql = `
   select 1 from inserted`;
 
 /**
- * The only statement that makes a file. Undefined when this storeKey is recorded already, or when the folder is not
- * there or in the trash.
+ * The only statement that makes a file. Undefined when this storeKey is recorded already, when the folder is not there or
+ * in the trash, or when it was an upload in parts that has been aborted. An upload in parts is completed by the same
+ * statement, under a lock of its row: of an abort and a recording at the same moment, one wins.
  */
 export async function insertFile(
   { db, now }: Deps,
