@@ -175,6 +175,13 @@ export const errorCatalogue = {
     happened: 'A project with files in it is not deleted by accident.',
     mend: 'Delete the files first, or send `?force=true` to delete the project with everything in it. That cannot be undone.',
   },
+  quota_exceeded: {
+    status: 409,
+    title: 'The project is full.',
+    happened:
+      'With this file the project would store more than its `quotaBytes`. Everything that is stored counts, what is in the trash too. Presign asks figures that are at most ten seconds old; record asks the exact ones, so an upload that was presigned may still be refused when others came first.',
+    mend: 'Empty the trash, delete files and empty it then, or raise the quota with `PATCH /api/projects/{projectId}`; then record again. An object that was uploaded and is not recorded is removed after the recording deadline. `GET /api/storage/usage` shows what is stored.',
+  },
   body_too_large: {
     status: 413,
     title: 'The request body is too large.',
@@ -183,15 +190,23 @@ export const errorCatalogue = {
   },
   file_too_large: {
     status: 413,
-    title: 'The file is larger than this service takes.',
-    happened: '`fileSize` is over the limit, 5 GiB unless `MAX_FILE_SIZE_BYTES` says otherwise.',
-    mend: 'Upload a smaller file, or raise `MAX_FILE_SIZE_BYTES` (a single PUT takes 5 GiB at most on S3).',
+    title: 'The file is larger than is taken here.',
+    happened:
+      '`fileSize` is over a limit; `detail` says which one: that of the service (5 GiB unless `MAX_FILE_SIZE_BYTES` says otherwise) or that of the project (`maxFileSizeBytes`).',
+    mend: 'Upload a smaller file, raise `MAX_FILE_SIZE_BYTES` (a single PUT takes 5 GiB at most on S3), or change the project with `PATCH /api/projects/{projectId}`. An object that was uploaded and not recorded is removed after the recording deadline.',
   },
   unsupported_media_type: {
     status: 415,
     title: 'The body must be JSON.',
     happened: 'The request has a body, and its `Content-Type` is not `application/json`.',
     mend: 'Send the header `Content-Type: application/json`.',
+  },
+  mime_type_not_allowed: {
+    status: 422,
+    title: 'The project does not take files of this type.',
+    happened:
+      "`mimeType` is not one of the project's `allowedMimeTypes`, which `detail` lists. Upper and lower case, and parameters such as `charset`, make no difference.",
+    mend: 'Upload a file of an allowed type, or change the list with `PATCH /api/projects/{projectId}` (null allows every type). An object that was uploaded and not recorded is removed after the recording deadline.',
   },
   too_many_sign_ins: {
     status: 429,

@@ -69,6 +69,24 @@ export const fileSize = z
   .int({ error: 'must be a whole number of bytes' })
   .min(0, { error: 'must not be negative' });
 
+/** A limit in bytes, from 0. */
+export const byteLimit = fileSize.meta({ examples: [10_737_418_240] });
+
+const mimeTypePattern = z
+  .string()
+  .max(127, { error: 'must be at most 127 characters' })
+  .regex(/^[\w!#$&^.+-]+\/(?:\*|[\w!#$&^.+-]+)$/, {
+    error: 'must be a media type without parameters such as application/pdf, or a whole kind such as image/*',
+  })
+  .toLowerCase();
+
+/** Media types, such as `application/pdf`, and whole kinds of them, such as `image/*`. */
+export const allowedMimeTypes = z
+  .array(mimeTypePattern, { error: 'must be a list of media types, or null for all of them' })
+  .min(1, { error: 'must name at least one media type; null allows them all' })
+  .max(100, { error: 'must name at most 100 media types' })
+  .meta({ examples: [['image/*', 'application/pdf']] });
+
 /** An object-storage key as presign issued it. */
 export const storeKey = z
   .string()

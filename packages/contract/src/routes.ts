@@ -19,7 +19,7 @@ import {
   Project,
   ProjectList,
   ProjectParams,
-  RenameProjectRequest,
+  UpdateProjectRequest,
 } from './projects.ts';
 import {
   CreateFolderRequest,
@@ -31,6 +31,8 @@ import {
   PresignRequest,
   PresignResponse,
   RecordRequest,
+  Usage,
+  UsageQuery,
 } from './storage.ts';
 
 /** Who may ask: anybody, a signed-in user, or an API key as well as a signed-in user. */
@@ -132,14 +134,14 @@ export const routes = {
     answer: Project,
     errors: ['project_not_found'],
   },
-  renameProject: {
+  updateProject: {
     method: 'PATCH',
     path: '/api/projects/{projectId}',
-    summary: 'Rename a project',
+    summary: 'Rename a project, or change what it takes: quota, size and types of files',
     tag: 'Projects',
     access: 'session',
     params: ProjectParams,
-    body: RenameProjectRequest,
+    body: UpdateProjectRequest,
     answer: Project,
     errors: ['project_not_found'],
   },
@@ -204,7 +206,7 @@ export const routes = {
     scope: 'files:write',
     body: PresignRequest,
     answer: PresignResponse,
-    errors: ['project_not_found', 'folder_not_found', 'file_too_large'],
+    errors: ['project_not_found', 'folder_not_found', 'file_too_large', 'mime_type_not_allowed', 'quota_exceeded'],
   },
   record: {
     method: 'POST',
@@ -223,6 +225,8 @@ export const routes = {
       'upload_size_mismatch',
       'already_recorded',
       'file_too_large',
+      'mime_type_not_allowed',
+      'quota_exceeded',
       'store_unavailable',
     ],
   },
@@ -235,6 +239,17 @@ export const routes = {
     scope: 'files:read',
     query: ListQuery,
     answer: Listing,
+    errors: ['project_not_found', 'folder_not_found'],
+  },
+  usage: {
+    method: 'GET',
+    path: '/api/storage/usage',
+    summary: 'How many files and bytes a project, or one folder with everything below it, stores',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    query: UsageQuery,
+    answer: Usage,
     errors: ['project_not_found', 'folder_not_found'],
   },
   createFolder: {

@@ -47,6 +47,18 @@ export const ListQuery = z.object({
   cursor: z.string().min(1).max(512, { error: 'must be the nextCursor of an earlier page' }).optional(),
 });
 
+export const UsageQuery = z.object({ projectId: uuid, folderId: uuid.optional() });
+
+export const Usage = z.object({
+  fileCount: z.int().meta({ description: 'Files that are there: not in the trash, nor in a folder that is.' }),
+  totalBytes: z.int().meta({ description: 'Their sizes together.' }),
+  trashedBytes: z.int().meta({ description: 'What is stored beyond them, until the trash lets it go.' }),
+  quotaBytes: z
+    .int()
+    .nullable()
+    .meta({ description: 'What the project may store, totalBytes and trashedBytes together; null is no limit.' }),
+});
+
 export const Listing = z.object({
   files: z.array(File),
   folders: z.array(Folder),

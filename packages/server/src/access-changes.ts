@@ -3,6 +3,7 @@ import type { Database } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createApiKeys } from './features/api-keys/find-api-key.ts';
 import { createFolderCache } from './features/folders/require-folder.ts';
+import { createLimitsCache } from './features/projects/find-limits.ts';
 import { createReach } from './features/projects/open-project.ts';
 
 /** What somebody may no longer do, or under other conditions. */
@@ -25,15 +26,18 @@ export function openAccess(
   db: Database,
   now: () => number,
   log: Logger,
-): Pick<Deps, 'apiKeys' | 'reach' | 'folders' | 'accessChanges'> {
+): Pick<Deps, 'apiKeys' | 'reach' | 'folders' | 'limits' | 'accessChanges'> {
   const apiKeys = createApiKeys(db.pool, now);
   const reach = createReach(db.pool, now);
   const folders = createFolderCache(db.pool, now);
+  const limits = createLimitsCache(db.pool, now);
   function forget(change: AccessChange | undefined): void {
     if (change?.kind === 'apiKey') apiKeys.forget(change.id);
-    else for (const cache of [apiKeys, reach, folders]) change ? cache.forgetProject(change.id) : cache.forgetAll();
+    else
+      for (const cache of [apiKeys, reach, folders, limits])
+        change ? cache.forgetProject(change.id) : cache.forgetAll();
   }
-  return { apiKeys, reach, folders, accessChanges: createAccessChanges(db, forget, log) };
+  return { apiKeys, reach, folders, limits, accessChanges: createAccessChanges(db, forget, log) };
 }
 
 /** @param forget everything when the change is undefined, since some may have been missed */

@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/open.ts';
 import type { Accounts } from './features/accounts/accounts.ts';
 import type { ApiKeys } from './features/api-keys/find-api-key.ts';
+import type { LimitsCache } from './features/projects/find-limits.ts';
 import type { FoundCache } from './found-cache.ts';
 import type { ObjectStore } from './store/object-store.ts';
 
@@ -30,6 +31,8 @@ export interface Deps {
   folders: FoundCache;
   /** To be told of everything that takes access away. */
   accessChanges: AccessChanges;
+  /** What each project takes, and how much it stores. */
+  limits: LimitsCache;
   log: Logger;
   /** Told of every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;

@@ -67,7 +67,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "folders": "project_id id parent_id name name_key created_at updated_at trash_id trashed_at trashed_by_user trashed_by_key",
         "project_members": "project_id user_id role created_at",
         "project_usage": "project_id slot file_count total_bytes",
-        "projects": "id name created_at updated_at quota_bytes max_file_size_bytes allowed_mime_types trash_emptied_at",
+        "projects": "id name created_at updated_at quota_bytes max_file_size_bytes allowed_mime_types content_mismatch trash_emptied_at",
         "removed_projects": "project_id removed_at",
         "sessions": "id user_id token expires_at ip_address user_agent created_at updated_at",
         "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size created_by_user created_by_key created_at expires_at aborted_at completed_at file_id",

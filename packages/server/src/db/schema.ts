@@ -51,6 +51,7 @@ interface ProjectsTable extends Times {
   quota_bytes: number | null;
   max_file_size_bytes: number | null;
   allowed_mime_types: string[] | null;
+  content_mismatch: Generated<'report' | 'refuse'>;
   trash_emptied_at: Date | null;
 }
 

@@ -36,13 +36,14 @@ const expected: Record<OperationId, readonly string[]> = {
   presign:         [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
   record:          [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
   list:            [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  usage:           [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
   createFolder:    [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
   getFolder:       [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
 
   createProject:   [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
   listProjects:    [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
   getProject:      [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  renameProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  updateProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   deleteProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
 
   createApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
@@ -77,13 +78,14 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     body: await service.upload({ as: ada }, projectId, Buffer.from('bytes')),
   }),
   list: () => ({ path: `/api/storage/list?projectId=${projectId}` }),
+  usage: () => ({ path: `/api/storage/usage?projectId=${projectId}` }),
   createFolder: () => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId: null } }),
   getFolder: () => ({ path: `/api/storage/folders/${folderId}` }),
 
   createProject: () => ({ path: '/api/projects', body: { name: 'Another' } }),
   listProjects: () => ({ path: '/api/projects' }),
   getProject: () => ({ path: `/api/projects/${projectId}` }),
-  renameProject: () => ({ path: `/api/projects/${projectId}`, body: { name: 'Renamed' } }),
+  updateProject: () => ({ path: `/api/projects/${projectId}`, body: { name: 'Renamed' } }),
   deleteProject: async () => ({ path: `/api/projects/${await service.createProject(ada)}` }),
 
   createApiKey: () => ({ path: '/api/api-keys', body: { name: 'New', projectId } }),
@@ -254,6 +256,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
       }),
     ],
     list: ['GET', (id) => ({ path: `/api/storage/list?projectId=${id}` })],
+    usage: ['GET', (id) => ({ path: `/api/storage/usage?projectId=${id}` })],
     createFolder: [
       'POST',
       (id) => ({ path: '/api/storage/folders', body: { projectId: id, name: 'F', parentId: null } }),
@@ -288,6 +291,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
         ['POST', (id) => ({ path: '/api/storage/record', body: { ...upload, folderId: id } })],
         ['GET', (id) => ({ path: `/api/storage/list?projectId=${projectId}&folderId=${id}` })],
         ['POST', (id) => ({ path: '/api/storage/folders', body: { projectId, name: 'F', parentId: id } })],
+        ['GET', (id) => ({ path: `/api/storage/usage?projectId=${projectId}&folderId=${id}` })],
         ['GET', (id) => ({ path: `/api/storage/folders/${id}` })],
       ] satisfies [string, (id: string) => Asked][]) {
         await expectSame(caller, method, toAsked, bobsFolderId);

@@ -17,22 +17,23 @@ import {
   deleteProjectRoute,
   getProjectRoute,
   listProjectsRoute,
-  renameProjectRoute,
+  updateProjectRoute,
 } from './routes/projects.ts';
-import { createFolderRoute, getFolderRoute, list, presign, record } from './routes/storage.ts';
+import { createFolderRoute, getFolderRoute, list, presign, record, usage } from './routes/storage.ts';
 
 /** Every route, by the name of its operation. Its method, path, inputs and errors stand in the contract. */
 export const handlers: Record<OperationId, Handler> = {
   presign,
   record,
   list,
+  usage,
   createFolder: createFolderRoute,
   getFolder: getFolderRoute,
 
   createProject: createProjectRoute,
   listProjects: listProjectsRoute,
   getProject: getProjectRoute,
-  renameProject: renameProjectRoute,
+  updateProject: updateProjectRoute,
   deleteProject: deleteProjectRoute,
 
   createApiKey: createApiKeyRoute,

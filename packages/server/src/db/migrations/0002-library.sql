@@ -33,16 +33,19 @@ alter table files alter column name_key set not null;
 
 drop index files_folder_index;
 -- Whole, since a folder that goes for good must find every file in it.
-create index files_folder_index on files (project_id, folder_id, trash_id, id);
+create index files_folder_index on files (project_id, folder_id, trash_id, id) include (file_size);
 create index files_live_index on files (project_id, id) where trash_id is null;
 create index files_id_index on files (id);
-create index files_trash_index on files (project_id, trashed_at, id) where trash_id is not null;
+create index files_trash_index on files (project_id, trashed_at, id) include (file_size) where trash_id is not null;
 
 alter table projects
   add column quota_bytes bigint constraint projects_quota_check check (quota_bytes >= 0),
   add column max_file_size_bytes bigint constraint projects_max_file_size_check check (max_file_size_bytes >= 0),
   -- Such as `image/*` and `application/pdf`; null takes every type.
   add column allowed_mime_types text[],
+  -- What is done with a file whose first bytes are of another type than was declared.
+  add column content_mismatch text not null default 'report'
+    constraint projects_content_mismatch_check check (content_mismatch in ('report', 'refuse')),
   -- Whatever was deleted until then is out of the trash: it can no longer be restored, and its objects go.
   add column trash_emptied_at timestamptz(3);
 

@@ -19,7 +19,8 @@ const clockToleranceMilliseconds = 15 * 60_000;
  * Safe to repeat: the unique (project_id, store_key) lets one row through, and every later or concurrent recording
  * of the same facts answers that row.
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, invalid_store_key,
- *   upload_missing, upload_size_mismatch, already_recorded, file_too_large, store_unavailable
+ *   upload_missing, upload_size_mismatch, already_recorded, file_too_large,
+ *   mime_type_not_allowed, quota_exceeded, store_unavailable
  */
 export async function recordUpload(deps: Deps, caller: Caller, request: Recording): Promise<FileView> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');

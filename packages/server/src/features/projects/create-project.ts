@@ -8,14 +8,23 @@ import { toProjectView } from './project-view.ts';
 export async function createProject(
   { db, now }: Deps,
   caller: SessionCaller,
-  { name }: z.output<typeof CreateProjectRequest>,
+  request: z.output<typeof CreateProjectRequest>,
 ): Promise<z.output<typeof Project>> {
   const id = uuidv7();
   const at = new Date(now());
   return db.kysely.transaction().execute(async (trx) => {
     const row = await trx
       .insertInto('projects')
-      .values({ id, name, created_at: at, updated_at: at })
+      .values({
+        id,
+        name: request.name,
+        quota_bytes: request.quotaBytes,
+        max_file_size_bytes: request.maxFileSizeBytes,
+        allowed_mime_types: request.allowedMimeTypes,
+        content_mismatch: request.contentMismatch,
+        created_at: at,
+        updated_at: at,
+      })
       .returningAll()
       .executeTakeFirstOrThrow();
     await trx

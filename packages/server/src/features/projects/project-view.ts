@@ -7,6 +7,10 @@ export function toProjectView(row: Selectable<Schema['projects']>): z.output<typ
   return {
     id: row.id,
     name: row.name,
+    quotaBytes: row.quota_bytes,
+    maxFileSizeBytes: row.max_file_size_bytes,
+    allowedMimeTypes: row.allowed_mime_types,
+    contentMismatch: row.content_mismatch,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };

@@ -26,8 +26,16 @@ async function record(projectId: string, folderId: string | null = null): Promis
 
 test('a project is made, read, renamed and deleted', async () => {
   const made = await call('POST', '/api/projects', { name: 'Été 🌞 100%' });
-  expect(Object.keys(made.body)).toEqual(['id', 'name', 'createdAt', 'updatedAt']);
-  expect(made.body.name).toBe('Été 🌞 100%');
+  expect(made.body).toEqual({
+    id: expect.any(String),
+    name: 'Été 🌞 100%',
+    quotaBytes: null,
+    maxFileSizeBytes: null,
+    allowedMimeTypes: null,
+    contentMismatch: 'report',
+    createdAt: expect.any(String),
+    updatedAt: made.body.createdAt,
+  });
   expect(made.body.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
   const path = `/api/projects/${made.body.id}`;
   expect((await call('GET', path)).body).toEqual(made.body);
@@ -83,6 +91,78 @@ describe.each([
     }
     expect((await call('GET', '/api/projects')).body).toEqual(before);
   });
+});
+
+describe('settings', () => {
+  const settings = {
+    quotaBytes: 10_000,
+    maxFileSizeBytes: 5000,
+    allowedMimeTypes: ['image/*', 'application/pdf'],
+    contentMismatch: 'refuse',
+  };
+
+  test('are given at the start or later, each alone, and taken away by null', async () => {
+    const made = (await call('POST', '/api/projects', { name: 'Limited', ...settings })).body;
+    expect(made).toMatchObject({ name: 'Limited', ...settings });
+    const path = `/api/projects/${made.id}`;
+    expect((await call('GET', path)).body).toEqual(made);
+    expect((await call('GET', '/api/projects')).body.projects).toContainEqual(made);
+
+    let expected = { name: 'Limited', ...settings };
+    for (const change of [
+      { quotaBytes: 0 },
+      { quotaBytes: null },
+      { maxFileSizeBytes: null },
+      { allowedMimeTypes: ['TEXT/Plain'] },
+      { allowedMimeTypes: null },
+      { contentMismatch: 'report' },
+      { name: 'Free' },
+      { quotaBytes: Number.MAX_SAFE_INTEGER, name: 'Both' },
+    ]) {
+      const { status, body } = await call('PATCH', path, change);
+      expected = { ...expected, ...(change as object) };
+      if (expected.allowedMimeTypes)
+        expected.allowedMimeTypes = expected.allowedMimeTypes.map((type) => type.toLowerCase());
+      expect({ status, body }).toMatchObject({ status: 200, body: expected });
+      expect((await call('GET', path)).body).toEqual(body);
+    }
+  });
+
+  test.each([
+    ['quotaBytes', -1],
+    ['quotaBytes', 1.5],
+    ['quotaBytes', '10'],
+    ['quotaBytes', 2 ** 53],
+    ['quotaBytes', 1e300],
+    ['maxFileSizeBytes', -1],
+    ['maxFileSizeBytes', true],
+    ['allowedMimeTypes', []],
+    ['allowedMimeTypes', 'image/png'],
+    ['allowedMimeTypes', {}],
+    ['allowedMimeTypes', Array.from({ length: 101 }, (_, n) => `image/x${n}`)],
+    ['contentMismatch', 'delete'],
+    ['contentMismatch', null],
+  ])('%s %j is refused, and nothing is written', async (field, value) => {
+    const projectId = await service.createProject(ada);
+    const before = (await call('GET', '/api/projects')).body;
+    for (const answer of [
+      await call('POST', '/api/projects', { name: 'Limited', [field]: value }),
+      await call('PATCH', `/api/projects/${projectId}`, { [field]: value }),
+    ]) {
+      expect(outcome(answer)).toBe('400 invalid_request');
+      expect(answer.body.issues).toEqual([{ path: field, message: expect.any(String) }]);
+    }
+    expect((await call('GET', '/api/projects')).body).toEqual(before);
+  });
+
+  test.each(['image', '*', '*/*', 'image/', '/png', 'image/png; charset=utf-8', 'image/p*', 'image//png', '', 7, null])(
+    'the allowed type %j is refused by its place in the list',
+    async (type) => {
+      const answer = await call('POST', '/api/projects', { name: 'Limited', allowedMimeTypes: ['image/png', type] });
+      expect(outcome(answer)).toBe('400 invalid_request');
+      expect(answer.body.issues).toMatchObject([{ path: 'allowedMimeTypes.1' }]);
+    },
+  );
 });
 
 test('a name of 200 bytes is kept as it is', async () => {

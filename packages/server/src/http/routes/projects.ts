@@ -1,9 +1,9 @@
-import { CreateProjectRequest, DeleteProjectQuery, ProjectParams, RenameProjectRequest } from '@cadiz/contract';
+import { CreateProjectRequest, DeleteProjectQuery, ProjectParams, UpdateProjectRequest } from '@cadiz/contract';
 import { createProject } from '../../features/projects/create-project.ts';
 import { getProject } from '../../features/projects/get-project.ts';
 import { listProjects } from '../../features/projects/list-projects.ts';
 import { removeProject } from '../../features/projects/remove-project.ts';
-import { renameProject } from '../../features/projects/rename-project.ts';
+import { updateProject } from '../../features/projects/update-project.ts';
 import { requireSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody, readParams, readQuery } from '../input.ts';
@@ -21,10 +21,10 @@ export const getProjectRoute: Handler = async (deps, exchange) => {
   return getProject(deps, caller, readParams(exchange, ProjectParams).projectId);
 };
 
-export const renameProjectRoute: Handler = async (deps, exchange) => {
+export const updateProjectRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);
   const { projectId } = readParams(exchange, ProjectParams);
-  return renameProject(deps, caller, projectId, await readBody(exchange, RenameProjectRequest));
+  return updateProject(deps, caller, projectId, await readBody(exchange, UpdateProjectRequest));
 };
 
 export const deleteProjectRoute: Handler = async (deps, exchange) => {

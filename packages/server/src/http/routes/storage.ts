@@ -1,9 +1,17 @@
-import { CreateFolderRequest, FolderParams, ListQuery, PresignRequest, RecordRequest } from '@cadiz/contract';
+import {
+  CreateFolderRequest,
+  FolderParams,
+  ListQuery,
+  PresignRequest,
+  RecordRequest,
+  UsageQuery,
+} from '@cadiz/contract';
 import { listFiles } from '../../features/files/list-files.ts';
 import { presignUpload } from '../../features/files/presign-upload.ts';
 import { recordUpload } from '../../features/files/record-upload.ts';
 import { createFolder } from '../../features/folders/create-folder.ts';
 import { getFolder } from '../../features/folders/get-folder.ts';
+import { readUsage } from '../../features/usage/read-usage.ts';
 import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody, readParams, readQuery } from '../input.ts';
@@ -32,4 +40,9 @@ export const createFolderRoute: Handler = async (deps, exchange) => {
 export const getFolderRoute: Handler = async (deps, exchange) => {
   const caller = await requireKeyOrSession(deps, exchange);
   return getFolder(deps, caller, readParams(exchange, FolderParams).id);
+};
+
+export const usage: Handler = async (deps, exchange) => {
+  const caller = await requireKeyOrSession(deps, exchange);
+  return readUsage(deps, caller, readQuery(exchange, UsageQuery));
 };

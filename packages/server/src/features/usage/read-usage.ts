@@ -1,0 +1,73 @@
+import type { Usage, UsageQuery } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { type OpenProject, openProject } from '../projects/open-project.ts';
+
+type UsageView = z.output<typeof Usage>;
+
+/**
+ * How many files and bytes a project stores, or a folder with everything below it. `fileCount` and `totalBytes` are of
+ * the files that are there, `trashedBytes` is what is stored beyond them: files in the trash, in folders that are in
+ * the trash, and what has left the trash but not yet the object store. Each answer is one statement, and so is true of one moment.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found
+ */
+export async function readUsage(
+  deps: Deps,
+  caller: Caller,
+  { projectId, folderId }: z.output<typeof UsageQuery>,
+): Promise<UsageView> {
+  const project = await openProject(deps, caller, projectId, 'files:read');
+  return folderId === undefined ? ofProject(deps, project) : ofFolder(deps, project, folderId);
+}
+
+/** The sum of the slots, less what is in the trash: it costs what the trash costs, not what the project does. */
+async function ofProject({ db }: Deps, project: OpenProject): Promise<UsageView> {
+  const { rows } = await db.pool.query<UsageView>({
+    name: 'usage',
+    text: `
+      with stored as (
+        select coalesce(sum(file_count), 0) as files, coalesce(sum(total_bytes), 0) as bytes
+        from project_usage where project_id = $1
+      ), trashed as (
+        select count(*) as files, coalesce(sum(file_size), 0) as bytes from (
+          select file_size from files where project_id = $1 and trash_id is not null
+          union all
+          select file_size from folders
+          join files on files.project_id = $1 and files.folder_id = folders.id and files.trash_id is null
+          where folders.project_id = $1 and folders.trash_id is not null
+        ) t
+      )
+      select (stored.files - trashed.files)::bigint as "fileCount", (stored.bytes - trashed.bytes)::bigint as "totalBytes",
+             trashed.bytes::bigint as "trashedBytes", projects.quota_bytes as "quotaBytes"
+      from projects, stored, trashed where projects.id = $1`,
+    values: [project.id],
+  });
+  if (!rows[0]) throw new Problem('project_not_found');
+  return rows[0];
+}
+
+/** Every folder of the tree, those in the trash as well, and the sizes in an index beside the folder of each file. */
+async function ofFolder({ db }: Deps, project: OpenProject, folderId: string): Promise<UsageView> {
+  const { rows } = await db.pool.query<UsageView>({
+    name: 'usage-folder',
+    text: `
+      with recursive tree as (
+        select id, true as is_live from folders where project_id = $1 and id = $2 and trash_id is null
+        union
+        select below.id, below.trash_id is null from folders below
+        join tree on below.project_id = $1 and below.parent_id = tree.id
+      ), stored as (
+        select count(*) filter (where is_live and trash_id is null) as live_files,
+               coalesce(sum(file_size) filter (where is_live and trash_id is null), 0) as live_bytes,
+               coalesce(sum(file_size), 0) as bytes
+        from tree join files on files.project_id = $1 and files.folder_id = tree.id
+      )
+      select live_files as "fileCount", live_bytes::bigint as "totalBytes", (bytes - live_bytes)::bigint as "trashedBytes",
+             quota_bytes as "quotaBytes"
+      from projects, stored where projects.id = $1 and exists (select 1 from tree)`,
+    values: [project.id, folderId],
+  });
+  if (!rows[0]) throw new Problem('folder_not_found');
+  return rows[0];
+}
