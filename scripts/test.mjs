@@ -1,6 +1,7 @@
 // @ts-check
 // npm test [-- files or vitest options]: installs and builds what is missing, runs the tests, and says what they left out.
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepare, root, run } from './prepare.mjs';
 
@@ -23,6 +24,7 @@ function leftOut() {
     ...['aws', 'rclone', 's3cmd'].map(
       (client) => !isInstalled(client, '--version') && `the store with ${client}, because it is not installed.`,
     ),
+    !existsSync('/usr/bin/chromium') && 'downloads in a browser, because /usr/bin/chromium is not there.',
     !isInstalled('mkfs.ext4', '-V') && 'full disks and power cuts, because mkfs.ext4 is not installed.',
   ].filter((line) => line !== false);
 }

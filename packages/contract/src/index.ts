@@ -1,5 +1,6 @@
 export * from './accounts.ts';
 export * from './api-keys.ts';
+export * from './downloads.ts';
 export * from './errors.ts';
 export { nameProblem } from './fields.ts';
 export * from './openapi.ts';

@@ -30,7 +30,9 @@ describe('the OpenAPI document', () => {
     const operation = operationOf(route);
     expect(operation?.operationId).toBe(operationId);
     const statuses = new Set(errorsOf(route).map((code) => String(errorCatalogue[code].status)));
-    expect(Object.keys(operation?.responses ?? {}).sort()).toEqual(['200', ...statuses].sort());
+    expect(Object.keys(operation?.responses ?? {}).sort()).toEqual(
+      [route.redirectsTo ? '302' : '200', ...statuses].sort(),
+    );
     expect(operation?.requestBody !== undefined).toBe(route.body !== undefined);
     const inPath = operation?.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
     expect(inPath).toEqual(route.path.match(/\{\w+\}/g) ?? []);

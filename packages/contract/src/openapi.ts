@@ -59,6 +59,16 @@ function toFailures(codes: readonly ErrorCode[]): Json {
   return failures;
 }
 
+function toSuccess({ redirectsTo, answerType, answer }: Route): Json {
+  const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+  if (redirectsTo !== undefined) {
+    const Location = { description: redirectsTo, schema: { type: 'string', format: 'uri' } };
+    return { 302: { description: redirectsTo, headers: { ...headers, Location } } };
+  }
+  const content = { [answerType ?? 'application/json']: { schema: toSchema(answer, 'output') } };
+  return { 200: { description: 'Success', headers, content } };
+}
+
 const security: Record<Route['access'], Json[]> = {
   anybody: [],
   session: [{ session: [] }],
@@ -80,14 +90,7 @@ function toOperation(operationId: OperationId, route: Route): Json {
     ...(route.body
       ? { requestBody: { required: true, content: { 'application/json': { schema: toSchema(route.body, 'input') } } } }
       : {}),
-    responses: {
-      200: {
-        description: 'Success',
-        headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
-        content: { [route.answerType ?? 'application/json']: { schema: toSchema(route.answer, 'output') } },
-      },
-      ...toFailures(errorsOf(route)),
-    },
+    responses: { ...toSuccess(route), ...toFailures(errorsOf(route)) },
   };
 }
 

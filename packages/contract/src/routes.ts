@@ -10,6 +10,7 @@ import {
   RotateApiKeyRequest,
   type Scope,
 } from './api-keys.ts';
+import { ContentQuery, DownloadUrl, DownloadUrlRequest, FileParams } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
 import { ErrorParams, Live, Ready, Welcome } from './operation.ts';
 import {
@@ -44,7 +45,7 @@ export interface Route {
   /** Path with `{parameters}` as OpenAPI writes them. */
   path: string;
   summary: string;
-  tag: 'Storage' | 'Folders' | 'Projects' | 'API keys' | 'Accounts' | 'Operation';
+  tag: 'Storage' | 'Folders' | 'Downloads' | 'Projects' | 'API keys' | 'Accounts' | 'Operation';
   access: Access;
   /** The scope that an API key needs here. */
   scope?: Scope;
@@ -53,10 +54,12 @@ export interface Route {
   body?: z.ZodType;
   /** Request headers that mean something on this route, with a sentence each. */
   headers?: Record<string, string>;
-  /** The body of the 200 answer. */
+  /** The body of the 200 answer; nothing where the route redirects. */
   answer: z.ZodType;
   /** Media type of the 200 answer; JSON unless it says otherwise. */
   answerType?: 'text/html';
+  /** Success is a 302 without a body, to the address in `Location`, which this sentence describes. */
+  redirectsTo?: string;
   /** The codes that this route answers beyond those that every route of its access can answer. */
   errors: readonly ErrorCode[];
 }
@@ -273,6 +276,31 @@ export const routes = {
     params: FolderParams,
     answer: Folder,
     errors: ['folder_not_found'],
+  },
+  createDownloadUrl: {
+    method: 'POST',
+    path: '/api/storage/files/{id}/url',
+    summary: 'An address at the object store that serves the file to whoever has it',
+    tag: 'Downloads',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    params: FileParams,
+    body: DownloadUrlRequest,
+    answer: DownloadUrl,
+    errors: ['file_not_found'],
+  },
+  redirectToContent: {
+    method: 'GET',
+    path: '/api/storage/files/{id}/content',
+    summary: 'Leads to the bytes of the file, for a plain link',
+    tag: 'Downloads',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    params: FileParams,
+    query: ContentQuery,
+    redirectsTo: 'The file at the object store, for 15 minutes.',
+    answer: z.undefined(),
+    errors: ['file_not_found'],
   },
   live: {
     method: 'GET',

@@ -311,6 +311,10 @@ export function findOperation(method: string, path: string): (typeof patterns)[n
 function requireContract(method: string, path: string, answer: Answer): void {
   const operation = findOperation(method, path);
   if (!operation) return;
+  if (answer.status === 302) {
+    requireRedirect(operation.operationId, answer);
+    return;
+  }
   const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
   const pointer = [
     'paths',
@@ -330,4 +334,10 @@ function requireContract(method: string, path: string, answer: Answer): void {
   if (type.includes('json') && !validate(answer.body)) {
     throw new Error(`${method} ${path} ${answer.status}: ${ajv.errorsText(validate.errors)} in ${answer.text}`);
   }
+}
+
+function requireRedirect(operationId: OperationId, { headers, text }: Answer): void {
+  const { redirectsTo } = routes[operationId] as Route;
+  if (redirectsTo !== undefined && URL.canParse(headers.get('location') ?? '') && text === '') return;
+  throw new Error(`${operationId} answered 302, which openapi.json does not know, or without an address.`);
 }

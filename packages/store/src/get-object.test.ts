@@ -30,6 +30,22 @@ test('gives the bytes, and headers that keep them from running as a page', async
   expect(answer.headers['content-security-policy']).toContain('sandbox');
 });
 
+test.each([
+  ['video/mp4', false],
+  ['Audio/mpeg', false],
+  ['video/webm; codecs=vp8', false],
+  ['video/mp4, text/html', true],
+  ['video/mp4;x="', true],
+  ['image/svg+xml', true],
+  ['text/html', true],
+])('%s: script is forbidden; in a sandbox: %s', async (type, sandboxed) => {
+  const { headers } = await get({}, { query: { 'response-content-type': type } });
+  expect(headers['content-type']).toBe(type);
+  expect(headers['content-security-policy']).toContain("default-src 'none'");
+  expect(headers['content-security-policy']).not.toContain('script-src');
+  expect(headers['content-security-policy']?.includes('sandbox')).toBe(sandboxed);
+});
+
 describe('one range', () => {
   test.each([
     ['bytes=0-0', '0', 'bytes 0-0/10'],

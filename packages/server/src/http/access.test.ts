@@ -21,12 +21,14 @@ const callers = [
 type CallerName = (typeof callers)[number];
 
 const ok = '200';
+const found = '302';
 const noKey = '401 invalid_api_key';
 const people = '401 session_required';
 const notMine = '403 project_not_allowed';
 const noScope = '403 scope_missing';
 const noProject = '404 project_not_found';
 const noFolder = '404 folder_not_found';
+const noFile = '404 file_not_found';
 const noApiKey = '404 api_key_not_found';
 
 /** What every operation answers to everybody, in the order of `callers`. A new route needs a new row. */
@@ -39,6 +41,9 @@ const expected: Record<OperationId, readonly string[]> = {
   usage:           [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
   createFolder:    [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
   getFolder:       [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
+
+  createDownloadUrl: [ok,    noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
+  redirectToContent: [found, noFile,    found,  noFile,     noKey,  noKey,  noScope,   found,   noFile,    noKey,   noKey],
 
   createProject:   [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
   listProjects:    [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
@@ -82,6 +87,9 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   createFolder: () => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId: null } }),
   getFolder: () => ({ path: `/api/storage/folders/${folderId}` }),
 
+  createDownloadUrl: () => ({ path: `/api/storage/files/${fileId}/url`, body: {} }),
+  redirectToContent: () => ({ path: `/api/storage/files/${fileId}/content` }),
+
   createProject: () => ({ path: '/api/projects', body: { name: 'Another' } }),
   listProjects: () => ({ path: '/api/projects' }),
   getProject: () => ({ path: `/api/projects/${projectId}` }),
@@ -120,6 +128,7 @@ let bob: Person;
 let projectId: string;
 let bobsProjectId: string;
 let folderId: string;
+let fileId: string;
 let bobsFolderId: string;
 let keys: Record<'tied' | 'other' | 'untied' | 'strangers' | 'revoked' | 'expired', string>;
 let keyWithout: Record<Scope, string>;
@@ -127,6 +136,11 @@ let keyWithout: Record<Scope, string>;
 async function createFolder(owner: Person, inProject: string): Promise<string> {
   const body = { projectId: inProject, name: 'Folder', parentId: null };
   return (await service.call('POST', '/api/storage/folders', { as: owner, body })).body.id;
+}
+
+async function createFile(owner: Person, inProject: string): Promise<string> {
+  const body = await service.upload({ as: owner }, inProject, Buffer.from('bytes'));
+  return (await service.call('POST', '/api/storage/record', { as: owner, body })).body.id;
 }
 
 beforeAll(async () => {
@@ -137,6 +151,7 @@ beforeAll(async () => {
   bobsProjectId = await service.createProject(bob);
   folderId = await createFolder(ada, projectId);
   bobsFolderId = await createFolder(bob, bobsProjectId);
+  fileId = await createFile(ada, projectId);
 
   const revoked = await service.createKey(ada, projectId);
   await service.call('DELETE', `/api/api-keys/${revoked.id}`, { as: ada });
@@ -295,6 +310,18 @@ describe('what is foreign is answered exactly as what is absent', () => {
         ['GET', (id) => ({ path: `/api/storage/folders/${id}` })],
       ] satisfies [string, (id: string) => Asked][]) {
         await expectSame(caller, method, toAsked, bobsFolderId);
+      }
+    }
+  });
+
+  test('files of another project', async () => {
+    const bobsFileId = await createFile(bob, bobsProjectId);
+    for (const caller of [{ key: keys.tied }, { key: keys.untied }, { as: ada }]) {
+      for (const [method, toAsked] of [
+        ['POST', (id) => ({ path: `/api/storage/files/${id}/url`, body: {} })],
+        ['GET', (id) => ({ path: `/api/storage/files/${id}/content` })],
+      ] satisfies [string, (id: string) => Asked][]) {
+        await expectSame(caller, method, toAsked, bobsFileId);
       }
     }
   });

@@ -11,6 +11,7 @@ import { toProblem, toProblemDocument } from './problem-document.ts';
 import { findMethods, findRoute } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
+import { createDownloadUrlRoute, redirectToContent } from './routes/downloads.ts';
 import { errorPage, live, openapi, ready, welcome } from './routes/operation.ts';
 import {
   createProjectRoute,
@@ -29,6 +30,9 @@ export const handlers: Record<OperationId, Handler> = {
   usage,
   createFolder: createFolderRoute,
   getFolder: getFolderRoute,
+
+  createDownloadUrl: createDownloadUrlRoute,
+  redirectToContent,
 
   createProject: createProjectRoute,
   listProjects: listProjectsRoute,

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+import { timestampOut, uuid } from './fields.ts';
+
+/** As long as Signature V4 lets an address live: seven days. */
+const longestSeconds = 7 * 24 * 3600;
+
+const expiresIn = z
+  .number({ error: 'must be a whole number of seconds' })
+  .int({ error: 'must be a whole number of seconds' })
+  .min(1, { error: 'must be at least 1' })
+  .max(longestSeconds, { error: `must be at most ${longestSeconds}` })
+  .default(3600);
+
+const disposition = z
+  .enum(['inline', 'attachment'], { error: 'must be inline or attachment' })
+  .default('attachment')
+  .meta({
+    description:
+      'Whether a browser shows or saves it. Types that are not known to be safe to show are always an attachment.',
+  });
+
+export const FileParams = z.object({ id: uuid });
+
+export const DownloadUrlRequest = z.object({ expiresIn, disposition });
+export const DownloadUrl = z.strictObject({ url: z.url(), expiresAt: timestampOut });
+export const ContentQuery = z.object({ disposition });

@@ -1,0 +1,28 @@
+import type { DownloadUrl, DownloadUrlRequest } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { openFile } from '../files/open-file.ts';
+import { toContentDisposition } from './content-disposition.ts';
+import { toServed } from './served-type.ts';
+
+/**
+ * An address at the object store that serves a file under its name and type, for `expiresIn` seconds.
+ * @throws Problem scope_missing, file_not_found
+ */
+export async function createDownloadUrl(
+  deps: Deps,
+  caller: Caller,
+  fileId: string,
+  { expiresIn, disposition: wanted }: z.output<typeof DownloadUrlRequest>,
+): Promise<z.output<typeof DownloadUrl>> {
+  const { file } = await openFile(deps, caller, fileId, 'files:read');
+  const { contentType, disposition } = toServed(file.mime_type, wanted);
+  const url = deps.objects.presignGet(file.store_key, {
+    expiresInSeconds: expiresIn,
+    contentType,
+    contentDisposition: toContentDisposition(disposition, file.file_name),
+  });
+  // A signature counts from the whole second in which it was made.
+  const signedAt = Math.floor(deps.now() / 1000) * 1000;
+  return { url, expiresAt: new Date(signedAt + expiresIn * 1000).toISOString() };
+}
