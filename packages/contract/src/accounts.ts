@@ -8,7 +8,7 @@ const password = z
   .refine((text) => text.isWellFormed() && !text.includes('\0'), { error: 'must be well-formed Unicode without NUL' })
   .meta({ format: 'password' });
 
-const email = z
+export const email = z
   .email({ error: 'must be an e-mail address' })
   .max(254, { error: 'must be at most 254 characters' })
   .meta({ examples: ['ada@example.com'] });

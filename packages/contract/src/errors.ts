@@ -76,6 +76,13 @@ export const errorCatalogue = {
     happened: 'The key was made with `scopes` that leave out the one which this route needs.',
     mend: 'Make a key with the scope that `detail` names.',
   },
+  role_missing: {
+    status: 403,
+    title: 'Your role in this project does not allow this.',
+    happened:
+      'You are a member of the project, but not in a role that may do this: a viewer reads, an editor changes files and API keys, an owner everything. For an API key that is tied to no project, the role of the person who made it counts.',
+    mend: 'Ask an owner of the project for another role. `GET /api/projects/{projectId}/members` shows who they are.',
+  },
   sign_up_closed: {
     status: 403,
     title: 'Sign-up is closed.',
@@ -114,6 +121,19 @@ export const errorCatalogue = {
     happened: 'No file of a project that you can reach has this id, or the file is in the trash.',
     mend: 'Check the id. `GET /api/storage/list` shows the files, and `GET /api/storage/trash` what can be restored.',
   },
+  member_not_found: {
+    status: 404,
+    title: 'There is no such member.',
+    happened: 'Nobody with this id is a member of the project.',
+    mend: 'Check the id. `GET /api/projects/{projectId}/members` lists the members.',
+  },
+  invitation_not_found: {
+    status: 404,
+    title: 'There is no such invitation.',
+    happened:
+      'The invitation does not exist, was used or withdrawn, is older than a week, or was made for another e-mail address than that of your account. The answer does not say which of these it is.',
+    mend: 'Sign in with the e-mail address that was invited, or ask an owner of the project for a new invitation.',
+  },
   api_key_not_found: {
     status: 404,
     title: 'There is no such API key.',
@@ -137,6 +157,12 @@ export const errorCatalogue = {
     title: 'There is already an account with this e-mail address.',
     happened: 'Another account was made with the same e-mail address (upper and lower case are the same).',
     mend: 'Sign in instead, or use another e-mail address.',
+  },
+  last_owner: {
+    status: 409,
+    title: 'The project must keep an owner.',
+    happened: 'This member is the only owner. Without one nobody could manage the project any more.',
+    mend: 'Make somebody else an owner first, or delete the project.',
   },
   api_key_dead: {
     status: 409,

@@ -3,6 +3,7 @@ export * from './api-keys.ts';
 export * from './downloads.ts';
 export * from './errors.ts';
 export { nameProblem } from './fields.ts';
+export * from './members.ts';
 export * from './openapi.ts';
 export * from './operation.ts';
 export * from './projects.ts';

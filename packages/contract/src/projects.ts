@@ -1,6 +1,10 @@
 import { z } from 'zod';
 import { allowedMimeTypes, byteLimit, label, timestampOut, uuid, uuidOut } from './fields.ts';
 
+/** What a member may do: an owner everything, an editor everything with files and API keys, a viewer read. */
+export const roles = ['owner', 'editor', 'viewer'] as const;
+export type Role = (typeof roles)[number];
+
 const contentMismatch = z
   .enum(['report', 'refuse'], { error: 'must be report or refuse' })
   .meta({ description: 'What is done with a file whose first bytes are of another type than its mimeType says.' });

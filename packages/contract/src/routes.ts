@@ -12,6 +12,20 @@ import {
 } from './api-keys.ts';
 import { ContentQuery, DownloadUrl, DownloadUrlRequest, FileParams } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
+import {
+  AcceptedInvitation,
+  AcceptInvitationRequest,
+  ChangeMemberRequest,
+  CreatedInvitation,
+  CreateInvitationRequest,
+  InvitationList,
+  InvitationParams,
+  Member,
+  MemberList,
+  MemberParams,
+  RemovedInvitation,
+  RemovedMember,
+} from './members.ts';
 import { ErrorParams, Live, Ready, Welcome } from './operation.ts';
 import {
   CreateProjectRequest,
@@ -45,7 +59,7 @@ export interface Route {
   /** Path with `{parameters}` as OpenAPI writes them. */
   path: string;
   summary: string;
-  tag: 'Storage' | 'Folders' | 'Downloads' | 'Projects' | 'API keys' | 'Accounts' | 'Operation';
+  tag: 'Storage' | 'Folders' | 'Downloads' | 'Projects' | 'Members' | 'API keys' | 'Accounts' | 'Operation';
   access: Access;
   /** The scope that an API key needs here. */
   scope?: Scope;
@@ -76,9 +90,18 @@ export const routes = {
     headers: {
       'X-Setup-Token':
         'The token from the start-up message, for the first account of a service that listens beyond loopback.',
+      'X-Invitation':
+        'The token of an invitation to this e-mail address: the account is made also where sign-up is closed.',
     },
     answer: SignedIn,
-    errors: ['cross_site_request', 'sign_up_closed', 'setup_token_required', 'account_exists', 'too_many_sign_ins'],
+    errors: [
+      'cross_site_request',
+      'sign_up_closed',
+      'invitation_not_found',
+      'setup_token_required',
+      'account_exists',
+      'too_many_sign_ins',
+    ],
   },
   signIn: {
     method: 'POST',
@@ -146,7 +169,7 @@ export const routes = {
     params: ProjectParams,
     body: UpdateProjectRequest,
     answer: Project,
-    errors: ['project_not_found'],
+    errors: ['role_missing', 'project_not_found'],
   },
   deleteProject: {
     method: 'DELETE',
@@ -157,7 +180,79 @@ export const routes = {
     params: ProjectParams,
     query: DeleteProjectQuery,
     answer: DeletedProject,
-    errors: ['project_not_found', 'project_not_empty'],
+    errors: ['role_missing', 'project_not_found', 'project_not_empty'],
+  },
+  listMembers: {
+    method: 'GET',
+    path: '/api/projects/{projectId}/members',
+    summary: 'The members of a project with their roles',
+    tag: 'Members',
+    access: 'session',
+    params: ProjectParams,
+    answer: MemberList,
+    errors: ['project_not_found'],
+  },
+  changeMember: {
+    method: 'PATCH',
+    path: '/api/projects/{projectId}/members/{userId}',
+    summary: 'Give a member another role; the last owner stays',
+    tag: 'Members',
+    access: 'session',
+    params: MemberParams,
+    body: ChangeMemberRequest,
+    answer: Member,
+    errors: ['project_not_found', 'role_missing', 'member_not_found', 'last_owner'],
+  },
+  removeMember: {
+    method: 'DELETE',
+    path: '/api/projects/{projectId}/members/{userId}',
+    summary: 'Take a member out of a project, or leave it; the last owner stays',
+    tag: 'Members',
+    access: 'session',
+    params: MemberParams,
+    answer: RemovedMember,
+    errors: ['project_not_found', 'role_missing', 'member_not_found', 'last_owner'],
+  },
+  createInvitation: {
+    method: 'POST',
+    path: '/api/projects/{projectId}/invitations',
+    summary: 'Invite somebody; the address to accept it is in this answer and in no other',
+    tag: 'Members',
+    access: 'session',
+    params: ProjectParams,
+    body: CreateInvitationRequest,
+    answer: CreatedInvitation,
+    errors: ['project_not_found', 'role_missing'],
+  },
+  listInvitations: {
+    method: 'GET',
+    path: '/api/projects/{projectId}/invitations',
+    summary: 'The invitations that can still be accepted',
+    tag: 'Members',
+    access: 'session',
+    params: ProjectParams,
+    answer: InvitationList,
+    errors: ['project_not_found', 'role_missing'],
+  },
+  removeInvitation: {
+    method: 'DELETE',
+    path: '/api/projects/{projectId}/invitations/{id}',
+    summary: 'Withdraw an invitation',
+    tag: 'Members',
+    access: 'session',
+    params: InvitationParams,
+    answer: RemovedInvitation,
+    errors: ['project_not_found', 'role_missing', 'invitation_not_found'],
+  },
+  acceptInvitation: {
+    method: 'POST',
+    path: '/api/invitations/accept',
+    summary: 'Become a member by an invitation to your e-mail address',
+    tag: 'Members',
+    access: 'session',
+    body: AcceptInvitationRequest,
+    answer: AcceptedInvitation,
+    errors: ['invitation_not_found'],
   },
   createApiKey: {
     method: 'POST',
@@ -167,7 +262,7 @@ export const routes = {
     access: 'session',
     body: CreateApiKeyRequest,
     answer: CreatedApiKey,
-    errors: ['project_not_found'],
+    errors: ['role_missing', 'project_not_found'],
   },
   listApiKeys: {
     method: 'GET',
@@ -177,7 +272,7 @@ export const routes = {
     access: 'session',
     query: ListApiKeysQuery,
     answer: ApiKeyList,
-    errors: ['project_not_found'],
+    errors: ['role_missing', 'project_not_found'],
   },
   revokeApiKey: {
     method: 'DELETE',
@@ -358,7 +453,10 @@ export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
   if (route.access !== 'anybody' && route.method !== 'GET') codes.add('cross_site_request');
   if (route.access === 'session') codes.add('session_required');
-  if (route.access === 'keyOrSession') codes.add('invalid_api_key').add('project_not_allowed').add('scope_missing');
+  if (route.access === 'keyOrSession') {
+    codes.add('invalid_api_key').add('project_not_allowed').add('scope_missing');
+    if (route.scope !== 'files:read') codes.add('role_missing');
+  }
   if (route.body || route.query || route.params) codes.add('invalid_request');
   if (route.body) codes.add('body_too_large').add('unsupported_media_type');
   codes.add('database_unavailable').add('internal_error');

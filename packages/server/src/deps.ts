@@ -1,4 +1,4 @@
-import type { Scope } from '@cadiz/contract';
+import type { Role, Scope } from '@cadiz/contract';
 import type { Logger } from 'pino';
 import type { AccessChanges } from './access-changes.ts';
 import type { Config } from './config.ts';
@@ -25,10 +25,10 @@ export interface Deps {
   objects: ObjectStore;
   accounts: Accounts;
   apiKeys: ApiKeys;
-  /** Which user reaches which project. */
-  reach: FoundCache;
+  /** The role that a user has in a project. */
+  reach: FoundCache<Role>;
   /** Which folders exist. */
-  folders: FoundCache;
+  folders: FoundCache<true>;
   /** To be told of everything that takes access away. */
   accessChanges: AccessChanges;
   /** What each project takes, and how much it stores. */

@@ -3,39 +3,42 @@ import { LRUCache } from 'lru-cache';
 /** So long may what has gone meanwhile still be believed in, such as a membership. */
 export const foundCacheMilliseconds = 10_000;
 
-/** Whether something of a project is there: only what was found is remembered, so what is new counts at once. */
-export interface FoundCache {
-  find(projectId: string, id: string): Promise<boolean> | boolean;
-  /** Forgets what was found of a project, since some of it has gone. */
+/** What there is in a project: only what was found is remembered, so what is new counts at once. */
+export interface FoundCache<T extends NonNullable<unknown>> {
+  /** What was found, as a promise only when it had to be asked for; undefined when there is nothing. */
+  find(projectId: string, id: string): Promise<T | undefined> | T | undefined;
+  /** Forgets what was found of a project, since some of it has gone or changed. */
   forgetProject(projectId: string): void;
   forgetAll(): void;
 }
 
-/** @param ask looks whether it is there, every time that this is not known */
-export function createFoundCache(
-  ask: (projectId: string, id: string) => Promise<boolean>,
+/** @param ask looks for it, every time that it is not known */
+export function createFoundCache<T extends NonNullable<unknown>>(
+  ask: (projectId: string, id: string) => Promise<T | undefined>,
   now: () => number,
-): FoundCache {
-  const known = new LRUCache<string, number>({ max: 100_000 });
-  let removals = 0;
-  const askAndRemember = async (projectId: string, id: string): Promise<boolean> => {
-    const removalsBefore = removals;
-    const found = await ask(projectId, id);
+): FoundCache<T> {
+  const known = new LRUCache<string, { value: T; until: number }>({ max: 100_000 });
+  let changes = 0;
+  const askAndRemember = async (projectId: string, id: string): Promise<T | undefined> => {
+    const changesBefore = changes;
+    const value = await ask(projectId, id);
     // What went away while this query ran must not come to life again in the cache.
-    if (found && removals === removalsBefore) known.set(projectId + id, now() + foundCacheMilliseconds);
-    return found;
+    if (value !== undefined && changes === changesBefore) {
+      known.set(projectId + id, { value, until: now() + foundCacheMilliseconds });
+    }
+    return value;
   };
   return {
     find: (projectId, id) => {
-      const until = known.get(projectId + id);
-      return until !== undefined && until > now() ? true : askAndRemember(projectId, id);
+      const hit = known.get(projectId + id);
+      return hit !== undefined && hit.until > now() ? hit.value : askAndRemember(projectId, id);
     },
     forgetProject: (projectId) => {
-      removals += 1;
+      changes += 1;
       for (const key of known.keys()) if (key.startsWith(projectId)) known.delete(key);
     },
     forgetAll: () => {
-      removals += 1;
+      changes += 1;
       known.clear();
     },
   };

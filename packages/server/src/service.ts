@@ -73,7 +73,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       config,
       db,
       objects: store.objects,
-      accounts: createAccounts({ ...config, secret, setupToken }, db, log),
+      accounts: createAccounts({ ...config, secret, setupToken }, db, now, log),
       ...access,
       log,
       observe: (answer) => {

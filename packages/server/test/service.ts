@@ -4,7 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type OperationId, type Route, routes, toOpenApiDocument } from '@cadiz/contract';
+import { type OperationId, type Role, type Route, routes, toOpenApiDocument } from '@cadiz/contract';
 import { openStore } from '@cadiz/store';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -52,6 +52,8 @@ export interface TestService {
   signUp(name?: string): Promise<Person>;
   /** A project of this person's own; returns its id. */
   createProject(owner: Person, name?: string): Promise<string>;
+  /** A new person who has accepted an invitation into the project. */
+  join(owner: Person, projectId: string, role: Role): Promise<Person>;
   /** A raw API key. */
   createKey(
     owner: Person,
@@ -118,7 +120,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     config,
     db,
     objects: store.objects,
-    accounts: createAccounts(accountSettings, db, log),
+    accounts: createAccounts(accountSettings, db, now, log),
     ...openAccess(db, now, log),
     log,
     observe: (answer) => log.debug(answer, 'request'),
@@ -175,6 +177,14 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
     async createProject(owner, name = 'A project') {
       return (await expectOk(call('POST', '/api/projects', { as: owner, body: { name } }))).body.id;
+    },
+    async join(owner, projectId, role) {
+      const person = await service.signUp('Eve');
+      const body = { email: person.email, role };
+      const invited = await expectOk(call('POST', `/api/projects/${projectId}/invitations`, { as: owner, body }));
+      const token = invited.body.url.split('#')[1];
+      await expectOk(call('POST', '/api/invitations/accept', { as: person, body: { token } }));
+      return person;
     },
     async createKey(owner, projectId, more = {}) {
       const body = { name: 'A key', projectId, ...more };

@@ -65,6 +65,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "cadiz_migrations": "name sha256 applied_at",
         "files": "project_id id store_key file_name file_size mime_type folder_id etag created_by_user created_by_key created_at updated_at name_key trash_id trashed_at trashed_by_user trashed_by_key",
         "folders": "project_id id parent_id name name_key created_at updated_at trash_id trashed_at trashed_by_user trashed_by_key",
+        "invitations": "project_id id email role token_hash created_by created_at expires_at",
         "project_members": "project_id user_id role created_at",
         "project_usage": "project_id slot file_count total_bytes",
         "projects": "id name created_at updated_at quota_bytes max_file_size_bytes allowed_mime_types content_mismatch trash_emptied_at",

@@ -1,4 +1,4 @@
-import type { Scope } from '@cadiz/contract';
+import type { Role, Scope } from '@cadiz/contract';
 import type { Generated } from 'kysely';
 
 interface Times {
@@ -65,8 +65,19 @@ interface ProjectUsageTable {
 interface ProjectMembersTable {
   project_id: string;
   user_id: string;
-  role: 'owner' | 'editor' | 'viewer';
+  role: Role;
   created_at: Generated<Date>;
+}
+
+interface InvitationsTable {
+  project_id: string;
+  id: string;
+  email: string;
+  role: Role;
+  token_hash: Buffer;
+  created_by: string;
+  created_at: Generated<Date>;
+  expires_at: Date;
 }
 
 interface RemovedProjectsTable {
@@ -147,6 +158,7 @@ export interface Schema {
   projects: ProjectsTable;
   project_members: ProjectMembersTable;
   project_usage: ProjectUsageTable;
+  invitations: InvitationsTable;
   removed_projects: RemovedProjectsTable;
   api_keys: ApiKeysTable;
   folders: FoldersTable;

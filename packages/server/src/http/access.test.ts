@@ -29,6 +29,7 @@ const noScope = '403 scope_missing';
 const noProject = '404 project_not_found';
 const noFolder = '404 folder_not_found';
 const noFile = '404 file_not_found';
+const noInvitation = '404 invitation_not_found';
 const noApiKey = '404 api_key_not_found';
 
 /** What every operation answers to everybody, in the order of `callers`. A new route needs a new row. */
@@ -50,6 +51,14 @@ const expected: Record<OperationId, readonly string[]> = {
   getProject:      [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   updateProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   deleteProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+
+  listMembers:     [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  changeMember:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  removeMember:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  createInvitation: [people, people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  listInvitations: [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  removeInvitation: [people, people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  acceptInvitation: [people, people,    people, people,     people, people, people,    ok,      noInvitation, people, people],
 
   createApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   listApiKeys:     [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
@@ -96,6 +105,22 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   updateProject: () => ({ path: `/api/projects/${projectId}`, body: { name: 'Renamed' } }),
   deleteProject: async () => ({ path: `/api/projects/${await service.createProject(ada)}` }),
 
+  listMembers: () => ({ path: `/api/projects/${projectId}/members` }),
+  changeMember: async () => ({
+    path: `/api/projects/${projectId}/members/${(await service.join(ada, projectId, 'editor')).id}`,
+    body: { role: 'viewer' },
+  }),
+  removeMember: async () => ({
+    path: `/api/projects/${projectId}/members/${(await service.join(ada, projectId, 'editor')).id}`,
+  }),
+  createInvitation: () => ({ path: `/api/projects/${projectId}/invitations`, body: invitation() }),
+  listInvitations: () => ({ path: `/api/projects/${projectId}/invitations` }),
+  removeInvitation: async () => ({ path: `/api/projects/${projectId}/invitations/${(await invite()).id}` }),
+  acceptInvitation: async () => ({
+    path: '/api/invitations/accept',
+    body: { token: (await invite(ada.email)).url.split('#')[1] },
+  }),
+
   createApiKey: () => ({ path: '/api/api-keys', body: { name: 'New', projectId } }),
   listApiKeys: () => ({ path: `/api/api-keys?projectId=${projectId}` }),
   revokeApiKey: async () => ({ path: `/api/api-keys/${(await service.createKey(ada, projectId)).id}` }),
@@ -119,6 +144,13 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   openapi: () => ({ path: '/openapi.json' }),
   errorPage: () => ({ path: '/errors/not_found' }),
 };
+
+const invitation = (email = `${randomUUID()}@example.com`) => ({ email, role: 'viewer' });
+
+async function invite(email?: string): Promise<{ id: string; url: string }> {
+  const path = `/api/projects/${projectId}/invitations`;
+  return (await service.call('POST', path, { as: ada, body: invitation(email) })).body;
+}
 
 const photo = () => ({ fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId: null });
 
@@ -202,7 +234,8 @@ async function fingerprint(): Promise<unknown> {
            (select json_agg(t order by id) from projects t) as projects,
            (select json_agg(t order by id) from folders t) as folders,
            (select json_agg(t order by id) from files t) as files,
-           (select count(*) from project_members) as members`);
+           (select json_agg(t order by user_id) from project_members t) as members,
+           (select json_agg(t order by id) from invitations t) as invitations`);
   return rows[0];
 }
 

@@ -12,6 +12,15 @@ import { findMethods, findRoute } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
 import { createDownloadUrlRoute, redirectToContent } from './routes/downloads.ts';
+import {
+  acceptInvitationRoute,
+  changeMemberRoute,
+  createInvitationRoute,
+  listInvitationsRoute,
+  listMembersRoute,
+  removeInvitationRoute,
+  removeMemberRoute,
+} from './routes/members.ts';
 import { errorPage, live, openapi, ready, welcome } from './routes/operation.ts';
 import {
   createProjectRoute,
@@ -39,6 +48,14 @@ export const handlers: Record<OperationId, Handler> = {
   getProject: getProjectRoute,
   updateProject: updateProjectRoute,
   deleteProject: deleteProjectRoute,
+
+  listMembers: listMembersRoute,
+  changeMember: changeMemberRoute,
+  removeMember: removeMemberRoute,
+  createInvitation: createInvitationRoute,
+  listInvitations: listInvitationsRoute,
+  removeInvitation: removeInvitationRoute,
+  acceptInvitation: acceptInvitationRoute,
 
   createApiKey: createApiKeyRoute,
   listApiKeys: listApiKeysRoute,

@@ -56,6 +56,8 @@ describe('what an error of the database means to the caller', () => {
       // A new project, to which a member is added in the same transaction.
       project_members_project_id_fkey: 'internal_error',
       project_members_user_id_fkey: 'session_required',
+      invitations_created_by_fkey: 'session_required',
+      invitations_project_id_fkey: 'project_not_found',
       project_usage_project_id_fkey: 'project_not_found',
       sessions_user_id_fkey: 'internal_error',
       uploads_project_id_fkey: 'project_not_found',

@@ -33,6 +33,8 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   folders_parent_fkey: 'folder_not_found',
   api_keys_project_id_fkey: 'project_not_found',
   api_keys_created_by_fkey: 'session_required',
+  invitations_created_by_fkey: 'session_required',
+  invitations_project_id_fkey: 'project_not_found',
   project_members_user_id_fkey: 'session_required',
   project_usage_project_id_fkey: 'project_not_found',
   uploads_project_id_fkey: 'project_not_found',

@@ -9,6 +9,7 @@ import type { z } from 'zod';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { acceptInvitation, isInvited } from '../invitations/accept-invitation.ts';
 import { inAuthContext } from './auth-context.ts';
 import { hashPassword, verifyPassword, withHashingCapacity } from './password.ts';
 import { createSessionStore } from './session-store.ts';
@@ -30,7 +31,7 @@ export interface AccountAnswer {
 
 /** Sign-up, sign-in and sessions. Better Auth does the work; only what is named here can be reached. */
 export interface Accounts {
-  /** @throws Problem sign_up_closed, setup_token_required, account_exists, too_many_sign_ins */
+  /** @throws Problem sign_up_closed, setup_token_required, invitation_not_found, account_exists, too_many_sign_ins */
   signUp(headers: Headers, request: z.output<typeof SignUpRequest>): Promise<AccountAnswer>;
   /** @throws Problem invalid_email_or_password, too_many_sign_ins */
   signIn(headers: Headers, request: z.output<typeof SignInRequest>): Promise<AccountAnswer>;
@@ -40,8 +41,10 @@ export interface Accounts {
   findCaller(headers: Headers): Promise<SessionCaller | undefined>;
 }
 
-export function createAccounts(settings: AccountSettings, db: Database, log: Logger): Accounts {
+export function createAccounts(settings: AccountSettings, db: Database, now: () => number, log: Logger): Accounts {
   const auth = createAuth(settings, db, log);
+  // Who is invited is no owner, and comes in where only the first account may be made.
+  const authOfInvited = createAuth({ ...settings, signUp: 'open' }, db, log);
 
   async function requireOpenSignUp(headers: Headers): Promise<void> {
     if (settings.signUp === 'closed') throw new Problem('sign_up_closed');
@@ -55,11 +58,8 @@ export function createAccounts(settings: AccountSettings, db: Database, log: Log
 
   async function signUp(headers: Headers, request: z.output<typeof SignUpRequest>): Promise<AccountAnswer> {
     await requireOpenSignUp(headers);
-    const { name, email, password } = request;
     try {
-      return await answer(() =>
-        auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }),
-      );
+      return await makeAccount(auth, headers, request);
     } catch (error) {
       if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
       if (error.constraint !== 'users_one_owner') throw new Problem('account_exists');
@@ -68,8 +68,28 @@ export function createAccounts(settings: AccountSettings, db: Database, log: Log
     }
   }
 
+  /** Two sign-ups by one invitation have one e-mail address, of which there can be one account. */
+  async function signUpInvited(
+    headers: Headers,
+    token: string,
+    request: z.output<typeof SignUpRequest>,
+  ): Promise<AccountAnswer> {
+    if (!(await isInvited(db, token, request.email, now()))) throw new Problem('invitation_not_found');
+    const made = await makeAccount(authOfInvited, headers, request).catch((error: unknown) => {
+      const isTaken = error instanceof pg.DatabaseError && error.code === uniqueViolation;
+      throw isTaken ? new Problem('account_exists') : error;
+    });
+    const { user } = made.body as { user: { id: string } };
+    await acceptInvitation({ db, now }, { userId: user.id }, { token });
+    return made;
+  }
+
   return {
-    signUp: (headers, request) => withHashingCapacity(() => signUp(headers, request)),
+    signUp: (headers, request) =>
+      withHashingCapacity(() => {
+        const invitation = headers.get('x-invitation');
+        return invitation === null ? signUp(headers, request) : signUpInvited(headers, invitation, request);
+      }),
     signIn: (headers, { email, password }) =>
       withHashingCapacity(() =>
         answer(() => auth.api.signInEmail({ body: { email, password }, headers, returnHeaders: true })),
@@ -96,6 +116,14 @@ export function createAccounts(settings: AccountSettings, db: Database, log: Log
 }
 
 const uniqueViolation = '23505';
+
+function makeAccount(
+  auth: ReturnType<typeof createAuth>,
+  headers: Headers,
+  { name, email, password }: z.output<typeof SignUpRequest>,
+): Promise<AccountAnswer> {
+  return answer(() => auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }));
+}
 
 function createAuth({ publicUrl, secret, signUp }: AccountSettings, db: Database, log: Logger) {
   return betterAuth({

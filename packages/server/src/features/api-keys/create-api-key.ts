@@ -8,7 +8,7 @@ import { hashToken, mintToken } from './token.ts';
 
 /**
  * Makes an API key. The raw key is in this answer and nowhere else: only its SHA-256 is kept.
- * @throws Problem project_not_found, invalid_request (an expiry that is over)
+ * @throws Problem project_not_found, role_missing, invalid_request (an expiry that is over)
  */
 export async function createApiKey(
   deps: Deps,
@@ -16,7 +16,7 @@ export async function createApiKey(
   request: z.output<typeof CreateApiKeyRequest>,
 ): Promise<z.output<typeof CreatedApiKey>> {
   const expiresAt = toExpiry(request.expiresAt, deps.now());
-  if (request.projectId !== null) await openProject(deps, caller, request.projectId, 'files:read');
+  if (request.projectId !== null) await openProject(deps, caller, request.projectId, 'keys:manage');
   const id = uuidv7();
   const key = mintToken();
   const createdAt = new Date(deps.now());

@@ -16,7 +16,7 @@ export async function listApiKeys(
 ): Promise<z.output<typeof ApiKeyList>> {
   let keys = selectManageableKeys(deps.db.kysely, caller);
   if (projectId !== undefined) {
-    const project = await openProject(deps, caller, projectId, 'files:read');
+    const project = await openProject(deps, caller, projectId, 'keys:manage');
     keys = keys.where('project_id', '=', project.id);
   }
   const rows = await keys.selectAll().orderBy('id').execute();

@@ -2,7 +2,7 @@ import type { Kysely, SelectQueryBuilder } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { SessionCaller } from '../../deps.ts';
 
-/** The keys that a person can see and revoke: their own, and those of the projects that they are a member of. */
+/** The keys that a person can see and revoke: their own, and those of the projects that they own or edit. */
 export function selectManageableKeys(
   kysely: Kysely<Schema>,
   caller: SessionCaller,
@@ -15,7 +15,11 @@ export function selectManageableKeys(
         where(
           'project_id',
           'in',
-          where.selectFrom('project_members').select('project_id').where('user_id', '=', caller.userId),
+          where
+            .selectFrom('project_members')
+            .select('project_id')
+            .where('user_id', '=', caller.userId)
+            .where('role', 'in', ['owner', 'editor']),
         ),
       ]),
     );

@@ -5,14 +5,14 @@ import { Problem } from '../../problem.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 
 /** Which folders exist and are not in the trash. The statement that puts something into one has the last word. */
-export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache {
+export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache<true> {
   return createFoundCache(async (projectId, folderId) => {
     const { rowCount } = await pool.query({
       name: 'folder-exists',
       text: 'select 1 from folders where project_id = $1 and id = $2 and trash_id is null',
       values: [projectId, folderId],
     });
-    return rowCount === 1;
+    return rowCount === 1 ? true : undefined;
   }, now);
 }
 

@@ -1,4 +1,4 @@
-import type { ErrorCode, Scope } from '@cadiz/contract';
+import type { ErrorCode, Role, Scope } from '@cadiz/contract';
 import type pg from 'pg';
 import type { Caller, Deps } from '../../deps.ts';
 import { createFoundCache, type FoundCache } from '../../found-cache.ts';
@@ -12,57 +12,73 @@ export interface OpenProject {
   readonly [opened]: true;
 }
 
-/** Which user reaches which project. */
-export function createReach(pool: pg.Pool, now: () => number): FoundCache {
+/** What somebody may do in a project: what a key can have as a scope, and what only people do. */
+export type Right = Scope | 'keys:manage' | 'project:manage';
+
+const filesOfEveryKind = ['files:read', 'files:write', 'files:delete'] as const;
+
+const rightsOf: Record<Role, readonly Right[]> = {
+  owner: [...filesOfEveryKind, 'keys:manage', 'project:manage'],
+  editor: [...filesOfEveryKind, 'keys:manage'],
+  viewer: ['files:read'],
+};
+
+/** The role that a user has in a project. */
+export function createReach(pool: pg.Pool, now: () => number): FoundCache<Role> {
   return createFoundCache(async (projectId, userId) => {
-    const { rowCount } = await pool.query({
+    const { rows } = await pool.query<{ role: Role }>({
       name: 'reach',
-      text: 'select 1 from project_members where project_id = $1 and user_id = $2',
+      text: 'select role from project_members where project_id = $1 and user_id = $2',
       values: [projectId, userId],
     });
-    return rowCount === 1;
+    return rows[0]?.role;
   }, now);
 }
 
 /**
  * Checks that the caller may do this in this project.
  * @throws Problem scope_missing, project_not_allowed (a key that is tied to another project),
- *   project_not_found (absent and foreign projects alike)
+ *   project_not_found (absent and foreign projects alike), role_missing
  */
-export async function openProject(deps: Deps, caller: Caller, projectId: string, scope: Scope): Promise<OpenProject> {
-  requireScope(caller, scope);
+export async function openProject(deps: Deps, caller: Caller, projectId: string, right: Right): Promise<OpenProject> {
+  requireScope(caller, right);
   if (caller.kind === 'apiKey' && caller.projectId !== null) {
     if (caller.projectId !== projectId) throw new Problem('project_not_allowed');
     return { id: projectId } as OpenProject;
   }
   const userId = caller.kind === 'session' ? caller.userId : caller.createdBy;
   const found = deps.reach.find(projectId, userId);
-  if (!(found === true || (await found))) throw new Problem('project_not_found');
+  const role = found instanceof Promise ? await found : found;
+  if (role === undefined) throw new Problem('project_not_found');
+  if (!rightsOf[role].includes(right)) {
+    throw new Problem('role_missing', `The role ${role} does not allow this (${right}).`);
+  }
   return { id: projectId } as OpenProject;
 }
 
 /**
  * The project of something that was found by its own id. Who may not work in it learns only that the thing is not there,
  * exactly as if it were not.
- * @throws Problem scope_missing, and `notFound` for everything else that openProject refuses
+ * @throws Problem scope_missing, role_missing, and `notFound` for everything else that openProject refuses
  */
 export async function openProjectOf(
   deps: Deps,
   caller: Caller,
   projectId: string,
-  scope: Scope,
+  right: Right,
   notFound: ErrorCode,
 ): Promise<OpenProject> {
-  requireScope(caller, scope);
+  requireScope(caller, right);
   try {
-    return await openProject(deps, caller, projectId, scope);
+    return await openProject(deps, caller, projectId, right);
   } catch (error) {
-    throw error instanceof Problem && error.status < 500 ? new Problem(notFound) : error;
+    const isHidden = error instanceof Problem && error.status < 500 && error.code !== 'role_missing';
+    throw isHidden ? new Problem(notFound) : error;
   }
 }
 
 /** @throws Problem scope_missing */
-export function requireScope(caller: Caller, scope: Scope): void {
-  if (caller.kind === 'session' || caller.scopes.includes(scope)) return;
-  throw new Problem('scope_missing', `The API key lacks the scope ${scope}.`);
+export function requireScope(caller: Caller, right: Right): void {
+  if (caller.kind === 'session' || caller.scopes.some((scope) => scope === right)) return;
+  throw new Problem('scope_missing', `The API key lacks the scope ${right}.`);
 }

@@ -7,7 +7,7 @@ import { openProject } from './open-project.ts';
 /**
  * Deletes a project with its folders, members and API keys; with files in it only when forced. Its id is kept in
  * `removed_projects`, because its objects, and uploads that are still under way, have yet to be swept from the store.
- * @throws Problem project_not_found, project_not_empty
+ * @throws Problem project_not_found, role_missing, project_not_empty
  */
 export async function removeProject(
   deps: Deps,
@@ -15,7 +15,7 @@ export async function removeProject(
   projectId: string,
   { force }: z.output<typeof DeleteProjectQuery>,
 ): Promise<z.output<typeof DeletedProject>> {
-  const project = await openProject(deps, caller, projectId, 'files:delete');
+  const project = await openProject(deps, caller, projectId, 'project:manage');
   await deps.db.kysely.transaction().execute(async (trx) => {
     // The lock keeps a file that is being recorded at this moment from slipping in between the check and the deletion.
     const row = await trx

@@ -8,7 +8,7 @@ import { toProjectView } from './project-view.ts';
 /**
  * Changes what is given of a project's name and settings. A quota below what is stored is allowed: nothing is deleted,
  * and uploads are refused until there is room.
- * @throws Problem project_not_found
+ * @throws Problem project_not_found, role_missing
  */
 export async function updateProject(
   deps: Deps,
@@ -16,7 +16,7 @@ export async function updateProject(
   projectId: string,
   request: z.output<typeof UpdateProjectRequest>,
 ): Promise<z.output<typeof Project>> {
-  const project = await openProject(deps, caller, projectId, 'files:write');
+  const project = await openProject(deps, caller, projectId, 'project:manage');
   const row = await deps.db.kysely.transaction().execute(async (trx) => {
     // Waits for the recordings that are under way without a quota, and makes the next ones see the settings below.
     await trx.selectFrom('projects').select('id').where('id', '=', project.id).forUpdate().execute();

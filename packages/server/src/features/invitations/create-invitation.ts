@@ -1,0 +1,41 @@
+import { randomBytes } from 'node:crypto';
+import type { CreatedInvitation, CreateInvitationRequest } from '@cadiz/contract';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { openProject } from '../projects/open-project.ts';
+import { hashInvitation } from './accept-invitation.ts';
+
+const lifetimeMilliseconds = 7 * 86_400_000;
+
+/**
+ * Invites the owner of an e-mail address into a project. The address of the answer is shown once, and only its hash is
+ * kept; the token stands in the fragment, which browsers send to no server and name in no Referer.
+ * @throws Problem project_not_found, role_missing
+ */
+export async function createInvitation(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+  { email, role }: z.output<typeof CreateInvitationRequest>,
+): Promise<z.output<typeof CreatedInvitation>> {
+  const project = await openProject(deps, caller, projectId, 'project:manage');
+  const token = randomBytes(32).toString('base64url');
+  const id = uuidv7();
+  const createdAt = deps.now();
+  const expiresAt = new Date(createdAt + lifetimeMilliseconds);
+  await deps.db.kysely
+    .insertInto('invitations')
+    .values({
+      project_id: project.id,
+      id,
+      email: email.toLowerCase(),
+      role,
+      token_hash: hashInvitation(token),
+      created_by: caller.userId,
+      created_at: new Date(createdAt),
+      expires_at: expiresAt,
+    })
+    .execute();
+  return { id, url: `${deps.config.publicUrl}/invitation#${token}`, expiresAt: expiresAt.toISOString() };
+}

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+
+let service: TestService;
+let ada: Person;
+let projectId: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+  projectId = await service.createProject(ada);
+});
+afterAll(() => service.close());
+
+const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
+
+interface Invited {
+  id: string;
+  url: string;
+  token: string;
+  expiresAt: string;
+}
+
+async function invite(email: string, role = 'editor'): Promise<Invited> {
+  const { status, body } = await service.call('POST', `/api/projects/${projectId}/invitations`, {
+    as: ada,
+    body: { email, role },
+  });
+  expect(status).toBe(200);
+  return { ...body, token: body.url.split('#')[1] };
+}
+
+const accept = (as: Person, token: string) => service.call('POST', '/api/invitations/accept', { as, body: { token } });
+const listed = async () =>
+  (await service.call('GET', `/api/projects/${projectId}/invitations`, { as: ada })).body.invitations;
+const roleOf = async (person: Person) => {
+  const { body } = await service.call('GET', `/api/projects/${projectId}/members`, { as: ada });
+  return body.members.find(({ userId }: { userId: string }) => userId === person.id)?.role;
+};
+
+test('whoever is invited becomes a member in the role of the invitation, once', async () => {
+  const eve = await service.signUp('Eve');
+  const { token, url } = await invite(eve.email.toUpperCase(), 'viewer');
+  expect(url).toBe(`http://localhost:4000/invitation#${token}`);
+  const { body } = await accept(eve, token);
+  expect(body).toEqual({ projectId, role: 'viewer' });
+  expect(await roleOf(eve)).toBe('viewer');
+  expect(outcome(await accept(eve, token))).toBe('404 invitation_not_found');
+});
+
+test('of ten acceptances at once one counts', async () => {
+  const eve = await service.signUp('Eve');
+  const { token } = await invite(eve.email);
+  const answers = await Promise.all(Array.from({ length: 10 }, () => accept(eve, token)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+});
+
+test('somebody else cannot use it, and does not use it up', async () => {
+  const [eve, mallory] = [await service.signUp('Eve'), await service.signUp('Mallory')];
+  const { token } = await invite(eve.email);
+  expect(outcome(await accept(mallory, token))).toBe('404 invitation_not_found');
+  expect(await roleOf(mallory)).toBeUndefined();
+  expect(outcome(await accept(eve, token))).toBe(200);
+});
+
+test('a member keeps their role', async () => {
+  const { token } = await invite(ada.email, 'viewer');
+  expect((await accept(ada, token)).body).toEqual({ projectId, role: 'owner' });
+});
+
+test('the list shows what can be accepted, and never the token', async () => {
+  const email = `${randomUUID()}@example.com`;
+  const invited = await invite(email);
+  const found = (await listed()).find(({ id }: { id: string }) => id === invited.id);
+  expect(found).toEqual({
+    id: invited.id,
+    email,
+    role: 'editor',
+    createdAt: expect.any(String),
+    expiresAt: invited.expiresAt,
+  });
+  const { rows } = await service.deps.db.pool.query('select invitations::text as text from invitations');
+  expect(JSON.stringify(rows)).not.toContain(invited.token);
+  expect(service.logged()).not.toContain(invited.token);
+});
+
+test('a withdrawn one is gone', async () => {
+  const eve = await service.signUp('Eve');
+  const { id, token } = await invite(eve.email);
+  const withdraw = () => service.call('DELETE', `/api/projects/${projectId}/invitations/${id}`, { as: ada });
+  expect((await withdraw()).body).toEqual({ id, removed: true });
+  expect(outcome(await withdraw())).toBe('404 invitation_not_found');
+  expect(outcome(await accept(eve, token))).toBe('404 invitation_not_found');
+});
+
+describe('a sign-up with an invitation', () => {
+  let closed: TestService;
+  beforeAll(async () => {
+    closed = await startTestService({ beside: service, settings: { CADIZ_SIGN_UP: 'first' } });
+  });
+  afterAll(() => closed.close());
+
+  const signUp = (email: string, token?: string, on = closed) =>
+    on.call('POST', '/api/auth/sign-up/email', {
+      body: { name: 'Eve', email, password: 'correct horse battery' },
+      headers: token === undefined ? {} : { 'X-Invitation': token },
+    });
+
+  test('makes an account where sign-up is closed, and a member, but no owner of the service', async () => {
+    const email = `${randomUUID()}@example.com`;
+    expect(outcome(await signUp(email))).toBe('403 sign_up_closed');
+    const { token } = await invite(email);
+    const { status, body } = await signUp(email, token);
+    expect({ status, role: body.user.role }).toEqual({ status: 200, role: 'member' });
+    const { rows } = await service.deps.db.pool.query(
+      'select role from project_members where project_id = $1 and user_id = $2',
+      [projectId, body.user.id],
+    );
+    expect(rows).toEqual([{ role: 'editor' }]);
+    expect(outcome(await signUp(`${randomUUID()}@example.com`, token))).toBe('404 invitation_not_found');
+  });
+
+  test('is refused for another address, and uses nothing up', async () => {
+    const email = `${randomUUID()}@example.com`;
+    const { token } = await invite(email);
+    expect(outcome(await signUp(`${randomUUID()}@example.com`, token))).toBe('404 invitation_not_found');
+    expect(outcome(await signUp(email, token))).toBe(200);
+  });
+
+  test('of six at once one makes an account', async () => {
+    const email = `${randomUUID()}@example.com`;
+    const { token } = await invite(email);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => signUp(email, token)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const answer of answers)
+      expect([200, '409 account_exists', '404 invitation_not_found']).toContain(outcome(answer));
+  });
+
+  test('of somebody who has an account is told so, and the invitation stays for them', async () => {
+    const eve = await service.signUp('Eve');
+    const { token } = await invite(eve.email);
+    expect(outcome(await signUp(eve.email, token))).toBe('409 account_exists');
+    expect(outcome(await accept(eve, token))).toBe(200);
+  });
+});
+
+test.each([
+  ['no address', { role: 'viewer' }, 'email'],
+  ['an address that is none', { email: 'x', role: 'viewer' }, 'email'],
+  ['a role that there is not', { email: 'a@example.com', role: 'root' }, 'role'],
+])('%s: 400', async (_what, body, path) => {
+  const answer = await service.call('POST', `/api/projects/${projectId}/invitations`, { as: ada, body });
+  expect(outcome(answer)).toBe('400 invalid_request');
+  expect(answer.body.issues).toMatchObject([{ path }]);
+});
+
+test('a token that cannot be one: 400', async () => {
+  for (const token of ['', 'x', `${'a'.repeat(42)}/`, 'a'.repeat(44)]) {
+    expect(outcome(await accept(ada, token))).toBe('400 invalid_request');
+  }
+});
+
+test('after a week it is over', async () => {
+  const eve = await service.signUp('Eve');
+  const { id, token } = await invite(eve.email);
+  await service.deps.db.pool.query('update invitations set expires_at = $2 where id = $1', [
+    id,
+    new Date(service.deps.now() - 1),
+  ]);
+  expect(outcome(await accept(eve, token))).toBe('404 invitation_not_found');
+  expect((await listed()).map((row: { id: string }) => row.id)).not.toContain(id);
+});

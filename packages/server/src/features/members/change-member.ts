@@ -1,0 +1,39 @@
+import type { ChangeMemberRequest, Member } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openProject } from '../projects/open-project.ts';
+import { lockMembers } from './lock-members.ts';
+
+/**
+ * Gives a member another role.
+ * @throws Problem project_not_found, role_missing, member_not_found, last_owner
+ */
+export async function changeMember(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+  userId: string,
+  { role }: z.output<typeof ChangeMemberRequest>,
+): Promise<z.output<typeof Member>> {
+  const project = await openProject(deps, caller, projectId, 'project:manage');
+  const member = await deps.db.kysely.transaction().execute(async (trx) => {
+    const members = await lockMembers(trx, project, caller, userId);
+    if (role !== 'owner') members.requireOtherOwner(userId);
+    await trx
+      .updateTable('project_members')
+      .set({ role })
+      .where('project_id', '=', project.id)
+      .where('user_id', '=', userId)
+      .execute();
+    return trx
+      .selectFrom('users')
+      .select(['id as userId', 'name', 'email'])
+      .where('id', '=', userId)
+      .executeTakeFirst();
+  });
+  await deps.accessChanges.publish({ kind: 'project', id: project.id });
+  // The account was deleted in this very moment.
+  if (!member) throw new Problem('member_not_found');
+  return { ...member, role };
+}

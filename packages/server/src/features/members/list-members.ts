@@ -1,0 +1,22 @@
+import type { MemberList } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { openProject } from '../projects/open-project.ts';
+
+/** Everybody who is in a project, by name. @throws Problem project_not_found */
+export async function listMembers(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+): Promise<z.output<typeof MemberList>> {
+  const project = await openProject(deps, caller, projectId, 'files:read');
+  const members = await deps.db.kysely
+    .selectFrom('project_members')
+    .innerJoin('users', 'users.id', 'project_members.user_id')
+    .select(['users.id as userId', 'users.name', 'users.email', 'project_members.role'])
+    .where('project_id', '=', project.id)
+    .orderBy('users.name')
+    .orderBy('users.id')
+    .execute();
+  return { members };
+}

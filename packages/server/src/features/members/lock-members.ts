@@ -1,0 +1,33 @@
+import type { Transaction } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import type { OpenProject } from '../projects/open-project.ts';
+
+/**
+ * Keeps the members of a project as they are until the transaction ends: of two owners who remove each other at the same
+ * moment, one is told that they are no owner any more, and one owner always stays.
+ * @throws Problem member_not_found (`userId`), role_missing (the caller, whose role was cached, has lost it meanwhile)
+ */
+export async function lockMembers(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  caller: SessionCaller,
+  userId: string,
+): Promise<{ requireOtherOwner(userId: string): void }> {
+  const members = await trx
+    .selectFrom('project_members')
+    .select(['user_id', 'role'])
+    .where('project_id', '=', project.id)
+    .orderBy('user_id')
+    .forUpdate()
+    .execute();
+  const own = members.find((member) => member.user_id === caller.userId);
+  if (own?.role !== 'owner' && userId !== caller.userId) throw new Problem('role_missing');
+  if (!members.some((member) => member.user_id === userId)) throw new Problem('member_not_found');
+  return {
+    requireOtherOwner(except) {
+      if (!members.some(({ user_id, role }) => role === 'owner' && user_id !== except)) throw new Problem('last_owner');
+    },
+  };
+}

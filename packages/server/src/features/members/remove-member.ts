@@ -1,0 +1,31 @@
+import type { RemovedMember } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { openProject } from '../projects/open-project.ts';
+import { lockMembers } from './lock-members.ts';
+
+/**
+ * Takes somebody out of a project: an owner anybody, everybody themselves. What they made stays, API keys that are tied to
+ * the project included, since programs depend on those; their keys that are tied to none no longer reach it.
+ * @throws Problem project_not_found, role_missing, member_not_found, last_owner
+ */
+export async function removeMember(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+  userId: string,
+): Promise<z.output<typeof RemovedMember>> {
+  const right = userId === caller.userId ? 'files:read' : 'project:manage';
+  const project = await openProject(deps, caller, projectId, right);
+  await deps.db.kysely.transaction().execute(async (trx) => {
+    const members = await lockMembers(trx, project, caller, userId);
+    members.requireOtherOwner(userId);
+    await trx
+      .deleteFrom('project_members')
+      .where('project_id', '=', project.id)
+      .where('user_id', '=', userId)
+      .execute();
+  });
+  await deps.accessChanges.publish({ kind: 'project', id: project.id });
+  return { userId, removed: true };
+}
