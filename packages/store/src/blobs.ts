@@ -18,6 +18,8 @@ export interface Blobs {
   open(blob: string): Promise<FileHandle>;
   /** Tells that the index now refers to this sealed blob. */
   settle(blob: string): void;
+  /** Removes a sealed blob that the index will never refer to. When that fails, the next start does it. */
+  abandon(blob: string): Promise<void>;
   /** Removes the file of a blob, if it is there. */
   remove(blob: string): Promise<void>;
   /** Makes earlier removals of these blobs last through a power cut. */
@@ -98,6 +100,16 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
     options.onGenerationsSettled(Math.min(next.number, ...openGenerations.keys()));
   }
 
+  /**
+   * The removal must last: a generation that were closed before could, after a power cut, hold a file again that nobody
+   * looks for.
+   */
+  async function abandon(generation: Generation, blob: string): Promise<void> {
+    await removeIfThere(join(generation.folder, blob));
+    await generation.sync();
+    leave(generation);
+  }
+
   async function receive(): Promise<BlobWriter> {
     const name = randomBytes(16).toString('hex');
     const path = join(incoming, name);
@@ -115,8 +127,8 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
         await Promise.all([file.datasync(), generation.sync()]);
         await file.close();
       } catch (error) {
-        await removeIfThere(join(generation.folder, blob)).catch(() => undefined);
-        leave(generation);
+        // When this fails, too, the generation stays open, and the next start removes what is left.
+        await abandon(generation, blob).catch(() => undefined);
         throw error;
       }
       state = 'sealed';
@@ -140,6 +152,10 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
     settle: (blob) => {
       const generation = openGenerations.get(generationOf(blob));
       if (generation) leave(generation);
+    },
+    abandon: async (blob) => {
+      const generation = openGenerations.get(generationOf(blob));
+      if (generation) await abandon(generation, blob);
     },
     remove: (blob) => removeIfThere(blobPath(sealed, blob)),
     syncRemovals: async (blobs) => {

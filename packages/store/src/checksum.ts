@@ -58,6 +58,18 @@ export function findAlgorithm(name: string): ChecksumAlgorithm | undefined {
 }
 
 /**
+ * The algorithm that `x-amz-checksum-algorithm` names.
+ *
+ * @throws S3Error InvalidRequest
+ */
+export function requireAlgorithm(name: string): ChecksumAlgorithm {
+  const algorithm = findAlgorithm(name);
+  if (algorithm) return algorithm;
+  const known = checksumAlgorithms.join(', ');
+  throw new S3Error('InvalidRequest', `x-amz-checksum-algorithm must be one of ${known}.`);
+}
+
+/**
  * The one checksum that a request gives or announces, in a header, in the address or, as the name of a trailer, in
  * `trailerNames`.
  *

@@ -98,7 +98,7 @@ describe('an object of three parts', () => {
     await send('PUT', store.presign('PUT', 'moving'), { body: 'short' });
     const bytes = Buffer.from((await reading.Body?.transformToByteArray()) ?? []);
     expect(md5(bytes)).toBe(md5(whole));
-    await until(() => files() === before - 2);
+    await until(() => files() === before - 3);
   });
 
   test('readers who leave in the middle leave no file open, and hold none', async () => {

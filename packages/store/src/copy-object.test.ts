@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CopyObjectCommand, type CopyObjectCommandInput, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { md5, PART_BYTES, partOf, uploadInParts } from '../test/multipart.ts';
-import { bucket, send, startStore, type TestStore, until } from '../test/running-store.ts';
+import { bucket, filed, send, startStore, type TestStore, until } from '../test/running-store.ts';
+import { checksumOf } from './checksum.ts';
 
 let store: TestStore;
 let etag = '';
@@ -47,12 +48,12 @@ test('without it, those of the request are passed over', async () => {
 });
 
 test('outlives what it was copied from, whose file goes', async () => {
-  await send('PUT', store.presign('PUT', 'short-lived'), { body: 'hello' });
+  await send('PUT', store.presign('PUT', 'short-lived'), { body: filed('hello') });
   await copy('long-lived', `${bucket}/short-lived`);
   const files = store.files().length;
   await send('DELETE', store.presign('DELETE', 'short-lived'));
   await until(() => store.files().length === files - 1);
-  expect((await get('long-lived')).toString()).toBe('hello');
+  expect((await get('long-lived')).toString()).toBe(filed('hello'));
 });
 
 test('an object of several parts becomes one, with the MD5 of its bytes', async () => {
@@ -65,21 +66,60 @@ test('an object of several parts becomes one, with the MD5 of its bytes', async 
 
 test('a damaged object is not copied: its copy would look sound', async () => {
   const before = new Set(store.files());
-  await send('PUT', store.presign('PUT', 'rotten'), { body: 'hello' });
+  await send('PUT', store.presign('PUT', 'rotten'), { body: filed('hello') });
   const [file = ''] = store.files().filter((name) => name.startsWith('blobs/') && !before.has(name));
   const [, blob = ''] = file.split('/');
-  writeFileSync(join(store.folder, 'blobs', blob.slice(0, 8), blob), 'hellp');
+  writeFileSync(join(store.folder, 'blobs', blob.slice(0, 8), blob), filed('hellp'));
   await expect(copy('rotten copy', `${bucket}/rotten`)).rejects.toMatchObject({ name: 'InternalError' });
   expect((await send('HEAD', store.presign('HEAD', 'rotten copy'))).status).toBe(404);
   await until(() => !store.files().some((name) => name.startsWith('incoming/')));
 });
 
+test('an object of which one part is damaged is not copied', async () => {
+  const bodies = [partOf(PART_BYTES, 3), partOf(1000, 4)];
+  const before = new Set(store.files());
+  await uploadInParts(store, 'rotten parts', bodies);
+  const paths = store.files().filter((name) => !before.has(name));
+  for (const file of paths) {
+    const [, blob = ''] = file.split('/');
+    const path = join(store.folder, 'blobs', blob.slice(0, 8), blob);
+    const bytes = readFileSync(path);
+    writeFileSync(path, Buffer.concat([Buffer.from([(bytes[0] ?? 0) ^ 1]), bytes.subarray(1)]));
+    await expect(copy('rotten copy', `${bucket}/rotten parts`)).rejects.toMatchObject({ name: 'InternalError' });
+    writeFileSync(path, bytes);
+  }
+  await copy('sound copy', `${bucket}/rotten parts`);
+  expect(md5(await get('sound copy'))).toBe(md5(Buffer.concat(bodies)));
+});
+
+test.each(['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'] as const)(
+  'with a checksum that is asked for, %s',
+  async (algorithm) => {
+    const { CopyObjectResult } = await copy('checked', `${bucket}/source`, { ChecksumAlgorithm: algorithm });
+    const value = checksumOf(algorithm, Buffer.from('hello'));
+    expect(CopyObjectResult).toMatchObject({ [`Checksum${algorithm}`]: value, ChecksumType: 'FULL_OBJECT' });
+    const found = await store.client.send(
+      new HeadObjectCommand({ Bucket: bucket, Key: 'checked', ChecksumMode: 'ENABLED' }),
+    );
+    expect(found).toMatchObject({ [`Checksum${algorithm}`]: value, ChecksumType: 'FULL_OBJECT' });
+  },
+);
+
+test('a checksum that there is not is refused', async () => {
+  const asked = { ChecksumAlgorithm: 'MD5' as 'SHA1' };
+  await expect(copy('unchecked', `${bucket}/source`, asked)).rejects.toMatchObject({ name: 'InvalidRequest' });
+});
+
 test('onto itself only with REPLACE', async () => {
-  await send('PUT', store.presign('PUT', 'self'), { body: 'hello' });
+  await send('PUT', store.presign('PUT', 'self'), { body: filed('hello') });
   await expect(copy('self', `${bucket}/self`)).rejects.toMatchObject({ name: 'InvalidRequest' });
   const files = store.files().length;
   await copy('self', `${bucket}/self`, { MetadataDirective: 'REPLACE', ContentType: 'image/png' });
-  expect(await head('self')).toMatchObject({ ContentType: 'image/png', ContentLength: 5, ETag: etag });
+  expect(await head('self')).toMatchObject({
+    ContentType: 'image/png',
+    ContentLength: filed('').length,
+    ETag: `"${md5(filed('hello'))}"`,
+  });
   await until(() => store.files().length === files);
 });
 

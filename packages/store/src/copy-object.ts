@@ -1,8 +1,10 @@
 import { type Call, requireBucket, requireKey, sendXml } from './call.ts';
+import { type ChecksumAlgorithm, type ObjectChecksum, readParameter, requireAlgorithm } from './checksum.ts';
 import { type CopySource, copyBytes, readCopySource } from './copy-source.ts';
+import type { ObjectRecord } from './index-db.ts';
 import { checksumElements } from './multipart-checksum.ts';
 import { wholeSeconds } from './multipart-upload.ts';
-import { indexBlob, readContentHeaders, readMetadata } from './put-object.ts';
+import { indexObject, readContentHeaders, readMetadata } from './put-object.ts';
 import { S3Error } from './s3-error.ts';
 import { readWriteCondition, requireHopeful } from './write-condition.ts';
 import { document, textElement } from './xml.ts';
@@ -23,21 +25,33 @@ export async function copyObject(call: Call): Promise<void> {
   const replaced = readReplaced(call, named);
   const before = store.index.findObject(bucket, key);
   requireHopeful(condition, before, before?.size ?? 0);
-  const { blob, size, etag, source } = await copyBytes(call, named, (length) => ({ first: 0, last: length - 1 }));
+  const algorithm = readCopyAlgorithm(call);
+  const whole = (length: number) => ({ first: 0, last: length - 1 });
+  const copied = await copyBytes(call, named, whole, { algorithm, mayBeInline: true });
+  const { stored, size, etag, source } = copied;
   const { headers, metadata } = replaced ?? source;
-  const checksum = source.checksum?.type === 'FULL_OBJECT' ? source.checksum : undefined;
+  const checksum = copied.checksum ? { ...copied.checksum, type: 'FULL_OBJECT' as const } : keptChecksum(source);
   const lastModified = wholeSeconds(store.now());
-  await indexBlob(
-    call,
-    { size, etag, blob, lastModified, headers, metadata, ...(checksum && { checksum }) },
-    condition,
-  );
+  const description = { size, etag, lastModified, headers, metadata, ...(checksum && { checksum }) };
+  await indexObject(call, description, stored, condition);
   const children = [
     textElement('LastModified', new Date(lastModified).toISOString()),
     textElement('ETag', `"${etag}"`),
     ...checksumElements(checksum),
+    ...(checksum ? [textElement('ChecksumType', checksum.type)] : []),
   ];
   sendXml(call, document('CopyObjectResult', children));
+}
+
+/** @throws S3Error InvalidRequest */
+function readCopyAlgorithm(call: Call): ChecksumAlgorithm | undefined {
+  const named = readParameter(call, 'x-amz-checksum-algorithm');
+  return named === undefined ? undefined : requireAlgorithm(named);
+}
+
+/** A checksum of the parts' checksums is none of a copy, which has no parts. */
+function keptChecksum({ checksum }: ObjectRecord): ObjectChecksum | undefined {
+  return checksum?.type === 'FULL_OBJECT' ? checksum : undefined;
 }
 
 /** The headers and metadata of the request, where they replace those of the other object. */

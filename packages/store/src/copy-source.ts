@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { type Call, isBucketName, requireKey } from './call.ts';
-import { type Checksum, type ChecksumAlgorithm, openDigest } from './checksum.ts';
+import type { Checksum, ChecksumAlgorithm } from './checksum.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { isUnchanged } from './object-answer.ts';
-import { type ByteRange, openContent } from './object-content.ts';
+import { type ByteRange, damaged, openContent } from './object-content.ts';
 import { S3Error } from './s3-error.ts';
+import { type StoredBytes, takeIn } from './take-in.ts';
 import { requireNullVersion } from './version-id.ts';
 
 export interface CopySource {
@@ -12,9 +12,9 @@ export interface CopySource {
   key: string;
 }
 
-/** Bytes that were copied: durable, but not in the index yet. */
+/** Bytes that were copied, but are not in the index yet. */
 export interface CopiedBytes {
-  blob: string;
+  stored: StoredBytes;
   size: number;
   /** hex MD5 */
   etag: string;
@@ -55,17 +55,17 @@ function decode(encoded: string): string | undefined {
  * Copies bytes of the object that the request names, if it meets the request's `x-amz-copy-source-if-…`.
  *
  * @param toRange - which bytes, once the object is known
- * @param algorithm - of the checksum that the copy is to have
+ * @param algorithm - of the checksum that the copy is to have, if any
  * @throws S3Error NoSuchBucket, NoSuchKey, PreconditionFailed, InvalidRequest, InsufficientStorage
  */
 export async function copyBytes(
   call: Call,
   { bucket, key }: CopySource,
   toRange: (size: number) => ByteRange,
-  algorithm?: ChecksumAlgorithm,
+  { algorithm, mayBeInline }: { algorithm: ChecksumAlgorithm | undefined; mayBeInline: boolean },
 ): Promise<CopiedBytes> {
   const { store, request } = call;
-  const { found, content } = await openContent(store, () => {
+  const { found, content } = await openContent(store, { bucket, key }, () => {
     const record = requireSource(call, bucket, key);
     const range = toRange(record.size);
     return { record, range, found: { source: record, size: range.last - range.first + 1 } };
@@ -77,10 +77,24 @@ export async function copyBytes(
     }
     // No byte moves on the connection for as long as this takes.
     request.socket.setTimeout(0);
+    const { source, size } = found;
     // The ETag of an object that came as one is the MD5 of its bytes. A copy of damaged ones would look sound.
-    const whole = found.source.blob !== undefined && found.size === found.source.size;
-    const expected = whole ? found.source.etag : undefined;
-    return { ...found, ...(await storeBytes(call, content.stream(), found.size, expected, algorithm)) };
+    const expected = !source.multipart && size === source.size ? source.etag : undefined;
+    const { stored, checked } = await takeIn(
+      store,
+      {
+        read: () => content.verified(),
+        mostBytes: size,
+        digests: algorithm ? [algorithm] : [],
+        mayBeInline,
+      },
+      ({ digest }) => {
+        const etag = digest('MD5').toString('hex');
+        if (expected !== undefined && expected !== etag) throw damaged();
+        return { etag, ...(algorithm && { checksum: { algorithm, value: digest(algorithm).toString('base64') } }) };
+      },
+    );
+    return { source, size, stored, ...checked };
   } finally {
     await content.close();
   }
@@ -99,38 +113,4 @@ function requireSource(call: Call, bucket: string, key: string): ObjectRecord {
   ]);
   if (!isUnchanged(Object.fromEntries(conditions), record)) return record;
   throw new S3Error('PreconditionFailed', 'The object to be copied is the one that was to be left out.');
-}
-
-async function storeBytes(
-  { store }: Call,
-  bytes: AsyncIterable<Buffer>,
-  size: number,
-  expectedMd5: string | undefined,
-  algorithm: ChecksumAlgorithm | undefined,
-): Promise<{ blob: string; etag: string; checksum?: Checksum }> {
-  const claim = await store.room.claim(size);
-  try {
-    const writer = await store.blobs.receive();
-    const md5 = createHash('md5');
-    const digest = algorithm && openDigest(algorithm);
-    try {
-      for await (const chunk of bytes) {
-        md5.update(chunk);
-        digest?.update(chunk);
-        claim.arrived(chunk.length);
-        await writer.write(chunk);
-      }
-      const etag = md5.digest('hex');
-      if (expectedMd5 !== undefined && expectedMd5 !== etag) {
-        throw new S3Error('InternalError', 'The object to be copied is damaged.');
-      }
-      const checksum = algorithm && digest && { algorithm, value: digest.digest().toString('base64') };
-      return { blob: await writer.seal(), etag, ...(checksum && { checksum }) };
-    } catch (error) {
-      await writer.discard();
-      throw error;
-    }
-  } finally {
-    claim.release();
-  }
 }

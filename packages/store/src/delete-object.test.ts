@@ -1,6 +1,6 @@
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bucket, send, startStore, type TestStore, until } from '../test/running-store.ts';
+import { bucket, filed, send, startStore, type TestStore, until } from '../test/running-store.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 test('removes the object and its file, and may be repeated', async () => {
-  await send('PUT', store.presign('PUT', 'gone'), { body: 'hello' });
+  await send('PUT', store.presign('PUT', 'gone'), { body: filed('hello') });
   expect(store.files()).toHaveLength(1);
   await store.client.send(new DeleteObjectCommand({ Bucket: bucket, Key: 'gone' }));
   expect((await send('GET', store.presign('GET', 'gone'))).code).toBe('NoSuchKey');

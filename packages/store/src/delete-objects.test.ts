@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DeleteObjectsCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bucket, keys, region, send, startStore, type TestStore, until } from '../test/running-store.ts';
+import { bucket, filed, keys, region, send, startStore, type TestStore, until } from '../test/running-store.ts';
 import { textElement } from './xml.ts';
 
 let store: TestStore;
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 async function put(names: readonly string[]): Promise<void> {
-  for (const Key of names) await store.client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: 'x' }));
+  for (const Key of names) await store.client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: filed('x') }));
 }
 
 async function listed(): Promise<(string | undefined)[]> {

@@ -3,10 +3,23 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CreateBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { createPresigner } from '@cadiz/sigv4';
+import { open } from 'lmdb';
 import { afterAll, expect, test } from 'vitest';
-import { bucket, keys, listFiles, newClient, newFolder, region, send, startStore } from '../test/running-store.ts';
+import {
+  bucket,
+  filed,
+  keptEitherWay,
+  keys,
+  listFiles,
+  newClient,
+  newFolder,
+  region,
+  send,
+  startStore,
+} from '../test/running-store.ts';
 import { startProcess } from '../test/store-process.ts';
 import { openIndexDb } from './index-db.ts';
+import { MAX_INLINE_BYTES } from './take-in.ts';
 
 const folders: string[] = [];
 afterAll(() => {
@@ -86,7 +99,8 @@ test('kill -9 in the middle of writes: what was acknowledged is there, whole, an
       allowed.set(key, new Set([found]));
     }
     const listed = await newClient(after.endpoint).send(new ListObjectsV2Command({ Bucket: bucket }));
-    expect(listFiles(data)).toHaveLength(listed.KeyCount ?? -1);
+    const filed = listed.Contents?.filter(({ Size = 0 }) => Size > MAX_INLINE_BYTES) ?? [];
+    expect(listFiles(data)).toHaveLength(filed.length);
     expect(await after.end('SIGTERM')).toBe(0);
   }
 });
@@ -94,7 +108,7 @@ test('kill -9 in the middle of writes: what was acknowledged is there, whole, an
 test('a start sweeps what a crash left: half uploads, and blobs that no object refers to', async () => {
   const data = folder();
   const first = await startStore({ dataDir: data });
-  await send('PUT', first.presign('PUT', 'kept'), { body: 'kept' });
+  await send('PUT', first.presign('PUT', 'kept'), { body: filed('kept') });
   await first.close();
   writeFileSync(join(data, 'incoming', 'half'), 'ha');
   const generation = '00000000';
@@ -105,7 +119,7 @@ test('a start sweeps what a crash left: half uploads, and blobs that no object r
 
   const second = await startStore({ dataDir: data });
   expect(second.files()).toHaveLength(1);
-  expect((await send('GET', second.presign('GET', 'kept'))).text).toBe('kept');
+  expect((await send('GET', second.presign('GET', 'kept'))).text).toBe(filed('kept'));
   expect((await send('PUT', second.presign('PUT', 'more'), { body: 'more' })).status).toBe(200);
   await second.close();
 });
@@ -113,7 +127,9 @@ test('a start sweeps what a crash left: half uploads, and blobs that no object r
 test('a start removes the files of objects that went just before a crash', async () => {
   const data = folder();
   const first = await startStore({ dataDir: data });
-  for (const key of ['deleted', 'replaced', 'kept']) await send('PUT', first.presign('PUT', key), { body: key });
+  for (const key of ['deleted', 'replaced', 'kept']) {
+    await send('PUT', first.presign('PUT', key), { body: filed(key) });
+  }
   await first.close();
   const index = await openIndexDb(join(data, 'index'));
   await index.deleteObjects(bucket, [{ key: 'deleted' }]);
@@ -125,7 +141,7 @@ test('a start removes the files of objects that went just before a crash', async
 
   const second = await startStore({ dataDir: data });
   expect(second.files()).toHaveLength(1);
-  expect((await send('GET', second.presign('GET', 'replaced'))).text).toBe('kept');
+  expect((await send('GET', second.presign('GET', 'replaced'))).text).toBe(filed('kept'));
   await second.close();
 });
 
@@ -145,21 +161,43 @@ test('a full disk: 507 for what does not fit, reads go on, and nothing is left o
   await running.end('SIGTERM');
 });
 
-test('an index that cannot grow: 507 or 503, over and over, and the store lives on', async () => {
+test.each(keptEitherWay)(
+  'an index that cannot grow, bytes kept $kept: 507 or 503, over and over, and the store lives on',
+  async ({ form }) => {
+    const data = folder();
+    const running = await startProcess(data, { limit: 'ulimit -f 400' });
+    await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
+    const url = urlMaker(running.endpoint);
+    const put = (key: string) => send('PUT', url('PUT', key.padEnd(1000, 'x')), { body: form(key) });
+    expect((await put('first')).status).toBe(200);
+    const statuses: number[] = [];
+    for (let round = 0; round < 6; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => put(`${round}-${at}-`)));
+      statuses.push(...answers.map(({ status }) => status));
+    }
+    expect(statuses.filter((status) => status !== 200 && status !== 503 && status !== 507)).toEqual([]);
+    expect(statuses.at(-1)).toBeGreaterThanOrEqual(503);
+    expect((await send('GET', url('GET', 'first'.padEnd(1000, 'x')))).text).toBe(form('first'));
+    expect(listFiles(data)).toHaveLength(form === filed ? 1 + statuses.filter((status) => status === 200).length : 0);
+    expect(await running.end('SIGTERM')).toBe(0);
+  },
+);
+
+test('a folder has the older format until it holds bytes in its index', async () => {
   const data = folder();
-  const running = await startProcess(data, { limit: 'ulimit -f 400' });
-  await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
-  const url = urlMaker(running.endpoint);
-  const put = (key: string) => send('PUT', url('PUT', key.padEnd(1000, 'x')), { body: key });
-  expect((await put('first')).status).toBe(200);
-  const statuses: number[] = [];
-  for (let round = 0; round < 6; round += 1) {
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => put(`${round}-${at}-`)));
-    statuses.push(...answers.map(({ status }) => status));
+  const formatOf = async () => {
+    const root = open({ path: join(data, 'index'), maxDbs: 16, encoding: 'json' });
+    const format = root.openDB<number, string>({ name: 'meta', encoding: 'json' }).get('format');
+    await root.close();
+    return format;
+  };
+  for (const { form, files } of keptEitherWay.toReversed()) {
+    const store = await startStore({ dataDir: data });
+    expect((await send('PUT', store.presign('PUT', 'key'), { body: form('body') })).status).toBe(200);
+    await store.close();
+    expect(await formatOf()).toBe(files === 1 ? 1 : 2);
   }
-  expect(statuses.filter((status) => status !== 200 && status !== 503 && status !== 507)).toEqual([]);
-  expect(statuses.at(-1)).toBeGreaterThanOrEqual(503);
-  expect((await send('GET', url('GET', 'first'.padEnd(1000, 'x')))).text).toBe('first');
-  expect(listFiles(data)).toHaveLength(1 + statuses.filter((status) => status === 200).length);
-  expect(await running.end('SIGTERM')).toBe(0);
+  const again = await startStore({ dataDir: data });
+  expect((await send('GET', again.presign('GET', 'key'))).text).toBe('body');
+  await again.close();
 });

@@ -6,7 +6,7 @@ import { openContent } from './object-content.ts';
 
 /** GET /bucket/key: the bytes, or one range of them. */
 export async function getObject(call: Call): Promise<void> {
-  const { found: answer, content } = await openContent(call.store, () => {
+  const { found: answer, content } = await openContent(call.store, call, () => {
     const record = requireObject(call);
     const answer = toObjectAnswer(call, record);
     return { record, range: answer, found: answer };
@@ -14,6 +14,7 @@ export async function getObject(call: Call): Promise<void> {
   try {
     call.response.writeHead(answer.status, answer.headers);
     if (answer.last < answer.first) call.response.end();
+    else if (content.bytes) call.response.end(content.bytes);
     else await pipeline(content.stream(), call.response);
   } finally {
     await content.close();

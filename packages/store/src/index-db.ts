@@ -17,8 +17,10 @@ import { mayWrite, type WriteCondition } from './write-condition.ts';
 export interface ObjectRecord {
   size: number;
   etag: string;
-  /** What holds the bytes; absent where the parts of a multipart upload do. */
+  /** What holds the bytes; absent where the index or the parts of a multipart upload do. */
   blob?: string;
+  /** The index itself holds the bytes. */
+  inline?: true;
   multipart?: MadeOfParts;
   lastModified: number;
   /** Content headers by their lower-case name, as they were sent. */
@@ -67,9 +69,13 @@ export interface IndexDb {
   /** Only an empty bucket goes, and its uploads under way with it; `removed` are the blobs that were let go. */
   deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: string[] }>;
   findObject(bucket: string, key: string): ObjectRecord | undefined;
+  /** The bytes of an object whose record says `inline`. */
+  readInline(bucket: string, key: string): Buffer | undefined;
+  /** How many objects have their bytes in the index. */
+  countInline(): number;
   /**
    * The condition is judged in the transaction. `stored` is false when it says that nothing is to be changed; `removed` are
-   * the blobs that were let go.
+   * the blobs that were let go. `bytes` go with a record that says `inline`.
    *
    * @throws S3Error NoSuchBucket, PreconditionFailed, NoSuchKey
    */
@@ -78,6 +84,7 @@ export interface IndexDb {
     key: string,
     record: ObjectRecord,
     condition: WriteCondition,
+    bytes?: Buffer,
   ): Promise<{ stored: boolean; removed: string[] }>;
   /** All in one transaction; an outcome for each, in order. An object that was not there counts as deleted. */
   deleteObjects(
@@ -100,7 +107,10 @@ export interface IndexDb {
   close(): Promise<void>;
 }
 
-const FORMAT = 1;
+/** 2 has `inline`. A folder is of format 1 until it has its first such object, and older versions refuse it from then on. */
+const FORMATS = [1, 2];
+const FIRST_FORMAT = 1;
+const INLINE_FORMAT = 2;
 const SEPARATOR = Buffer.from([0]);
 
 /** Opens (or makes) the index in `folder`. The caller holds the lock on the folder. */
@@ -120,6 +130,8 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
   const meta = root.openDB<number, string>({ name: 'meta', encoding: 'json' });
   const buckets = root.openDB<BucketRecord, string>({ name: 'buckets', encoding: 'json' });
   const objects = root.openDB<ObjectRecord, Uint8Array>({ name: 'objects', encoding: 'json', keyEncoding: 'binary' });
+  // Apart from the records, so that a listing does not step over them.
+  const inline = root.openDB<Buffer, Uint8Array>({ name: 'inline', encoding: 'binary', keyEncoding: 'binary' });
   const blobs = root.openDB<true, string>({ name: 'blobs', encoding: 'json' });
   const doomed = root.openDB<true, string>({ name: 'doomed', encoding: 'json' });
   const uploads = root.openDB<UploadRecord, Uint8Array>({ name: 'uploads', encoding: 'json', keyEncoding: 'binary' });
@@ -134,17 +146,23 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
   }
 
   /** Tells the blobs of an object that goes. */
-  function letGoContent({ blob, multipart }: ObjectRecord): string[] {
+  function letGoContent(at: Buffer, { blob, multipart, ...before }: ObjectRecord): string[] {
+    if (before.inline) inline.remove(at);
     if (!multipart) return blob === undefined ? [] : [blob].map(letGo);
     return uploadIndex.removeParts(multipart.uploadId);
   }
 
-  function replaceObject(bucket: string, key: string, record: ObjectRecord): string[] {
+  function replaceObject(bucket: string, key: string, record: ObjectRecord, bytes?: Buffer): string[] {
     const at = indexKey(bucket, Buffer.from(key));
     const before = objects.get(at);
+    const removed = before ? letGoContent(at, before) : [];
     objects.put(at, record);
     if (record.blob !== undefined) blobs.put(record.blob, true);
-    return before ? letGoContent(before) : [];
+    if (bytes) {
+      inline.put(at, bytes);
+      if (meta.get('format') !== INLINE_FORMAT) meta.put('format', INLINE_FORMAT);
+    }
+    return removed;
   }
 
   function deleteObject(bucket: string, { key, ifMatch }: Deletion, removed: string[]): DeleteOutcome {
@@ -153,7 +171,7 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     if (!before) return ifMatch === undefined ? 'deleted' : 'absent';
     if (ifMatch !== undefined && !namesEtag(ifMatch, before.etag, 'strong')) return 'changed';
     objects.remove(at);
-    removed.push(...letGoContent(before));
+    removed.push(...letGoContent(at, before));
     return 'deleted';
   }
 
@@ -192,11 +210,13 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
         return { outcome: 'deleted', removed: uploadIndex.removeOfBucket(bucket) };
       }),
     findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
-    putObject: (bucket, key, record, condition) =>
+    readInline: (bucket, key) => inline.get(indexKey(bucket, Buffer.from(key))),
+    countInline: () => inline.getKeysCount(),
+    putObject: (bucket, key, record, condition, bytes) =>
       commit(() => {
         if (!buckets.doesExist(bucket)) throw noSuchBucket(bucket);
         const stored = mayWrite(condition, objects.get(indexKey(bucket, Buffer.from(key))), record);
-        return { stored, removed: stored ? replaceObject(bucket, key, record) : [] };
+        return { stored, removed: stored ? replaceObject(bucket, key, record, bytes) : [] };
       }),
     deleteObjects: (bucket, deletions) =>
       commit(() => {
@@ -236,13 +256,14 @@ function indexKey(bucket: string, key: Uint8Array): Buffer {
 
 async function requireFormat(commit: Commit, meta: Database<number, string>): Promise<void> {
   const format = meta.get('format');
-  if (format === FORMAT) return;
-  if (format !== undefined) {
-    throw new Error(`The data folder has format ${format}, this version of the store reads format ${FORMAT}.`);
+  if (format === undefined) {
+    await commit(() => {
+      meta.put('format', FIRST_FORMAT);
+    });
+  } else if (!FORMATS.includes(format)) {
+    const readable = FORMATS.join(' and ');
+    throw new Error(`The data folder has format ${format}, this version of the store reads the formats ${readable}.`);
   }
-  await commit(() => {
-    meta.put('format', FORMAT);
-  });
 }
 
 type Commit = <T>(change: () => T) => Promise<T>;

@@ -12,6 +12,7 @@ import {
   type PromisedChecksum,
   readGiven,
   readParameter,
+  requireAlgorithm,
   requireWellFormed,
 } from './checksum.ts';
 import { combineCrcs } from './crc.ts';
@@ -37,10 +38,7 @@ export function readUploadChecksum(call: Call): UploadRecord['checksum'] {
     if (wanted === undefined) return undefined;
     throw new S3Error('InvalidRequest', 'x-amz-checksum-type needs x-amz-checksum-algorithm.');
   }
-  const algorithm = findAlgorithm(named);
-  if (!algorithm) {
-    throw new S3Error('InvalidRequest', `x-amz-checksum-algorithm must be one of ${checksumAlgorithms.join(', ')}.`);
-  }
+  const algorithm = requireAlgorithm(named);
   const types = typesOf(algorithm);
   const type = types.find((candidate) => wanted === undefined || candidate === wanted.toUpperCase());
   if (type) return { algorithm, type };

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type Call, requireBucket, requireKey } from './call.ts';
-import { removeUnindexed } from './put-object.ts';
+import { settleBlob } from './put-object.ts';
 import { S3Error } from './s3-error.ts';
+import type { StoredBytes } from './take-in.ts';
 import type { PartRecord, UploadName, UploadRecord } from './upload-index.ts';
 
 /** All parts but the last must have as many. */
@@ -43,7 +44,7 @@ export function noSuchUpload(): S3Error {
 }
 
 /**
- * Makes a durable blob a part of the upload. Whatever comes of it, the blob is settled.
+ * Makes bytes that were taken in a part of the upload. A blob that does not become one is removed.
  *
  * @throws S3Error NoSuchUpload
  */
@@ -51,19 +52,18 @@ export async function indexPart(
   { store }: Call,
   name: UploadName,
   partNumber: number,
-  part: Omit<PartRecord, 'lastModified'>,
+  content: StoredBytes,
+  description: Omit<PartRecord, 'blob' | 'lastModified'>,
 ): Promise<PartRecord> {
-  const record = { ...part, lastModified: wholeSeconds(store.now()) };
+  if ('bytes' in content) throw new Error('A part has a blob, however small it is.');
+  const record = { ...description, ...content, lastModified: wholeSeconds(store.now()) };
   try {
     const { stored, removed } = await store.index.uploads.putPart(name, partNumber, record);
     void store.reaper.remove(removed);
     if (!stored) throw noSuchUpload();
     return record;
-  } catch (error) {
-    await removeUnindexed(store, part.blob);
-    throw error;
   } finally {
-    store.blobs.settle(part.blob);
+    await settleBlob(store, content.blob);
   }
 }
 

@@ -1,18 +1,18 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseRequestTarget, uriEncodePath, type VerifyOptions, verifyPolicy } from '@cadiz/sigv4';
 import { isHarmlessAcl } from './acl.ts';
 import { openByteReader } from './byte-reader.ts';
 import { isBucketName, requireKey } from './call.ts';
-import { type Checksum, checksumHeaders, openDigest, readGiven, requireSame, toChecksumHeaders } from './checksum.ts';
+import { type Checksum, checksumHeaders, readGiven, requireSame, toChecksumHeaders } from './checksum.ts';
 import { type Form, readBoundary, readForm } from './form-data.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { wholeSeconds } from './multipart-upload.ts';
 import { type PostPolicy, readPolicy, requireAllowed } from './post-policy.ts';
-import { CONTENT_HEADERS, indexBlob, type ReceivedBlob, readMetadata } from './put-object.ts';
+import { CONTENT_HEADERS, indexObject, type ReceivedBody, readMetadata } from './put-object.ts';
 import { splitPath } from './routes.ts';
 import { noSuchBucket, notImplemented, S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
+import { takeIn } from './take-in.ts';
 import { document, textElement } from './xml.ts';
 
 /** A form on its way. Its signature lies within, so that nobody is believed yet. */
@@ -60,17 +60,17 @@ export async function postObject(call: FormCall): Promise<void> {
     // A form can be kept and sent again just as a presigned address can.
     const condition = store.presignedOverwrite === 'deny' ? { once: true } : {};
     if (policy.minBytes > contentLength) throw tooSmall(policy.minBytes);
-    const { size, checksum: received, ...blob } = await receiveFile(call, form, policy, contentLength);
+    const { stored, size, etag, checksum: received } = await receiveFile(call, form, policy, contentLength);
     const checksum = received && { ...received, type: 'FULL_OBJECT' as const };
     const lastModified = wholeSeconds(store.now());
-    const record: ObjectRecord & { blob: string } = {
-      ...blob,
+    const record = {
       size,
+      etag,
       lastModified,
       ...description,
       ...(checksum && { checksum }),
     };
-    await indexBlob({ store, bucket, key }, record, condition);
+    await indexObject({ store, bucket, key }, record, stored, condition);
     send(call, answer, { bucket, key, record });
   } finally {
     await reader.close();
@@ -151,36 +151,27 @@ async function receiveFile(
   { fields, file }: Form,
   { minBytes, maxBytes }: PostPolicy,
   contentLength: number,
-): Promise<ReceivedBlob & { size: number }> {
+): Promise<ReceivedBody & { size: number }> {
   const promised = readFormChecksum(fields);
   const most = Math.min(maxBytes, store.maxObjectBytes);
-  const claim = await store.room.claim(Math.min(contentLength, most));
-  try {
-    const writer = await store.blobs.receive();
-    try {
-      const md5 = createHash('md5');
-      const digest = promised && openDigest(promised.algorithm);
-      let size = 0;
-      for await (const chunk of file()) {
-        size += chunk.length;
-        if (size > most) throw new S3Error('EntityTooLarge', `The file may have at most ${most} bytes.`);
-        md5.update(chunk);
-        digest?.update(chunk);
-        claim.arrived(chunk.length);
-        await writer.write(chunk);
-      }
+  const { stored, checked } = await takeIn(
+    store,
+    {
+      read: file,
+      mostBytes: Math.min(most, contentLength),
+      digests: promised ? [promised.algorithm] : [],
+      mayBeInline: true,
+    },
+    ({ size, digest }) => {
+      if (size > most) throw new S3Error('EntityTooLarge', `The file may have at most ${most} bytes.`);
       // A long sync after the last byte is not an idle client.
       request.socket.setTimeout(0);
       if (size < minBytes) throw tooSmall(minBytes);
-      if (promised && digest) requireSame(promised, digest.digest().toString('base64'));
-      return { blob: await writer.seal(), etag: md5.digest('hex'), size, ...(promised && { checksum: promised }) };
-    } catch (error) {
-      await writer.discard();
-      throw error;
-    }
-  } finally {
-    claim.release();
-  }
+      if (promised) requireSame(promised, digest(promised.algorithm).toString('base64'));
+      return { size, etag: digest('MD5').toString('hex') };
+    },
+  );
+  return { stored, ...checked, ...(promised && { checksum: promised }) };
 }
 
 function readFormChecksum(fields: ReadonlyMap<string, string>): Checksum | undefined {
@@ -212,7 +203,7 @@ function readAnswer(fields: ReadonlyMap<string, string>): FormAnswer {
 function send(
   { request, response }: FormCall,
   { status, redirect }: FormAnswer,
-  { bucket, key, record }: { bucket: string; key: string; record: ObjectRecord },
+  { bucket, key, record }: { bucket: string; key: string; record: Pick<ObjectRecord, 'etag' | 'checksum'> },
 ): void {
   const etag = `"${record.etag}"`;
   const location = `http://${request.headers.host}${uriEncodePath(`/${bucket}/${key}`)}`;

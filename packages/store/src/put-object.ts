@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type ChunkedBody, decodeChunks, readChunkedBody } from './aws-chunked.ts';
-import type { BlobWriter } from './blobs.ts';
 import { type Call, requireBucket, requireKey, sendEmpty } from './call.ts';
 import {
   type Checksum,
   checksumHeader,
-  openDigest,
   type PromisedChecksum,
   readPromisedChecksum,
   requireSame,
@@ -14,9 +11,9 @@ import {
   toChecksumHeaders,
 } from './checksum.ts';
 import type { ObjectRecord } from './index-db.ts';
-import type { Claim } from './room.ts';
 import { S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
+import { type StoredBytes, type Taken, takeIn } from './take-in.ts';
 import { readWriteCondition, requireHopeful, type WriteCondition } from './write-condition.ts';
 
 /** What the head of the request promises about its body. */
@@ -31,9 +28,9 @@ export interface PromisedBody {
   chunked: ChunkedBody | undefined;
 }
 
-/** A body that came as it was promised: durable, but not in the index yet. `etag` is its MD5 in hex. */
-export interface ReceivedBlob {
-  blob: string;
+/** A body that came as it was promised, but is not in the index yet. `etag` is its MD5 in hex. */
+export interface ReceivedBody {
+  stored: StoredBytes;
   etag: string;
   checksum?: Checksum;
 }
@@ -65,18 +62,17 @@ export async function putObject(call: Call): Promise<void> {
   requireKey(call.key);
   const upload = readUpload(call);
   requireHopeful(upload.condition, store.index.findObject(call.bucket, call.key), upload.size);
-  const { blob, etag, checksum: received } = await receiveBlob(call, upload);
+  const { stored, etag, checksum: received } = await receiveBody(call, upload, true);
   const checksum = received && { ...received, type: 'FULL_OBJECT' as const };
   const record = {
     size: upload.size,
     etag,
-    blob,
     lastModified: Math.floor(store.now() / 1000) * 1000, // S3 knows whole seconds, in every answer the same
     headers: upload.headers,
     metadata: upload.metadata,
     ...(checksum && { checksum }),
   };
-  await indexBlob(call, record, upload.condition);
+  await indexObject(call, record, stored, upload.condition);
   sendEmpty(call, 200, { etag: `"${etag}"`, ...toChecksumHeaders(checksum) });
 }
 
@@ -171,62 +167,57 @@ export function readMetadata({ headers }: Pick<IncomingMessage, 'headers'>): Rec
   throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes, ${MAX_METADATA_BYTES} are allowed.`);
 }
 
-/** Takes the body of a request in. */
-export async function receiveBlob(call: Call, upload: PromisedBody): Promise<ReceivedBlob> {
-  const claim = await call.store.room.claim(upload.size);
-  try {
-    const writer = await call.store.blobs.receive();
-    try {
-      call.awaitBody();
-      const received = await receiveBody(call.request, writer, claim, upload);
-      return { blob: await writer.seal(), ...received };
-    } catch (error) {
-      await writer.discard();
-      throw error;
-    }
-  } finally {
-    claim.release();
-  }
+/**
+ * Takes the body of a request in, and holds it to what was promised.
+ *
+ * @throws S3Error InsufficientStorage, IncompleteBody, BadDigest, XAmzContentSHA256Mismatch, InvalidRequest
+ */
+export async function receiveBody(
+  { store, request, awaitBody }: Call,
+  promised: PromisedBody,
+  mayBeInline: boolean,
+): Promise<ReceivedBody> {
+  const { size, chunked, checksum, sha256 } = promised;
+  const { stored, checked } = await takeIn(
+    store,
+    {
+      read: () => {
+        awaitBody();
+        const bytes: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
+        return chunked ? decodeChunks(bytes, chunked) : bytes;
+      },
+      mostBytes: size,
+      digests: [...(checksum ? [checksum.algorithm] : []), ...(sha256 === undefined ? [] : ['SHA256' as const])],
+      mayBeInline,
+    },
+    (taken) => {
+      // A long sync after the last byte is not an idle client.
+      request.socket.setTimeout(0);
+      return requirePromised(promised, taken);
+    },
+  );
+  return { stored, ...checked };
 }
 
-/** Writes the body to the blob and holds it to what was promised. */
-async function receiveBody(
-  request: IncomingMessage,
-  writer: BlobWriter,
-  claim: Claim,
-  upload: PromisedBody,
-): Promise<Omit<ReceivedBlob, 'blob'>> {
-  const md5 = createHash('md5');
-  const digest = upload.checksum && openDigest(upload.checksum.algorithm);
-  const sha256 = upload.sha256 === undefined ? undefined : createHash('sha256');
-  let received = 0;
-  const bytes: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false });
-  for await (const chunk of upload.chunked ? decodeChunks(bytes, upload.chunked) : bytes) {
-    received += chunk.length;
-    if (received > upload.size) break;
-    md5.update(chunk);
-    sha256?.update(chunk);
-    digest?.update(chunk);
-    claim.arrived(chunk.length);
-    await writer.write(chunk);
+/** @throws S3Error IncompleteBody, BadDigest, XAmzContentSHA256Mismatch, InvalidRequest */
+function requirePromised(
+  { size, md5, sha256, checksum, chunked }: PromisedBody,
+  taken: Taken,
+): Omit<ReceivedBody, 'stored'> {
+  if (taken.size !== size) {
+    throw new S3Error('IncompleteBody', `The request promised ${size} bytes, ${taken.size} arrived.`);
   }
-  // A long sync after the last byte is not an idle client.
-  request.socket.setTimeout(0);
-  if (received !== upload.size) {
-    throw new S3Error('IncompleteBody', `The request promised ${upload.size} bytes, ${received} arrived.`);
-  }
-  const etag = md5.digest('hex');
-  if (upload.md5 !== undefined && upload.md5 !== etag) {
+  const etag = taken.digest('MD5').toString('hex');
+  if (md5 !== undefined && md5 !== etag) {
     throw new S3Error('BadDigest', 'Content-MD5 is not the MD5 of the bytes that arrived.');
   }
-  if (sha256 && sha256.digest('hex') !== upload.sha256) {
+  if (sha256 !== undefined && taken.digest('SHA256').toString('hex') !== sha256) {
     throw new S3Error(
       'XAmzContentSHA256Mismatch',
       'x-amz-content-sha256 is not the SHA-256 of the bytes that arrived.',
     );
   }
-  const { checksum } = upload;
-  return checksum && digest ? { etag, checksum: toChecksum(checksum, digest.digest(), upload.chunked) } : { etag };
+  return checksum ? { etag, checksum: toChecksum(checksum, taken.digest(checksum.algorithm), chunked) } : { etag };
 }
 
 /** @throws S3Error BadDigest, InvalidRequest */
@@ -238,28 +229,40 @@ function toChecksum(promised: PromisedChecksum, digest: Buffer, chunked: Chunked
   return { algorithm, value: actual };
 }
 
-/** Makes a durable blob the object of the key. Whatever comes of it, the blob is settled. */
-export async function indexBlob(
+/**
+ * Makes bytes that were taken in the object of the key. A blob that does not become one is removed.
+ *
+ * @throws S3Error NoSuchBucket, PreconditionFailed, NoSuchKey
+ */
+export async function indexObject(
   { store, bucket, key }: Pick<Call, 'store' | 'bucket' | 'key'>,
-  record: ObjectRecord & { blob: string },
+  description: Omit<ObjectRecord, 'blob' | 'inline' | 'multipart'>,
+  content: StoredBytes,
   condition: WriteCondition,
 ): Promise<void> {
+  const { index, reaper } = store;
+  if ('bytes' in content) {
+    const { removed } = await index.putObject(bucket, key, { ...description, inline: true }, condition, content.bytes);
+    void reaper.remove(removed);
+    return;
+  }
+  const { blob } = content;
   try {
-    const { stored, removed } = await store.index.putObject(bucket, key, record, condition);
-    void store.reaper.remove(removed);
-    if (!stored) await removeUnindexed(store, record.blob);
-  } catch (error) {
-    await removeUnindexed(store, record.blob);
-    throw error;
+    const { removed } = await index.putObject(bucket, key, { ...description, blob }, condition);
+    void reaper.remove(removed);
   } finally {
-    store.blobs.settle(record.blob);
+    await settleBlob(store, blob);
   }
 }
 
-/** A commit that failed may, when the disk itself fails, still have been made: only the index can tell. */
-export async function removeUnindexed({ index, blobs, log }: Store, blob: string): Promise<void> {
+/**
+ * Ends the making of a blob, for better or worse. A commit that failed may, when the disk itself fails, still have been
+ * made: only the index can tell.
+ */
+export async function settleBlob({ index, blobs, log }: Store, blob: string): Promise<void> {
   try {
-    if (!index.hasBlob(blob)) await blobs.remove(blob);
+    if (index.hasBlob(blob)) blobs.settle(blob);
+    else await blobs.abandon(blob);
   } catch (error) {
     log({ level: 'warn', message: 'An abandoned blob stays until the next start.', blob, error: String(error) });
   }

@@ -161,7 +161,13 @@ const objectOperations: Operations = {
       marks: ['x-amz-copy-source'],
       query: [],
       // Objects have no tags, so that it makes no difference what is to happen to them.
-      amzHeaders: [...copying, 'x-amz-metadata-directive', 'x-amz-tagging-directive', ...writing],
+      amzHeaders: [
+        ...copying,
+        'x-amz-metadata-directive',
+        'x-amz-tagging-directive',
+        'x-amz-checksum-algorithm',
+        ...writing,
+      ],
     },
     { name: 'PutObjectAcl', run: putObjectAcl, marks: ['acl'], query: ['versionId'], amzHeaders: documentHeaders },
     { name: 'PutObject', run: putObject, query: checksumHeaders, amzHeaders: [...writing, ...receiving] },

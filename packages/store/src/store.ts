@@ -1,6 +1,7 @@
 import { access, constants, mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
+import { type DigestThreads, openDigestThreads } from './digest-threads.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
 import { lockFolder, StoreFolderInUse } from './lock.ts';
 import { openReaper, type Reaper } from './reaper.ts';
@@ -15,6 +16,7 @@ export interface Store {
   blobs: Blobs;
   reaper: Reaper;
   room: Room;
+  digestThreads: DigestThreads;
   region: string;
   maxObjectBytes: number;
   /** Whether a presigned address may replace an object that is there. */
@@ -70,11 +72,13 @@ export async function openStoreFolder(
       },
     });
     const reaper = await openReaper(index, blobs, settings.log);
+    const digestThreads = openDigestThreads();
     await syncFolder(join(folder, 'index'));
     await syncFolder(folder);
     return {
-      store: { ...settings, index, blobs, reaper, room: openRoom(folder) },
+      store: { ...settings, index, blobs, reaper, room: openRoom(folder), digestThreads },
       close: async () => {
+        await digestThreads.close();
         await reaper.close();
         await blobs.close();
         await index.close();

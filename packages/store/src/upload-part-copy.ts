@@ -17,14 +17,13 @@ export async function uploadPartCopy(call: Call): Promise<void> {
   const partNumber = readPartNumber(call.query);
   const { name, upload } = requireUpload(call);
   const range = call.request.headers['x-amz-copy-source-range'];
-  const copied = await copyBytes(
-    call,
-    readCopySource(call),
-    (length) => readRange(range, length),
-    upload.checksum?.algorithm,
-  );
-  const { blob, etag, size, checksum } = copied;
-  const { lastModified } = await indexPart(call, name, partNumber, { blob, etag, size, ...(checksum && { checksum }) });
+  const copied = await copyBytes(call, readCopySource(call), (length) => readRange(range, length), {
+    algorithm: upload.checksum?.algorithm,
+    mayBeInline: false,
+  });
+  const { stored, etag, size, checksum } = copied;
+  const description = { etag, size, ...(checksum && { checksum }) };
+  const { lastModified } = await indexPart(call, name, partNumber, stored, description);
   const children = [
     textElement('LastModified', new Date(lastModified).toISOString()),
     textElement('ETag', `"${etag}"`),

@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { beginUpload, PART_BYTES, partOf, sendPart, uploadInParts } from '../test/multipart.ts';
-import { bucket, listFiles, newFolder, startStore, type TestStore } from '../test/running-store.ts';
+import { bucket, filed, listFiles, newFolder, startStore, type TestStore } from '../test/running-store.ts';
 import { runCli } from '../test/store-process.ts';
 import { openIndexDb } from './index-db.ts';
 import { StoreFolderInUse } from './lock.ts';
@@ -71,11 +71,11 @@ test('a flipped bit is found, in an object, in a part, and in a part of an uploa
   const parts = [partOf(PART_BYTES, 1), partOf(10, 2)];
   await inStore(async (store) => {
     await put('sound', 'sound')(store);
-    await put('rotten\n', 'about to rot')(store);
+    await put('rotten\n', filed('about to rot'))(store);
     await uploadInParts(store, 'large', parts);
     await sendPart(store, 'under way', await beginUpload(store, 'under way'), 7, 'a part');
   });
-  flipBit(fileOf('about to rot'), 3);
+  flipBit(fileOf(filed('about to rot')), 3);
   flipBit(fileOf(partOf(PART_BYTES, 1)), PART_BYTES - 1);
   flipBit(fileOf('a part'), 0);
   const { problems } = await verify();
@@ -92,7 +92,9 @@ test('a flipped bit is found, in an object, in a part, and in a part of an uploa
 
 test('the checksum that an object or a part was stored with is held to, beside its MD5', async () => {
   await inStore(async ({ client }) => {
-    await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'one', Body: 'one', ChecksumAlgorithm: 'SHA256' }));
+    await client.send(
+      new PutObjectCommand({ Bucket: bucket, Key: 'one', Body: filed('one'), ChecksumAlgorithm: 'SHA256' }),
+    );
     const upload = { Bucket: bucket, Key: 'parts' };
     const begun = await client.send(new CreateMultipartUploadCommand({ ...upload, ChecksumAlgorithm: 'CRC32C' }));
     const { UploadId } = begun;
@@ -117,22 +119,54 @@ test('the checksum that an object or a part was stored with is held to, beside i
   ]);
 });
 
+test('a flipped bit of an object in the index is found, and bytes of another length', async () => {
+  const checked = { ChecksumAlgorithm: 'CRC32' as const };
+  await inStore(async (store) => {
+    await put('rotten', 'about to rot')(store);
+    await put('sound', '')(store);
+    await store.client.send(new PutObjectCommand({ Bucket: bucket, Key: 'checked', Body: 'checked', ...checked }));
+  });
+  expect((await verify()).verified).toEqual({ objects: 3, parts: 0, bytes: 19, leftovers: 0, problems: 0 });
+  const file = join(folder, 'index', 'data.mdb');
+  flipBit(file, readFileSync(file).indexOf('about to rot') + 3);
+  const index = await openIndexDb(join(folder, 'index'));
+  const record = index.findObject(bucket, 'checked');
+  if (!record?.checksum) throw new Error('The checksum was not stored.');
+  await index.putObject(bucket, 'checked', record, {}, Buffer.from('longer than it'));
+  await index.putObject(bucket, 'lost', record, {});
+  const other = { ...record, checksum: { ...record.checksum, value: 'AAAA' } };
+  await index.putObject(bucket, 'other', other, {}, Buffer.from('checked'));
+  await index.close();
+  const { problems } = await verify();
+  expect(problems).toEqual([
+    { kind: 'rotten', subject: `${bucket}/checked`, sentence: expect.stringContaining('14 bytes, 7 were stored') },
+    { kind: 'missing', subject: `${bucket}/lost`, sentence: 'the index lacks its bytes' },
+    { kind: 'rotten', subject: `${bucket}/other`, sentence: expect.stringContaining('AAAA was stored') },
+    { kind: 'rotten', subject: `${bucket}/rotten`, sentence: expect.stringContaining('MD5') },
+    { kind: 'index', subject: 'index', sentence: 'it holds the bytes of 4 objects, 5 have theirs there' },
+  ]);
+});
+
 test('a removed blob is found, and one of another length', async () => {
   await inStore(async (store) => {
-    await put('gone', 'to be removed')(store);
-    await put('longer', 'to be lengthened')(store);
+    await put('gone', filed('to be removed'))(store);
+    await put('longer', filed('to be lengthened'))(store);
   });
-  unlinkSync(fileOf('to be removed'));
-  appendFileSync(fileOf('to be lengthened'), '!');
+  unlinkSync(fileOf(filed('to be removed')));
+  appendFileSync(fileOf(filed('to be lengthened')), '!');
   const { problems } = await verify();
   expect(problems).toEqual([
     { kind: 'missing', subject: `${bucket}/gone`, sentence: expect.stringContaining('no file blobs/00000000/') },
-    { kind: 'rotten', subject: `${bucket}/longer`, sentence: expect.stringContaining('17 bytes, 16 were stored') },
+    {
+      kind: 'rotten',
+      subject: `${bucket}/longer`,
+      sentence: expect.stringContaining('16386 bytes, 16385 were stored'),
+    },
   ]);
 });
 
 test('a file that nothing refers to is stray, unless the next start sweeps it', async () => {
-  await inStore(put('a', 'content'));
+  await inStore(put('a', filed('content')));
   const name = (generation: string) => `${generation}-${'a'.repeat(32)}`;
   mkdirSync(join(folder, 'blobs', '00000005'));
   for (const generation of ['00000000', '00000005']) {
@@ -150,7 +184,7 @@ test('a file that nothing refers to is stray, unless the next start sweeps it', 
 
 test('an index that contradicts itself is told', async () => {
   await inStore(async (store) => {
-    await put('a', 'content')(store);
+    await put('a', filed('content'))(store);
     await uploadInParts(store, 'large', [partOf(PART_BYTES, 1), partOf(10, 2)]);
   });
   const index = await openIndexDb(join(folder, 'index'));
@@ -170,18 +204,18 @@ test('a folder that a store runs on is refused, and so is one that holds no stor
 });
 
 test('cadiz-store verify: a line each, a summary, and exit code 1 when anything is wrong', async () => {
-  await inStore(put('a\nb', 'content'));
+  await inStore(put('a\nb', filed('content')));
   expect(await runCli(['verify', '--data', folder])).toEqual({
     code: 0,
-    output: '1 objects and 0 parts read, 7 bytes: nothing is wrong.\n',
+    output: '1 objects and 0 parts read, 16385 bytes: nothing is wrong.\n',
   });
-  const file = fileOf('content');
+  const file = fileOf(filed('content'));
   flipBit(file, 0);
   const rotten = await runCli(['verify', '--data', folder]);
   expect(rotten.code).toBe(1);
   expect(rotten.output.split('\n')).toEqual([
     expect.stringMatching(/^rotten: "photos\/a\\nb": blobs\/.* has the MD5 /),
-    '1 objects and 0 parts read, 7 bytes: 1 thing is wrong.',
+    '1 objects and 0 parts read, 16385 bytes: 1 thing is wrong.',
     '',
   ]);
   renameSync(file, `${file}.elsewhere`);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access, open, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Checksum, type ObjectChecksum, openDigest } from './checksum.ts';
+import { type Checksum, checksumOf, type ObjectChecksum, openDigest } from './checksum.ts';
 import type { IndexDb, ObjectRecord } from './index-db.ts';
 import { openIndexDb } from './index-db.ts';
 import { lockFolder } from './lock.ts';
@@ -44,12 +44,22 @@ export interface VerifyHandlers {
 /** There is no store in the folder. */
 export class NoStoreFolder extends Error {}
 
-/** What is expected of the bytes of a blob; `etag` is their hex MD5. */
-interface ExpectedBlob {
-  blob: string;
+/** What is expected of some bytes; `etag` is their hex MD5. */
+interface ExpectedBytes {
   size: number;
   etag: string;
   checksum?: Checksum;
+}
+
+interface ExpectedBlob extends ExpectedBytes {
+  blob: string;
+}
+
+/** What was found instead. `checksum` is in base64, and there where one is expected. */
+interface DigestedBytes {
+  size: number;
+  md5: string;
+  checksum: string | undefined;
 }
 
 const BUFFER_BYTES = 1024 * 1024;
@@ -92,15 +102,28 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
   const sofar: Verified = { objects: 0, parts: 0, bytes: 0, leftovers: 0, problems: 0 };
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   let referred = 0;
+  let inline = 0;
 
   function report(kind: ProblemKind, subject: string, sentence: string): void {
     sofar.problems += 1;
     onProblem({ kind, subject, sentence });
   }
 
+  function reportRotten(subject: string, holder: string, expected: ExpectedBytes, found: DigestedBytes): void {
+    const { size, etag, checksum } = expected;
+    if (found.size !== size) {
+      report('rotten', subject, `${holder} has ${found.size} bytes, ${size} were stored`);
+    } else if (found.md5 !== etag) {
+      report('rotten', subject, `${holder} has the MD5 ${found.md5}, ${etag} was stored`);
+    } else if (found.checksum !== checksum?.value) {
+      const stored = `${checksum?.value} was stored`;
+      report('rotten', subject, `${holder} has the ${checksum?.algorithm} ${found.checksum}, ${stored}`);
+    }
+  }
+
   async function verifyBlob(subject: string, expected: ExpectedBlob): Promise<void> {
     referred += 1;
-    const { blob, size, etag, checksum } = expected;
+    const { blob } = expected;
     if (!index.hasBlob(blob)) report('index', subject, `the list of blobs in use lacks ${blob}`);
     const found = await digestBlob(folder, expected, buffer, (bytes) => {
       sofar.bytes += bytes;
@@ -110,13 +133,8 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
       const { unreadable } = found;
       if (unreadable === 'ENOENT') report('missing', subject, `there is no file ${blobPath(blob)}`);
       else report('rotten', subject, `${blobPath(blob)} cannot be read (${unreadable})`);
-    } else if (found.size !== size) {
-      report('rotten', subject, `${blobPath(blob)} has ${found.size} bytes, ${size} were stored`);
-    } else if (found.md5 !== etag) {
-      report('rotten', subject, `${blobPath(blob)} has the MD5 ${found.md5}, ${etag} was stored`);
-    } else if (found.checksum !== checksum?.value) {
-      const stored = `${checksum?.value} was stored`;
-      report('rotten', subject, `${blobPath(blob)} has the ${checksum?.algorithm} ${found.checksum}, ${stored}`);
+    } else {
+      reportRotten(subject, blobPath(blob), expected, found);
     }
   }
 
@@ -127,9 +145,27 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
     }
   }
 
-  async function verifyObject(subject: string, record: ObjectRecord): Promise<void> {
+  function verifyInline(subject: string, record: ObjectRecord, bytes: Buffer | undefined): void {
+    inline += 1;
+    if (!bytes) {
+      report('missing', subject, 'the index lacks its bytes');
+      return;
+    }
+    sofar.bytes += bytes.length;
+    const { size, etag, checksum } = record;
+    const found = {
+      size: bytes.length,
+      md5: md5Of(bytes),
+      checksum: checksum && checksumOf(checksum.algorithm, bytes),
+    };
+    reportRotten(subject, 'what the index holds of it', { size, etag, ...(checksum && { checksum }) }, found);
+  }
+
+  async function verifyObject(bucket: string, key: string, record: ObjectRecord): Promise<void> {
+    const subject = `${bucket}/${key}`;
     sofar.objects += 1;
     const { blob, multipart, size, etag, checksum } = record;
+    if (record.inline) return verifyInline(subject, record, index.readInline(bucket, key));
     if (blob !== undefined) return verifyBlob(subject, { blob, size, etag, ...(checksum && { checksum }) });
     const uploadId = multipart?.uploadId ?? '';
     const wrong = findAssemblyMistake(record, [...index.uploads.partsFrom(uploadId, 1)]);
@@ -139,7 +175,7 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
 
   async function verifyBucket(bucket: string): Promise<void> {
     for (const { key, record } of index.objectsFrom(bucket, Buffer.alloc(0))) {
-      await verifyObject(`${bucket}/${key}`, record);
+      await verifyObject(bucket, key.toString(), record);
       onProgress?.(sofar);
     }
     for (const { key, uploadId } of index.uploads.listFrom(bucket, Buffer.alloc(0))) {
@@ -172,6 +208,10 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
   if (listed !== referred) {
     report('index', 'index', `${listed} blobs are listed as in use, objects and parts refer to ${referred}`);
   }
+  const held = index.countInline();
+  if (held !== inline) {
+    report('index', 'index', `it holds the bytes of ${held} objects, ${inline} have theirs there`);
+  }
   return sofar;
 }
 
@@ -203,13 +243,13 @@ function joinedChecksum({ algorithm, type }: ObjectChecksum, parts: readonly Lis
   }
 }
 
-/** Reads a blob through the given buffer. `checksum` is in base64, and there where one is expected. */
+/** Reads a blob through the given buffer. */
 async function digestBlob(
   folder: string,
   { blob, checksum: expected }: ExpectedBlob,
   buffer: Buffer,
   onBytes: (count: number) => void,
-): Promise<{ size: number; md5: string; checksum: string | undefined } | { unreadable: string }> {
+): Promise<DigestedBytes | { unreadable: string }> {
   try {
     const file = await open(join(folder, blobPath(blob)));
     try {
@@ -233,6 +273,10 @@ async function digestBlob(
   } catch (error) {
     return { unreadable: systemCode(error) ?? String(error) };
   }
+}
+
+function md5Of(bytes: Buffer): string {
+  return createHash('md5').update(bytes).digest('hex');
 }
 
 function blobPath(blob: string): string {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { createPresigner, createRequestSigner, uriEncodePath } from '@cadiz/sigv4';
 import { openStore, type StoreOptions } from '../src/open-store.ts';
+import { MAX_INLINE_BYTES } from '../src/take-in.ts';
 
 export const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'a-secret-of-the-tests' };
 export const region = 'us-east-1';
@@ -27,6 +28,15 @@ export interface TestStore {
   files(): string[];
   close(): Promise<void>;
 }
+
+/** A text that is too long for the index: it gets a file. */
+export const filed = (text: string) => text.padEnd(MAX_INLINE_BYTES + 1, '.');
+
+/** Both ways in which the bytes of an object are kept, and how many files each needs. */
+export const keptEitherWay: { kept: string; form: (text: string) => string; files: 0 | 1 }[] = [
+  { kept: 'in the index', form: (text) => text, files: 0 },
+  { kept: 'in a file', form: filed, files: 1 },
+];
 
 export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'cadiz-store-'));
