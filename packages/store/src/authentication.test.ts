@@ -97,6 +97,11 @@ const rows: Record<string, () => Row | Promise<Row>> = {
   DeleteObject: () => ({ status: 204, key: 'absent' }),
   GetObjectAcl: () => ({ ...there, query: { acl: '' } }),
   PutObjectAcl: () => ({ ...there, query: { acl: '', 'x-amz-acl': 'private' } }),
+  GetObjectAttributes: () => ({
+    ...there,
+    query: { attributes: '' },
+    headers: { 'x-amz-object-attributes': 'ETag' },
+  }),
   GetObjectTagging: () => ({ ...there, query: { tagging: '' } }),
   CopyObject: () => ({ status: 200, key: 'copied', headers: copySource }),
   CreateMultipartUpload: () => ({ status: 200, key: 'begun', query: { uploads: '' } }),
@@ -360,7 +365,9 @@ describe.each(allOperations)('$name', ({ name, method }) => {
       const bare = answer.text === '' && Number(answer.headers['content-length']) > 0; // the answer to a HEAD
       refusals.push([mode, answer.status, answer.code, answer.headers['access-control-allow-origin']]);
       expected.push([mode, status, bare ? undefined : code, '*']);
-      expect(answer.headers['access-control-expose-headers']).toContain('ETag');
+      for (const exposed of ['ETag', 'Location', 'x-amz-checksum-sha256']) {
+        expect(answer.headers['access-control-expose-headers']).toContain(exposed);
+      }
       expect(answer.headers['x-amz-request-id']).toMatch(/^[0-9A-F]{16}$/);
       expect(answer.headers['content-type']).toBe('application/xml');
       if (!bare)

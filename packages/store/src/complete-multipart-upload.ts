@@ -31,6 +31,8 @@ interface Completion {
   condition: WriteCondition;
   etag: string;
   wanted: ReturnType<typeof readCompletionChecksum>;
+  /** What x-amz-mp-object-size says the object must have. */
+  wantedBytes: number | undefined;
   /** The object's checksum, once it is known. */
   checksum?: ObjectChecksum | undefined;
   /** Unix milliseconds */
@@ -44,7 +46,7 @@ const MAX_BODY_BYTES = 4 * 1024 ** 2;
  * Parts that are not named are removed. Asking again, with the same parts, is answered as it was the first time for as
  * long as the object is still the one of this upload.
  *
- * @throws S3Error NoSuchUpload, MalformedXML, InvalidPart, InvalidPartOrder, EntityTooSmall, EntityTooLarge,
+ * @throws S3Error NoSuchUpload, MalformedXML, InvalidArgument, InvalidRequest, InvalidPart, InvalidPartOrder, EntityTooSmall, EntityTooLarge,
  *   PreconditionFailed
  */
 export async function completeMultipartUpload(call: Call): Promise<void> {
@@ -54,7 +56,8 @@ export async function completeMultipartUpload(call: Call): Promise<void> {
   const parts = readParts(await readXml(call, MAX_BODY_BYTES, 'object'));
   const now = wholeSeconds(store.now());
   const wanted = readCompletionChecksum(call);
-  const completion: Completion = { name, parts, condition, etag: etagOfParts(parts), wanted, now };
+  const wantedBytes = readObjectSize(request.headers['x-amz-mp-object-size']);
+  const completion: Completion = { name, parts, condition, etag: etagOfParts(parts), wanted, wantedBytes, now };
   void store.reaper.remove(await store.index.uploads.complete(name, (state) => assemble(completion, state)));
   const children = [
     textElement('Location', `http://${request.headers.host}${uriEncodePath(`/${bucket}/${key}`)}`),
@@ -65,6 +68,12 @@ export async function completeMultipartUpload(call: Call): Promise<void> {
   ];
   if (completion.checksum) children.push(textElement('ChecksumType', completion.checksum.type));
   sendXml(call, document('CompleteMultipartUploadResult', children));
+}
+
+function readObjectSize(header: unknown): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,15}$/.test(String(header))) return Number(header);
+  throw new S3Error('InvalidArgument', 'x-amz-mp-object-size must be a whole number of bytes.');
 }
 
 /** As S3 does: the MD5 of the parts' MD5s, and how many they are. */
@@ -112,10 +121,14 @@ function malformed(expected: string): S3Error {
 
 /** Runs in the transaction. */
 function assemble(completion: Completion, state: UploadState): Assembled | undefined {
-  const { name, parts, condition, etag, now } = completion;
+  const { name, parts, condition, etag, wantedBytes, now } = completion;
   const { upload, before } = state;
   if (!upload && before?.multipart?.uploadId !== name.uploadId) throw noSuchUpload();
   const found = parts.map((part, at) => requirePart(part, state.findPart(part.partNumber), at === parts.length - 1));
+  const size = found.reduce((sum, part) => sum + part.size, 0);
+  if (wantedBytes !== undefined && wantedBytes !== size) {
+    throw new S3Error('InvalidRequest', `x-amz-mp-object-size says ${wantedBytes} bytes, the parts have ${size}.`);
+  }
   if (!upload) {
     if (before?.etag !== etag) throw noSuchUpload();
     completion.checksum = before.checksum;
@@ -124,7 +137,6 @@ function assemble(completion: Completion, state: UploadState): Assembled | undef
   const checksum = joinChecksums(upload, found);
   requireCompletionChecksum(completion.wanted, checksum);
   completion.checksum = checksum;
-  const size = found.reduce((sum, part) => sum + part.size, 0);
   if (size > MAX_UPLOAD_BYTES) throw new S3Error('EntityTooLarge', 'An object has at most 5 TiB.');
   if (!mayWrite(condition, before, { size, etag })) return { record: undefined, partNumbers: new Set() };
   const { headers, metadata } = upload;

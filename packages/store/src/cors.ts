@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isBucketName } from './call.ts';
+import { checksumAlgorithms, checksumHeader } from './checksum.ts';
 import { S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
 
@@ -19,8 +20,20 @@ export interface CorsRule {
 // browser could not tell its user why an upload was refused.
 export const openCorsHeaders = {
   'access-control-allow-origin': '*',
-  'access-control-expose-headers':
-    'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified, x-amz-bucket-region, x-amz-request-id',
+  'access-control-expose-headers': [
+    'Accept-Ranges',
+    'Content-Disposition',
+    'Content-Length',
+    'Content-Range',
+    'ETag',
+    'Last-Modified',
+    'Location',
+    'x-amz-bucket-region',
+    ...checksumAlgorithms.map(checksumHeader),
+    'x-amz-checksum-type',
+    'x-amz-mp-parts-count',
+    'x-amz-request-id',
+  ].join(', '),
 };
 const METHODS = 'GET, HEAD, PUT, POST, DELETE';
 const MAX_AGE_SECONDS = 7200;

@@ -1,4 +1,4 @@
-import { ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { beginUpload } from '../test/multipart.ts';
 import { bucket, send, startStore, type TestStore } from '../test/running-store.ts';
@@ -78,4 +78,13 @@ test('nothing of a bucket that is not there, and of arguments that are none', as
   const long = await send('GET', store.presign('GET', '', { query: { uploads: '', prefix: 'k'.repeat(5000) } }));
   expect([long.status, long.text.includes('<Upload>')]).toEqual([200, false]);
   expect((await list({ MaxUploads: 0 })).IsTruncated).toBe(false);
+});
+
+test('names the checksum that an upload was begun for', async () => {
+  const Bucket = 'checked';
+  await store.client.send(new CreateBucketCommand({ Bucket }));
+  const upload = { Bucket, Key: 'a', ChecksumAlgorithm: 'CRC32' as const, ChecksumType: 'FULL_OBJECT' as const };
+  await store.client.send(new CreateMultipartUploadCommand(upload));
+  const { Uploads = [] } = await list({ Bucket });
+  expect(Uploads).toMatchObject([{ ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' }]);
 });

@@ -1,6 +1,7 @@
 import { type Call, requireBucket, sendXml } from './call.ts';
 import { ownerElement, past, readEncoding } from './list-page.ts';
 import { readCount } from './list-parts.ts';
+import { checksumNames } from './multipart-checksum.ts';
 import { type ListedUpload, uploadPosition } from './upload-index.ts';
 import { document, element, textElement } from './xml.ts';
 
@@ -109,5 +110,6 @@ function toXml(line: Line, encode: (text: string) => string): string {
     owner,
     textElement('StorageClass', 'STANDARD'),
     textElement('Initiated', new Date(record.initiatedAt).toISOString()),
+    ...checksumNames(record.checksum),
   ]);
 }

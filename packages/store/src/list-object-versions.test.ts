@@ -1,4 +1,9 @@
-import { ListObjectVersionsCommand, type ListObjectVersionsCommandInput } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  ListObjectVersionsCommand,
+  type ListObjectVersionsCommandInput,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bucket, send, startStore, type TestStore } from '../test/running-store.ts';
 
@@ -83,4 +88,17 @@ describe('versionId of an object', () => {
     const url = store.presign('PUT', 'a', { query: { versionId: 'null' } });
     expect((await send('PUT', url, { body: 'x' })).code).toBe('NotImplemented');
   });
+});
+
+test('names the checksum of an object that has one', async () => {
+  const Bucket = 'checked';
+  await store.client.send(new CreateBucketCommand({ Bucket }));
+  const checked = { Bucket, Key: 'a', Body: 'hello', ChecksumAlgorithm: 'SHA256' as const };
+  await store.client.send(new PutObjectCommand(checked));
+  await store.client.send(new PutObjectCommand({ Bucket, Key: 'b', Body: 'hello' }));
+  const { Versions = [] } = await store.client.send(new ListObjectVersionsCommand({ Bucket }));
+  expect(Versions.map(({ ChecksumAlgorithm, ChecksumType }) => [ChecksumAlgorithm, ChecksumType])).toEqual([
+    [['SHA256'], 'FULL_OBJECT'],
+    [undefined, undefined],
+  ]);
 });

@@ -1,5 +1,10 @@
 import { rmSync } from 'node:fs';
-import { ListObjectsV2Command, type ListObjectsV2CommandInput } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bucket, newFolder, send, startStore, type TestStore } from '../test/running-store.ts';
@@ -167,4 +172,17 @@ describe('the index', () => {
     expect(lines.map((line) => line.key.toString())).toEqual(['a', 'deep/', 'z']);
     expect(read).toBe(3);
   });
+});
+
+test('names the checksum of an object that has one', async () => {
+  const Bucket = 'checked';
+  await store.client.send(new CreateBucketCommand({ Bucket }));
+  const checked = { Bucket, Key: 'a', Body: 'hello', ChecksumAlgorithm: 'SHA256' as const };
+  await store.client.send(new PutObjectCommand(checked));
+  await store.client.send(new PutObjectCommand({ Bucket, Key: 'b', Body: 'hello' }));
+  const { Contents = [] } = await store.client.send(new ListObjectsV2Command({ Bucket }));
+  expect(Contents.map(({ ChecksumAlgorithm, ChecksumType }) => [ChecksumAlgorithm, ChecksumType])).toEqual([
+    [['SHA256'], 'FULL_OBJECT'],
+    [undefined, undefined],
+  ]);
 });

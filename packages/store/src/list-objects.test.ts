@@ -1,4 +1,9 @@
-import { ListObjectsCommand, type ListObjectsCommandInput } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  ListObjectsCommand,
+  type ListObjectsCommandInput,
+  PutObjectCommand,
+} from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bucket, send, startStore, type TestStore } from '../test/running-store.ts';
 
@@ -77,4 +82,17 @@ test('refuses parameters of the newer listing, and markers beyond reason are onl
   expect((await send('GET', url({ 'continuation-token': 'x' }))).code).toBe('NotImplemented');
   expect((await send('GET', url({ marker: 'x'.repeat(5000) }))).status).toBe(200);
   await expect(list({ Bucket: 'absent' })).rejects.toMatchObject({ name: 'NoSuchBucket' });
+});
+
+test('names the checksum of an object that has one', async () => {
+  const Bucket = 'checked';
+  await store.client.send(new CreateBucketCommand({ Bucket }));
+  const checked = { Bucket, Key: 'a', Body: 'hello', ChecksumAlgorithm: 'SHA256' as const };
+  await store.client.send(new PutObjectCommand(checked));
+  await store.client.send(new PutObjectCommand({ Bucket, Key: 'b', Body: 'hello' }));
+  const { Contents = [] } = await store.client.send(new ListObjectsCommand({ Bucket }));
+  expect(Contents.map(({ ChecksumAlgorithm, ChecksumType }) => [ChecksumAlgorithm, ChecksumType])).toEqual([
+    [['SHA256'], 'FULL_OBJECT'],
+    [undefined, undefined],
+  ]);
 });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { uriEncodePath } from '@cadiz/sigv4';
 import { type Call, requireBucket } from './call.ts';
 import type { IndexDb, ListedObject } from './index-db.ts';
+import { checksumNames } from './multipart-checksum.ts';
 import { S3Error } from './s3-error.ts';
 import { element, textElement } from './xml.ts';
 
@@ -159,6 +160,7 @@ export function linesToXml(
       textElement('Key', key),
       textElement('LastModified', new Date(record.lastModified).toISOString()),
       textElement('ETag', `"${record.etag}"`),
+      ...checksumNames(record.checksum),
       textElement('Size', record.size),
       textElement('StorageClass', 'STANDARD'),
       ...more,

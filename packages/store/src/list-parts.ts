@@ -1,6 +1,6 @@
 import { type Call, sendXml } from './call.ts';
 import { ownerElement } from './list-page.ts';
-import { checksumElements } from './multipart-checksum.ts';
+import { checksumElements, checksumNames } from './multipart-checksum.ts';
 import { requireUpload } from './multipart-upload.ts';
 import { S3Error } from './s3-error.ts';
 import type { ListedPart } from './upload-index.ts';
@@ -29,11 +29,7 @@ export async function listParts(call: Call): Promise<void> {
   const owner = ownerElement();
   const children = [textElement('Bucket', bucket), textElement('Key', key), textElement('UploadId', uploadId)];
   children.push(owner.replaceAll('Owner>', 'Initiator>'), owner, textElement('StorageClass', 'STANDARD'));
-  if (upload.checksum) {
-    children.push(textElement('ChecksumAlgorithm', upload.checksum.algorithm));
-    children.push(textElement('ChecksumType', upload.checksum.type));
-  }
-  children.push(textElement('PartNumberMarker', marker));
+  children.push(...checksumNames(upload.checksum), textElement('PartNumberMarker', marker));
   if (isTruncated) children.push(textElement('NextPartNumberMarker', parts.at(-1)?.partNumber ?? marker));
   children.push(textElement('MaxParts', limit), textElement('IsTruncated', isTruncated));
   sendXml(call, document('ListPartsResult', [...children, ...parts.map(toXml)]));

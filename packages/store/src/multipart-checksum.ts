@@ -118,6 +118,12 @@ export function readPartChecksum(name: string, value: string): Checksum | undefi
   return algorithm && { algorithm, value: requireWellFormed(algorithm, value) };
 }
 
+/** How a listing names the checksum that there is; its value it does not tell. */
+export function checksumNames(checksum: { algorithm: ChecksumAlgorithm; type: ChecksumType } | undefined): string[] {
+  if (!checksum) return [];
+  return [textElement('ChecksumAlgorithm', checksum.algorithm), textElement('ChecksumType', checksum.type)];
+}
+
 /** `<ChecksumCRC32>…</ChecksumCRC32>`, or nothing. */
 export function checksumElements(checksum: Checksum | undefined): string[] {
   return checksum ? [textElement(`Checksum${checksum.algorithm}`, checksum.value)] : [];

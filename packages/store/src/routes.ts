@@ -19,6 +19,7 @@ import { getBucketCors } from './get-bucket-cors.ts';
 import { getBucketLocation } from './get-bucket-location.ts';
 import { getObject } from './get-object.ts';
 import { getObjectAcl } from './get-object-acl.ts';
+import { getObjectAttributes } from './get-object-attributes.ts';
 import { getObjectTagging } from './get-object-tagging.ts';
 import { headBucket } from './head-bucket.ts';
 import { headObject } from './head-object.ts';
@@ -131,6 +132,13 @@ const objectOperations: Operations = {
       amzHeaders: [],
     },
     { name: 'GetObjectAcl', run: getObjectAcl, marks: ['acl'], query: ['versionId'], amzHeaders: [] },
+    {
+      name: 'GetObjectAttributes',
+      run: getObjectAttributes,
+      marks: ['attributes'],
+      query: ['versionId'],
+      amzHeaders: ['x-amz-object-attributes', 'x-amz-max-parts', 'x-amz-part-number-marker'],
+    },
     { name: 'GetObjectTagging', run: getObjectTagging, marks: ['tagging'], query: ['versionId'], amzHeaders: [] },
     {
       name: 'GetObject',
@@ -185,7 +193,7 @@ const objectOperations: Operations = {
       run: completeMultipartUpload,
       marks: ['uploadId'],
       query: [],
-      amzHeaders: completionChecksumHeaders,
+      amzHeaders: [...completionChecksumHeaders, 'x-amz-mp-object-size'],
     },
   ],
   DELETE: [
