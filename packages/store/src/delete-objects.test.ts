@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import { DeleteObjectsCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { DeleteObjectsCommand, ListObjectsV2Command, PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bucket, filed, keys, region, send, startStore, type TestStore, until } from '../test/running-store.ts';
+import { bucket, filed, newDefaultClient, send, startStore, type TestStore, until } from '../test/running-store.ts';
 import { textElement } from './xml.ts';
 
 let store: TestStore;
 let client: S3Client;
 beforeAll(async () => {
   store = await startStore();
-  // With the settings that an SDK has when nobody sets any: it guards the document with a CRC32.
-  client = new S3Client({ endpoint: store.endpoint, region, credentials: keys, forcePathStyle: true });
+  client = newDefaultClient(store.endpoint);
 });
 afterAll(async () => {
   client.destroy();

@@ -1,18 +1,18 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CreateBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { createPresigner } from '@cadiz/sigv4';
 import { open } from 'lmdb';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   bucket,
   filed,
+  folderOfTest,
   keptEitherWay,
   keys,
   listFiles,
   newClient,
-  newFolder,
   region,
   send,
   startStore,
@@ -20,17 +20,6 @@ import {
 import { startProcess } from '../test/store-process.ts';
 import { openIndexDb } from './index-db.ts';
 import { MAX_INLINE_BYTES } from './take-in.ts';
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-function folder(): string {
-  const made = newFolder();
-  folders.push(made);
-  return made;
-}
 
 const digest = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
 const ABSENT = 'absent';
@@ -72,7 +61,7 @@ async function writeUntilGone(
 }
 
 test('kill -9 in the middle of writes: what was acknowledged is there, whole, and nothing else stays', async () => {
-  const data = folder();
+  const data = folderOfTest();
   const allowed: Allowed = new Map();
   for (let round = 0; round < 5; round += 1) {
     const running = await startProcess(data);
@@ -106,7 +95,7 @@ test('kill -9 in the middle of writes: what was acknowledged is there, whole, an
 });
 
 test('a start sweeps what a crash left: half uploads, and blobs that no object refers to', async () => {
-  const data = folder();
+  const data = folderOfTest();
   const first = await startStore({ dataDir: data });
   await send('PUT', first.presign('PUT', 'kept'), { body: filed('kept') });
   await first.close();
@@ -125,7 +114,7 @@ test('a start sweeps what a crash left: half uploads, and blobs that no object r
 });
 
 test('a start removes the files of objects that went just before a crash', async () => {
-  const data = folder();
+  const data = folderOfTest();
   const first = await startStore({ dataDir: data });
   for (const key of ['deleted', 'replaced', 'kept']) {
     await send('PUT', first.presign('PUT', key), { body: filed(key) });
@@ -147,7 +136,7 @@ test('a start removes the files of objects that went just before a crash', async
 
 test('a full disk: 507 for what does not fit, reads go on, and nothing is left of the attempt', async () => {
   // A limit on the size of a file, in blocks of 512 bytes, fails a write as a full disk does.
-  const data = folder();
+  const data = folderOfTest();
   const running = await startProcess(data, { limit: 'ulimit -f 4096' });
   await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
   const url = urlMaker(running.endpoint);
@@ -164,7 +153,7 @@ test('a full disk: 507 for what does not fit, reads go on, and nothing is left o
 test.each(keptEitherWay)(
   'an index that cannot grow, bytes kept $kept: 507 or 503, over and over, and the store lives on',
   async ({ form }) => {
-    const data = folder();
+    const data = folderOfTest();
     const running = await startProcess(data, { limit: 'ulimit -f 400' });
     await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
     const url = urlMaker(running.endpoint);
@@ -184,7 +173,7 @@ test.each(keptEitherWay)(
 );
 
 test('a folder has the older format until it holds bytes in its index', async () => {
-  const data = folder();
+  const data = folderOfTest();
   const formatOf = async () => {
     const root = open({ path: join(data, 'index'), maxDbs: 16, encoding: 'json' });
     const format = root.openDB<number, string>({ name: 'meta', encoding: 'json' }).get('format');

@@ -1,18 +1,12 @@
-import {
-  CreateBucketCommand,
-  ListObjectVersionsCommand,
-  type ListObjectVersionsCommandInput,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { ListObjectVersionsCommand, type ListObjectVersionsCommandInput } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bucket, send, startStore, type TestStore } from '../test/running-store.ts';
+import { bucket, makeCheckedBucket, send, startStoreWith, type TestStore } from '../test/running-store.ts';
 
 const keys = ['a', 'a/1', 'a/2', 'ab', 'b', 'b/3', 'é', '😀'];
 
 let store: TestStore;
 beforeAll(async () => {
-  store = await startStore();
-  await Promise.all(keys.map((key) => send('PUT', store.presign('PUT', key), { body: key })));
+  store = await startStoreWith(keys);
 });
 afterAll(() => store.close());
 
@@ -91,11 +85,7 @@ describe('versionId of an object', () => {
 });
 
 test('names the checksum of an object that has one', async () => {
-  const Bucket = 'checked';
-  await store.client.send(new CreateBucketCommand({ Bucket }));
-  const checked = { Bucket, Key: 'a', Body: 'hello', ChecksumAlgorithm: 'SHA256' as const };
-  await store.client.send(new PutObjectCommand(checked));
-  await store.client.send(new PutObjectCommand({ Bucket, Key: 'b', Body: 'hello' }));
+  const Bucket = await makeCheckedBucket(store);
   const { Versions = [] } = await store.client.send(new ListObjectVersionsCommand({ Bucket }));
   expect(Versions.map(({ ChecksumAlgorithm, ChecksumType }) => [ChecksumAlgorithm, ChecksumType])).toEqual([
     [['SHA256'], 'FULL_OBJECT'],

@@ -1,13 +1,8 @@
 import { rmSync } from 'node:fs';
-import {
-  CreateBucketCommand,
-  ListObjectsV2Command,
-  type ListObjectsV2CommandInput,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { ListObjectsV2Command, type ListObjectsV2CommandInput } from '@aws-sdk/client-s3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bucket, newFolder, send, startStore, type TestStore } from '../test/running-store.ts';
+import { bucket, makeCheckedBucket, newFolder, send, startStoreWith, type TestStore } from '../test/running-store.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
 import { listPage } from './list-page.ts';
 
@@ -15,8 +10,7 @@ const keys = ['a', 'a/1', 'a/2', 'a/b/3', 'ab', 'b', 'b/4', 'c&d<e>', 'é', '\uf
 
 let store: TestStore;
 beforeAll(async () => {
-  store = await startStore();
-  await Promise.all(keys.map((key) => send('PUT', store.presign('PUT', key), { body: key })));
+  store = await startStoreWith(keys);
 });
 afterAll(() => store.close());
 
@@ -175,11 +169,7 @@ describe('the index', () => {
 });
 
 test('names the checksum of an object that has one', async () => {
-  const Bucket = 'checked';
-  await store.client.send(new CreateBucketCommand({ Bucket }));
-  const checked = { Bucket, Key: 'a', Body: 'hello', ChecksumAlgorithm: 'SHA256' as const };
-  await store.client.send(new PutObjectCommand(checked));
-  await store.client.send(new PutObjectCommand({ Bucket, Key: 'b', Body: 'hello' }));
+  const Bucket = await makeCheckedBucket(store);
   const { Contents = [] } = await store.client.send(new ListObjectsV2Command({ Bucket }));
   expect(Contents.map(({ ChecksumAlgorithm, ChecksumType }) => [ChecksumAlgorithm, ChecksumType])).toEqual([
     [['SHA256'], 'FULL_OBJECT'],

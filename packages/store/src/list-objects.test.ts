@@ -1,18 +1,12 @@
-import {
-  CreateBucketCommand,
-  ListObjectsCommand,
-  type ListObjectsCommandInput,
-  PutObjectCommand,
-} from '@aws-sdk/client-s3';
+import { ListObjectsCommand, type ListObjectsCommandInput } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bucket, send, startStore, type TestStore } from '../test/running-store.ts';
+import { bucket, makeCheckedBucket, send, startStoreWith, type TestStore } from '../test/running-store.ts';
 
 const keys = ['a', 'a/1', 'a/2', 'a/b/3', 'ab', 'b', 'b/4', 'c&d<e>', 'é', '\uffee', '😀', '😀/', '😀/5'];
 
 let store: TestStore;
 beforeAll(async () => {
-  store = await startStore();
-  await Promise.all(keys.map((key) => send('PUT', store.presign('PUT', key), { body: key })));
+  store = await startStoreWith(keys);
 });
 afterAll(() => store.close());
 
@@ -85,11 +79,7 @@ test('refuses parameters of the newer listing, and markers beyond reason are onl
 });
 
 test('names the checksum of an object that has one', async () => {
-  const Bucket = 'checked';
-  await store.client.send(new CreateBucketCommand({ Bucket }));
-  const checked = { Bucket, Key: 'a', Body: 'hello', ChecksumAlgorithm: 'SHA256' as const };
-  await store.client.send(new PutObjectCommand(checked));
-  await store.client.send(new PutObjectCommand({ Bucket, Key: 'b', Body: 'hello' }));
+  const Bucket = await makeCheckedBucket(store);
   const { Contents = [] } = await store.client.send(new ListObjectsCommand({ Bucket }));
   expect(Contents.map(({ ChecksumAlgorithm, ChecksumType }) => [ChecksumAlgorithm, ChecksumType])).toEqual([
     [['SHA256'], 'FULL_OBJECT'],

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   CreateBucketCommand,
@@ -10,22 +9,11 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { createPresigner } from '@cadiz/sigv4';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { beginUpload, md5, PART_BYTES, partOf, sendPart, uploadInParts } from '../test/multipart.ts';
-import { bucket, keys, listFiles, newClient, newFolder, region, send, startStore } from '../test/running-store.ts';
+import { bucket, folderOfTest, keys, listFiles, newClient, region, send, startStore } from '../test/running-store.ts';
 import { startProcess } from '../test/store-process.ts';
 import { openIndexDb } from './index-db.ts';
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-function folder(): string {
-  const made = newFolder();
-  folders.push(made);
-  return made;
-}
 
 const digest = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
 const ABSENT = 'absent';
@@ -157,7 +145,7 @@ async function countReferred(client: S3Client): Promise<number> {
 }
 
 test('kill -9 in the middle of uploads in parts, completions, aborts and copies', async () => {
-  const data = folder();
+  const data = folderOfTest();
   const model: Model = { uploads: new Map(), allowed: new Map() };
   const rounds = ['part', 'complete', 'copy', 'abort', 'part', 'complete', 'create'];
   for (const [round, last] of rounds.entries()) {
@@ -216,7 +204,7 @@ test('kill -9 in the middle of uploads in parts, completions, aborts and copies'
 
 test('a full disk: a part or a copy that does not fit is refused, and nothing is left of it', async () => {
   // A limit on the size of a file, in blocks of 512 bytes, fails a write as a full disk does.
-  const data = folder();
+  const data = folderOfTest();
   const running = await startProcess(data, { limit: 'ulimit -f 12288' });
   const client = newClient(running.endpoint);
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
@@ -240,7 +228,7 @@ test('a full disk: a part or a copy that does not fit is refused, and nothing is
 });
 
 test('a start removes the files of parts that went just before a crash, and keeps all others', async () => {
-  const data = folder();
+  const data = folderOfTest();
   const first = await startStore({ dataDir: data });
   const [aborted, completed, open] = [
     await beginUpload(first, 'a'),

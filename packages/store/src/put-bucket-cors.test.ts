@@ -4,10 +4,10 @@ import {
   DeleteBucketCorsCommand,
   GetBucketCorsCommand,
   PutBucketCorsCommand,
-  S3Client,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { bucket, keys, region, send, startStore, type TestStore } from '../test/running-store.ts';
+import { bucket, newDefaultClient, send, startStore, type TestStore } from '../test/running-store.ts';
 
 const origin = 'https://app.example';
 const rules: CORSRule[] = [
@@ -26,7 +26,7 @@ let store: TestStore;
 let client: S3Client;
 beforeAll(async () => {
   store = await startStore();
-  client = new S3Client({ endpoint: store.endpoint, region, credentials: keys, forcePathStyle: true });
+  client = newDefaultClient(store.endpoint);
   await send('PUT', store.presign('PUT', 'there'), { body: 'hello' });
 });
 afterAll(async () => {

@@ -7,16 +7,16 @@ import {
   PutBucketAclCommand,
   PutObjectAclCommand,
   PutObjectCommand,
-  S3Client,
+  type S3Client,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { bucket, keys, region, send, startStore, type TestStore } from '../test/running-store.ts';
+import { bucket, newDefaultClient, send, startStore, type TestStore } from '../test/running-store.ts';
 
 let store: TestStore;
 let client: S3Client;
 beforeAll(async () => {
   store = await startStore();
-  client = new S3Client({ endpoint: store.endpoint, region, credentials: keys, forcePathStyle: true });
+  client = newDefaultClient(store.endpoint);
   await send('PUT', store.presign('PUT', 'there'), { body: 'hello' });
 });
 afterAll(async () => {

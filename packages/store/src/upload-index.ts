@@ -211,6 +211,6 @@ export function uploadPosition(key: string, afterUploadId: string): Buffer {
   return Buffer.from(`${key}\0${afterUploadId}\0`);
 }
 
-export function partKey(uploadId: string, partNumber: number): string {
+function partKey(uploadId: string, partNumber: number): string {
   return `${uploadId}/${String(partNumber).padStart(5, '0')}`;
 }

@@ -3,8 +3,9 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { createPresigner, createRequestSigner, uriEncodePath } from '@cadiz/sigv4';
+import { onTestFinished } from 'vitest';
 import { openStore, type StoreOptions } from '../src/open-store.ts';
 import { MAX_INLINE_BYTES } from '../src/take-in.ts';
 
@@ -42,6 +43,13 @@ export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'cadiz-store-'));
 }
 
+/** A folder that goes when the test that asked for it has ended. */
+export function folderOfTest(): string {
+  const folder = newFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 /** A store in a new folder (or the given one), with its bucket. */
 export async function startStore(options: Partial<StoreOptions> = {}): Promise<TestStore> {
   const folder = options.dataDir ?? newFolder();
@@ -76,6 +84,27 @@ export async function startStore(options: Partial<StoreOptions> = {}): Promise<T
       if (!options.dataDir) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A store with objects of these keys, each of which holds its key. */
+export async function startStoreWith(names: readonly string[]): Promise<TestStore> {
+  const store = await startStore();
+  await Promise.all(names.map((name) => send('PUT', store.presign('PUT', name), { body: name })));
+  return store;
+}
+
+/** Makes a bucket of two objects, of which the first has a checksum; tells its name. */
+export async function makeCheckedBucket({ client }: TestStore): Promise<string> {
+  const Bucket = 'checked';
+  await client.send(new CreateBucketCommand({ Bucket }));
+  await client.send(new PutObjectCommand({ Bucket, Key: 'a', Body: 'hello', ChecksumAlgorithm: 'SHA256' }));
+  await client.send(new PutObjectCommand({ Bucket, Key: 'b', Body: 'hello' }));
+  return Bucket;
+}
+
+/** With the settings that an SDK has when nobody sets any: it guards what it sends with a CRC32. */
+export function newDefaultClient(endpoint: string): S3Client {
+  return new S3Client({ endpoint, region, credentials: keys, forcePathStyle: true });
 }
 
 export function newClient(endpoint: string): S3Client {
