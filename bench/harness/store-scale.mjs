@@ -16,68 +16,80 @@ const connections = 8;
 
 const keyOf = (/** @type {number} */ at) => `holidays/${String(at).padStart(8, '0')}-at the sea.jpg`;
 
-/** The same requests against a bucket of a million objects, and one of a thousand: the least that fills a page of a list. */
+/**
+ * The same requests against a store that has a bucket of a million objects, and against one that is empty: but for the
+ * thousand objects that a page of a list and HEAD need, in a bucket beside the one that new objects are put into.
+ */
 export async function benchScale() {
-  console.log(`\n## A bucket of ${many} objects, and one of ${few}`);
-  const folder = join(await temporaryFolder(), 'data');
-  await insertObjects(folder);
-  const { presign } = await startStore(folder, ['small']);
-  const sides = {
-    small: { url: signedUrls(presign, 'small'), count: few },
-    large: { url: signedUrls(presign, 'large'), count: many },
-  };
+  console.log(`\n## A store of ${many} objects, and an empty one`);
+  const sides = { empty: await startFilled(few, 'empty'), large: await startFilled(many, 'filled') };
   const at = (/** @type {number} */ count, /** @type {number} */ n) => Math.floor(count * ((n * 0.618) % 1));
-  /** @type {Record<string, (side: typeof sides.small, n: number) => [method: 'GET' | 'HEAD' | 'PUT', url: string]>} */
+  /** @type {Record<string, (side: Side, n: number) => [method: 'GET' | 'HEAD' | 'PUT', url: string]>} */
   const requests = {
     'list page of 1000': ({ url, count }, n) => {
       const after = count === few ? {} : { 'start-after': keyOf(at(count - few, n)) };
       return ['GET', url('GET', '', { 'list-type': '2', ...after })];
     },
     HEAD: ({ url, count }, n) => ['HEAD', url('HEAD', keyOf(at(count, n)))],
-    'PUT of a new key': ({ url }, n) => ['PUT', url('PUT', `holidays/${n}-${Math.random()}`)],
+    'PUT of a new key': ({ putUrl }, n) => ['PUT', putUrl('PUT', `holidays/${n}-${Math.random()}`)],
   };
   for (const [name, toRequest] of Object.entries(requests)) {
-    /** @type {Record<'small' | 'large', number[]>} */
-    const rates = { small: [], large: [] };
+    /** @type {Record<'empty' | 'large', number[]>} */
+    const rates = { empty: [], large: [] };
     for (let round = -1; round < rounds; round += 1) {
-      /** @type {('small' | 'large')[]} */
-      const order = round % 2 === 0 ? ['small', 'large'] : ['large', 'small'];
+      /** @type {('empty' | 'large')[]} */
+      const order = round % 2 === 0 ? ['empty', 'large'] : ['large', 'empty'];
       for (const side of order) {
         const amount = name.startsWith('list') ? requestsPerRound / 4 : requestsPerRound;
         const rate = await load((n) => toRequest(sides[side], n), amount);
         if (round >= 0) rates[side].push(rate);
       }
     }
-    const ratios = rates.large.map((rate, round) => rate / (rates.small[round] ?? 0));
+    const ratios = rates.large.map((rate, round) => rate / (rates.empty[round] ?? 0));
     console.log(
-      `  ${name}: ${toSpread(rates.large, 0)} a second of ${many}, ${toSpread(rates.small, 0)} of ${few}; ratio ${toSpread(ratios)}`,
+      `  ${name}: ${toSpread(rates.large, 0)} a second of ${many}, ${toSpread(rates.empty, 0)} of the empty one; ratio ${toSpread(ratios)}`,
     );
   }
+}
+
+/**
+ * A store with so many objects in the bucket `filled`.
+ * @typedef {object} Side
+ * @property {number} count
+ * @property {ReturnType<typeof signedUrls>} url of the bucket `filled`
+ * @property {ReturnType<typeof signedUrls>} putUrl of the bucket that new objects are put into
+ *
+ * @param {number} count
+ * @param {string} putBucket
+ * @returns {Promise<Side>}
+ */
+async function startFilled(count, putBucket) {
+  const folder = join(await temporaryFolder(), 'data');
+  await insertObjects(folder, 'filled', count);
+  const { presign } = await startStore(folder, [putBucket]);
+  return { count, url: signedUrls(presign, 'filled'), putUrl: signedUrls(presign, putBucket) };
 }
 
 /**
  * Into the index itself, while no store runs: sent one by one they would take an hour. They have no bytes, so nothing
  * that reads bytes is measured here.
  * @param {string} folder
+ * @param {string} bucket
+ * @param {number} count
  */
-async function insertObjects(folder) {
+async function insertObjects(folder, bucket, count) {
   const started = performance.now();
   await mkdir(folder, { recursive: true });
   const index = await openIndexDb(join(folder, 'index'));
   const createdAt = Date.now();
-  for (const [bucket, count] of /** @type {const} */ ([
-    ['small', few],
-    ['large', many],
-  ])) {
-    await index.createBucket(bucket, { createdAt });
-    for (let from = 0; from < count; from += atOnce) {
-      const numbers = Array.from({ length: Math.min(atOnce, count - from) }, (_, at) => from + at);
-      await Promise.all(numbers.map((n) => index.putObject(bucket, keyOf(n), toRecord(bucket, n, createdAt), {})));
-    }
+  await index.createBucket(bucket, { createdAt });
+  for (let from = 0; from < count; from += atOnce) {
+    const numbers = Array.from({ length: Math.min(atOnce, count - from) }, (_, at) => from + at);
+    await Promise.all(numbers.map((n) => index.putObject(bucket, keyOf(n), toRecord(bucket, n, createdAt), {})));
   }
   await index.writeOpenGeneration(1);
   await index.close();
-  console.log(`  inserted through the index in ${((performance.now() - started) / 1000).toFixed(0)} s`);
+  console.log(`  ${count} inserted through the index in ${((performance.now() - started) / 1000).toFixed(0)} s`);
 }
 
 /**
