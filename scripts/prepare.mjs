@@ -15,11 +15,14 @@ const buildSteps = [
 ];
 const buildStamp = join(root, 'node_modules/.cache/cadiz-build');
 
-/** Checks Node, then installs and builds what is missing. Ends the process with one sentence when it cannot. */
-export async function prepare() {
+/**
+ * Checks Node, then installs and builds what is missing. Ends the process with one sentence when it cannot.
+ * @param {(text: string) => void} [say] told what takes its time
+ */
+export async function prepare(say = console.log) {
   requireNode();
-  if (await packagesAreMissing()) await install();
-  await buildIfStale();
+  if (await packagesAreMissing()) await install(say);
+  await buildIfStale(say);
 }
 
 /**
@@ -73,8 +76,9 @@ async function readPackages(path) {
   return JSON.parse(await readFile(path, 'utf8').catch(() => '{}')).packages ?? {};
 }
 
-async function install() {
-  console.log('Installing packages (at the first start, and when package-lock.json changed) …');
+/** @param {(text: string) => void} say */
+async function install(say) {
+  say('Installing packages (at the first start, and when package-lock.json changed) …');
   // `npm` may be a script that only a shell can start; npm itself says where its program is.
   const npm = process.env.npm_execpath?.endsWith('npm-cli.js') ? [process.execPath, process.env.npm_execpath] : ['npm'];
   const [command = 'npm', ...before] = npm;
@@ -84,10 +88,11 @@ async function install() {
   if (code !== 0) fail('The packages could not be installed: npm says why above.', code);
 }
 
-async function buildIfStale() {
+/** @param {(text: string) => void} say */
+async function buildIfStale(say) {
   const sources = await fingerprintSources();
   if ((await everyPackageIsBuilt()) && sources === (await readFile(buildStamp, 'utf8').catch(() => ''))) return;
-  console.log('Building …');
+  say('Building …');
   for (const step of buildSteps) {
     const code = await run(process.execPath, step);
     if (code !== 0) fail('The build failed: the reason stands above.', code);

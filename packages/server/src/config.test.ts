@@ -57,6 +57,11 @@ describe('settings', () => {
       accessKeyId: 'id',
       secretAccessKey: 'secret',
     });
+    const upload = { S3_UPLOAD_ACCESS_KEY_ID: 'up', S3_UPLOAD_SECRET_ACCESS_KEY: 'secret of uploads' };
+    expect(readConfig({ ...s3, ...upload }).objectStore).toMatchObject({
+      accessKeyId: 'id',
+      upload: { accessKeyId: 'up', secretAccessKey: 'secret of uploads' },
+    });
     expect(readConfig({ ...s3, S3_PUBLIC_ENDPOINT: 'https://media.example.com' }).objectStore.publicEndpoint).toBe(
       'https://media.example.com',
     );
@@ -101,6 +106,14 @@ describe('settings', () => {
       { S3_ENDPOINT: 'http://rgw' },
       /^S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY must be set when S3_ENDPOINT is\.$/,
     ],
+    [
+      { S3_UPLOAD_ACCESS_KEY_ID: 'id', S3_UPLOAD_SECRET_ACCESS_KEY: 'secret' },
+      /^S3_ENDPOINT must be set when S3_UPLOAD_ACCESS_KEY_ID and S3_UPLOAD_SECRET_ACCESS_KEY are\.$/,
+    ],
+    [
+      { S3_UPLOAD_ACCESS_KEY_ID: 'id' },
+      /^S3_UPLOAD_ACCESS_KEY_ID and S3_UPLOAD_SECRET_ACCESS_KEY must be set together\.$/,
+    ],
     [{ S3_BUCKET: 'media' }, /^S3_ENDPOINT must be set when S3_BUCKET is\.$/],
     [{ PORT: '4001' }, /^PORT and STORE_PORT must be different, and both are 4001\.$/],
     [{ METRICS_PORT: '4000' }, /^PORT and METRICS_PORT must be different/],
@@ -144,6 +157,7 @@ describe('settings', () => {
       DATABASE_URL: `mysql://cadiz:${secret}@db/cadiz`,
       S3_SECRET_ACCESS_KEY: secret,
       STORE_SECRET_ACCESS_KEY: secret,
+      S3_UPLOAD_SECRET_ACCESS_KEY: secret,
       S3_ENDPOINT: `ftp://cadiz:${secret}@store`,
       PORT: 'x',
     });

@@ -81,6 +81,16 @@ export const settings = {
   S3_BUCKET: { default: undefined, sentence: 'Its bucket; made at start when it does not exist.', check: text },
   S3_ACCESS_KEY_ID: { default: undefined, sentence: 'Its access key.', check: text },
   S3_SECRET_ACCESS_KEY: { default: undefined, sentence: 'Its secret key.', check: text },
+  S3_UPLOAD_ACCESS_KEY_ID: {
+    default: '= S3_ACCESS_KEY_ID',
+    sentence: 'A second access key, which may only write: the addresses of uploads are then signed with this one.',
+    check: text,
+  },
+  S3_UPLOAD_SECRET_ACCESS_KEY: {
+    default: '= S3_SECRET_ACCESS_KEY',
+    sentence: 'The secret key of that second access key.',
+    check: text,
+  },
   S3_PUBLIC_ENDPOINT: {
     default: '= S3_ENDPOINT',
     sentence:
@@ -197,6 +207,12 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (!environment.S3_ENDPOINT && stray.length > 0)
     mistakes.push(`S3_ENDPOINT must be set when ${stray.join(', ')} ${stray.length > 1 ? 'are' : 'is'}.`);
 
+  const upload: Name[] = ['S3_UPLOAD_ACCESS_KEY_ID', 'S3_UPLOAD_SECRET_ACCESS_KEY'];
+  if (given('S3_UPLOAD_ACCESS_KEY_ID') !== given('S3_UPLOAD_SECRET_ACCESS_KEY'))
+    mistakes.push(`${upload.join(' and ')} must be set together.`);
+  else if (given('S3_UPLOAD_ACCESS_KEY_ID') && !environment.S3_ENDPOINT)
+    mistakes.push(`S3_ENDPOINT must be set when ${upload.join(' and ')} are.`);
+
   if (given('DATABASE_DIRECT_URL') && !environment.DATABASE_URL) {
     mistakes.push('DATABASE_URL must be set when DATABASE_DIRECT_URL is.');
   }
@@ -260,6 +276,13 @@ export function readConfig(environment: Record<string, string | undefined>): Con
           bucket: values.S3_BUCKET ?? '',
           accessKeyId: values.S3_ACCESS_KEY_ID ?? '',
           secretAccessKey: values.S3_SECRET_ACCESS_KEY ?? '',
+          upload:
+            values.S3_UPLOAD_ACCESS_KEY_ID === undefined
+              ? undefined
+              : {
+                  accessKeyId: values.S3_UPLOAD_ACCESS_KEY_ID,
+                  secretAccessKey: values.S3_UPLOAD_SECRET_ACCESS_KEY ?? '',
+                },
         },
     presignTtlSeconds,
     recordDeadlineSeconds,
@@ -275,6 +298,7 @@ const secretNames: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
   'S3_SECRET_ACCESS_KEY',
+  'S3_UPLOAD_SECRET_ACCESS_KEY',
   'STORE_SECRET_ACCESS_KEY',
 ]);
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { Config } from './config.ts';
 
 const Secrets = z.object({
   secret: z.string().min(32),
@@ -18,6 +19,12 @@ export type Secrets = z.output<typeof Secrets>;
 export function readOrMakeSecrets(dataDir: string): Secrets {
   const path = join(dataDir, 'secrets.json');
   return readSecrets(path) ?? makeSecrets(dataDir, path);
+}
+
+/** Whether the settings leave something to be generated. */
+export function needsSecrets({ secret, objectStore }: Config): boolean {
+  if (secret === undefined) return true;
+  return objectStore.kind === 'embedded' && !(objectStore.accessKeyId && objectStore.secretAccessKey);
 }
 
 function readSecrets(path: string): Secrets | undefined {

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import http from 'node:http';
-import { startStoreThread } from '@cadiz/store';
 import type { Logger } from 'pino';
 import { openAccess } from './access-changes.ts';
 import type { Config } from './config.ts';
@@ -11,7 +10,8 @@ import { createAccounts } from './features/accounts/accounts.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createMetrics } from './metrics.ts';
-import { readOrMakeSecrets } from './secrets.ts';
+import { needsSecrets, readOrMakeSecrets } from './secrets.ts';
+import { startEmbeddedStore, toEmbeddedS3Settings } from './store/embedded-store.ts';
 import type { ObjectStore } from './store/object-store.ts';
 import { createS3Store } from './store/s3-store.ts';
 
@@ -121,51 +121,26 @@ interface OpenedObjectStore {
 }
 
 async function openObjectStore(
-  { objectStore, host, presignTtlSeconds }: Config,
+  config: Config,
   secrets: ReturnType<typeof readOrMakeSecrets> | undefined,
   log: Logger,
 ): Promise<OpenedObjectStore> {
+  const { objectStore } = config;
   if (objectStore.kind === 's3') {
     return {
-      objects: createS3Store({ ...objectStore, presignTtlSeconds }, Date.now),
+      objects: createS3Store({ ...objectStore, presignTtlSeconds: config.presignTtlSeconds }, Date.now),
       failed: new Promise(() => undefined),
       drain: async () => undefined,
     };
   }
-  const credentials = {
-    accessKeyId: objectStore.accessKeyId ?? secrets?.storeAccessKeyId ?? '',
-    secretAccessKey: objectStore.secretAccessKey ?? secrets?.storeSecretAccessKey ?? '',
-  };
-  const thread = await startStoreThread({
-    ...credentials,
-    host,
-    port: objectStore.port,
-    dataDir: objectStore.dataDir,
-    // Who keeps a presigned address until it expires must not replace what has been recorded.
-    presignedOverwrite: 'deny',
-    log: ({ level, message, ...rest }) => log[level]({ from: 'store', ...rest }, message),
-  });
-  const objects = createS3Store(
-    {
-      ...credentials,
-      endpoint: `http://${toReachable(host)}:${thread.port}`,
-      publicEndpoint: objectStore.publicEndpoint,
-      region: 'us-east-1',
-      bucket: 'cadiz',
-      presignTtlSeconds,
-    },
-    Date.now,
-  );
+  const embedded = { ...config, objectStore };
+  const thread = await startEmbeddedStore(embedded, secrets, log);
+  const objects = createS3Store(toEmbeddedS3Settings(embedded, secrets, thread.port), Date.now);
   return {
     objects,
     failed: thread.failed,
     drain: (milliseconds) => thread.close({ drainMilliseconds: milliseconds }),
   };
-}
-
-function needsSecrets({ secret, objectStore }: Config): boolean {
-  if (secret === undefined) return true;
-  return objectStore.kind === 'embedded' && !(objectStore.accessKeyId && objectStore.secretAccessKey);
 }
 
 async function findOwner({ kysely }: Database): Promise<boolean> {
@@ -174,11 +149,4 @@ async function findOwner({ kysely }: Database): Promise<boolean> {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host.startsWith('127.');
-}
-
-/** The address under which this machine reaches what listens on `host`. */
-function toReachable(host: string): string {
-  if (host === '0.0.0.0') return '127.0.0.1';
-  if (host === '::') return '[::1]';
-  return host.includes(':') ? `[${host}]` : host;
 }

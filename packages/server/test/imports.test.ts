@@ -63,6 +63,11 @@ describe('the arrows of the service point down', () => {
     expect(above).toEqual([]);
   });
 
+  test('the doctor stands beside the service: neither knows the other', () => {
+    expect(importersOf(/^doctor\//).filter((file) => !file.startsWith('doctor/'))).toEqual([]);
+    expect(importersOf(/^(?:http|features|db)\//).filter((file) => file.startsWith('doctor/'))).toEqual([]);
+  });
+
   test('only the entries import the wiring', () => {
     expect(importersOf(/^service\.ts$/).sort()).toEqual(['index.ts', 'main.ts']);
   });

@@ -5,7 +5,7 @@ import { type S3Answer, unavailable } from './s3-connection.ts';
 /** The error document of an S3 answer, whatever its status; undefined when the body is none. */
 export function findError({ text }: { text: string }): { code: string; message: string } | undefined {
   if (!text.includes('<Error')) return undefined;
-  const root = tryParse(text);
+  const root = findDocument(text);
   return root?.name === 'Error' ? toError(root) : undefined;
 }
 
@@ -21,7 +21,7 @@ export function toError(element: XmlElement): { code: string; message: string } 
  */
 export function requireDocument(operation: string, answer: S3Answer, rootName: string): XmlElement {
   if (answer.status !== 200) throw refused(operation, answer);
-  const root = tryParse(answer.text);
+  const root = findDocument(answer.text);
   if (root?.name !== rootName) throw refused(operation, answer);
   return root;
 }
@@ -34,11 +34,12 @@ export function refused(operation: string, answer: { status: number; text: strin
   return unavailable(`The object store refused the service's ${operation} request with ${reason}.`);
 }
 
-function tryParse(text: string): XmlElement | undefined {
+/** The document of an answer; undefined when its text is none. */
+export function findDocument(text: string): XmlElement | undefined {
   try {
     return parseXml(text);
   } catch {
-    // What is not well-formed is no document: both callers say so in words of their own.
+    // What is not well-formed is no document: every caller says so in words of its own.
     return undefined;
   }
 }

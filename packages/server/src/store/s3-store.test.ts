@@ -345,6 +345,15 @@ function sendVerbatim(method: string, address: string, bytes: Uint8Array) {
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
+test('a second key signs uploads and their parts, and nothing else', () => {
+  const adapter = adapterWith({ upload: { accessKeyId: 'UPLOADS', secretAccessKey: 'of-uploads' } });
+  const keyOf = (url: string) => new URL(url).searchParams.get('X-Amz-Credential')?.split('/')[0];
+  const download = { expiresInSeconds: 60, contentType: 'text/plain', contentDisposition: 'inline' };
+  expect(keyOf(adapter.presignPut('a', 1))).toBe('UPLOADS');
+  expect(keyOf(adapter.presignPart('a', { uploadId: 'u', partNumber: 1, sizeBytes: 1 }))).toBe('UPLOADS');
+  expect(keyOf(adapter.presignGet('a', download))).toBe(settings.accessKeyId);
+});
+
 describe('presigned downloads', () => {
   test('serve the bytes with the type, disposition and lifetime that they were signed for', async () => {
     const key = `${randomUUID()}/a`;

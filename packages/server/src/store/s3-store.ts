@@ -14,6 +14,8 @@ export interface S3Settings {
   bucket: string;
   accessKeyId: string;
   secretAccessKey: string;
+  /** Signs the addresses of uploads instead: a key that may only write makes them useless for anything else. */
+  upload?: { accessKeyId: string; secretAccessKey: string } | undefined;
   presignTtlSeconds: number;
 }
 
@@ -25,10 +27,13 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
   const { bucket, presignTtlSeconds } = settings;
   const connection = createS3Connection(settings, now);
   const presign = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
+  const presignUpload = settings.upload
+    ? createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint })
+    : presign;
 
   return {
     presignPut: (storeKey, sizeBytes) =>
-      presign({
+      presignUpload({
         method: 'PUT',
         bucket,
         key: storeKey,
@@ -53,7 +58,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
       }),
 
     presignPart: (storeKey, { uploadId, partNumber, sizeBytes }) =>
-      presign({
+      presignUpload({
         method: 'PUT',
         bucket,
         key: storeKey,

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import {
+  cleanUp,
+  type Exit,
+  embeddedSettings,
+  freePorts,
+  listen,
+  type Settings,
+  startService,
+  stopService,
+} from './service.ts';
+
+const main = fileURLToPath(new URL('../packages/server/dist/doctor/main.js', import.meta.url));
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let settings: Settings = {};
+beforeEach(async () => {
+  settings = await embeddedSettings();
+});
+afterEach(() => cleanUp(settings));
+
+/** Runs the built doctor to its end; `onOutput` may send it a signal. */
+async function runDoctor(
+  args: string[] = [],
+  onOutput?: (kill: (signal: NodeJS.Signals) => void) => void,
+): Promise<Exit> {
+  const { PATH = '', HOME = '' } = process.env;
+  const env = { PATH, HOME, TMPDIR: tmpdir(), ...settings };
+  const child = spawn(process.execPath, [main, ...args], { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const exit: Exit = { code: null, stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    exit.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    exit.stderr += text;
+  });
+  if (onOutput) child.stdout.once('data', () => onOutput((signal) => child.kill(signal)));
+  const [code] = await once(child, 'close');
+  return { ...exit, code };
+}
+
+it('looks at the store of the service that runs, and leaves it running', async () => {
+  const service = await startService(settings);
+  const { code, stdout, stderr } = await runDoctor();
+  expect(stdout).toContain(
+    `Looking at the embedded object store at http://127.0.0.1:${settings.STORE_PORT}, which is running.`,
+  );
+  expect(stdout).toContain(' 0 warnings, 0 failed.');
+  expect([code, stderr]).toEqual([0, '']);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: where nobody looks at a terminal there are no colours
+  expect(stdout).not.toMatch(/\u001b/);
+  expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+  expect((await stopService(service)).code).toBe(0);
+});
+
+it('opens the store itself when no service runs, and gives it back', async () => {
+  const { code, stdout } = await runDoctor(['--json']);
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ok: true,
+    subject: expect.stringContaining('opened for this'),
+    leftOver: [],
+  });
+  expect((await stopService(await startService(settings))).code).toBe(0);
+});
+
+it('stopped by Ctrl-C removes what it made, and ends with 130', async () => {
+  const { code, stderr } = await runDoctor([], (kill) => kill('SIGINT'));
+  expect([code, stderr.trim()]).toEqual([130, 'Stopping: removing what was made (again to stop at once) …']);
+  expect((await runDoctor()).code).toBe(0);
+});
+
+it('ends with 1 when something failed', async () => {
+  const [port] = await freePorts(1);
+  Object.assign(settings, {
+    S3_ENDPOINT: `http://127.0.0.1:${port}`,
+    S3_BUCKET: 'media',
+    S3_ACCESS_KEY_ID: 'id',
+    S3_SECRET_ACCESS_KEY: 'the-secret-of-the-store',
+  });
+  const { code, stdout, stderr } = await runDoctor();
+  expect([code, stderr]).toEqual([1, '']);
+  expect(stdout).toContain('nothing listens there');
+  expect(stdout).not.toContain('the-secret-of-the-store');
+});
+
+it('that cannot start says why in one sentence', async () => {
+  settings.PRESIGN_TTL_SECONDS = 'soon';
+  expect(await runDoctor()).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(/^PRESIGN_TTL_SECONDS must be .*\n$/),
+  });
+  settings.PRESIGN_TTL_SECONDS = '900';
+  expect(await runDoctor(['--origin', 'app'])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^--origin app must be /),
+  });
+  const holder = await listen(Number(settings.STORE_PORT));
+  expect(await runDoctor()).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^Port \d+ is in use by another program/),
+  });
+  await holder.close();
+  expect(await runDoctor(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('--fix') });
+});

@@ -1,0 +1,165 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { document, element, textElement } from '@cadiz/store/xml';
+import { childrenOf, findDocument, textOf } from '../../store/s3-answer.ts';
+import { type Check, failed, ok, warning } from '../check.ts';
+import type { Examination } from '../examination.ts';
+import { toReason } from './access.ts';
+
+const needs = ['bucket'];
+
+export const writeReadRemove: Check = {
+  id: 'write-read-remove',
+  title: 'The service may write, read and remove',
+  needs,
+  async run(exam) {
+    const key = exam.newKey('own');
+    const body = randomBytes(16).toString('hex');
+    const put = await exam.ask({ method: 'PUT', key, body });
+    if (put.status !== 200) return failed(`A PUT is answered ${toReason(put)}.`, 'Allow the access key s3:PutObject.');
+    const get = await exam.ask({ method: 'GET', key });
+    if (get.status !== 200) return failed(`A GET is answered ${toReason(get)}.`, 'Allow the access key s3:GetObject.');
+    if (get.text !== body) return failed('A GET answers other bytes than were PUT.', notS3);
+    const removed = await exam.ask({ method: 'DELETE', key });
+    if (removed.status !== 204 && removed.status !== 200) {
+      return failed(`A DELETE is answered ${toReason(removed)}.`, 'Allow the access key s3:DeleteObject.');
+    }
+    if ((await exam.ask({ method: 'GET', key })).status !== 200) return ok('PUT, GET, DELETE');
+    return failed('What was removed can still be read.', notS3);
+  },
+};
+
+const notS3 = 'This is not how S3 behaves: check that nothing caches or answers in its place.';
+
+export const absentIs404: Check = {
+  id: 'absent-is-404',
+  title: 'An object that is not there is a 404',
+  needs,
+  async run(exam) {
+    const { status } = await exam.ask({ method: 'HEAD', key: exam.newKey('absent') });
+    if (status === 404) return ok('so record can say "not uploaded"');
+    if (status !== 403) return failed(`A HEAD of it is answered ${status}.`, notS3);
+    return failed(
+      'A HEAD of it is answered 403, so that record cannot tell a missing upload from a missing right, and answers 503.',
+      'Allow the access key s3:ListBucket on the bucket.',
+    );
+  },
+};
+
+export const listOrder: Check = {
+  id: 'list-order',
+  title: 'Listings come in the order of their bytes',
+  needs: ['write-read-remove'],
+  async run(exam) {
+    // In UTF-16, as JavaScript and Java sort, the emoji would come before U+FFEE.
+    const names = ['order/B', 'order/a', 'order/a b', 'order/a!', 'order/\uffee', 'order/\u{1f600}'];
+    const keys = names.map((name) => exam.newKey(name)).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    for (const key of keys) await exam.ask({ method: 'PUT', key, body: 'x' });
+    const listed = await listAll(exam, `${exam.prefix}order/`);
+    if (listed.join('\n') === keys.join('\n')) return ok('of UTF-8, also page by page');
+    return failed(
+      `${keys.length} objects were listed as ${listed.map((key) => key.slice(exam.prefix.length)).join(', ') || 'none'}.`,
+      'The janitor goes through listings in the order of their bytes, and would miss uploads: use a store that lists as S3 does.',
+    );
+  },
+};
+
+async function listAll({ objects }: Examination, prefix: string): Promise<string[]> {
+  const found: string[] = [];
+  for (;;) {
+    const last = found.at(-1);
+    const page = await objects.list(prefix, { limit: 2, ...(last !== undefined && { startAfter: last }) });
+    found.push(...page.objects.map(({ storeKey }) => storeKey));
+    // A store that does not mind what it is asked would go on for ever.
+    if (!page.more || found.length > 20) return found;
+  }
+}
+
+export const removeMany: Check = {
+  id: 'remove-many',
+  title: 'Objects are removed many at a time',
+  needs: ['write-read-remove'],
+  async run(exam) {
+    const summed = await removeTwo(exam, 'with-md5', true);
+    if (summed !== undefined) {
+      return failed(`DeleteObjects is answered ${summed}.`, 'Allow the access key s3:DeleteObject on every object.');
+    }
+    const plain = await removeTwo(exam, 'without-md5', false);
+    return ok(plain === undefined ? 'DeleteObjects' : 'DeleteObjects, with Content-MD5, which the service sends');
+  },
+};
+
+/** Why two objects could not be removed by one request; undefined when they were. */
+async function removeTwo(exam: Examination, name: string, withMd5: boolean): Promise<string | undefined> {
+  const keys = [exam.newKey(`${name}-1`), exam.newKey(`${name}-2`)];
+  for (const key of keys) await exam.ask({ method: 'PUT', key, body: 'x' });
+  const body = document(
+    'Delete',
+    keys.map((key) => element('Object', [textElement('Key', key)])),
+  );
+  const md5 = { 'content-md5': createHash('md5').update(body).digest('base64') };
+  const answer = await exam.ask({
+    method: 'POST',
+    query: { delete: '' },
+    body,
+    headers: withMd5 ? md5 : {},
+  });
+  if (answer.status !== 200) return toReason(answer);
+  const { objects } = await exam.objects.list(`${exam.prefix}${name}`);
+  return objects.length === 0 ? undefined : '200, and they are still there';
+}
+
+export const listUploads: Check = {
+  id: 'list-uploads',
+  title: 'Abandoned uploads in parts can be found and given up',
+  needs,
+  async run(exam) {
+    const key = exam.newKey('abandoned');
+    const uploadId = await exam.begin(key);
+    const isListed = async () =>
+      (await exam.objects.listMultiparts(key)).uploads.some((upload) => upload.uploadId === uploadId);
+    const mend =
+      'Allow s3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or abandoned parts stay, and cost, until you remove them.';
+    if (!(await isListed())) return failed('An upload that was begun is not in ListMultipartUploads.', mend);
+    await exam.objects.abortMultipart(key, uploadId);
+    if (await isListed()) return failed('An upload that was given up is still in ListMultipartUploads.', mend);
+    return ok('ListMultipartUploads, AbortMultipartUpload');
+  },
+};
+
+export const versioning: Check = {
+  id: 'versioning',
+  title: 'What is removed is gone',
+  needs,
+  async run(exam) {
+    const { status, text } = await exam.ask({ method: 'GET', query: { versioning: '' } });
+    const root = status === 200 ? findDocument(text) : undefined;
+    const state = root && textOf(root, 'Status');
+    if (state === undefined || state === '') return ok('the bucket keeps no versions');
+    return warning(
+      `Versioning is ${state.toLowerCase()}: objects that Cadiz removes stay as old versions, and cost.`,
+      'Switch versioning off, or have a lifecycle rule remove noncurrent versions after some days.',
+    );
+  },
+};
+
+export const lifecycle: Check = {
+  id: 'lifecycle',
+  title: 'No lifecycle rule removes recorded files',
+  needs,
+  async run(exam) {
+    const { status, text } = await exam.ask({ method: 'GET', query: { lifecycle: '' } });
+    const root = status === 200 ? findDocument(text) : undefined;
+    if (root?.name !== 'LifecycleConfiguration') return ok('there is none, and none is needed');
+    const removing = childrenOf(root, 'Rule').filter(
+      (rule) =>
+        textOf(rule, 'Status') === 'Enabled' &&
+        childrenOf(rule, 'Expiration').some((expiration) => textOf(expiration, 'Days') || textOf(expiration, 'Date')),
+    );
+    if (removing.length === 0) return ok('none of the rules expires objects');
+    const names = removing.map((rule) => `"${textOf(rule, 'ID')}"`).join(', ');
+    return warning(
+      `The lifecycle rule ${names} expires objects: files will lose their content when their time has come.`,
+      'Remove the rule, unless it is for a prefix that Cadiz does not use.',
+    );
+  },
+};

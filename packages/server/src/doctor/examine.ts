@@ -1,0 +1,61 @@
+import type { Check, Finding, Section, Verdict } from './check.ts';
+import type { Examination } from './examination.ts';
+
+/** What became of one check. */
+export interface Result extends Omit<Finding, 'verdict'> {
+  id: string;
+  section: string;
+  title: string;
+  /** `skipped`: a check that this one needs has failed */
+  verdict: Verdict | 'skipped';
+}
+
+/** Does one check after the other, and tells each result at once. Stops between two checks when it is told to. */
+export async function examine(
+  exam: Examination,
+  sections: readonly Section[],
+  tell: (result: Result) => void,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const { title: section, checks } of sections) {
+    for (const check of checks) {
+      if (exam.signal.aborted) return results;
+      const finding = findUnmet(check, results) ?? (await runCheck(check, exam));
+      if (exam.signal.aborted) return results;
+      const result: Result = { id: check.id, section, title: check.title, ...finding };
+      results.push(result);
+      tell(result);
+    }
+  }
+  return results;
+}
+
+function findUnmet(
+  { needs = [] }: Check,
+  results: readonly Result[],
+): Omit<Result, 'id' | 'section' | 'title'> | undefined {
+  const unmet = results.find(
+    ({ id, verdict }) => needs.includes(id) && (verdict === 'failed' || verdict === 'skipped'),
+  );
+  return unmet && { verdict: 'skipped', found: `Not looked at, because "${unmet.title}" does not hold.` };
+}
+
+async function runCheck(check: Check, exam: Examination): Promise<Finding> {
+  try {
+    return await check.run(exam);
+  } catch (error) {
+    return {
+      verdict: 'failed',
+      found: `It could not be looked at: ${toSentence(error)}`,
+      mend: 'Run the doctor again; if it stays, the log of the object store says more.',
+    };
+  }
+}
+
+function toSentence(error: unknown): string {
+  if (!(error instanceof Error)) return `${String(error)}.`;
+  const { code } = error as NodeJS.ErrnoException;
+  // A host with several addresses fails with one error for each, and an empty message.
+  const message = error.message || code || error.name;
+  return /[.!]$/.test(message) ? message : `${message}.`;
+}

@@ -1,0 +1,88 @@
+import type { Change } from './change.ts';
+import { codeOf, toReason } from './checks/access.ts';
+import type { Examination } from './examination.ts';
+
+/** A policy's document: what others wrote in it stays as it stands. */
+interface Policy {
+  [member: string]: unknown;
+  Statement: Statement[];
+}
+
+interface Statement {
+  [member: string]: unknown;
+  Sid?: unknown;
+}
+
+const ownSids = 'CadizDoctor';
+
+/**
+ * Closes the holes that an address leaves open on stores that obey headers which were not signed (Ceph RGW): uploads that
+ * copy, or that open what they make. One statement for each header, because the conditions of one must all hold at once. A
+ * deny binds the owner, too: the service itself never copies.
+ */
+function toStatements(bucket: string): Statement[] {
+  const deny = (name: string, header: string, values: string[]): Statement => ({
+    Sid: `${ownSids}${name}`,
+    Effect: 'Deny',
+    Principal: '*',
+    Action: ['s3:PutObject'],
+    Resource: [`arn:aws:s3:::${bucket}/*`],
+    Condition: { StringLike: { [`s3:${header}`]: values } },
+  });
+  return [
+    deny('Copy', 'x-amz-copy-source', ['*']),
+    deny('Acl', 'x-amz-acl', ['public*', 'authenticated*']),
+    deny('GrantRead', 'x-amz-grant-read', ['*']),
+    deny('GrantWrite', 'x-amz-grant-write', ['*']),
+    deny('GrantReadAcp', 'x-amz-grant-read-acp', ['*']),
+    deny('GrantWriteAcp', 'x-amz-grant-write-acp', ['*']),
+    deny('GrantFullControl', 'x-amz-grant-full-control', ['*']),
+  ];
+}
+
+/** The change of the bucket policy that refuses copying and opening uploads. Throws an Error with a sentence. */
+export async function planPolicy(exam: Examination): Promise<Change> {
+  const { bucket } = exam.settings;
+  const own = toStatements(bucket);
+  const { policy, others } = await readPolicy(exam);
+  const after: Policy = { ...policy, Statement: [...others, ...own] };
+  const kept = others.length === 0 ? 'there is none yet' : `${others.length} of others stay as they are`;
+  return {
+    fix: 'policy',
+    title: `PutBucketPolicy on "${bucket}": ${own.length} statements (${kept})`,
+    text: own.map((statement) => JSON.stringify(statement)).join('\n'),
+    async apply() {
+      const put = await exam.ask({ method: 'PUT', query: { policy: '' }, body: JSON.stringify(after) });
+      if (put.status < 300) return;
+      throw new Error(
+        `The store refuses the bucket policy: ${toReason(put)}. Allow the access key s3:PutBucketPolicy, or have somebody put these statements who may.`,
+      );
+    },
+  };
+}
+
+async function readPolicy(exam: Examination): Promise<{ policy: Policy; others: Statement[] }> {
+  const answer = await exam.ask({ method: 'GET', query: { policy: '' } });
+  if (answer.status === 404 && codeOf(answer) === 'NoSuchBucketPolicy') {
+    return { policy: { Version: '2012-10-17', Statement: [] }, others: [] };
+  }
+  const unreadable = `The bucket policy cannot be read (${toReason(answer)}), and so it is not changed: what others wrote in it could be lost.`;
+  if (answer.status !== 200) throw new Error(`${unreadable} Allow the access key s3:GetBucketPolicy.`);
+  const policy = parsePolicy(answer.text);
+  if (!policy) throw new Error(unreadable);
+  return { policy, others: policy.Statement.filter(({ Sid }) => !String(Sid).startsWith(ownSids)) };
+}
+
+function parsePolicy(text: string): Policy | undefined {
+  let policy: unknown;
+  try {
+    policy = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof policy !== 'object' || policy === null || !('Statement' in policy)) return undefined;
+  // A single statement need not be a list (IAM JSON policy elements: Statement).
+  const statements: unknown[] = Array.isArray(policy.Statement) ? policy.Statement : [policy.Statement];
+  if (!statements.every((statement) => typeof statement === 'object' && statement !== null)) return undefined;
+  return { ...policy, Statement: statements as Statement[] };
+}

@@ -1,0 +1,80 @@
+import { type Change, toFixes } from './change.ts';
+import type { Fix } from './check.ts';
+import { toSections } from './checks.ts';
+import { createExamination, type Examination, type ExaminationOptions } from './examination.ts';
+import { examine, type Result } from './examine.ts';
+import { planCors } from './fix-cors.ts';
+import { planPolicy } from './fix-policy.ts';
+import type { Report } from './report.ts';
+
+export interface DoctorOptions extends ExaminationOptions {
+  /** What is looked at, in words. */
+  subject: string;
+  report: Report;
+  /** Whether to change at the store what can be changed. */
+  fix: boolean;
+  /** Asked before each change. */
+  agree: (change: Change) => Promise<boolean>;
+}
+
+const planners: Readonly<Record<Fix, (exam: Examination) => Promise<Change>>> = { cors: planCors, policy: planPolicy };
+
+/** Looks at everything, mends what it may, and looks again. Resolves with whether nothing failed in the end. */
+export async function runDoctor(options: DoctorOptions): Promise<boolean> {
+  const exam = createExamination(options);
+  const { report, signal } = options;
+  try {
+    report.start(options.subject, exam.prefix);
+    let results = await look(exam, report);
+    if (options.fix && !signal.aborted && (await mend(exam, options, results))) {
+      report.again();
+      results = await lookAgain(options);
+    }
+    report.end(results);
+    return !signal.aborted && results.every(({ verdict }) => verdict !== 'failed');
+  } finally {
+    exam.close();
+  }
+}
+
+async function look(exam: Examination, report: Report): Promise<Result[]> {
+  try {
+    return await examine(exam, toSections(exam.origins), report.result);
+  } finally {
+    const left = await exam.sweep();
+    if (left.length > 0) report.left(left);
+  }
+}
+
+/** With a prefix of its own, so that nothing of the first time is in the way. */
+async function lookAgain(options: DoctorOptions): Promise<Result[]> {
+  const exam = createExamination(options);
+  try {
+    return await look(exam, options.report);
+  } finally {
+    exam.close();
+  }
+}
+
+/** Whether anything was changed. */
+async function mend(exam: Examination, { report, agree }: DoctorOptions, results: readonly Result[]): Promise<boolean> {
+  let hasChanged = false;
+  for (const fix of toFixes(results)) {
+    const change = await planners[fix](exam).catch((error: unknown) => toRefusal(fix, error));
+    report.change(change);
+    if (!(await agree(change))) continue;
+    const reason = await change.apply().then(
+      () => undefined,
+      (error: unknown) => String(error instanceof Error ? error.message : error),
+    );
+    report.changed(change, reason);
+    hasChanged ||= reason === undefined;
+  }
+  return hasChanged;
+}
+
+/** A change that cannot be planned is told as one that fails. */
+function toRefusal(fix: Fix, error: unknown): Change {
+  const title = fix === 'cors' ? 'The CORS rules stay as they are' : 'The bucket policy stays as it is';
+  return { fix, title, text: '', apply: () => Promise.reject(error) };
+}

@@ -1,0 +1,58 @@
+import { type RunningStore, startStoreThread } from '@cadiz/store';
+import type { Logger } from 'pino';
+import type { Config, EmbeddedStoreSettings } from '../config.ts';
+import type { Secrets } from '../secrets.ts';
+import type { S3Settings } from './s3-store.ts';
+
+export type EmbeddedConfig = Omit<Config, 'objectStore'> & { objectStore: EmbeddedStoreSettings };
+
+/**
+ * The embedded object store, in a thread of its own.
+ * @throws StoreFolderInUse, StoreFolderUnwritable, or the system's error when the port is taken (`code` EADDRINUSE)
+ */
+export function startEmbeddedStore(
+  config: EmbeddedConfig,
+  secrets: Secrets | undefined,
+  log: Logger,
+): Promise<RunningStore> {
+  const { objectStore, host } = config;
+  return startStoreThread({
+    ...toCredentials(objectStore, secrets),
+    host,
+    port: objectStore.port,
+    dataDir: objectStore.dataDir,
+    // Who keeps a presigned address until it expires must not replace what has been recorded.
+    presignedOverwrite: 'deny',
+    log: ({ level, message, ...rest }) => log[level]({ from: 'store', ...rest }, message),
+  });
+}
+
+/** How the service reaches the embedded store, like any other. */
+export function toEmbeddedS3Settings(
+  { objectStore, host, presignTtlSeconds }: EmbeddedConfig,
+  secrets: Secrets | undefined,
+  port: number,
+): S3Settings {
+  return {
+    ...toCredentials(objectStore, secrets),
+    endpoint: `http://${toReachable(host)}:${port}`,
+    publicEndpoint: objectStore.publicEndpoint,
+    region: 'us-east-1',
+    bucket: 'cadiz',
+    presignTtlSeconds,
+  };
+}
+
+function toCredentials({ accessKeyId, secretAccessKey }: EmbeddedStoreSettings, secrets: Secrets | undefined) {
+  return {
+    accessKeyId: accessKeyId ?? secrets?.storeAccessKeyId ?? '',
+    secretAccessKey: secretAccessKey ?? secrets?.storeSecretAccessKey ?? '',
+  };
+}
+
+/** The address under which this machine reaches what listens on `host`. */
+function toReachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}
