@@ -134,6 +134,13 @@ export const errorCatalogue = {
       'The invitation does not exist, was used or withdrawn, is older than a week, or was made for another e-mail address than that of your account. The answer does not say which of these it is.',
     mend: 'Sign in with the e-mail address that was invited, or ask an owner of the project for a new invitation.',
   },
+  upload_not_found: {
+    status: 404,
+    title: 'There is no such upload.',
+    happened:
+      'No upload in parts of a project that you can reach has this id, or it was aborted, or its time is over (7 days unless `UPLOAD_DEADLINE_SECONDS` says otherwise).',
+    mend: 'Check the id. An upload that is over has to begin again with `POST /api/storage/uploads`.',
+  },
   api_key_not_found: {
     status: 404,
     title: 'There is no such API key.',
@@ -182,6 +189,19 @@ export const errorCatalogue = {
     happened: 'The object store holds the object, but not with `fileSize` bytes. Cadiz believes the store.',
     mend: 'Send the size that was uploaded, the same as in the presign request.',
   },
+  upload_incomplete: {
+    status: 409,
+    title: 'The parts do not make up the file.',
+    happened:
+      'The object store lacks some parts of the upload, or has others than the request names. `detail` and `issues` say which.',
+    mend: 'Ask for addresses of these parts with `POST …/parts`, PUT them again, and complete the upload with the ETags that those PUTs answered. `GET /api/storage/uploads/{uploadId}` shows what has arrived.',
+  },
+  upload_completed: {
+    status: 409,
+    title: 'This upload is completed already.',
+    happened: 'Its parts are joined and recorded as a file. There is nothing left to sign, to abort or to complete.',
+    mend: 'Use the file. To be rid of it, delete it like any other.',
+  },
   already_recorded: {
     status: 409,
     title: 'This upload is already recorded with other facts.',
@@ -211,15 +231,16 @@ export const errorCatalogue = {
   body_too_large: {
     status: 413,
     title: 'The request body is too large.',
-    happened: 'Bodies of API requests are at most 64 KiB (65,536 bytes). The bytes of files never go through the API.',
+    happened:
+      'Bodies of API requests are at most 64 KiB (65,536 bytes), and at most 1 MiB where an upload in parts is completed. The bytes of files never go through the API.',
     mend: 'Send the file to the address that `POST /api/storage/presign` answers, and only its facts to the API.',
   },
   file_too_large: {
     status: 413,
     title: 'The file is larger than is taken here.',
     happened:
-      '`fileSize` is over a limit; `detail` says which one: that of the service (5 GiB unless `MAX_FILE_SIZE_BYTES` says otherwise) or that of the project (`maxFileSizeBytes`).',
-    mend: 'Upload a smaller file, raise `MAX_FILE_SIZE_BYTES` (a single PUT takes 5 GiB at most on S3), or change the project with `PATCH /api/projects/{projectId}`. An object that was uploaded and not recorded is removed after the recording deadline.',
+      '`fileSize` is over a limit; `detail` says which one: that of the service (`MAX_FILE_SIZE_BYTES`, and in any case 5 GiB in a single PUT and 5 TiB in parts) or that of the project (`maxFileSizeBytes`).',
+    mend: 'Upload a smaller file, upload one of over 5 GiB in parts (`POST /api/storage/uploads`), raise `MAX_FILE_SIZE_BYTES`, or change the project with `PATCH /api/projects/{projectId}`. An object that was uploaded and not recorded is removed after the recording deadline.',
   },
   unsupported_media_type: {
     status: 415,

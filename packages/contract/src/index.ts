@@ -9,3 +9,4 @@ export * from './operation.ts';
 export * from './projects.ts';
 export * from './routes.ts';
 export * from './storage.ts';
+export * from './uploads.ts';

@@ -49,6 +49,17 @@ import {
   Usage,
   UsageQuery,
 } from './storage.ts';
+import {
+  AbortedUpload,
+  CompleteUploadRequest,
+  CreatedUpload,
+  CreateUploadRequest,
+  maxCompletionBytes,
+  SignedParts,
+  SignPartsRequest,
+  Upload,
+  UploadParams,
+} from './uploads.ts';
 
 /** Who may ask: anybody, a signed-in user, or an API key as well as a signed-in user. */
 export type Access = 'anybody' | 'session' | 'keyOrSession';
@@ -59,13 +70,15 @@ export interface Route {
   /** Path with `{parameters}` as OpenAPI writes them. */
   path: string;
   summary: string;
-  tag: 'Storage' | 'Folders' | 'Downloads' | 'Projects' | 'Members' | 'API keys' | 'Accounts' | 'Operation';
+  tag: 'Storage' | 'Uploads' | 'Folders' | 'Downloads' | 'Projects' | 'Members' | 'API keys' | 'Accounts' | 'Operation';
   access: Access;
   /** The scope that an API key needs here. */
   scope?: Scope;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
+  /** How large the body may be; 64 KiB unless it says otherwise. */
+  maxBodyBytes?: number;
   /** Request headers that mean something on this route, with a sentence each. */
   headers?: Record<string, string>;
   /** The body of the 200 answer; nothing where the route redirects. */
@@ -349,6 +362,82 @@ export const routes = {
     query: UsageQuery,
     answer: Usage,
     errors: ['project_not_found', 'folder_not_found'],
+  },
+  createUpload: {
+    method: 'POST',
+    path: '/api/storage/uploads',
+    summary: 'Begin to upload one file in parts',
+    tag: 'Uploads',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    body: CreateUploadRequest,
+    answer: CreatedUpload,
+    errors: [
+      'project_not_found',
+      'folder_not_found',
+      'file_too_large',
+      'mime_type_not_allowed',
+      'quota_exceeded',
+      'store_unavailable',
+    ],
+  },
+  signParts: {
+    method: 'POST',
+    path: '/api/storage/uploads/{uploadId}/parts',
+    summary: 'Presigned addresses to PUT parts to',
+    tag: 'Uploads',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: UploadParams,
+    body: SignPartsRequest,
+    answer: SignedParts,
+    errors: ['upload_not_found', 'upload_completed'],
+  },
+  getUpload: {
+    method: 'GET',
+    path: '/api/storage/uploads/{uploadId}',
+    summary: 'One upload, with the parts that have arrived',
+    tag: 'Uploads',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: UploadParams,
+    answer: Upload,
+    errors: ['upload_not_found', 'store_unavailable'],
+  },
+  completeUpload: {
+    method: 'POST',
+    path: '/api/storage/uploads/{uploadId}/complete',
+    summary: 'Join the parts and register the file; safe to repeat',
+    tag: 'Uploads',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: UploadParams,
+    body: CompleteUploadRequest,
+    maxBodyBytes: maxCompletionBytes,
+    answer: File,
+    errors: [
+      'upload_not_found',
+      'folder_not_found',
+      'project_not_found',
+      'upload_incomplete',
+      'upload_completed',
+      'upload_size_mismatch',
+      'file_too_large',
+      'mime_type_not_allowed',
+      'quota_exceeded',
+      'store_unavailable',
+    ],
+  },
+  abortUpload: {
+    method: 'DELETE',
+    path: '/api/storage/uploads/{uploadId}',
+    summary: 'Give an upload up; doing so twice is the same',
+    tag: 'Uploads',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: UploadParams,
+    answer: AbortedUpload,
+    errors: ['upload_not_found', 'upload_completed', 'store_unavailable'],
   },
   createFolder: {
     method: 'POST',

@@ -27,6 +27,8 @@ const text = z.string();
 
 /** 5 GiB: the most that S3 takes in one PUT. */
 const singlePutLimitBytes = 5 * 1024 ** 3;
+/** 5 TiB: the largest object that S3 has. */
+const objectLimitBytes = 5 * 1024 ** 4;
 const longestPresignSeconds = 7 * 24 * 3600;
 
 export const settings = {
@@ -119,9 +121,15 @@ export const settings = {
     check: wholeNumber(1, 365 * 24 * 3600),
   },
   MAX_FILE_SIZE_BYTES: {
-    default: '5368709120',
-    sentence: 'The largest file that presign accepts.',
-    check: wholeNumber(0, singlePutLimitBytes),
+    default: undefined,
+    sentence:
+      'The largest file. When it is not set, a single PUT takes 5 GiB and an upload in parts 5 TiB, which is what S3 takes at most.',
+    check: wholeNumber(0, objectLimitBytes),
+  },
+  UPLOAD_DEADLINE_SECONDS: {
+    default: '604800',
+    sentence: 'How long after its beginning an upload in parts can be completed. Afterwards its parts are removed.',
+    check: wholeNumber(60, 365 * 24 * 3600),
   },
   METRICS_PORT: {
     default: undefined,
@@ -168,7 +176,11 @@ export interface Config {
   objectStore: EmbeddedStoreSettings | OtherStoreSettings;
   presignTtlSeconds: number;
   recordDeadlineSeconds: number;
+  /** Of a single PUT. */
   maxFileSizeBytes: number;
+  /** Of an upload in parts. */
+  maxUploadSizeBytes: number;
+  uploadDeadlineSeconds: number;
   metricsPort: number | undefined;
   logLevel: 'error' | 'warn' | 'info' | 'debug';
   drainSeconds: number;
@@ -286,7 +298,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
         },
     presignTtlSeconds,
     recordDeadlineSeconds,
-    maxFileSizeBytes: values.MAX_FILE_SIZE_BYTES ?? singlePutLimitBytes,
+    maxFileSizeBytes: Math.min(values.MAX_FILE_SIZE_BYTES ?? singlePutLimitBytes, singlePutLimitBytes),
+    maxUploadSizeBytes: values.MAX_FILE_SIZE_BYTES ?? objectLimitBytes,
+    uploadDeadlineSeconds: values.UPLOAD_DEADLINE_SECONDS ?? 604_800,
     metricsPort: values.METRICS_PORT,
     logLevel: values.LOG_LEVEL ?? 'info',
     drainSeconds: values.DRAIN_SECONDS ?? 30,

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type OperationId, routes, type Scope, scopes } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, type CallOptions, type Person, startTestService, type TestService } from '../../test/service.ts';
+import {
+  type Answer,
+  type CallOptions,
+  type Person,
+  send,
+  startTestService,
+  type TestService,
+} from '../../test/service.ts';
 import { handlers } from './app.ts';
 
 /** Who asks. The project is Ada's; Bob is a stranger to it, and has one of his own. */
@@ -30,6 +37,7 @@ const noProject = '404 project_not_found';
 const noFolder = '404 folder_not_found';
 const noFile = '404 file_not_found';
 const noInvitation = '404 invitation_not_found';
+const noUpload = '404 upload_not_found';
 const noApiKey = '404 api_key_not_found';
 
 /** What every operation answers to everybody, in the order of `callers`. A new route needs a new row. */
@@ -45,6 +53,12 @@ const expected: Record<OperationId, readonly string[]> = {
 
   createDownloadUrl: [ok,    noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
   redirectToContent: [found, noFile,    found,  noFile,     noKey,  noKey,  noScope,   found,   noFile,    noKey,   noKey],
+
+  createUpload:    [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  signParts:       [ok,      noUpload,  ok,     noUpload,   noKey,  noKey,  noScope,   ok,      noUpload,  noKey,   noKey],
+  getUpload:       [ok,      noUpload,  ok,     noUpload,   noKey,  noKey,  noScope,   ok,      noUpload,  noKey,   noKey],
+  completeUpload:  [ok,      noUpload,  ok,     noUpload,   noKey,  noKey,  noScope,   ok,      noUpload,  noKey,   noKey],
+  abortUpload:     [ok,      noUpload,  ok,     noUpload,   noKey,  noKey,  noScope,   ok,      noUpload,  noKey,   noKey],
 
   createProject:   [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
   listProjects:    [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
@@ -98,6 +112,19 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
 
   createDownloadUrl: () => ({ path: `/api/storage/files/${fileId}/url`, body: {} }),
   redirectToContent: () => ({ path: `/api/storage/files/${fileId}/content` }),
+  createUpload: () => ({ path: '/api/storage/uploads', body: { ...photo(), projectId } }),
+  signParts: async () => ({
+    path: `/api/storage/uploads/${await createUpload(ada, projectId)}/parts`,
+    body: { partNumbers: [1] },
+  }),
+  getUpload: async () => ({ path: `/api/storage/uploads/${await createUpload(ada, projectId)}` }),
+  completeUpload: async () => {
+    const path = `/api/storage/uploads/${await createUpload(ada, projectId)}`;
+    const { body } = await service.call('POST', `${path}/parts`, { as: ada, body: { partNumbers: [1] } });
+    await send('PUT', body.parts[0].presignedUrl, Buffer.from('bytes'));
+    return { path: `${path}/complete`, body: {} };
+  },
+  abortUpload: async () => ({ path: `/api/storage/uploads/${await createUpload(ada, projectId)}` }),
 
   createProject: () => ({ path: '/api/projects', body: { name: 'Another' } }),
   listProjects: () => ({ path: '/api/projects' }),
@@ -175,6 +202,11 @@ async function createFile(owner: Person, inProject: string): Promise<string> {
   return (await service.call('POST', '/api/storage/record', { as: owner, body })).body.id;
 }
 
+async function createUpload(owner: Person, inProject: string): Promise<string> {
+  const body = { ...photo(), projectId: inProject };
+  return (await service.call('POST', '/api/storage/uploads', { as: owner, body })).body.uploadId;
+}
+
 beforeAll(async () => {
   service = await startTestService();
   ada = await service.signUp('Ada');
@@ -234,6 +266,7 @@ async function fingerprint(): Promise<unknown> {
            (select json_agg(t order by id) from projects t) as projects,
            (select json_agg(t order by id) from folders t) as folders,
            (select json_agg(t order by id) from files t) as files,
+           (select json_agg(t order by id) from uploads t) as uploads,
            (select json_agg(t order by user_id) from project_members t) as members,
            (select json_agg(t order by id) from invitations t) as invitations`);
   return rows[0];
@@ -305,6 +338,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
     ],
     list: ['GET', (id) => ({ path: `/api/storage/list?projectId=${id}` })],
     usage: ['GET', (id) => ({ path: `/api/storage/usage?projectId=${id}` })],
+    createUpload: ['POST', (id) => ({ path: '/api/storage/uploads', body: { ...photo(), projectId: id } })],
     createFolder: [
       'POST',
       (id) => ({ path: '/api/storage/folders', body: { projectId: id, name: 'F', parentId: null } }),
@@ -338,6 +372,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
         ['POST', (id) => ({ path: '/api/storage/presign', body: { ...photo(), projectId, folderId: id } })],
         ['POST', (id) => ({ path: '/api/storage/record', body: { ...upload, folderId: id } })],
         ['GET', (id) => ({ path: `/api/storage/list?projectId=${projectId}&folderId=${id}` })],
+        ['POST', (id) => ({ path: '/api/storage/uploads', body: { ...photo(), projectId, folderId: id } })],
         ['POST', (id) => ({ path: '/api/storage/folders', body: { projectId, name: 'F', parentId: id } })],
         ['GET', (id) => ({ path: `/api/storage/usage?projectId=${projectId}&folderId=${id}` })],
         ['GET', (id) => ({ path: `/api/storage/folders/${id}` })],
@@ -357,6 +392,21 @@ describe('what is foreign is answered exactly as what is absent', () => {
         await expectSame(caller, method, toAsked, bobsFileId);
       }
     }
+  });
+
+  test("somebody else's uploads in parts", async () => {
+    const uploadId = await createUpload(bob, bobsProjectId);
+    for (const caller of [{ key: keys.tied }, { key: keys.untied }, { as: ada }]) {
+      for (const [method, toAsked] of [
+        ['GET', (id) => ({ path: `/api/storage/uploads/${id}` })],
+        ['POST', (id) => ({ path: `/api/storage/uploads/${id}/parts`, body: { partNumbers: [1, 1, 9999] } })],
+        ['POST', (id) => ({ path: `/api/storage/uploads/${id}/complete`, body: {} })],
+        ['DELETE', (id) => ({ path: `/api/storage/uploads/${id}` })],
+      ] satisfies [string, (id: string) => Asked][]) {
+        await expectSame(caller, method, toAsked, uploadId);
+      }
+    }
+    expect((await service.call('GET', `/api/storage/uploads/${uploadId}`, { as: bob })).body.status).toBe('open');
   });
 
   test("somebody else's API key", async () => {

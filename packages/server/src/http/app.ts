@@ -30,6 +30,13 @@ import {
   updateProjectRoute,
 } from './routes/projects.ts';
 import { createFolderRoute, getFolderRoute, list, presign, record, usage } from './routes/storage.ts';
+import {
+  abortUploadRoute,
+  completeUploadRoute,
+  createUploadRoute,
+  getUploadRoute,
+  signPartsRoute,
+} from './routes/uploads.ts';
 
 /** Every route, by the name of its operation. Its method, path, inputs and errors stand in the contract. */
 export const handlers: Record<OperationId, Handler> = {
@@ -42,6 +49,12 @@ export const handlers: Record<OperationId, Handler> = {
 
   createDownloadUrl: createDownloadUrlRoute,
   redirectToContent,
+
+  createUpload: createUploadRoute,
+  signParts: signPartsRoute,
+  getUpload: getUploadRoute,
+  completeUpload: completeUploadRoute,
+  abortUpload: abortUploadRoute,
 
   createProject: createProjectRoute,
   listProjects: listProjectsRoute,
@@ -112,7 +125,7 @@ async function answer(deps: Deps, exchange: Exchange): Promise<Answer> {
   const operation = match?.operation ?? 'unmatched';
   let result: Answer;
   try {
-    requireSmallBody(exchange);
+    requireSmallBody(exchange, match?.maxBodyBytes);
     if (!match) throw unmatched(exchange.path);
     exchange.params = match.params;
     const body = await handlers[match.operation](deps, exchange);

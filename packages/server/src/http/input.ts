@@ -3,23 +3,28 @@ import type { z } from 'zod';
 import { type Issue, Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
 
+/** Of every route that says nothing else in the contract. */
 export const maxBodyBytes = 64 * 1024;
 
 /** Refuses by `Content-Length` alone, before anything is read. @throws Problem body_too_large */
-export function requireSmallBody(exchange: Exchange): void {
-  if (Number(exchange.header('content-length') ?? 0) > maxBodyBytes) throw new Problem('body_too_large');
+export function requireSmallBody(exchange: Exchange, limit = maxBodyBytes): void {
+  if (Number(exchange.header('content-length') ?? 0) > limit) throw new Problem('body_too_large');
 }
 
 /**
  * The JSON body, checked against its schema.
  * @throws Problem unsupported_media_type, body_too_large, invalid_request with every wrong field
  */
-export async function readBody<T extends z.ZodType>(exchange: Exchange, schema: T): Promise<z.output<T>> {
+export async function readBody<T extends z.ZodType>(
+  exchange: Exchange,
+  schema: T,
+  limit = maxBodyBytes,
+): Promise<z.output<T>> {
   const type = exchange.header('content-type') ?? '';
   if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type)) {
     throw new Problem('unsupported_media_type');
   }
-  return check(schema, parseJson(await exchange.readBytes(maxBodyBytes)));
+  return check(schema, parseJson(await exchange.readBytes(limit)));
 }
 
 /** The query, each name once. @throws Problem invalid_request */

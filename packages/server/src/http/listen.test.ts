@@ -143,6 +143,20 @@ describe('a request over the wire', () => {
     socket.destroy();
   });
 
+  test('that asks first is told yes up to what its route takes', async () => {
+    const path = '/api/storage/uploads/0199f3a0-0000-7000-8000-000000000000/complete';
+    for (const [size, told] of [
+      [1024 * 1024, 'HTTP/1.1 100 Continue'],
+      [1024 * 1024 + 1, 'HTTP/1.1 413'],
+    ] as const) {
+      const socket = net.connect(listening.port, '127.0.0.1').setEncoding('utf8');
+      socket.write(request(`POST ${path}`, { ...json(size), Expect: '100-continue' }));
+      const [first] = await once(socket, 'data');
+      expect(first.slice(0, told.length)).toBe(told);
+      socket.destroy();
+    }
+  });
+
   test('with a body that is not UTF-8 is refused', async () => {
     const body = Buffer.from([...Buffer.from('{"name":"'), 0xff, ...Buffer.from('"}')]);
     const raw = await sendRaw(listening.port, request('POST /api/projects', json(body.length)), body);

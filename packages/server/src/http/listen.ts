@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { App } from './app.ts';
 import { maxBodyBytes } from './input.ts';
+import { findRoute } from './router.ts';
 
 export interface Listening {
   port: number;
@@ -24,7 +25,9 @@ export async function listen(app: App, host: string, port: number, limits = slow
   const server = http.createServer(limits, (request, response) => void app.listener(request, response));
   // A client that asks before it sends is told no before it sends: the app refuses by Content-Length.
   server.on('checkContinue', (request, response) => {
-    if (Number(request.headers['content-length'] ?? 0) <= maxBodyBytes) response.writeContinue();
+    const [path = ''] = (request.url ?? '').split('?');
+    const limit = findRoute(request.method ?? '', path)?.maxBodyBytes ?? maxBodyBytes;
+    if (Number(request.headers['content-length'] ?? 0) <= limit) response.writeContinue();
     void app.listener(request, response);
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuse(app, error, socket));

@@ -3,15 +3,17 @@ import { type OperationId, type Route, routes } from '@cadiz/contract';
 export interface Match {
   operation: OperationId;
   params: Record<string, string>;
+  /** How large the body may be, where the route says so itself. */
+  maxBodyBytes?: number | undefined;
 }
 
 const entries = Object.entries(routes) as [OperationId, Route][];
 const fixed = new Map<string, Match>();
-const patterns: { operation: OperationId; method: string; pattern: RegExp }[] = [];
-for (const [operation, { method, path }] of entries) {
-  if (!path.includes('{')) fixed.set(`${method} ${path}`, { operation, params: {} });
+const patterns: { operation: OperationId; method: string; pattern: RegExp; maxBodyBytes: number | undefined }[] = [];
+for (const [operation, { method, path, maxBodyBytes }] of entries) {
+  if (!path.includes('{')) fixed.set(`${method} ${path}`, { operation, params: {}, maxBodyBytes });
   const pattern = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
-  patterns.push({ operation, method, pattern });
+  patterns.push({ operation, method, pattern, maxBodyBytes });
 }
 
 /** The route of the contract that a request is for; HEAD is answered as GET is. */
@@ -19,9 +21,9 @@ export function findRoute(method: string, path: string): Match | undefined {
   const wanted = method === 'HEAD' ? 'GET' : method;
   const exact = fixed.get(`${wanted} ${path}`);
   if (exact) return exact;
-  for (const { operation, method: ofRoute, pattern } of patterns) {
+  for (const { operation, method: ofRoute, pattern, maxBodyBytes } of patterns) {
     const groups = ofRoute === wanted ? pattern.exec(path)?.groups : undefined;
-    if (groups) return { operation, params: decodeAll(groups) };
+    if (groups) return { operation, params: decodeAll(groups), maxBodyBytes };
   }
   return undefined;
 }

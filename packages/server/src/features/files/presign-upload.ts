@@ -20,16 +20,14 @@ export async function presignUpload(
 ): Promise<z.output<typeof PresignResponse>> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');
   await requireFolder(deps, project, request.folderId);
-  requireFileSize(deps, request.fileSize);
+  requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   await requireWithinLimits(deps, project, request);
   const storeKey = issueStoreKey(project.id, request.fileName, deps.now());
   return { presignedUrl: deps.objects.presignPut(storeKey, request.fileSize), storeKey };
 }
 
-export function requireFileSize({ config }: Deps, fileSize: number): void {
-  if (fileSize <= config.maxFileSizeBytes) return;
-  throw new Problem(
-    'file_too_large',
-    `The file has ${fileSize} bytes, and this service takes at most ${config.maxFileSizeBytes}.`,
-  );
+/** @throws Problem file_too_large */
+export function requireFileSize(fileSize: number, maxBytes: number): void {
+  if (fileSize <= maxBytes) return;
+  throw new Problem('file_too_large', `The file has ${fileSize} bytes, and this service takes at most ${maxBytes}.`);
 }

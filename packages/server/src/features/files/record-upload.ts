@@ -27,7 +27,7 @@ export async function recordUpload(deps: Deps, caller: Caller, request: Recordin
   const issuedAt = findIssueTime(project.id, request.storeKey);
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
   await requireFolder(deps, project, request.folderId);
-  requireFileSize(deps, request.fileSize);
+  requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
 
   const deadline = issuedAt + deps.config.recordDeadlineSeconds * 1000;
   // Past the deadline the object may be swept at any moment: only what is recorded already is answered.

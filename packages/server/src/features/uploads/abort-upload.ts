@@ -1,0 +1,25 @@
+import type { AbortedUpload } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { discardUpload } from './discard-upload.ts';
+import { markAborted } from './mark-aborted.ts';
+import { openUpload, requireNotCompleted } from './open-upload.ts';
+
+/**
+ * Gives an upload up; twice is the same. The row stays for a while as the proof that it is over (`abandonUploads`).
+ * @throws Problem scope_missing, role_missing, upload_not_found, upload_completed, store_unavailable
+ */
+export async function abortUpload(
+  deps: Deps,
+  caller: Caller,
+  uploadId: string,
+): Promise<z.output<typeof AbortedUpload>> {
+  const { upload } = await openUpload(deps, caller, uploadId);
+  if (!(await markAborted(deps, upload))) {
+    // Over already: in one way or, since this request looked, in the other.
+    const { upload: current } = await openUpload(deps, caller, uploadId);
+    requireNotCompleted(current);
+  }
+  await discardUpload(deps, upload);
+  return { uploadId: upload.id, aborted: true };
+}

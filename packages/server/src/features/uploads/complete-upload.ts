@@ -1,0 +1,133 @@
+import type { CompleteUploadRequest } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { type Issue, Problem } from '../../problem.ts';
+import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-store.ts';
+import { type FileView, toFileView } from '../files/file-view.ts';
+import { insertFile } from '../files/insert-file.ts';
+import type { OpenProject } from '../projects/open-project.ts';
+import { discardUpload } from './discard-upload.ts';
+import { lostByStore } from './get-upload.ts';
+import { openUpload, requireNotOver, type UploadRow } from './open-upload.ts';
+import { countParts, sizeOfPart } from './part-plan.ts';
+import { requirePartNumbers } from './sign-parts.ts';
+
+/**
+ * Joins the parts and registers the file. Safe to repeat, also at the same moment and after a crash between the two: what
+ * the store has joined already is taken from there, and one row is let through (`insertFile`).
+ * @throws Problem scope_missing, role_missing, upload_not_found, invalid_request (there is no such part), upload_incomplete,
+ *   upload_size_mismatch, folder_not_found, project_not_found, upload_completed (and its file is gone), store_unavailable,
+ *   and file_too_large, mime_type_not_allowed, quota_exceeded: the project takes less than it did. The joined object stays, to be
+ *   completed once there is room, or aborted.
+ */
+export async function completeUpload(
+  deps: Deps,
+  caller: Caller,
+  uploadId: string,
+  request: z.output<typeof CompleteUploadRequest>,
+): Promise<FileView> {
+  const { project, upload } = await openUpload(deps, caller, uploadId);
+  requireNotOver(deps, upload);
+  const { parts } = request;
+  const partCount = countParts(upload.file_size, upload.part_size);
+  const numbers = parts?.map(({ partNumber }) => partNumber) ?? [];
+  requirePartNumbers(numbers, partCount, (at) => `parts.${at}.partNumber`);
+  if (upload.completed_at) return requireRecorded(deps, project, upload, new Problem('upload_completed'));
+
+  const object = await joinParts(deps, upload, parts);
+  if (object.sizeBytes !== upload.file_size) {
+    throw new Problem(
+      'upload_size_mismatch',
+      `The object has ${object.sizeBytes} bytes, and the upload began with ${upload.file_size}.`,
+    );
+  }
+  const file = await insertFile(deps, caller, project, {
+    storeKey: upload.store_key,
+    fileName: upload.file_name,
+    fileSize: upload.file_size,
+    mimeType: upload.mime_type,
+    folderId: upload.folder_id,
+    etag: object.etag,
+  });
+  return file ?? answerNotInserted(deps, project, upload);
+}
+
+/** The object of this upload, which is made of its parts unless it is there already. */
+async function joinParts(
+  { objects }: Deps,
+  upload: UploadRow,
+  named: readonly NamedPart[] | undefined,
+): Promise<ObjectFacts> {
+  const { store_key, store_upload_id } = upload;
+  const arrived = await objects.listParts(store_key, store_upload_id);
+  if (arrived) {
+    const parts = requireParts(upload, arrived, named);
+    const outcome = await objects.completeMultipart(store_key, store_upload_id, parts);
+    if (typeof outcome === 'object') throw incomplete(`The object store refused the parts: ${outcome.refused}.`, []);
+  }
+  const object = await objects.head(store_key);
+  if (!object) throw lostByStore();
+  return object;
+}
+
+/** Every part of the upload as it arrived. @throws Problem upload_incomplete, with what is wrong for each part */
+function requireParts(
+  { file_size, part_size }: UploadRow,
+  arrived: readonly StoredPart[],
+  named: readonly NamedPart[] | undefined,
+): StoredPart[] {
+  const numbers = Array.from({ length: countParts(file_size, part_size) }, (_, index) => index + 1);
+  const stored = new Map(arrived.map((part) => [part.partNumber, part]));
+  const etags = named && new Map(named.map(({ partNumber, etag }) => [partNumber, etag.replace(/^"|"$/g, '')]));
+  const issues: Issue[] = [];
+  const parts: StoredPart[] = [];
+  for (const partNumber of numbers) {
+    const part = stored.get(partNumber);
+    const size = sizeOfPart(partNumber, file_size, part_size);
+    const wrong = (message: string) => issues.push({ path: `parts.${partNumber}`, message });
+    if (!part) wrong('has not arrived');
+    else if (part.sizeBytes !== size) wrong(`has ${part.sizeBytes} bytes, and must have ${size}`);
+    else if (etags && !etags.has(partNumber)) wrong('is not named in the request');
+    else if (etags && etags.get(partNumber) !== part.etag) wrong(`has another ETag in the store: ${part.etag}`);
+    else parts.push(part);
+  }
+  const [first] = issues;
+  if (!first) return parts;
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
+  throw incomplete(`Part ${first.path.slice('parts.'.length)} ${first.message}${more}.`, issues);
+}
+
+function incomplete(detail: string, issues: Issue[]): Problem {
+  return new Problem('upload_incomplete', detail, { issues: issues.slice(0, 1000) });
+}
+
+/** Why the row was not let through: it is there, the upload was aborted meanwhile, or its folder has gone. */
+async function answerNotInserted(deps: Deps, project: OpenProject, upload: UploadRow): Promise<FileView> {
+  const { aborted_at } = await deps.db.kysely
+    .selectFrom('uploads')
+    .select('aborted_at')
+    .where('project_id', '=', project.id)
+    .where('id', '=', upload.id)
+    .executeTakeFirstOrThrow(() => new Problem('upload_not_found'));
+  if (!aborted_at) return requireRecorded(deps, project, upload, new Problem('folder_not_found'));
+  // The abort may have looked before the parts were joined.
+  await discardUpload(deps, upload);
+  throw new Problem('upload_not_found', 'The upload was aborted while it was being completed.');
+}
+
+/** The file that this upload was recorded as, as it is now; throws `otherwise` when there is none. */
+async function requireRecorded(
+  { db }: Deps,
+  project: OpenProject,
+  upload: UploadRow,
+  otherwise: Problem,
+): Promise<FileView> {
+  const row = await db.kysely
+    .selectFrom('files')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('store_key', '=', upload.store_key)
+    .executeTakeFirst();
+  if (!row) throw otherwise;
+  return toFileView(row);
+}

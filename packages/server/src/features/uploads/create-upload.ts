@@ -1,0 +1,65 @@
+import type { CreatedUpload, CreateUploadRequest } from '@cadiz/contract';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { requireFileSize } from '../files/presign-upload.ts';
+import { issueStoreKey } from '../files/store-key.ts';
+import { requireFolder } from '../folders/require-folder.ts';
+import { openProject } from '../projects/open-project.ts';
+import { requireWithinLimits } from '../projects/require-within-limits.ts';
+import { choosePartSize, countParts } from './part-plan.ts';
+
+/**
+ * Begins an upload in parts. It has a row (decision 0020): the store has begun something that somebody must end.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, file_too_large,
+ *   mime_type_not_allowed, quota_exceeded, store_unavailable
+ */
+export async function createUpload(
+  deps: Deps,
+  caller: Caller,
+  request: z.output<typeof CreateUploadRequest>,
+): Promise<z.output<typeof CreatedUpload>> {
+  const { fileName, fileSize, mimeType, folderId } = request;
+  const project = await openProject(deps, caller, request.projectId, 'files:write');
+  await requireFolder(deps, project, folderId);
+  requireFileSize(fileSize, deps.config.maxUploadSizeBytes);
+  await requireWithinLimits(deps, project, request);
+
+  const createdAt = deps.now();
+  const expiresAt = new Date(createdAt + deps.config.uploadDeadlineSeconds * 1000);
+  const storeKey = issueStoreKey(project.id, fileName, createdAt);
+  const partSize = choosePartSize(fileSize);
+  const id = uuidv7({ msecs: createdAt });
+  const storeUploadId = await deps.objects.createMultipart(storeKey);
+  const row = {
+    project_id: project.id,
+    id,
+    store_key: storeKey,
+    store_upload_id: storeUploadId,
+    file_name: fileName,
+    file_size: fileSize,
+    mime_type: mimeType,
+    folder_id: folderId,
+    part_size: partSize,
+    created_by_user: caller.kind === 'session' ? caller.userId : null,
+    created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
+    created_at: new Date(createdAt),
+    expires_at: expiresAt,
+  };
+  try {
+    await deps.db.kysely.insertInto('uploads').values(row).execute();
+  } catch (error) {
+    // Without a row nobody could go on with it. What a crash leaves here, the janitor finds in the store.
+    await deps.objects.abortMultipart(storeKey, storeUploadId).catch((cause: unknown) => {
+      deps.log.warn({ error: cause }, 'Could not abort an upload that has no row');
+    });
+    throw error;
+  }
+  return {
+    uploadId: id,
+    storeKey,
+    partSize,
+    partCount: countParts(fileSize, partSize),
+    expiresAt: expiresAt.toISOString(),
+  };
+}

@@ -1,0 +1,48 @@
+import type { Upload } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import type { StoredPart } from '../../store/object-store.ts';
+import { openUpload, requireNotOver, type UploadRow } from './open-upload.ts';
+import { countParts } from './part-plan.ts';
+
+type UploadView = z.output<typeof Upload>;
+
+/**
+ * An upload with the parts that have arrived, for who wants to go on with it.
+ * @throws Problem scope_missing, role_missing, upload_not_found, store_unavailable
+ */
+export async function getUpload(deps: Deps, caller: Caller, uploadId: string): Promise<UploadView> {
+  const { upload } = await openUpload(deps, caller, uploadId);
+  requireNotOver(deps, upload);
+  if (upload.completed_at) return toView(upload, 'completed');
+  const parts = await deps.objects.listParts(upload.store_key, upload.store_upload_id);
+  if (parts) return toView(upload, 'open', parts);
+  // Joined, and not recorded: the completion broke off between the two.
+  if (await deps.objects.head(upload.store_key)) return toView(upload, 'stored');
+  throw lostByStore();
+}
+
+/** Somebody else has aborted it in the store, which stores also do by rules of their own. */
+export function lostByStore(): Problem {
+  return new Problem('upload_not_found', 'The object store does not know the upload any more. Begin again.');
+}
+
+function toView(upload: UploadRow, status: UploadView['status'], parts: readonly StoredPart[] = []): UploadView {
+  return {
+    uploadId: upload.id,
+    projectId: upload.project_id,
+    storeKey: upload.store_key,
+    fileName: upload.file_name,
+    fileSize: upload.file_size,
+    mimeType: upload.mime_type,
+    folderId: upload.folder_id,
+    partSize: upload.part_size,
+    partCount: countParts(upload.file_size, upload.part_size),
+    createdAt: upload.created_at.toISOString(),
+    expiresAt: upload.expires_at.toISOString(),
+    status,
+    fileId: upload.file_id,
+    parts: parts.map(({ partNumber, etag, sizeBytes }) => ({ partNumber, etag, size: sizeBytes })),
+  };
+}

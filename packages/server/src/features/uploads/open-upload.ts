@@ -1,0 +1,38 @@
+import type { Selectable } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
+
+export type UploadRow = Selectable<Schema['uploads']>;
+
+/**
+ * An upload by its id alone, with the project that it is in. Absent and in a project that the caller cannot reach are one
+ * and the same answer. It may be over: see `requireOpen`.
+ * @throws Problem scope_missing, role_missing, upload_not_found
+ */
+export async function openUpload(
+  deps: Deps,
+  caller: Caller,
+  uploadId: string,
+): Promise<{ project: OpenProject; upload: UploadRow }> {
+  requireScope(caller, 'files:write');
+  const upload = await deps.db.kysely.selectFrom('uploads').selectAll().where('id', '=', uploadId).executeTakeFirst();
+  if (!upload) throw new Problem('upload_not_found');
+  return { project: await openProjectOf(deps, caller, upload.project_id, 'files:write', 'upload_not_found'), upload };
+}
+
+/** @throws Problem upload_not_found when the upload was aborted, or its time is over before it was completed */
+export function requireNotOver({ now }: Deps, { aborted_at, completed_at, expires_at }: UploadRow): void {
+  if (aborted_at) throw new Problem('upload_not_found', `The upload was aborted at ${aborted_at.toISOString()}.`);
+  if (completed_at || expires_at.getTime() > now()) return;
+  throw new Problem(
+    'upload_not_found',
+    `The time to complete the upload was over at ${expires_at.toISOString()}. Begin again.`,
+  );
+}
+
+/** @throws Problem upload_completed */
+export function requireNotCompleted({ completed_at }: UploadRow): void {
+  if (completed_at) throw new Problem('upload_completed');
+}

@@ -1,0 +1,53 @@
+import type { SignedParts, SignPartsRequest } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openUpload, requireNotCompleted, requireNotOver } from './open-upload.ts';
+import { countParts, sizeOfPart } from './part-plan.ts';
+
+/**
+ * Addresses that take one PUT each, of exactly the bytes that the part has. A part that arrived already may be sent again
+ * until the upload is completed.
+ * @throws Problem scope_missing, role_missing, upload_not_found, upload_completed, invalid_request (there is no such part)
+ */
+export async function signParts(
+  deps: Deps,
+  caller: Caller,
+  uploadId: string,
+  { partNumbers }: z.output<typeof SignPartsRequest>,
+): Promise<z.output<typeof SignedParts>> {
+  const { upload } = await openUpload(deps, caller, uploadId);
+  requireNotOver(deps, upload);
+  requireNotCompleted(upload);
+  const { store_key, store_upload_id, file_size, part_size } = upload;
+  requirePartNumbers(partNumbers, countParts(file_size, part_size), (at) => `partNumbers.${at}`);
+  const parts = partNumbers.map((partNumber) => ({
+    partNumber,
+    presignedUrl: deps.objects.presignPart(store_key, {
+      uploadId: store_upload_id,
+      partNumber,
+      sizeBytes: sizeOfPart(partNumber, file_size, part_size),
+    }),
+  }));
+  return { parts };
+}
+
+/** @throws Problem invalid_request for numbers that no part has, or that are named twice */
+export function requirePartNumbers(
+  numbers: readonly number[],
+  partCount: number,
+  pathOf: (at: number) => string,
+): void {
+  const seen = new Set<number>();
+  const issues = numbers.flatMap((partNumber, at) => {
+    const path = pathOf(at);
+    if (partNumber > partCount) return [{ path, message: `must be from 1 to ${partCount}` }];
+    if (seen.has(partNumber)) return [{ path, message: `names part ${partNumber} a second time` }];
+    seen.add(partNumber);
+    return [];
+  });
+  const [first] = issues;
+  if (!first) return;
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
+  throw new Problem('invalid_request', `${first.path} ${first.message}${more}.`, { issues: issues.slice(0, 100) });
+}
