@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestampOut, uuid } from './fields.ts';
+import { timestampOut } from './fields.ts';
 
 /** As long as Signature V4 lets an address live: seven days. */
 const longestSeconds = 7 * 24 * 3600;
@@ -18,8 +18,6 @@ const disposition = z
     description:
       'Whether a browser shows or saves it. Types that are not known to be safe to show are always an attachment.',
   });
-
-export const FileParams = z.object({ id: uuid });
 
 export const DownloadUrlRequest = z.object({ expiresIn, disposition });
 export const DownloadUrl = z.strictObject({ url: z.url(), expiresAt: timestampOut });

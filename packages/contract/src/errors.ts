@@ -215,6 +215,24 @@ export const errorCatalogue = {
     happened: 'The parent folder has a folder of this name; upper and lower case count as the same.',
     mend: 'Use the folder that exists, or choose another name.',
   },
+  folder_cycle: {
+    status: 409,
+    title: 'A folder cannot be moved into itself.',
+    happened: 'The new parent is the folder itself, or lies somewhere inside of it.',
+    mend: 'Move it elsewhere, or move the other folder out of it first.',
+  },
+  folder_too_deep: {
+    status: 409,
+    title: 'The folders would be nested too deeply.',
+    happened: 'Folders are nested to 32 levels at most, those inside of a moved folder included.',
+    mend: 'Choose a parent that is nearer to the root.',
+  },
+  folder_not_empty: {
+    status: 409,
+    title: 'The folder is not empty.',
+    happened: 'A folder with files or folders in it is not deleted by accident.',
+    mend: 'Delete what is in it first, or send `?recursive=true` to delete it with everything in it. It can be restored from the trash.',
+  },
   project_not_empty: {
     status: 409,
     title: 'The project still holds files.',

@@ -1,5 +1,6 @@
 export * from './accounts.ts';
 export * from './api-keys.ts';
+export * from './bulk.ts';
 export * from './downloads.ts';
 export * from './errors.ts';
 export { nameProblem } from './fields.ts';
@@ -9,4 +10,5 @@ export * from './operation.ts';
 export * from './projects.ts';
 export * from './routes.ts';
 export * from './storage.ts';
+export * from './trash.ts';
 export * from './uploads.ts';

@@ -81,7 +81,9 @@ function toOperation(operationId: OperationId, route: Route): Json {
     summary: route.summary,
     tags: [route.tag],
     security: security[route.access],
-    ...(route.scope ? { description: `An API key needs the scope \`${route.scope}\`.` } : {}),
+    ...(route.scope
+      ? { description: [`An API key needs the scope \`${route.scope}\`.`, route.scopeNote ?? []].flat().join(' ') }
+      : {}),
     parameters: [
       ...toParameters(route.params, 'path'),
       ...toParameters(route.query, 'query'),

@@ -10,7 +10,8 @@ import {
   RotateApiKeyRequest,
   type Scope,
 } from './api-keys.ts';
-import { ContentQuery, DownloadUrl, DownloadUrlRequest, FileParams } from './downloads.ts';
+import { BulkAnswer, BulkRequest } from './bulk.ts';
+import { ContentQuery, DownloadUrl, DownloadUrlRequest } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
 import {
   AcceptedInvitation,
@@ -37,8 +38,12 @@ import {
   UpdateProjectRequest,
 } from './projects.ts';
 import {
+  ChangeFileRequest,
+  ChangeFolderRequest,
   CreateFolderRequest,
+  DeleteFolderQuery,
   File,
+  FileParams,
   Folder,
   FolderParams,
   Listing,
@@ -49,6 +54,7 @@ import {
   Usage,
   UsageQuery,
 } from './storage.ts';
+import { Counts, EmptyTrashQuery, RestoredFile, RestoredFolder, Trashed, TrashPage, TrashQuery } from './trash.ts';
 import {
   AbortedUpload,
   CompleteUploadRequest,
@@ -70,10 +76,23 @@ export interface Route {
   /** Path with `{parameters}` as OpenAPI writes them. */
   path: string;
   summary: string;
-  tag: 'Storage' | 'Uploads' | 'Folders' | 'Downloads' | 'Projects' | 'Members' | 'API keys' | 'Accounts' | 'Operation';
+  tag:
+    | 'Storage'
+    | 'Uploads'
+    | 'Folders'
+    | 'Files'
+    | 'Downloads'
+    | 'Trash'
+    | 'Projects'
+    | 'Members'
+    | 'API keys'
+    | 'Accounts'
+    | 'Operation';
   access: Access;
   /** The scope that an API key needs here. */
   scope?: Scope;
+  /** When another scope is needed, as a sentence. */
+  scopeNote?: string;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
@@ -448,7 +467,7 @@ export const routes = {
     scope: 'files:write',
     body: CreateFolderRequest,
     answer: Folder,
-    errors: ['project_not_found', 'folder_not_found', 'folder_exists'],
+    errors: ['project_not_found', 'folder_not_found', 'folder_exists', 'folder_too_deep'],
   },
   getFolder: {
     method: 'GET',
@@ -460,6 +479,127 @@ export const routes = {
     params: FolderParams,
     answer: Folder,
     errors: ['folder_not_found'],
+  },
+  changeFolder: {
+    method: 'PATCH',
+    path: '/api/storage/folders/{id}',
+    summary: 'Rename a folder, move it with all that is in it, or both at once',
+    tag: 'Folders',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: FolderParams,
+    body: ChangeFolderRequest,
+    answer: Folder,
+    errors: ['folder_not_found', 'folder_exists', 'folder_cycle', 'folder_too_deep'],
+  },
+  deleteFolder: {
+    method: 'DELETE',
+    path: '/api/storage/folders/{id}',
+    summary: 'Put a folder into the trash; with something in it only when recursive',
+    tag: 'Folders',
+    access: 'keyOrSession',
+    scope: 'files:delete',
+    params: FolderParams,
+    query: DeleteFolderQuery,
+    answer: Trashed,
+    errors: ['folder_not_found', 'folder_not_empty'],
+  },
+  restoreFolder: {
+    method: 'POST',
+    path: '/api/storage/folders/{id}/restore',
+    summary: 'Bring a deleted folder back with all that went with it; safe to repeat',
+    tag: 'Folders',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: FolderParams,
+    answer: RestoredFolder,
+    errors: ['folder_not_found'],
+  },
+  getFile: {
+    method: 'GET',
+    path: '/api/storage/files/{id}',
+    summary: 'One file',
+    tag: 'Files',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    params: FileParams,
+    answer: File,
+    errors: ['file_not_found'],
+  },
+  changeFile: {
+    method: 'PATCH',
+    path: '/api/storage/files/{id}',
+    summary: 'Rename a file, move it, or both at once',
+    tag: 'Files',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: FileParams,
+    body: ChangeFileRequest,
+    answer: File,
+    errors: ['file_not_found', 'folder_not_found'],
+  },
+  deleteFile: {
+    method: 'DELETE',
+    path: '/api/storage/files/{id}',
+    summary: 'Put a file into the trash',
+    tag: 'Files',
+    access: 'keyOrSession',
+    scope: 'files:delete',
+    params: FileParams,
+    answer: Trashed,
+    errors: ['file_not_found'],
+  },
+  restoreFile: {
+    method: 'POST',
+    path: '/api/storage/files/{id}/restore',
+    summary: 'Bring a deleted file back; safe to repeat',
+    tag: 'Files',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: FileParams,
+    answer: RestoredFile,
+    errors: ['file_not_found'],
+  },
+  listTrash: {
+    method: 'GET',
+    path: '/api/storage/trash',
+    summary: 'What was deleted and can be restored, the latest first',
+    tag: 'Trash',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    query: TrashQuery,
+    answer: TrashPage,
+    errors: ['project_not_found'],
+  },
+  emptyTrash: {
+    method: 'DELETE',
+    path: '/api/storage/trash',
+    summary: 'Empty the trash of a project; what was in it cannot be restored any more',
+    tag: 'Trash',
+    access: 'keyOrSession',
+    scope: 'files:delete',
+    query: EmptyTrashQuery,
+    answer: Counts,
+    errors: ['project_not_found'],
+  },
+  bulk: {
+    method: 'POST',
+    path: '/api/storage/bulk',
+    summary: 'Move, delete or restore many files and folders: all of them or none',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    scopeNote: 'To delete it needs `files:delete` instead.',
+    body: BulkRequest,
+    answer: BulkAnswer,
+    errors: [
+      'project_not_found',
+      'file_not_found',
+      'folder_not_found',
+      'folder_exists',
+      'folder_cycle',
+      'folder_too_deep',
+    ],
   },
   createDownloadUrl: {
     method: 'POST',

@@ -31,7 +31,37 @@ export const Folder = z.object({
 export const CreateFolderRequest = z.object({ projectId: uuid, name: folderName, parentId: folderId });
 export const FolderParams = z.object({ id: uuid });
 
+export const ChangeFolderRequest = z
+  .object({ name: folderName.optional(), parentId: folderId.optional() })
+  .refine(({ name, parentId }) => name !== undefined || parentId !== undefined, {
+    error: 'must have name, parentId or both',
+  });
+export const DeleteFolderQuery = z.object({
+  recursive: z
+    .enum(['true', 'false'], { error: 'must be true or false' })
+    .optional()
+    .meta({ description: 'Whether to delete what is in it, too.' }),
+});
+
+export const FileParams = z.object({ id: uuid });
+export const ChangeFileRequest = z
+  .object({ fileName: fileName.optional(), folderId: folderId.optional() })
+  .refine(({ fileName, folderId }) => fileName !== undefined || folderId !== undefined, {
+    error: 'must have fileName, folderId or both',
+  });
+
 export const maxPageSize = 1000;
+
+/** A page's size in a query. */
+export const pageLimit = z
+  .string()
+  .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {
+    error: `must be a whole number from 1 to ${maxPageSize}`,
+  })
+  .meta({ type: 'integer', minimum: 1, maximum: maxPageSize })
+  .transform(Number)
+  .optional();
+export const cursor = z.string().min(1).max(512, { error: 'must be the nextCursor of an earlier page' }).optional();
 
 export const ListQuery = z.object({
   projectId: uuid,

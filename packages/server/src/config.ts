@@ -131,6 +131,11 @@ export const settings = {
     sentence: 'How long after its beginning an upload in parts can be completed. Afterwards its parts are removed.',
     check: wholeNumber(60, 365 * 24 * 3600),
   },
+  TRASH_RETENTION_DAYS: {
+    default: '30',
+    sentence: 'How long what was deleted can be restored before it goes for good.',
+    check: wholeNumber(1, 3650),
+  },
   METRICS_PORT: {
     default: undefined,
     sentence: 'Port of the Prometheus metrics, on HOST under `/metrics`; off when it is not set.',
@@ -181,6 +186,7 @@ export interface Config {
   /** Of an upload in parts. */
   maxUploadSizeBytes: number;
   uploadDeadlineSeconds: number;
+  trashRetentionDays: number;
   metricsPort: number | undefined;
   logLevel: 'error' | 'warn' | 'info' | 'debug';
   drainSeconds: number;
@@ -301,6 +307,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     maxFileSizeBytes: Math.min(values.MAX_FILE_SIZE_BYTES ?? singlePutLimitBytes, singlePutLimitBytes),
     maxUploadSizeBytes: values.MAX_FILE_SIZE_BYTES ?? objectLimitBytes,
     uploadDeadlineSeconds: values.UPLOAD_DEADLINE_SECONDS ?? 604_800,
+    trashRetentionDays: values.TRASH_RETENTION_DAYS ?? 30,
     metricsPort: values.METRICS_PORT,
     logLevel: values.LOG_LEVEL ?? 'info',
     drainSeconds: values.DRAIN_SECONDS ?? 30,

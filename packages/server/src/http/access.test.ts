@@ -50,6 +50,16 @@ const expected: Record<OperationId, readonly string[]> = {
   usage:           [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
   createFolder:    [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
   getFolder:       [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
+  changeFolder:    [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
+  deleteFolder:    [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
+  restoreFolder:   [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
+  getFile:         [ok,      noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
+  changeFile:      [ok,      noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
+  deleteFile:      [ok,      noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
+  restoreFile:     [ok,      noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
+  listTrash:       [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  emptyTrash:      [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  bulk:            [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
 
   createDownloadUrl: [ok,    noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
   redirectToContent: [found, noFile,    found,  noFile,     noKey,  noKey,  noScope,   found,   noFile,    noKey,   noKey],
@@ -109,6 +119,22 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   usage: () => ({ path: `/api/storage/usage?projectId=${projectId}` }),
   createFolder: () => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId: null } }),
   getFolder: () => ({ path: `/api/storage/folders/${folderId}` }),
+  changeFolder: () => ({ path: `/api/storage/folders/${folderId}`, body: { name: randomUUID() } }),
+  deleteFolder: async () => ({ path: `/api/storage/folders/${await createFolder(ada, projectId)}` }),
+  restoreFolder: async () => ({ path: `/api/storage/folders/${await deleted('folders', createFolder)}/restore` }),
+  getFile: async () => ({ path: `/api/storage/files/${await createFile(ada, projectId)}` }),
+  changeFile: async () => ({
+    path: `/api/storage/files/${await createFile(ada, projectId)}`,
+    body: { fileName: 'b.jpg', folderId },
+  }),
+  deleteFile: async () => ({ path: `/api/storage/files/${await createFile(ada, projectId)}` }),
+  restoreFile: async () => ({ path: `/api/storage/files/${await deleted('files', createFile)}/restore` }),
+  listTrash: () => ({ path: `/api/storage/trash?projectId=${projectId}` }),
+  emptyTrash: () => ({ path: `/api/storage/trash?projectId=${projectId}` }),
+  bulk: async () => ({
+    path: '/api/storage/bulk',
+    body: { projectId, action: 'move', fileIds: [await createFile(ada, projectId)], folderId },
+  }),
 
   createDownloadUrl: () => ({ path: `/api/storage/files/${fileId}/url`, body: {} }),
   redirectToContent: () => ({ path: `/api/storage/files/${fileId}/content` }),
@@ -193,7 +219,7 @@ let keys: Record<'tied' | 'other' | 'untied' | 'strangers' | 'revoked' | 'expire
 let keyWithout: Record<Scope, string>;
 
 async function createFolder(owner: Person, inProject: string): Promise<string> {
-  const body = { projectId: inProject, name: 'Folder', parentId: null };
+  const body = { projectId: inProject, name: randomUUID(), parentId: null };
   return (await service.call('POST', '/api/storage/folders', { as: owner, body })).body.id;
 }
 
@@ -205,6 +231,13 @@ async function createFile(owner: Person, inProject: string): Promise<string> {
 async function createUpload(owner: Person, inProject: string): Promise<string> {
   const body = { ...photo(), projectId: inProject };
   return (await service.call('POST', '/api/storage/uploads', { as: owner, body })).body.uploadId;
+}
+
+/** Something of Ada's that is in the trash. */
+async function deleted(kind: 'files' | 'folders', make: (owner: Person, inProject: string) => Promise<string>) {
+  const id = await make(ada, projectId);
+  await service.call('DELETE', `/api/storage/${kind}/${id}`, { as: ada });
+  return id;
 }
 
 beforeAll(async () => {
@@ -315,6 +348,8 @@ describe('what is foreign is answered exactly as what is absent', () => {
     return { status, body: rest, headers: [...headers].filter(([name]) => name !== 'x-request-id') };
   }
 
+  const bulkOf = (body: object): Asked => ({ path: '/api/storage/bulk', body: { projectId, ...body } });
+
   async function expectSame(caller: CallOptions, method: string, toAsked: (id: string) => Asked, existing: string) {
     const [foreign, absent] = await Promise.all(
       [existing, none].map(async (id) => {
@@ -339,6 +374,12 @@ describe('what is foreign is answered exactly as what is absent', () => {
     list: ['GET', (id) => ({ path: `/api/storage/list?projectId=${id}` })],
     usage: ['GET', (id) => ({ path: `/api/storage/usage?projectId=${id}` })],
     createUpload: ['POST', (id) => ({ path: '/api/storage/uploads', body: { ...photo(), projectId: id } })],
+    listTrash: ['GET', (id) => ({ path: `/api/storage/trash?projectId=${id}` })],
+    emptyTrash: ['DELETE', (id) => ({ path: `/api/storage/trash?projectId=${id}` })],
+    bulk: [
+      'POST',
+      (id) => ({ path: '/api/storage/bulk', body: { projectId: id, action: 'move', folderId: null, fileIds: [none] } }),
+    ],
     createFolder: [
       'POST',
       (id) => ({ path: '/api/storage/folders', body: { projectId: id, name: 'F', parentId: null } }),
@@ -367,6 +408,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
 
   test("folders of another project, within one's own", async () => {
     const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'));
+    const fileId = await createFile(ada, projectId);
     for (const caller of [{ key: keys.tied }, { key: keys.untied }, { as: ada }]) {
       for (const [method, toAsked] of [
         ['POST', (id) => ({ path: '/api/storage/presign', body: { ...photo(), projectId, folderId: id } })],
@@ -376,20 +418,39 @@ describe('what is foreign is answered exactly as what is absent', () => {
         ['POST', (id) => ({ path: '/api/storage/folders', body: { projectId, name: 'F', parentId: id } })],
         ['GET', (id) => ({ path: `/api/storage/usage?projectId=${projectId}&folderId=${id}` })],
         ['GET', (id) => ({ path: `/api/storage/folders/${id}` })],
+        ['PATCH', (id) => ({ path: `/api/storage/folders/${id}`, body: { name: 'Mine' } })],
+        ['PATCH', (id) => ({ path: `/api/storage/folders/${folderId}`, body: { parentId: id } })],
+        ['DELETE', (id) => ({ path: `/api/storage/folders/${id}?recursive=true` })],
+        ['POST', (id) => ({ path: `/api/storage/folders/${id}/restore` })],
+        ['PATCH', (id) => ({ path: `/api/storage/files/${fileId}`, body: { folderId: id } })],
+        ['POST', (id) => bulkOf({ action: 'move', folderIds: [id], folderId: null })],
+        ['POST', (id) => bulkOf({ action: 'move', fileIds: [fileId], folderId: id })],
+        ['POST', (id) => bulkOf({ action: 'delete', fileIds: [fileId], folderIds: [id] })],
+        ['POST', (id) => bulkOf({ action: 'restore', folderIds: [id] })],
       ] satisfies [string, (id: string) => Asked][]) {
         await expectSame(caller, method, toAsked, bobsFolderId);
       }
     }
   });
 
-  test('files of another project', async () => {
-    const bobsFileId = await createFile(bob, bobsProjectId);
+  test('files of another project, also those in the trash', async () => {
+    const alive = await createFile(bob, bobsProjectId);
+    const trashed = await createFile(bob, bobsProjectId);
+    await service.call('DELETE', `/api/storage/files/${trashed}`, { as: bob });
     for (const caller of [{ key: keys.tied }, { key: keys.untied }, { as: ada }]) {
       for (const [method, toAsked] of [
+        ['GET', (id) => ({ path: `/api/storage/files/${id}` })],
         ['POST', (id) => ({ path: `/api/storage/files/${id}/url`, body: {} })],
         ['GET', (id) => ({ path: `/api/storage/files/${id}/content` })],
+        ['PATCH', (id) => ({ path: `/api/storage/files/${id}`, body: { fileName: 'mine' } })],
+        ['DELETE', (id) => ({ path: `/api/storage/files/${id}` })],
+        ['POST', (id) => ({ path: `/api/storage/files/${id}/restore` })],
+        ['POST', (id) => bulkOf({ action: 'move', fileIds: [id], folderId })],
+        ['POST', (id) => bulkOf({ action: 'delete', fileIds: [id] })],
+        ['POST', (id) => bulkOf({ action: 'restore', fileIds: [id] })],
       ] satisfies [string, (id: string) => Asked][]) {
-        await expectSame(caller, method, toAsked, bobsFileId);
+        await expectSame(caller, method, toAsked, alive);
+        await expectSame(caller, method, toAsked, trashed);
       }
     }
   });

@@ -12,6 +12,14 @@ import { findMethods, findRoute } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
 import { createDownloadUrlRoute, redirectToContent } from './routes/downloads.ts';
+import { changeFileRoute, deleteFileRoute, getFileRoute, restoreFileRoute } from './routes/files.ts';
+import {
+  changeFolderRoute,
+  createFolderRoute,
+  deleteFolderRoute,
+  getFolderRoute,
+  restoreFolderRoute,
+} from './routes/folders.ts';
 import {
   acceptInvitationRoute,
   changeMemberRoute,
@@ -29,7 +37,8 @@ import {
   listProjectsRoute,
   updateProjectRoute,
 } from './routes/projects.ts';
-import { createFolderRoute, getFolderRoute, list, presign, record, usage } from './routes/storage.ts';
+import { list, presign, record, usage } from './routes/storage.ts';
+import { bulk, emptyTrashRoute, listTrashRoute } from './routes/trash.ts';
 import {
   abortUploadRoute,
   completeUploadRoute,
@@ -46,6 +55,16 @@ export const handlers: Record<OperationId, Handler> = {
   usage,
   createFolder: createFolderRoute,
   getFolder: getFolderRoute,
+  changeFolder: changeFolderRoute,
+  deleteFolder: deleteFolderRoute,
+  restoreFolder: restoreFolderRoute,
+  getFile: getFileRoute,
+  changeFile: changeFileRoute,
+  deleteFile: deleteFileRoute,
+  restoreFile: restoreFileRoute,
+  listTrash: listTrashRoute,
+  emptyTrash: emptyTrashRoute,
+  bulk,
 
   createDownloadUrl: createDownloadUrlRoute,
   redirectToContent,

@@ -17,6 +17,16 @@ const expected = {
   list:             [ok,    ok,    ok],
   createFolder:     [ok,    ok,    no],
   getFolder:        [ok,    ok,    ok],
+  changeFolder:     [ok,    ok,    no],
+  deleteFolder:     [ok,    ok,    no],
+  restoreFolder:    [ok,    ok,    no],
+  getFile:          [ok,    ok,    ok],
+  changeFile:       [ok,    ok,    no],
+  deleteFile:       [ok,    ok,    no],
+  restoreFile:      [ok,    ok,    no],
+  listTrash:        [ok,    ok,    ok],
+  emptyTrash:       [ok,    ok,    no],
+  bulk:             [ok,    ok,    no],
 
   getProject:       [ok,    ok,    ok],
   updateProject:    [ok,    no,    no],
@@ -52,6 +62,11 @@ const invited = () => ({ email: `${randomUUID()}@example.com`, role: 'viewer' })
 const folder = () => ({ projectId, name: randomUUID(), parentId: null });
 const asAda = async (method: string, path: string, body: unknown) =>
   (await service.call(method, path, { as: ada, body })).body;
+const newFolder = async () => (await asAda('POST', '/api/storage/folders', folder())).id;
+const newFile = async () => {
+  const upload = await service.upload({ as: ada }, projectId, Buffer.from('x'));
+  return (await asAda('POST', '/api/storage/record', upload)).id;
+};
 
 const requests: Record<Tested, () => Promise<{ path: string; body?: unknown }>> = {
   usage: async () => ({ path: `/api/storage/usage?projectId=${projectId}` }),
@@ -66,7 +81,20 @@ const requests: Record<Tested, () => Promise<{ path: string; body?: unknown }>> 
   list: async () => ({ path: `/api/storage/list?projectId=${projectId}` }),
   createFolder: async () => ({ path: '/api/storage/folders', body: folder() }),
   getFolder: async () => ({
-    path: `/api/storage/folders/${(await asAda('POST', '/api/storage/folders', folder())).id}`,
+    path: `/api/storage/folders/${await newFolder()}`,
+  }),
+  changeFolder: async () => ({ path: `/api/storage/folders/${await newFolder()}`, body: { name: randomUUID() } }),
+  deleteFolder: async () => ({ path: `/api/storage/folders/${await newFolder()}` }),
+  restoreFolder: async () => ({ path: `/api/storage/folders/${await newFolder()}/restore` }),
+  getFile: async () => ({ path: `/api/storage/files/${await newFile()}` }),
+  changeFile: async () => ({ path: `/api/storage/files/${await newFile()}`, body: { fileName: 'b' } }),
+  deleteFile: async () => ({ path: `/api/storage/files/${await newFile()}` }),
+  restoreFile: async () => ({ path: `/api/storage/files/${await newFile()}/restore` }),
+  listTrash: async () => ({ path: `/api/storage/trash?projectId=${projectId}` }),
+  emptyTrash: async () => ({ path: `/api/storage/trash?projectId=${projectId}` }),
+  bulk: async () => ({
+    path: '/api/storage/bulk',
+    body: { projectId, action: 'delete', folderIds: [await newFolder()] },
   }),
   getProject: async () => ({ path: project() }),
   updateProject: async () => ({ path: project(), body: { name: 'New' } }),

@@ -18,7 +18,9 @@ drop index folders_children_index;
 create index folders_children_index on folders (project_id, parent_id, trash_id, id);
 create index folders_live_index on folders (project_id, id) where trash_id is null;
 create index folders_name_index on folders (project_id, name_key, id) where trash_id is null;
-create index folders_trash_index on folders (project_id, trashed_at, id) where trash_id is not null;
+create index folders_trash_index on folders (project_id, trash_id, id) where trash_id is not null;
+-- The entries of the trash: what somebody deleted, without what went with it.
+create index folders_trash_entries_index on folders (project_id, trashed_at, id) where trash_id = id;
 
 alter table files
   -- As in folders: the name without its case, and composed.
@@ -33,6 +35,7 @@ alter table files alter column name_key set not null;
 
 drop index files_folder_index;
 -- Whole, since a folder that goes for good must find every file in it.
+-- With the size, so that a tree of a million files is counted without reading a million rows.
 create index files_folder_index on files (project_id, folder_id, trash_id, id) include (file_size);
 create index files_live_index on files (project_id, id) where trash_id is null;
 create index files_id_index on files (id);

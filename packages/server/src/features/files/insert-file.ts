@@ -21,11 +21,12 @@ export interface Facts {
 }
 
 /** Recordings side by side mostly hit different slots, and seldom wait for each other. */
-const usageSlots = 16;
+export const usageSlots = 16;
 
 /**
  * Inserts nothing where the project has limits that refuse the file, or a quota and the caller does not hold its lock.
- * `for key share` is the lock that the reference takes anyway; taken here, the limits cannot change between the look at them and the commit.
+ * `for key share` is the lock that the reference takes anyway; taken here, the limits cannot change between the look at them and the commit,
+ * and a folder that is being deleted because nothing is in it is looked at again when that is done.
  */
 const insertSql = `
   with upload as (
@@ -39,7 +40,7 @@ const insertSql = `
       and (quota_bytes is null or $14::boolean)
       and (max_file_size_bytes is null or max_file_size_bytes >= $6)
       and (allowed_mime_types is null or allowed_mime_types && $15::text[])
-      and ($8 is null or exists (select 1 from folders where project_id = $1 and id = $8 and trash_id is null))
+      and ($8 is null or exists (select 1 from folders where project_id = $1 and id = $8 and trash_id is null for key share))
       and not exists (select 1 from upload where aborted_at is not null)
     for key share of projects
     on conflict (project_id, store_key) do nothing

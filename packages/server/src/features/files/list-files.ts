@@ -71,7 +71,7 @@ async function readBreadcrumbs({ db }: Deps, { projectId, folderId }: Place): Pr
     name: 'breadcrumbs',
     text: `
       with recursive path as (
-        select id, name, parent_id, 1 as height from folders where project_id = $1 and id = $2
+        select id, name, parent_id, 1 as height from folders where project_id = $1 and id = $2 and trash_id is null
         union all
         select up.id, up.name, up.parent_id, height + 1 from folders up
         join path on up.project_id = $1 and up.id = path.parent_id

@@ -66,10 +66,10 @@ describe('a new folder', () => {
     });
   });
 
-  test('can lie fifty deep, and is listed with all of its breadcrumbs', async () => {
+  test('can lie 32 deep and no deeper, and is listed with all of its breadcrumbs', async () => {
     let parentId: string | null = null;
     const ids: string[] = [];
-    for (let depth = 0; depth < 50; depth += 1) {
+    for (let depth = 0; depth < 32; depth += 1) {
       const { body }: Answer = await create(`deep ${depth}`, parentId);
       parentId = body.id;
       ids.push(body.id);
@@ -78,6 +78,7 @@ describe('a new folder', () => {
       key,
     });
     expect(body.breadcrumbs.slice(1).map(({ id }: { id: string }) => id)).toEqual(ids);
+    await expectNothingWritten(create('too deep', parentId), 409, 'folder_too_deep');
   });
 
   test('takes nothing from unknown fields', async () => {

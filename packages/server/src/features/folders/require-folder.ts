@@ -1,4 +1,6 @@
+import type { Selectable, Transaction } from 'kysely';
 import type pg from 'pg';
+import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { createFoundCache, type FoundCache } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
@@ -21,4 +23,21 @@ export async function requireFolder(deps: Deps, project: OpenProject, folderId: 
   if (folderId === null) return;
   const found = deps.folders.find(project.id, folderId);
   if (!(found === true || (await found))) throw new Problem('folder_not_found');
+}
+
+/** The folder as it is now, for a change under the lock of the tree. @throws Problem folder_not_found */
+export async function requireLiveFolder(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  folderId: string,
+): Promise<Selectable<Schema['folders']>> {
+  const folder = await trx
+    .selectFrom('folders')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where('id', '=', folderId)
+    .where('trash_id', 'is', null)
+    .executeTakeFirst();
+  if (!folder) throw new Problem('folder_not_found');
+  return folder;
 }

@@ -1,20 +1,11 @@
-import {
-  CreateFolderRequest,
-  FolderParams,
-  ListQuery,
-  PresignRequest,
-  RecordRequest,
-  UsageQuery,
-} from '@cadiz/contract';
+import { ListQuery, PresignRequest, RecordRequest, UsageQuery } from '@cadiz/contract';
 import { listFiles } from '../../features/files/list-files.ts';
 import { presignUpload } from '../../features/files/presign-upload.ts';
 import { recordUpload } from '../../features/files/record-upload.ts';
-import { createFolder } from '../../features/folders/create-folder.ts';
-import { getFolder } from '../../features/folders/get-folder.ts';
 import { readUsage } from '../../features/usage/read-usage.ts';
 import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
-import { readBody, readParams, readQuery } from '../input.ts';
+import { readBody, readQuery } from '../input.ts';
 import { streamJson } from '../stream-json.ts';
 
 export const presign: Handler = async (deps, exchange) => {
@@ -30,16 +21,6 @@ export const record: Handler = async (deps, exchange) => {
 export const list: Handler = async (deps, exchange) => {
   const caller = await requireKeyOrSession(deps, exchange);
   return streamJson(await listFiles(deps, caller, readQuery(exchange, ListQuery)), deps.log);
-};
-
-export const createFolderRoute: Handler = async (deps, exchange) => {
-  const caller = await requireKeyOrSession(deps, exchange);
-  return createFolder(deps, caller, await readBody(exchange, CreateFolderRequest));
-};
-
-export const getFolderRoute: Handler = async (deps, exchange) => {
-  const caller = await requireKeyOrSession(deps, exchange);
-  return getFolder(deps, caller, readParams(exchange, FolderParams).id);
 };
 
 export const usage: Handler = async (deps, exchange) => {

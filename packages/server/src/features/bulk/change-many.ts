@@ -1,0 +1,112 @@
+import type { BulkAnswer, BulkRequest } from '@cadiz/contract';
+import { sql, type Transaction } from 'kysely';
+import type { z } from 'zod';
+import type { Schema } from '../../db/schema.ts';
+import type { Caller, Deps } from '../../deps.ts';
+import { changeTree } from '../folders/lock-tree.ts';
+import { requireLiveFolder } from '../folders/require-folder.ts';
+import { requirePlace } from '../folders/require-place.ts';
+import { type OpenProject, openProject } from '../projects/open-project.ts';
+import { countContents, selectTrees } from '../trash/count-contents.ts';
+import { restoreFiles } from '../trash/restore-files.ts';
+import { restoreTree } from '../trash/restore-tree.ts';
+import { findTrashStart, type TrashStamp, toTrashStamp } from '../trash/retention.ts';
+import { trashFolders } from '../trash/trash-folders.ts';
+import { type Chosen, requireDeleted, requireInSight } from './require-chosen.ts';
+
+type Answer = z.output<typeof BulkAnswer>;
+
+/**
+ * Moves, deletes or restores files and folders: all or none, in one transaction. A dry run does the same and undoes it. The
+ * counts are of everything concerned: folders with all that lies in them, each file and folder once.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, file_not_found and folder_not_found (`issues` names
+ *   every id), folder_exists, folder_cycle, folder_too_deep
+ */
+export async function changeMany(deps: Deps, caller: Caller, request: z.output<typeof BulkRequest>): Promise<Answer> {
+  const { projectId, action, dryRun } = request;
+  const project = await openProject(deps, caller, projectId, action === 'delete' ? 'files:delete' : 'files:write');
+  const chosen: Chosen = { fileIds: request.fileIds, folderIds: request.folderIds };
+  const answer = await changeTree(
+    deps,
+    project,
+    async (trx, { trashEmptiedAt }) => {
+      const at = new Date(deps.now());
+      if (action === 'move') return move(trx, project, chosen, request.folderId ?? null, at);
+      if (action === 'delete') return remove(trx, project, chosen, toTrashStamp(deps, caller, trashEmptiedAt));
+      return restore(trx, project, chosen, findTrashStart(deps, trashEmptiedAt), at);
+    },
+    { dryRun },
+  );
+  if (action === 'delete' && !dryRun) deps.folders.forgetProject(project.id);
+  return answer;
+}
+
+async function move(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  chosen: Chosen,
+  folderId: string | null,
+  at: Date,
+): Promise<Answer> {
+  const folders = await requireInSight(trx, project, chosen);
+  if (folderId !== null) await requireLiveFolder(trx, project, folderId);
+  const placed = folders.map(({ id, name, name_key }) => ({ id, name, nameKey: name_key }));
+  if (placed.length > 0) await requirePlace(trx, project, folderId, placed);
+  const counts = await countInSight(trx, project, chosen);
+  await sql`
+    update folders set parent_id = ${folderId}, updated_at = ${at}
+    where project_id = ${project.id} and id = any(${chosen.folderIds}::uuid[])`.execute(trx);
+  await sql`
+    update files set folder_id = ${folderId}, updated_at = ${at}
+    where project_id = ${project.id} and id = any(${chosen.fileIds}::uuid[])`.execute(trx);
+  return counts;
+}
+
+async function remove(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  chosen: Chosen,
+  stamp: TrashStamp,
+): Promise<Answer> {
+  await requireInSight(trx, project, chosen);
+  const counts = await countInSight(trx, project, chosen);
+  await trashFolders(trx, project, chosen.folderIds, stamp);
+  // A file in one of those folders goes with it, and comes back with it.
+  await sql`
+    update files set trash_id = id, trashed_at = ${stamp.trashed_at},
+                     trashed_by_user = ${stamp.trashed_by_user}::uuid, trashed_by_key = ${stamp.trashed_by_key}::uuid
+    where project_id = ${project.id} and id = any(${chosen.fileIds}::uuid[])
+      and not exists (
+        select 1 from folders
+        where folders.project_id = ${project.id} and folders.id = files.folder_id and folders.trash_id is not null
+      )`.execute(trx);
+  return counts;
+}
+
+function countInSight(trx: Transaction<Schema>, project: OpenProject, { fileIds, folderIds }: Chosen): Promise<Answer> {
+  return countContents(trx, project, selectTrees(project, folderIds), sql<boolean>`id = any(${fileIds}::uuid[])`);
+}
+
+async function restore(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  chosen: Chosen,
+  after: Date,
+  at: Date,
+): Promise<Answer> {
+  const entries = await requireDeleted(trx, project, chosen, after);
+  const folders = sql`
+    select id from folders where project_id = ${project.id} and trash_id = any(${chosen.folderIds}::uuid[])`;
+  const loose = sql<boolean>`id = any(${chosen.fileIds}::uuid[])`;
+  const counts = await countContents(trx, project, folders, loose);
+  const restored: NonNullable<Answer['restored']> = [];
+  for (const entry of entries) {
+    const { restored: how } = await restoreTree(trx, project, entry, at);
+    if (how.movedToRoot || how.renamedFrom !== null) restored.push({ id: entry.id, ...how });
+  }
+  const files = await restoreFiles(trx, project, chosen.fileIds, after, at);
+  for (const { id, moved_to_root } of files) {
+    if (moved_to_root) restored.push({ id, movedToRoot: true, renamedFrom: null });
+  }
+  return { ...counts, restored };
+}

@@ -1,0 +1,106 @@
+import { type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import { type Issue, Problem } from '../../problem.ts';
+import { whereInSight } from '../files/in-sight.ts';
+import type { OpenProject } from '../projects/open-project.ts';
+
+/** What somebody chose to do something with. */
+export interface Chosen {
+  fileIds: string[];
+  folderIds: string[];
+}
+
+type FolderRow = Selectable<Schema['folders']>;
+
+/**
+ * The folders that were chosen, once all of them and all of the files are there. The files stay as they are until the
+ * transaction ends.
+ * @throws Problem file_not_found, folder_not_found; `issues` names every id that is not there
+ */
+export async function requireInSight(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  { fileIds, folderIds }: Chosen,
+): Promise<FolderRow[]> {
+  const files = await trx
+    .selectFrom('files')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .where(sql<SqlBool>`id = any(${fileIds}::uuid[])`)
+    .where(whereInSight)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+  const folders = await trx
+    .selectFrom('folders')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .where(sql<SqlBool>`id = any(${folderIds}::uuid[])`)
+    .where('trash_id', 'is', null)
+    .execute();
+  requireAll({ fileIds, folderIds }, files, folders);
+  return folders;
+}
+
+/**
+ * The same for entries of the trash, in an order in which a folder comes after the one that it lies in.
+ * @param after only what was deleted after this
+ * @throws Problem file_not_found, folder_not_found
+ */
+export async function requireDeleted(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  { fileIds, folderIds }: Chosen,
+  after: Date,
+): Promise<FolderRow[]> {
+  const files = await trx
+    .selectFrom('files')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .where(sql<SqlBool>`id = any(${fileIds}::uuid[])`)
+    .where('trash_id', 'is not', null)
+    .where('trashed_at', '>', after)
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
+  const folders = await trx
+    .selectFrom('folders')
+    .leftJoin('folders as parents', (join) =>
+      join.onRef('parents.project_id', '=', 'folders.project_id').onRef('parents.id', '=', 'folders.parent_id'),
+    )
+    .selectAll('folders')
+    .select('parents.trash_id as parent_entry')
+    .where('folders.project_id', '=', project.id)
+    .where(sql<SqlBool>`folders.id = any(${folderIds}::uuid[])`)
+    .whereRef('folders.trash_id', '=', 'folders.id')
+    .where('folders.trashed_at', '>', after)
+    .execute();
+  requireAll({ fileIds, folderIds }, files, folders);
+  return sortOuterFirst(folders);
+}
+
+function sortOuterFirst<T extends { id: string; parent_entry: string | null }>(entries: T[]): T[] {
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const sorted = new Set<T>();
+  const add = (entry: T | undefined) => {
+    if (!entry || sorted.has(entry)) return;
+    add(byId.get(entry.parent_entry ?? ''));
+    sorted.add(entry);
+  };
+  for (const entry of entries) add(entry);
+  return [...sorted];
+}
+
+function requireAll(chosen: Chosen, files: { id: string }[], folders: { id: string }[]): void {
+  const fileIssues = toIssues('fileIds', chosen.fileIds, files);
+  const folderIssues = toIssues('folderIds', chosen.folderIds, folders);
+  const issues = [...fileIssues, ...folderIssues];
+  if (issues.length === 0) return;
+  const detail = `${issues.length} of the ids ${issues.length === 1 ? 'is' : 'are'} not there.`;
+  throw new Problem(fileIssues.length > 0 ? 'file_not_found' : 'folder_not_found', detail, { issues });
+}
+
+function toIssues(field: keyof Chosen, ids: string[], found: { id: string }[]): Issue[] {
+  const known = new Set(found.map(({ id }) => id));
+  return ids.flatMap((id, index) => (known.has(id) ? [] : [{ path: `${field}.${index}`, message: 'is not there' }]));
+}

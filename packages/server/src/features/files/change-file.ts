@@ -1,0 +1,49 @@
+import type { ChangeFileRequest } from '@cadiz/contract';
+import { sql } from 'kysely';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { requireFolder } from '../folders/require-folder.ts';
+import { toNameKey } from '../name-key.ts';
+import { type FileView, toFileView } from './file-view.ts';
+import { whereInSight } from './in-sight.ts';
+import { openFile } from './open-file.ts';
+
+/**
+ * Renames a file, moves it, or both. Its object stays where it is. Files side by side may have the same name.
+ * @throws Problem scope_missing, file_not_found, folder_not_found (where it should go)
+ */
+export async function changeFile(
+  deps: Deps,
+  caller: Caller,
+  fileId: string,
+  { fileName, folderId }: z.output<typeof ChangeFileRequest>,
+): Promise<FileView> {
+  const { project } = await openFile(deps, caller, fileId, 'files:write');
+  if (folderId !== undefined) await requireFolder(deps, project, folderId);
+  const row = await deps.db.kysely
+    .updateTable('files')
+    .set({
+      ...(fileName === undefined ? {} : { file_name: fileName, name_key: toNameKey(fileName) }),
+      ...(folderId === undefined ? {} : { folder_id: folderId }),
+      updated_at: new Date(deps.now()),
+    })
+    .where('project_id', '=', project.id)
+    .where('id', '=', fileId)
+    .where(whereInSight)
+    // The lock makes it wait for a folder that is being deleted because it is empty, and look at it again.
+    .$if(typeof folderId === 'string', (query) =>
+      query.where(
+        sql<boolean>`exists (
+          select 1 from folders
+          where project_id = ${project.id} and id = ${folderId} and trash_id is null for key share
+        )`,
+      ),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (row) return toFileView(row);
+  // One of the two has gone meanwhile.
+  await openFile(deps, caller, fileId, 'files:write');
+  throw new Problem('folder_not_found');
+}

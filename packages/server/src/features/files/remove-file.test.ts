@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectProblem, type Library, startLibrary, tally } from '../../../test/library.ts';
+
+let library: Library;
+
+beforeAll(async () => {
+  library = await startLibrary();
+});
+afterAll(() => library.service.close());
+
+const remove = (id: string) => library.call('DELETE', `/api/storage/files/${id}`);
+const restore = (id: string) => library.call('POST', `/api/storage/files/${id}/restore`);
+const get = (id: string) => library.call('GET', `/api/storage/files/${id}`);
+
+test('a deleted file is in no listing, keeps its object, and comes back as it was', async () => {
+  const folderId = await library.folder();
+  const file = await library.file(folderId);
+  const { status, body } = await remove(file.id);
+  expect(status).toBe(200);
+  expect(body).toEqual({ id: file.id, deleted: true, restorableUntil: expect.any(String) });
+
+  await expectProblem(get(file.id), 404, 'file_not_found');
+  expect((await library.listed(folderId)).files).toEqual([]);
+  expect((await library.listed()).files).not.toContain(file.id);
+  expect(await library.service.deps.objects.head(file.storeKey)).toBeDefined();
+
+  library.service.advance(5);
+  const restored = await restore(file.id);
+  expect(restored.body).toEqual({
+    ...file,
+    updatedAt: expect.any(String),
+    restored: { movedToRoot: false, renamedFrom: null },
+  });
+  expect(restored.body.updatedAt > file.updatedAt).toBe(true);
+  expect((await library.listed(folderId)).files).toEqual([file.id]);
+});
+
+test('a second deletion is 404, and of twenty at once one succeeds', async () => {
+  const { id } = await library.file();
+  const answers = await Promise.all(Array.from({ length: 20 }, () => remove(id)));
+  expect(tally(answers)).toEqual({ '200': 1, '404 file_not_found': 19 });
+  await expectProblem(remove(id), 404, 'file_not_found');
+});
+
+test('it comes back to the root when its folder has gone, also for good', async () => {
+  const [a, b] = [await library.folder(), await library.folder()];
+  const [first, second] = [await library.file(a), await library.file(b)];
+  await remove(first.id);
+  await remove(second.id);
+  await library.call('DELETE', `/api/storage/folders/${a}`);
+  const expected = { folderId: null, restored: { movedToRoot: true, renamedFrom: null } };
+  expect((await restore(first.id)).body).toMatchObject(expected);
+  // It stays there, also when its folder comes back.
+  await library.call('POST', `/api/storage/folders/${a}/restore`);
+  expect((await get(first.id)).body.folderId).toBeNull();
+  expect((await restore(second.id)).body).toMatchObject({ folderId: b, restored: { movedToRoot: false } });
+});
+
+test('a file that went with its folder is 404, and comes back with it', async () => {
+  const folderId = await library.folder();
+  const { id } = await library.file(folderId);
+  await library.call('DELETE', `/api/storage/folders/${folderId}?recursive=true`);
+  await expectProblem(restore(id), 404, 'file_not_found');
+  await library.call('POST', `/api/storage/folders/${folderId}/restore`);
+  expect((await get(id)).status).toBe(200);
+});
+
+test('restoring what is not in the trash answers it as it is, and what is not there is 404', async () => {
+  const file = await library.file();
+  const there = { ...file, restored: { movedToRoot: false, renamedFrom: null } };
+  expect((await restore(file.id)).body).toEqual(there);
+  await expectProblem(restore(randomUUID()), 404, 'file_not_found');
+  await expectProblem(restore('no-uuid'), 400, 'invalid_request');
+  await expectProblem(remove('no-uuid'), 400, 'invalid_request');
+});
+
+test('after the time to restore it is 404', async () => {
+  const other = await startLibrary({ TRASH_RETENTION_DAYS: '1' });
+  const { id } = await other.file();
+  const { body } = await other.call('DELETE', `/api/storage/files/${id}`);
+  other.service.advance(86_400_000 + 1);
+  expect(Date.parse(body.restorableUntil)).toBeLessThan(other.service.deps.now());
+  await expectProblem(other.call('POST', `/api/storage/files/${id}/restore`), 404, 'file_not_found');
+  expect(await other.trash()).toEqual([]);
+  await other.service.close();
+});
+
+test('recording it again answers the same file, and does not bring it back', async () => {
+  const recording = await library.service.upload(library, library.projectId, Buffer.from('x'));
+  const { body: file } = await library.call('POST', '/api/storage/record', recording);
+  await remove(file.id);
+  expect((await library.call('POST', '/api/storage/record', recording)).body).toEqual(file);
+  await expectProblem(get(file.id), 404, 'file_not_found');
+});

@@ -1,0 +1,45 @@
+import type { RestoredFile } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { changeTree } from '../folders/lock-tree.ts';
+import { openProjectOf, requireScope } from '../projects/open-project.ts';
+import { restoreFiles } from '../trash/restore-files.ts';
+import { findTrashStart } from '../trash/retention.ts';
+import { toFileView } from './file-view.ts';
+import { whereInSight } from './in-sight.ts';
+
+/**
+ * Brings a deleted file back, to the folder that it was in, else to the root; one that is not in the trash is answered as
+ * it is. A file that went with its folder comes back with it, and not for itself.
+ * @throws Problem scope_missing, file_not_found (also when the trash was emptied, or the time is over)
+ */
+export async function restoreFile(deps: Deps, caller: Caller, fileId: string): Promise<z.output<typeof RestoredFile>> {
+  requireScope(caller, 'files:write');
+  const found = await deps.db.kysely
+    .selectFrom('files')
+    .select('project_id')
+    .where('id', '=', fileId)
+    .executeTakeFirst();
+  if (!found) throw new Problem('file_not_found');
+  const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'file_not_found');
+  return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
+    const [file] = await restoreFiles(
+      trx,
+      project,
+      [fileId],
+      findTrashStart(deps, trashEmptiedAt),
+      new Date(deps.now()),
+    );
+    if (file) return { ...toFileView(file), restored: { movedToRoot: file.moved_to_root, renamedFrom: null } };
+    const there = await trx
+      .selectFrom('files')
+      .selectAll()
+      .where('project_id', '=', project.id)
+      .where('id', '=', fileId)
+      .where(whereInSight)
+      .executeTakeFirst();
+    if (!there) throw new Problem('file_not_found');
+    return { ...toFileView(there), restored: { movedToRoot: false, renamedFrom: null } };
+  });
+}

@@ -1,0 +1,38 @@
+import type { ChangeFolderRequest, Folder } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { toNameKey } from '../name-key.ts';
+import { toFolderView } from './folder-view.ts';
+import { changeTree } from './lock-tree.ts';
+import { openFolder } from './open-folder.ts';
+import { requireLiveFolder } from './require-folder.ts';
+import { requireFreeNames, requirePlace } from './require-place.ts';
+
+/**
+ * Renames a folder, moves it with everything in it, or both: one row changes, however large the tree.
+ * @throws Problem scope_missing, folder_not_found (itself or the new parent), folder_exists, folder_cycle, folder_too_deep
+ */
+export async function changeFolder(
+  deps: Deps,
+  caller: Caller,
+  folderId: string,
+  { name, parentId }: z.output<typeof ChangeFolderRequest>,
+): Promise<z.output<typeof Folder>> {
+  const { project } = await openFolder(deps, caller, folderId, 'files:write');
+  const row = await changeTree(deps, project, async (trx) => {
+    const before = await requireLiveFolder(trx, project, folderId);
+    const newName = name ?? before.name;
+    const newParentId = parentId === undefined ? before.parent_id : parentId;
+    const nameKey = toNameKey(newName);
+    const requireFit = newParentId === before.parent_id ? requireFreeNames : requirePlace;
+    await requireFit(trx, project, newParentId, [{ id: folderId, name: newName, nameKey }]);
+    return trx
+      .updateTable('folders')
+      .set({ name: newName, name_key: nameKey, parent_id: newParentId, updated_at: new Date(deps.now()) })
+      .where('project_id', '=', project.id)
+      .where('id', '=', folderId)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  });
+  return toFolderView(row);
+}

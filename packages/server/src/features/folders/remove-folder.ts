@@ -1,0 +1,62 @@
+import type { DeleteFolderQuery, Trashed } from '@cadiz/contract';
+import type { Transaction } from 'kysely';
+import type { z } from 'zod';
+import type { Schema } from '../../db/schema.ts';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import type { OpenProject } from '../projects/open-project.ts';
+import { toRestorableUntil, toTrashStamp } from '../trash/retention.ts';
+import { trashFolders } from '../trash/trash-folders.ts';
+import { changeTree } from './lock-tree.ts';
+import { openFolder } from './open-folder.ts';
+import { requireLiveFolder } from './require-folder.ts';
+
+/**
+ * Puts a folder into the trash with everything in it: its folders are marked, its files are out of sight by that.
+ * @throws Problem scope_missing, folder_not_found, folder_not_empty
+ */
+export async function removeFolder(
+  deps: Deps,
+  caller: Caller,
+  folderId: string,
+  { recursive }: z.output<typeof DeleteFolderQuery>,
+): Promise<z.output<typeof Trashed>> {
+  const { project } = await openFolder(deps, caller, folderId, 'files:delete');
+  const trashedAt = await changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
+    await requireLiveFolder(trx, project, folderId);
+    if (recursive !== 'true') await requireEmpty(trx, project, folderId);
+    const stamp = toTrashStamp(deps, caller, trashEmptiedAt);
+    await trashFolders(trx, project, [folderId], stamp);
+    return stamp.trashed_at;
+  });
+  deps.folders.forgetProject(project.id);
+  return { id: folderId, deleted: true, restorableUntil: toRestorableUntil(deps, trashedAt) };
+}
+
+async function requireEmpty(trx: Transaction<Schema>, project: OpenProject, folderId: string): Promise<void> {
+  // Waits for files that are being recorded or moved into it at this moment, and makes later ones wait.
+  await trx
+    .selectFrom('folders')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .where('id', '=', folderId)
+    .forUpdate()
+    .execute();
+  const folder = await trx
+    .selectFrom('folders')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .where('parent_id', '=', folderId)
+    .where('trash_id', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  const file = await trx
+    .selectFrom('files')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .where('folder_id', '=', folderId)
+    .where('trash_id', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  if (folder || file) throw new Problem('folder_not_empty');
+}

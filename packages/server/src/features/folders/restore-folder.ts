@@ -1,0 +1,43 @@
+import type { RestoredFolder } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openProjectOf, requireScope } from '../projects/open-project.ts';
+import { restoreTree } from '../trash/restore-tree.ts';
+import { findTrashStart } from '../trash/retention.ts';
+import { toFolderView } from './folder-view.ts';
+import { changeTree } from './lock-tree.ts';
+
+/**
+ * Brings a deleted folder back with all that went with it; one that is not in the trash is answered as it is. A folder
+ * that went with another one is not there for itself.
+ * @throws Problem scope_missing, folder_not_found (also when the trash was emptied, or the time is over)
+ */
+export async function restoreFolder(
+  deps: Deps,
+  caller: Caller,
+  folderId: string,
+): Promise<z.output<typeof RestoredFolder>> {
+  requireScope(caller, 'files:write');
+  const found = await deps.db.kysely
+    .selectFrom('folders')
+    .select('project_id')
+    .where('id', '=', folderId)
+    .executeTakeFirst();
+  if (!found) throw new Problem('folder_not_found');
+  const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'folder_not_found');
+  const { folder, restored } = await changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
+    const row = await trx
+      .selectFrom('folders')
+      .selectAll()
+      .where('project_id', '=', project.id)
+      .where('id', '=', folderId)
+      .executeTakeFirst();
+    if (row?.trash_id === null) return { folder: row, restored: { movedToRoot: false, renamedFrom: null } };
+    if (!row?.trashed_at || row.trash_id !== row.id || row.trashed_at <= findTrashStart(deps, trashEmptiedAt)) {
+      throw new Problem('folder_not_found');
+    }
+    return restoreTree(trx, project, row, new Date(deps.now()));
+  });
+  return { ...toFolderView(folder), restored };
+}

@@ -1,0 +1,37 @@
+import type { Counts, EmptyTrashQuery } from '@cadiz/contract';
+import { sql } from 'kysely';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { changeTree } from '../folders/lock-tree.ts';
+import { openProject } from '../projects/open-project.ts';
+import { countContents } from './count-contents.ts';
+import { findTrashStart } from './retention.ts';
+
+/**
+ * Ends for good what is in the trash of a project now: it can no longer be restored, and `purgeTrash` removes it. One row
+ * changes, however much it is. Answers how much it was.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing
+ */
+export async function emptyTrash(
+  deps: Deps,
+  caller: Caller,
+  { projectId }: z.output<typeof EmptyTrashQuery>,
+): Promise<z.output<typeof Counts>> {
+  const project = await openProject(deps, caller, projectId, 'files:delete');
+  return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
+    const start = findTrashStart(deps, trashEmptiedAt);
+    const folders = sql`
+      select folders.id from folders entries
+      join folders on folders.project_id = ${project.id} and folders.trash_id = entries.id
+      where entries.project_id = ${project.id} and entries.trash_id = entries.id and entries.trashed_at > ${start}`;
+    const files = sql<boolean>`trash_id is not null and trashed_at > ${start}`;
+    const counts = await countContents(trx, project, folders, files);
+    // Also what was deleted on a replica whose clock runs ahead.
+    await sql`
+      update projects set trash_emptied_at = greatest(${new Date(deps.now())}::timestamptz,
+        (select max(trashed_at) from folders where project_id = ${project.id} and trash_id = id),
+        (select max(trashed_at) from files where project_id = ${project.id} and trash_id is not null))
+      where id = ${project.id}`.execute(trx);
+    return counts;
+  });
+}

@@ -1,0 +1,104 @@
+import type { TrashPage, TrashQuery } from '@cadiz/contract';
+import { sql } from 'kysely';
+import { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openProject } from '../projects/open-project.ts';
+import { findTrashStart, toRestorableUntil } from './retention.ts';
+
+const defaultLimit = 100;
+
+interface EntryRow {
+  kind: 'file' | 'folder';
+  id: string;
+  name: string;
+  parent_id: string | null;
+  trashed_at: Date;
+  files: number;
+  folders: number;
+  bytes: number;
+}
+
+/**
+ * What somebody deleted and can be restored, the latest first. What went with a folder is counted there.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, invalid_request (cursor)
+ */
+export async function listTrash(
+  deps: Deps,
+  caller: Caller,
+  { projectId, limit = defaultLimit, cursor }: z.output<typeof TrashQuery>,
+): Promise<z.output<typeof TrashPage>> {
+  const before = cursor === undefined ? undefined : decodeCursor(cursor, projectId);
+  const project = await openProject(deps, caller, projectId, 'files:read');
+  const found = await deps.db.kysely
+    .selectFrom('projects')
+    .select('trash_emptied_at')
+    .where('id', '=', project.id)
+    .executeTakeFirst();
+  if (!found) throw new Problem('project_not_found');
+  const start = findTrashStart(deps, found.trash_emptied_at);
+  const page = sql`project_id = ${project.id} and trashed_at > ${start}
+    ${before ? sql`and (trashed_at, id) < (${before.trashedAt}::timestamptz, ${before.id}::uuid)` : sql``}
+    order by trashed_at desc, id desc limit ${limit + 1}`;
+  const { rows } = await sql<EntryRow>`
+    with entries as (
+      select * from (
+        (select 'folder' as kind, id, name, parent_id, trashed_at, 0::bigint as size
+         from folders where trash_id = id and ${page})
+        union all
+        (select 'file', id, file_name, folder_id, trashed_at, file_size
+         from files where trash_id is not null and ${page})
+      ) both_kinds order by trashed_at desc, id desc limit ${limit + 1}
+    )
+    select kind, entries.id, name, parent_id, trashed_at, coalesce(tree.folders, 0) as folders,
+           coalesce(tree.files, 1)::bigint as files, coalesce(tree.bytes, size)::bigint as bytes
+    from entries left join lateral (
+      select count(*) as folders, sum(inside.files) as files, coalesce(sum(inside.bytes), 0) as bytes
+      from folders cross join lateral (
+        select count(*) as files, sum(file_size) as bytes from files
+        where project_id = ${project.id} and folder_id = folders.id and trash_id is null
+      ) inside
+      where folders.project_id = ${project.id} and folders.trash_id = entries.id
+    ) tree on kind = 'folder'
+    order by trashed_at desc, id desc`.execute(deps.db.kysely);
+  const entries = rows.slice(0, limit);
+  const last = entries.at(-1);
+  return {
+    entries: entries.map((row) => ({
+      kind: row.kind,
+      id: row.id,
+      name: row.name,
+      parentId: row.parent_id,
+      files: row.files,
+      folders: row.folders,
+      bytes: row.bytes,
+      deletedAt: row.trashed_at.toISOString(),
+      restorableUntil: toRestorableUntil(deps, row.trashed_at),
+    })),
+    nextCursor: last && rows.length > limit ? encodeCursor(projectId, last) : null,
+  };
+}
+
+const Cursor = z.tuple([z.literal('trash'), z.uuid(), z.int().min(0).max(8.64e15), z.uuid()]);
+
+/** An opaque text that carries its project, so that it cannot be used on another one. */
+function encodeCursor(projectId: string, { trashed_at, id }: EntryRow): string {
+  return Buffer.from(JSON.stringify(['trash', projectId, trashed_at.getTime(), id])).toString('base64url');
+}
+
+/** @throws Problem invalid_request when the text is no cursor of this project's trash */
+function decodeCursor(text: string, projectId: string): { trashedAt: Date; id: string } {
+  const parsed = Cursor.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
+  if (parsed.success && parsed.data[1] === projectId)
+    return { trashedAt: new Date(parsed.data[2]), id: parsed.data[3] };
+  const message = 'is not a nextCursor of the trash of this project';
+  throw new Problem('invalid_request', `cursor ${message}.`, { issues: [{ path: 'cursor', message }] });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

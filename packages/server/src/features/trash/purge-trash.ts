@@ -1,0 +1,153 @@
+import { randomInt } from 'node:crypto';
+import type { Deps } from '../../deps.ts';
+import { usageSlots } from '../files/insert-file.ts';
+import { findTrashStart } from './retention.ts';
+
+/** What has gone for good, and how many objects the store would not remove. */
+export interface Purged {
+  files: number;
+  folders: number;
+  bytes: number;
+  refused: number;
+}
+
+interface Doomed {
+  id: string;
+  store_key: string;
+}
+
+/** So many objects are removed with one request to the store, and so many rows with one statement. */
+const batchSize = 1000;
+
+/** Nothing goes before every replica, also one whose clock is slow, has stopped to restore it. */
+const marginMilliseconds = 3600_000;
+
+/**
+ * Removes what can no longer be restored: its objects, then its rows, then the folders that are empty by that. Safe on many
+ * replicas at once, and to break off anywhere: what is left is found again. An object that the store will not remove keeps
+ * its row, is logged, and tried again the next time.
+ * @param limit at most so many files; when that many have gone, there may be more
+ * @throws Problem store_unavailable
+ */
+export async function purgeTrash(deps: Deps, limit: number): Promise<Purged> {
+  const purged: Purged = { files: 0, folders: 0, bytes: 0, refused: 0 };
+  const oldest = new Date(findTrashStart(deps, null).getTime() - marginMilliseconds);
+  const { rows } = await deps.db.pool.query<{ id: string; until: Date }>(
+    `select projects.id, until from projects cross join lateral (select greatest($1, trash_emptied_at) as until) cut
+     where exists (select 1 from files where project_id = projects.id and trash_id is not null and trashed_at <= until)
+        or exists (select 1 from folders where project_id = projects.id and trash_id = id and trashed_at <= until)`,
+    [oldest],
+  );
+  for (const { id, until } of rows) {
+    await purgeFiles(deps, id, until, purged, limit);
+    if (purged.files < limit) await purgeTrees(deps, id, until, purged, limit);
+    if (purged.files >= limit) break;
+  }
+  return purged;
+}
+
+/** Files that were deleted for themselves. */
+async function purgeFiles(deps: Deps, projectId: string, until: Date, purged: Purged, limit: number): Promise<void> {
+  let last: { trashed_at: Date; id: string } = { trashed_at: new Date(0), id: firstId };
+  while (purged.files < limit) {
+    const { rows } = await deps.db.pool.query<Doomed & { trashed_at: Date }>(
+      `select id, store_key, trashed_at from files
+       where project_id = $1 and trash_id is not null and trashed_at <= $2 and (trashed_at, id) > ($3, $4)
+       order by trashed_at, id limit $5`,
+      [projectId, until, last.trashed_at, last.id, Math.min(batchSize, limit - purged.files)],
+    );
+    last = rows.at(-1) ?? last;
+    if (rows.length === 0) return;
+    await purgeBatch(deps, projectId, rows, purged);
+  }
+}
+
+/** Folders that were deleted, with what went with them, the earliest first: what lies in another one went before it. */
+async function purgeTrees(deps: Deps, projectId: string, until: Date, purged: Purged, limit: number): Promise<void> {
+  let last: { trashed_at: Date; id: string } = { trashed_at: new Date(0), id: firstId };
+  while (true) {
+    const { rows } = await deps.db.pool.query<{ id: string; trashed_at: Date }>(
+      `select id, trashed_at from folders
+       where project_id = $1 and trash_id = id and trashed_at <= $2 and (trashed_at, id) > ($3, $4)
+       order by trashed_at, id limit $5`,
+      [projectId, until, last.trashed_at, last.id, batchSize],
+    );
+    last = rows.at(-1) ?? last;
+    if (rows.length === 0) return;
+    for (const { id } of rows) {
+      await purgeTreeFiles(deps, projectId, id, purged, limit);
+      if (purged.files >= limit) return;
+      purged.folders += await deleteEmptyFolders(deps, projectId, id);
+    }
+  }
+}
+
+async function purgeTreeFiles(deps: Deps, projectId: string, entryId: string, purged: Purged, limit: number) {
+  let last = { folder_id: firstId, id: firstId };
+  while (purged.files < limit) {
+    const { rows } = await deps.db.pool.query<Doomed & { folder_id: string }>(
+      `select inside.id, inside.store_key, folders.id as folder_id from folders cross join lateral (
+         select id, store_key from files
+         where project_id = $1 and folder_id = folders.id and trash_id is null and (folders.id > $3 or id > $4)
+         order by id limit $5
+       ) inside
+       where folders.project_id = $1 and folders.trash_id = $2 and folders.id >= $3
+       order by folders.id, inside.id limit $5`,
+      [projectId, entryId, last.folder_id, last.id, Math.min(batchSize, limit - purged.files)],
+    );
+    last = rows.at(-1) ?? last;
+    if (rows.length === 0) return;
+    await purgeBatch(deps, projectId, rows, purged);
+  }
+}
+
+const firstId = '00000000-0000-0000-0000-000000000000';
+
+/** Objects before rows: what is interrupted in between is found again by its row. */
+async function purgeBatch(deps: Deps, projectId: string, doomed: Doomed[], purged: Purged): Promise<void> {
+  const refused = await deps.objects.remove(doomed.map(({ store_key }) => store_key));
+  for (const { storeKey, reason } of refused) {
+    deps.log.warn({ projectId, storeKey, reason }, 'The object store would not remove an object from the trash');
+  }
+  purged.refused += refused.length;
+  const kept = new Set(refused.map(({ storeKey }) => storeKey));
+  const ids = doomed.filter(({ store_key }) => !kept.has(store_key)).map(({ id }) => id);
+  // Another replica may be at the same rows: each is counted by who deletes it.
+  const { rows } = await deps.db.pool.query<{ files: number; bytes: number }>(
+    `with doomed as (
+       select id from files where project_id = $1 and id = any($2::uuid[]) order by id for update skip locked
+     ), gone as (
+       delete from files using doomed where files.project_id = $1 and files.id = doomed.id returning file_size
+     ), counted as (
+       insert into project_usage (project_id, slot, file_count, total_bytes)
+       select $1, $3::smallint, -count(*), -sum(file_size) from gone having count(*) > 0
+       on conflict (project_id, slot) do update
+         set file_count = project_usage.file_count + excluded.file_count,
+             total_bytes = project_usage.total_bytes + excluded.total_bytes
+     )
+     select count(*) as files, coalesce(sum(file_size), 0)::bigint as bytes from gone`,
+    [projectId, ids, randomInt(usageSlots)],
+  );
+  purged.files += rows[0]?.files ?? 0;
+  purged.bytes += rows[0]?.bytes ?? 0;
+}
+
+/** From the leaves up, as far as nothing lies in them any more. */
+async function deleteEmptyFolders(deps: Deps, projectId: string, entryId: string): Promise<number> {
+  let deleted = 0;
+  while (true) {
+    const { rowCount } = await deps.db.pool.query(
+      `with leaves as (
+         select id from folders
+         where project_id = $1 and trash_id = $2
+           and not exists (select 1 from files where project_id = $1 and folder_id = folders.id)
+           and not exists (select 1 from folders inside where inside.project_id = $1 and inside.parent_id = folders.id)
+         order by id desc limit $3 for update skip locked
+       )
+       delete from folders using leaves where folders.project_id = $1 and folders.id = leaves.id`,
+      [projectId, entryId, batchSize],
+    );
+    if (!rowCount) return deleted;
+    deleted += rowCount;
+  }
+}

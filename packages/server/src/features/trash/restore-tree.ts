@@ -1,0 +1,86 @@
+import type { Restored } from '@cadiz/contract';
+import { type Selectable, sql, type Transaction } from 'kysely';
+import type { z } from 'zod';
+import type { Schema } from '../../db/schema.ts';
+import { findTakenNames, maxFolderLevels, readPath } from '../folders/require-place.ts';
+import { toNameKey } from '../name-key.ts';
+import type { OpenProject } from '../projects/open-project.ts';
+import { untrashed } from './retention.ts';
+
+type FolderRow = Selectable<Schema['folders']>;
+
+/**
+ * Brings a folder that somebody deleted back, and the folders that went with it: to where it was, else to the root; under
+ * its name, else under a free one like it. Right only under the lock of the tree.
+ * @param entry a row whose trash_id is its own id
+ */
+export async function restoreTree(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  entry: FolderRow,
+  at: Date,
+): Promise<{ folder: FolderRow; restored: z.output<typeof Restored> }> {
+  const parentId = (await fitsWhereItWas(trx, project, entry)) ? entry.parent_id : null;
+  const name = await findFreeName(trx, project, parentId, entry.name);
+  const folder = await trx
+    .updateTable('folders')
+    .set({ ...untrashed, parent_id: parentId, name, name_key: toNameKey(name), updated_at: at })
+    .where('project_id', '=', project.id)
+    .where('id', '=', entry.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await trx
+    .updateTable('folders')
+    .set(untrashed)
+    .where('project_id', '=', project.id)
+    .where('trash_id', '=', entry.id)
+    .execute();
+  return {
+    folder,
+    restored: { movedToRoot: parentId !== entry.parent_id, renamedFrom: name === entry.name ? null : entry.name },
+  };
+}
+
+/** Whether its parent is there, and not so deep by now that the tree would not fit. */
+async function fitsWhereItWas(trx: Transaction<Schema>, project: OpenProject, entry: FolderRow): Promise<boolean> {
+  if (entry.parent_id === null) return true;
+  const path = await readPath(trx, project, entry.parent_id);
+  if (path.length === 0) return false;
+  const { rows } = await sql<{ height: number }>`
+    with recursive tree as (
+      select ${entry.id}::uuid as id, 1 as level
+      union all
+      select child.id, level + 1 from tree
+      join folders child on child.project_id = ${project.id} and child.parent_id = tree.id and child.trash_id = ${entry.id}
+    )
+    select max(level)::int as height from tree`.execute(trx);
+  return path.length + (rows[0]?.height ?? 1) <= maxFolderLevels;
+}
+
+const candidatesAtOnce = 100;
+
+/** The name itself, or `name (2)` and so on: the first that no folder in the parent has. */
+async function findFreeName(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  parentId: string | null,
+  name: string,
+): Promise<string> {
+  for (let from = 1; ; from += candidatesAtOnce) {
+    const candidates = Array.from({ length: candidatesAtOnce }, (_, index) => toNumbered(name, from + index));
+    const taken = new Set(await findTakenNames(trx, project, parentId, candidates.map(toNameKey)));
+    const free = candidates.find((candidate) => !taken.has(toNameKey(candidate)));
+    if (free !== undefined) return free;
+  }
+}
+
+const maxNameBytes = 255;
+
+/** `Photos (2)`, cut to the longest name that a folder can have, between two characters. */
+export function toNumbered(name: string, number: number): string {
+  if (number === 1) return name;
+  const ending = ` (${number})`;
+  let start = name;
+  while (Buffer.byteLength(start + ending) > maxNameBytes) start = [...start].slice(0, -1).join('');
+  return start + ending;
+}
