@@ -4,6 +4,7 @@ import type { CorsRule } from './cors.ts';
 import { namesEtag } from './etag.ts';
 import { noSuchBucket } from './s3-error.ts';
 import {
+  type LetGo,
   type MadeOfParts,
   openUploadIndex,
   type PartRecord,
@@ -66,16 +67,16 @@ export interface IndexDb {
   buckets(): { name: string; record: BucketRecord }[];
   /** False when there is no such bucket. */
   updateBucket(bucket: string, change: (record: BucketRecord) => BucketRecord): Promise<boolean>;
-  /** Only an empty bucket goes, and its uploads under way with it; `removed` are the blobs that were let go. */
-  deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: string[] }>;
+  /** Only an empty bucket goes, and its uploads under way with it; `removed` is what was let go. */
+  deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: LetGo[] }>;
   findObject(bucket: string, key: string): ObjectRecord | undefined;
   /** The bytes of an object whose record says `inline`. */
   readInline(bucket: string, key: string): Buffer | undefined;
   /** How many objects have their bytes in the index. */
   countInline(): number;
   /**
-   * The condition is judged in the transaction. `stored` is false when it says that nothing is to be changed; `removed` are
-   * the blobs that were let go. `bytes` go with a record that says `inline`.
+   * The condition is judged in the transaction. `stored` is false when it says that nothing is to be changed; `removed` is
+   * what was let go. `bytes` go with a record that says `inline`.
    *
    * @throws S3Error NoSuchBucket, PreconditionFailed, NoSuchKey
    */
@@ -85,12 +86,12 @@ export interface IndexDb {
     record: ObjectRecord,
     condition: WriteCondition,
     bytes?: Buffer,
-  ): Promise<{ stored: boolean; removed: string[] }>;
+  ): Promise<{ stored: boolean; removed: LetGo[] }>;
   /** All in one transaction; an outcome for each, in order. An object that was not there counts as deleted. */
   deleteObjects(
     bucket: string,
     deletions: readonly Deletion[],
-  ): Promise<{ outcomes: DeleteOutcome[]; removed: string[] }>;
+  ): Promise<{ outcomes: DeleteOutcome[]; removed: LetGo[] }>;
   uploads: UploadIndex;
   /** Objects of a bucket in the byte order of their keys, from the first key that is not below `from`. */
   objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
@@ -136,6 +137,7 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
   const doomed = root.openDB<true, string>({ name: 'doomed', encoding: 'json' });
   const uploads = root.openDB<UploadRecord, Uint8Array>({ name: 'uploads', encoding: 'json', keyEncoding: 'binary' });
   const parts = root.openDB<PartRecord, string>({ name: 'parts', encoding: 'json' });
+  const doomedUploads = root.openDB<true, string>({ name: 'doomed uploads', encoding: 'json' });
   const commit = groupCommits(root);
   await requireFormat(commit, meta);
 
@@ -145,14 +147,14 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     return blob;
   }
 
-  /** Tells the blobs of an object that goes. */
-  function letGoContent(at: Buffer, { blob, multipart, ...before }: ObjectRecord): string[] {
+  /** Tells what goes with an object. */
+  function letGoContent(at: Buffer, { blob, multipart, ...before }: ObjectRecord): LetGo[] {
     if (before.inline) inline.remove(at);
     if (!multipart) return blob === undefined ? [] : [blob].map(letGo);
     return uploadIndex.removeParts(multipart.uploadId);
   }
 
-  function replaceObject(bucket: string, key: string, record: ObjectRecord, bytes?: Buffer): string[] {
+  function replaceObject(bucket: string, key: string, record: ObjectRecord, bytes?: Buffer): LetGo[] {
     const at = indexKey(bucket, Buffer.from(key));
     const before = objects.get(at);
     const removed = before ? letGoContent(at, before) : [];
@@ -165,7 +167,7 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     return removed;
   }
 
-  function deleteObject(bucket: string, { key, ifMatch }: Deletion, removed: string[]): DeleteOutcome {
+  function deleteObject(bucket: string, { key, ifMatch }: Deletion, removed: LetGo[]): DeleteOutcome {
     const at = indexKey(bucket, Buffer.from(key));
     const before = objects.get(at);
     if (!before) return ifMatch === undefined ? 'deleted' : 'absent';
@@ -178,6 +180,7 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
   const uploadIndex = openUploadIndex({
     uploads,
     parts,
+    doomedUploads,
     commit,
     hasBucket: (bucket) => buckets.doesExist(bucket),
     findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
@@ -220,7 +223,7 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
       }),
     deleteObjects: (bucket, deletions) =>
       commit(() => {
-        const removed: string[] = [];
+        const removed: LetGo[] = [];
         const outcomes = deletions.map((deletion) => deleteObject(bucket, deletion, removed));
         return { outcomes, removed };
       }),

@@ -11,9 +11,20 @@ import {
 import { createPresigner } from '@cadiz/sigv4';
 import { expect, test } from 'vitest';
 import { beginUpload, md5, PART_BYTES, partOf, sendPart, uploadInParts } from '../test/multipart.ts';
-import { bucket, folderOfTest, keys, listFiles, newClient, region, send, startStore } from '../test/running-store.ts';
+import {
+  bucket,
+  folderOfTest,
+  keys,
+  listFiles,
+  newClient,
+  region,
+  send,
+  startStore,
+  until,
+} from '../test/running-store.ts';
 import { startProcess } from '../test/store-process.ts';
 import { openIndexDb } from './index-db.ts';
+import { verifyStore } from './verify-store.ts';
 
 const digest = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
 const ABSENT = 'absent';
@@ -225,6 +236,43 @@ test('a full disk: a part or a copy that does not fit is refused, and nothing is
   expect(listFiles(data)).toHaveLength(2);
   client.destroy();
   expect(await running.end('SIGTERM')).toBe(0);
+});
+
+test('a start lets go of the many parts of an object that went just before a crash, and verify knows them', async () => {
+  const data = folderOfTest();
+  const first = await startStore({ dataDir: data });
+  const uploadId = await beginUpload(first, 'many');
+  const kept = await uploadInParts(first, 'kept', ['kept']);
+  const numbers = Array.from({ length: 450 }, (_, at) => at + 1);
+  await Promise.all(numbers.map((number) => sendPart(first, 'many', uploadId, number, `part ${number}`)));
+  await first.close();
+  const index = await openIndexDb(join(data, 'index'));
+  expect(await index.uploads.abort({ bucket, key: 'many', uploadId })).toEqual([{ partsOf: uploadId }]);
+  expect(await index.uploads.letGoParts(uploadId)).toHaveLength(200);
+  await index.writeOpenGeneration(9);
+  await index.close();
+  const problems: unknown[] = [];
+  const { leftovers } = await verifyStore(data, { onProblem: (problem) => problems.push(problem) });
+  expect([leftovers, problems]).toEqual([450, []]);
+
+  const second = await startStore({ dataDir: data });
+  expect(second.files()).toHaveLength(1);
+  expect((await send('HEAD', second.presign('HEAD', 'kept'))).headers.etag).toBe(kept);
+  await second.close();
+  const after = await verifyStore(data, { onProblem: (problem) => problems.push(problem) });
+  expect([after.leftovers, after.parts, problems]).toEqual([0, 1, []]);
+});
+
+test('an object of many parts goes with all its files, while others have their turn', async () => {
+  const store = await startStore();
+  const uploadId = await beginUpload(store, 'many');
+  const numbers = Array.from({ length: 450 }, (_, at) => at + 1);
+  await Promise.all(numbers.map((number) => sendPart(store, 'many', uploadId, number, `part ${number}`)));
+  expect(store.files()).toHaveLength(450);
+  expect((await send('DELETE', store.presign('DELETE', 'many', { query: { uploadId } }))).status).toBe(204);
+  expect((await send('GET', store.presign('GET', 'many', { query: { uploadId } }))).code).toBe('NoSuchUpload');
+  await until(() => store.files().length === 0);
+  await store.close();
 });
 
 test('a start removes the files of parts that went just before a crash, and keeps all others', async () => {

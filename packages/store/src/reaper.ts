@@ -1,11 +1,12 @@
 import type { Blobs } from './blobs.ts';
 import type { IndexDb } from './index-db.ts';
 import type { Log } from './store.ts';
+import type { LetGo } from './upload-index.ts';
 
 /** Removes the files of blobs that no object refers to any more. */
 export interface Reaper {
   /** Removes files; a failure is logged and mended at the next start. Those that are held go when they are let loose. */
-  remove(blobs: readonly string[]): Promise<void>;
+  remove(gone: readonly LetGo[]): Promise<void>;
   /**
    * Keeps these files until the returned function is called, for a reader that will open them one after the other. To be
    * called in the very turn in which the index said that they are there.
@@ -30,16 +31,35 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
   const postponed = new Set<string>();
   const removals = new Set<Promise<void>>();
 
-  function remove(gone: readonly string[]): Promise<void> {
+  function remove(gone: readonly LetGo[]): Promise<void> {
     const removal = removeEach(gone).finally(() => removals.delete(removal));
     removals.add(removal);
     return removal;
   }
 
-  async function removeEach(gone: readonly string[]): Promise<void> {
-    for (const blob of gone) {
-      if (holders.has(blob)) postponed.add(blob);
-      else await removeFile(blob);
+  async function removeEach(gone: readonly LetGo[]): Promise<void> {
+    for (const each of gone) {
+      if (typeof each !== 'string') await removeParts(each.partsOf);
+      else if (holders.has(each)) postponed.add(each);
+      else await removeFile(each);
+    }
+  }
+
+  /** Some parts in each transaction, so that others have their turn in between. */
+  async function removeParts(uploadId: string): Promise<void> {
+    try {
+      for (;;) {
+        const blobs = await index.uploads.letGoParts(uploadId);
+        if (blobs.length === 0) return;
+        await removeEach(blobs);
+      }
+    } catch (error) {
+      log({
+        level: 'warn',
+        message: 'Parts of a removed object stay until the next start.',
+        uploadId,
+        error: String(error),
+      });
     }
   }
 
@@ -88,7 +108,7 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
     }
   }
 
-  await remove(index.doomedBlobs());
+  await remove([...index.doomedBlobs(), ...index.uploads.doomedUploads().map((uploadId) => ({ partsOf: uploadId }))]);
   await forget();
   return {
     remove,

@@ -46,6 +46,12 @@ export interface UploadName {
   uploadId: string;
 }
 
+/**
+ * What a change let go: a blob, or the parts of an upload that has too many to let go in one turn. Nothing but
+ * `letGoParts` reaches those any more.
+ */
+export type LetGo = string | { partsOf: string };
+
 /** What is known in the transaction that completes an upload. */
 export interface UploadState {
   /** Absent when there is no such upload (any more). */
@@ -65,7 +71,7 @@ export interface Assembled {
  * The multipart uploads under way, and the parts of uploads and of objects. A part stays where it is when its upload is
  * completed: the object's record then names the upload, so that an upload of any size becomes an object by few writes.
  *
- * Every method that writes resolves when that is durable. `removed` are the blobs that were let go.
+ * Every method that writes resolves when that is durable. `removed` is what was let go.
  */
 export interface UploadIndex {
   /** False when there is no such bucket. */
@@ -76,40 +82,46 @@ export interface UploadIndex {
   /** Parts by their number. */
   partsFrom(uploadId: string, partNumber: number): Iterable<ListedPart>;
   /** A part of the same number is replaced. Not stored when there is no such upload (any more). */
-  putPart(name: UploadName, partNumber: number, part: PartRecord): Promise<{ stored: boolean; removed: string[] }>;
+  putPart(name: UploadName, partNumber: number, part: PartRecord): Promise<{ stored: boolean; removed: LetGo[] }>;
   /**
    * Makes the object. `assemble` runs in the transaction; what it throws refuses the completion and changes nothing, and
    * undefined says that the object has been made already.
    */
-  complete(name: UploadName, assemble: (state: UploadState) => Assembled | undefined): Promise<string[]>;
-  /** The blobs that were let go, or undefined when there is no such upload. */
-  abort(name: UploadName): Promise<string[] | undefined>;
+  complete(name: UploadName, assemble: (state: UploadState) => Assembled | undefined): Promise<LetGo[]>;
+  /** What was let go, or undefined when there is no such upload. */
+  abort(name: UploadName): Promise<LetGo[] | undefined>;
+  /** Uploads of which parts are still to be let go. */
+  doomedUploads(): string[];
+  /** Lets some of their parts go, and tells the blobs; none when there are no more. */
+  letGoParts(uploadId: string): Promise<string[]>;
   /** Within a transaction: lets the parts of an object go. */
-  removeParts(uploadId: string): string[];
+  removeParts(uploadId: string): LetGo[];
   /** Within a transaction: aborts all uploads of a bucket that goes. */
-  removeOfBucket(bucket: string): string[];
+  removeOfBucket(bucket: string): LetGo[];
 }
 
 /** What the index shares with its uploads. All but `commit` is called within a transaction. */
 export interface UploadIndexParts {
   uploads: Database<UploadRecord, Uint8Array>;
   parts: Database<PartRecord, string>;
+  doomedUploads: Database<true, string>;
   commit<T>(change: () => T): Promise<T>;
   hasBucket(bucket: string): boolean;
   findObject(bucket: string, key: string): ObjectRecord | undefined;
-  /** Puts an object in the place of what was there, and tells the blobs that were let go. */
-  replaceObject(bucket: string, key: string, record: ObjectRecord): string[];
+  /** Puts an object in the place of what was there, and tells what was let go. */
+  replaceObject(bucket: string, key: string, record: ObjectRecord): LetGo[];
   referTo(blob: string): unknown;
   /** Tells the blob again. */
   letGo(blob: string): string;
 }
 
-const FIRST_PART = 1;
+/** So many parts are let go in one turn: with 10,000 the thread would stand still for a tenth of a second. */
+const PARTS_OF_A_TURN = 200;
 // Longer than any key of the index, and short enough for lmdb, which takes no longer ones, not even to look for.
 const MAX_START_BYTES = 1500;
 
 export function openUploadIndex(index: UploadIndexParts): UploadIndex {
-  const { uploads, parts, commit } = index;
+  const { uploads, parts, doomedUploads, commit } = index;
 
   function* partsFrom(uploadId: string, partNumber: number): Generator<ListedPart> {
     for (const { key, value } of parts.getRange({ start: partKey(uploadId, partNumber), end: `${uploadId}/~` })) {
@@ -126,12 +138,27 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
     }
   }
 
-  function removeParts(uploadId: string, kept: ReadonlySet<number>): string[] {
-    const unused = [...partsFrom(uploadId, FIRST_PART)].filter(({ partNumber }) => !kept.has(partNumber));
-    return unused.map(({ partNumber, blob }) => {
-      parts.remove(partKey(uploadId, partNumber));
-      return index.letGo(blob);
+  const keysOf = (uploadId: string, limit?: number) =>
+    parts.getKeys({ start: `${uploadId}/`, end: `${uploadId}/~`, ...(limit !== undefined && { limit }) });
+
+  function removeEach(keys: readonly string[]): string[] {
+    return keys.flatMap((key) => {
+      const part = parts.get(key);
+      parts.remove(key);
+      return part ? [index.letGo(part.blob)] : [];
     });
+  }
+
+  /** Only the keys are read of parts that are kept: there may be 10,000. */
+  function removeUnused(uploadId: string, kept: ReadonlySet<number>): string[] {
+    return removeEach([...keysOf(uploadId)].filter((key) => !kept.has(Number(key.slice(uploadId.length + 1)))));
+  }
+
+  function removeParts(uploadId: string): LetGo[] {
+    const keys = [...keysOf(uploadId, PARTS_OF_A_TURN + 1)];
+    if (keys.length <= PARTS_OF_A_TURN) return removeEach(keys);
+    doomedUploads.put(uploadId, true);
+    return [{ partsOf: uploadId }];
   }
 
   return {
@@ -162,21 +189,28 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
         });
         if (!assembled) return [];
         uploads.remove(uploadKey(name));
-        const unused = removeParts(uploadId, assembled.partNumbers);
+        const unused = removeUnused(uploadId, assembled.partNumbers);
         return assembled.record ? [...unused, ...index.replaceObject(bucket, key, assembled.record)] : unused;
       }),
     abort: (name) =>
       commit(() => {
         if (!uploads.doesExist(uploadKey(name))) return undefined;
         uploads.remove(uploadKey(name));
-        return removeParts(name.uploadId, new Set());
+        return removeParts(name.uploadId);
       }),
-    removeParts: (uploadId) => removeParts(uploadId, new Set()),
+    doomedUploads: () => [...doomedUploads.getKeys()],
+    letGoParts: (uploadId) =>
+      commit(() => {
+        const keys = [...keysOf(uploadId, PARTS_OF_A_TURN)];
+        if (keys.length < PARTS_OF_A_TURN) doomedUploads.remove(uploadId);
+        return removeEach(keys);
+      }),
+    removeParts,
     removeOfBucket: (bucket) => {
       const gone = [...listFrom(bucket, Buffer.alloc(0))];
       return gone.flatMap(({ key, uploadId }) => {
         uploads.remove(uploadKey({ bucket, key: key.toString(), uploadId }));
-        return removeParts(uploadId, new Set());
+        return removeParts(uploadId);
       });
     },
   };

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
+  DeleteObjectCommand,
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
@@ -117,6 +118,17 @@ test('the checksum that an object or a part was stored with is held to, beside i
     { kind: 'rotten', subject: `${bucket}/one, wrong`, sentence: expect.stringContaining('AAAA was stored') },
     { kind: 'index', subject: `${bucket}/parts, wrong`, sentence: expect.stringContaining('checksum is AAAA') },
   ]);
+});
+
+test('objects in the index that were replaced or removed have left nothing there', async () => {
+  await inStore(async (store) => {
+    for (const body of ['few', 'fewer', filed('many'), 'few again', filed('many')]) await put('replaced', body)(store);
+    await put('in parts', 'few')(store);
+    await uploadInParts(store, 'in parts', ['a part']);
+    await put('removed', 'few')(store);
+    await store.client.send(new DeleteObjectCommand({ Bucket: bucket, Key: 'removed' }));
+  });
+  expect(await verify()).toMatchObject({ verified: { objects: 2, parts: 1 }, problems: [] });
 });
 
 test('a flipped bit of an object in the index is found, and bytes of another length', async () => {

@@ -203,6 +203,12 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
   }
 
   for (const { name } of index.buckets()) await verifyBucket(name);
+  for (const uploadId of index.uploads.doomedUploads()) {
+    for (const _ of index.uploads.partsFrom(uploadId, 1)) {
+      referred += 1;
+      sofar.leftovers += 1;
+    }
+  }
   await findStrays();
   const listed = index.countBlobs();
   if (listed !== referred) {
