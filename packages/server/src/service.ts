@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import http from 'node:http';
 import type { Logger } from 'pino';
 import { openAccess } from './access-changes.ts';
 import type { Config } from './config.ts';
@@ -10,6 +9,7 @@ import { createAccounts } from './features/accounts/accounts.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createMetrics } from './metrics.ts';
+import { createMetricsExporter } from './metrics-exporter.ts';
 import { needsSecrets, readOrMakeSecrets } from './secrets.ts';
 import { startEmbeddedStore, toEmbeddedS3Settings } from './store/embedded-store.ts';
 import type { ObjectStore } from './store/object-store.ts';
@@ -97,9 +97,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     });
 
     if (metrics && config.metricsPort !== undefined) {
-      const exporter = http.createServer(async (_request, response) => {
-        response.setHeader('Content-Type', metrics.registry.contentType).end(await metrics.registry.metrics());
-      });
+      const exporter = createMetricsExporter(metrics.registry, log);
       const listening = await serve(exporter, config.host, config.metricsPort);
       opened.push({ close: () => listening.close(0) });
     }

@@ -187,6 +187,17 @@ describe('openDatabase', () => {
     expect(String(error)).not.toContain('s3cret');
   });
 
+  it('asks once for all who check while the database hangs', async () => {
+    const db = await openEmptyDatabase('embedded');
+    const only = await db.pool.connect();
+    const checks = Array.from({ length: 50 }, () => db.check());
+    expect(db.pool.waitingCount).toBe(1);
+    only.release();
+    await Promise.all(checks);
+    await db.check();
+    await db.close();
+  });
+
   it('can be closed twice', async () => {
     const db = await openEmptyDatabase('embedded');
     await Promise.all([db.close(), db.close()]);

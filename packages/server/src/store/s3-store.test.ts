@@ -116,6 +116,12 @@ describe('check', () => {
   });
 });
 
+test('check with a clock that is off is store_unavailable', async () => {
+  const adapter = createS3Store(settings, () => Date.now() + 20 * 60_000);
+  onTestFinished(() => adapter.close());
+  await expectUnavailable(adapter.check());
+});
+
 describe('head', () => {
   test('of what is not there is undefined', async () => {
     expect(await objects.head(`${randomUUID()}/nothing`)).toBeUndefined();
