@@ -175,22 +175,27 @@ describe('on the tested store', () => {
 
   test('what it is stopped in the middle of is removed as well', async () => {
     const settings = await newBucket();
-    for (const at of ['presigned-get', 'multipart', 'attack-part-headers']) {
+    const { objects } = examinationOf(settings);
+    // Just before the upload in parts is tried, and before it is attacked.
+    for (const at of ['presigned-get', 'twice', 'attack-acl']) {
       const stop = new AbortController();
       const told: string[] = [];
+      const stopWithinUpload = async () => {
+        while (at !== 'presigned-get' && (await objects.listMultiparts('')).uploads.length === 0);
+        stop.abort(new Error('stopped'));
+      };
       const report: Report = {
         ...createTextReport(() => undefined, false),
         result({ id }) {
           told.push(id);
-          // The next check is under way by then.
-          if (id === at) setTimeout(() => stop.abort(new Error('stopped')), 5);
+          if (id === at) void stopWithinUpload();
         },
       };
       const { isWell } = await look(settings, { signal: stop.signal, report });
       expect(isWell).toBe(false);
       expect(told).not.toContain('anonymous');
-      expect((await examinationOf(settings).objects.list('')).objects).toEqual([]);
-      expect((await examinationOf(settings).objects.listMultiparts('')).uploads).toEqual([]);
+      expect((await objects.list('')).objects).toEqual([]);
+      expect((await objects.listMultiparts('')).uploads).toEqual([]);
     }
   });
 
@@ -402,7 +407,7 @@ describe('CORS rules', () => {
       '<AllowedOrigin>https://theirs.example</AllowedOrigin><AllowedMethod>PUT</AllowedMethod><MaxAgeSeconds>7',
     );
 
-    const another = await look(settings, { fix: true, origins: [publicUrl, 'https://app.example'] });
+    const another = await look(settings, { fix: true, origins: ['https://app.example'] });
     expect(another.isWell).toBe(true);
     const rules = (await exam.ask({ method: 'GET', query: { cors: '' } })).text;
     expect(rules.match(/<CORSRule>/g)).toHaveLength(2);
