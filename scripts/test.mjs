@@ -24,6 +24,8 @@ function leftOut() {
     ...['aws', 'rclone', 's3cmd'].map(
       (client) => !isInstalled(client, '--version') && `the store with ${client}, because it is not installed.`,
     ),
+    !(isInstalled('unzip', '-v') && isInstalled('python3', '--version')) &&
+      'archives read back, because unzip or python3 is not installed.',
     !existsSync('/usr/bin/chromium') && 'downloads in a browser, because /usr/bin/chromium is not there.',
     !isInstalled('mkfs.ext4', '-V') && 'full disks and power cuts, because mkfs.ext4 is not installed.',
   ].filter((line) => line !== false);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestampOut } from './fields.ts';
+import { fileName, timestampOut, uuid } from './fields.ts';
 
 /** As long as Signature V4 lets an address live: seven days. */
 const longestSeconds = 7 * 24 * 3600;
@@ -22,3 +22,21 @@ const disposition = z
 export const DownloadUrlRequest = z.object({ expiresIn, disposition });
 export const DownloadUrl = z.strictObject({ url: z.url(), expiresAt: timestampOut });
 export const ContentQuery = z.object({ disposition });
+
+/** So many ids fit into an address that every proxy takes. */
+const maxSelected = 250;
+
+export const ArchiveRequest = z
+  .object({
+    projectId: uuid,
+    fileIds: z.array(uuid).max(maxSelected).default([]),
+    folderIds: z.array(uuid).max(maxSelected).default([]),
+    name: fileName.optional().meta({ description: 'What the archive is called, with or without `.zip`.' }),
+    expiresIn,
+  })
+  .refine(({ fileIds, folderIds }) => fileIds.length + folderIds.length <= maxSelected, {
+    error: `must name at most ${maxSelected} files and folders together`,
+    path: ['fileIds'],
+  });
+
+export const ArchiveParams = z.object({ token: z.string().max(8192) });

@@ -141,6 +141,13 @@ export const errorCatalogue = {
       'No upload in parts of a project that you can reach has this id, or it was aborted, or its time is over (7 days unless `UPLOAD_DEADLINE_SECONDS` says otherwise).',
     mend: 'Check the id. An upload that is over has to begin again with `POST /api/storage/uploads`.',
   },
+  archive_not_found: {
+    status: 404,
+    title: 'There is no such archive.',
+    happened:
+      'The address was altered or has expired, what it names has gone, or whoever asked for it may no longer read the project: a key that was revoked, or a membership that has ended.',
+    mend: 'Ask for a new address with `POST /api/storage/archives`.',
+  },
   api_key_not_found: {
     status: 404,
     title: 'There is no such API key.',
@@ -304,6 +311,13 @@ export const errorCatalogue = {
     title: 'The object store does not answer.',
     happened: 'The service could not reach the object store, or it refused the service. Nothing was changed.',
     mend: 'Try again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
+  },
+  archives_busy: {
+    status: 503,
+    title: 'Too many archives are being made at this moment.',
+    happened:
+      'An archive is the one answer whose bytes go through the service, so only `ARCHIVES_AT_ONCE` of them are made at a time, and at most half of these for one project.',
+    mend: 'Wait for the seconds in `Retry-After`, and follow the same address again.',
   },
   not_ready: {
     status: 503,

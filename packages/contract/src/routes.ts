@@ -11,7 +11,7 @@ import {
   type Scope,
 } from './api-keys.ts';
 import { BulkAnswer, BulkRequest } from './bulk.ts';
-import { ContentQuery, DownloadUrl, DownloadUrlRequest } from './downloads.ts';
+import { ArchiveParams, ArchiveRequest, ContentQuery, DownloadUrl, DownloadUrlRequest } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
 import {
   AcceptedInvitation,
@@ -103,7 +103,7 @@ export interface Route {
   /** The body of the 200 answer; nothing where the route redirects. */
   answer: z.ZodType;
   /** Media type of the 200 answer; JSON unless it says otherwise. */
-  answerType?: 'text/html';
+  answerType?: 'text/html' | 'application/zip';
   /** Success is a 302 without a body, to the address in `Location`, which this sentence describes. */
   redirectsTo?: string;
   /** The codes that this route answers beyond those that every route of its access can answer. */
@@ -625,6 +625,28 @@ export const routes = {
     redirectsTo: 'The file at the object store, for 15 minutes.',
     answer: z.undefined(),
     errors: ['file_not_found'],
+  },
+  createArchiveUrl: {
+    method: 'POST',
+    path: '/api/storage/archives',
+    summary: 'An address that serves folders and files as one ZIP to whoever has it; without either the whole project',
+    tag: 'Downloads',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    body: ArchiveRequest,
+    answer: DownloadUrl,
+    errors: ['project_not_found', 'file_not_found', 'folder_not_found'],
+  },
+  downloadArchive: {
+    method: 'GET',
+    path: '/api/storage/archives/{token}',
+    summary: 'The ZIP of an archive address, made while it is sent; the token in the address is the credential',
+    tag: 'Downloads',
+    access: 'anybody',
+    params: ArchiveParams,
+    answer: z.unknown(),
+    answerType: 'application/zip',
+    errors: ['archive_not_found', 'archives_busy', 'store_unavailable'],
   },
   live: {
     method: 'GET',

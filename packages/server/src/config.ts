@@ -136,6 +136,11 @@ export const settings = {
     sentence: 'How long what was deleted can be restored before it goes for good.',
     check: wholeNumber(1, 3650),
   },
+  ARCHIVES_AT_ONCE: {
+    default: '4',
+    sentence: 'How many ZIP archives are made at once; half of them at most for one project.',
+    check: wholeNumber(1, 1000),
+  },
   METRICS_PORT: {
     default: undefined,
     sentence: 'Port of the Prometheus metrics, on HOST under `/metrics`; off when it is not set.',
@@ -187,6 +192,7 @@ export interface Config {
   maxUploadSizeBytes: number;
   uploadDeadlineSeconds: number;
   trashRetentionDays: number;
+  archivesAtOnce: number;
   metricsPort: number | undefined;
   logLevel: 'error' | 'warn' | 'info' | 'debug';
   drainSeconds: number;
@@ -308,6 +314,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     maxUploadSizeBytes: values.MAX_FILE_SIZE_BYTES ?? objectLimitBytes,
     uploadDeadlineSeconds: values.UPLOAD_DEADLINE_SECONDS ?? 604_800,
     trashRetentionDays: values.TRASH_RETENTION_DAYS ?? 30,
+    archivesAtOnce: values.ARCHIVES_AT_ONCE ?? 4,
     metricsPort: values.METRICS_PORT,
     logLevel: values.LOG_LEVEL ?? 'info',
     drainSeconds: values.DRAIN_SECONDS ?? 30,

@@ -5,6 +5,8 @@ import type { Config } from './config.ts';
 import type { Database } from './db/open.ts';
 import type { Accounts } from './features/accounts/accounts.ts';
 import type { ApiKeys } from './features/api-keys/find-api-key.ts';
+import type { ArchiveLinks } from './features/downloads/archive-links.ts';
+import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
 import type { LimitsCache } from './features/projects/find-limits.ts';
 import type { FoundCache } from './found-cache.ts';
 import type { ObjectStore } from './store/object-store.ts';
@@ -33,6 +35,8 @@ export interface Deps {
   accessChanges: AccessChanges;
   /** What each project takes, and how much it stores. */
   limits: LimitsCache;
+  archiveLinks: ArchiveLinks;
+  archiveSlots: ArchiveSlots;
   log: Logger;
   /** Told of every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;

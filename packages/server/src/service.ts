@@ -6,6 +6,8 @@ import { migrate } from './db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createAccounts } from './features/accounts/accounts.ts';
+import { createArchiveLinks } from './features/downloads/archive-links.ts';
+import { createArchiveSlots } from './features/downloads/archive-slots.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createMetrics } from './metrics.ts';
@@ -75,6 +77,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
       objects: store.objects,
       accounts: createAccounts({ ...config, secret, setupToken }, db, now, log),
       ...access,
+      archiveLinks: createArchiveLinks(secret, now),
+      archiveSlots: createArchiveSlots(config.archivesAtOnce),
       log,
       observe: (answer) => {
         metrics?.observe(answer);

@@ -13,6 +13,8 @@ import { openAccess } from '../src/access-changes.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Deps } from '../src/deps.ts';
 import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
+import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
+import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
 import { createApp } from '../src/http/app.ts';
 import type { ObjectStore } from '../src/store/object-store.ts';
 import { createS3Store, type S3Settings } from '../src/store/s3-store.ts';
@@ -122,6 +124,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     objects: store.objects,
     accounts: createAccounts(accountSettings, db, now, log),
     ...openAccess(db, now, log),
+    archiveLinks: createArchiveLinks(accountSettings.secret, now),
+    archiveSlots: createArchiveSlots(config.archivesAtOnce),
     log,
     observe: (answer) => log.debug(answer, 'request'),
     draining: () => false,

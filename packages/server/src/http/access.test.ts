@@ -62,6 +62,8 @@ const expected: Record<OperationId, readonly string[]> = {
   bulk:            [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
 
   createDownloadUrl: [ok,    noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
+  createArchiveUrl: [ok,     notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  downloadArchive: [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
   redirectToContent: [found, noFile,    found,  noFile,     noKey,  noKey,  noScope,   found,   noFile,    noKey,   noKey],
 
   createUpload:    [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
@@ -137,6 +139,12 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   }),
 
   createDownloadUrl: () => ({ path: `/api/storage/files/${fileId}/url`, body: {} }),
+  createArchiveUrl: () => ({ path: '/api/storage/archives', body: { projectId } }),
+  downloadArchive: async () => {
+    const body = { projectId, folderIds: [folderId] };
+    const { url } = (await service.call('POST', '/api/storage/archives', { as: ada, body })).body;
+    return { path: new URL(url).pathname };
+  },
   redirectToContent: () => ({ path: `/api/storage/files/${fileId}/content` }),
   createUpload: () => ({ path: '/api/storage/uploads', body: { ...photo(), projectId } }),
   signParts: async () => ({
@@ -380,6 +388,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
       'POST',
       (id) => ({ path: '/api/storage/bulk', body: { projectId: id, action: 'move', folderId: null, fileIds: [none] } }),
     ],
+    createArchiveUrl: ['POST', (id) => ({ path: '/api/storage/archives', body: { projectId: id } })],
     createFolder: [
       'POST',
       (id) => ({ path: '/api/storage/folders', body: { projectId: id, name: 'F', parentId: null } }),
@@ -427,6 +436,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
         ['POST', (id) => bulkOf({ action: 'move', fileIds: [fileId], folderId: id })],
         ['POST', (id) => bulkOf({ action: 'delete', fileIds: [fileId], folderIds: [id] })],
         ['POST', (id) => bulkOf({ action: 'restore', folderIds: [id] })],
+        ['POST', (id) => ({ path: '/api/storage/archives', body: { projectId, folderIds: [id] } })],
       ] satisfies [string, (id: string) => Asked][]) {
         await expectSame(caller, method, toAsked, bobsFolderId);
       }
@@ -448,6 +458,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
         ['POST', (id) => bulkOf({ action: 'move', fileIds: [id], folderId })],
         ['POST', (id) => bulkOf({ action: 'delete', fileIds: [id] })],
         ['POST', (id) => bulkOf({ action: 'restore', fileIds: [id] })],
+        ['POST', (id) => ({ path: '/api/storage/archives', body: { projectId, fileIds: [id] } })],
       ] satisfies [string, (id: string) => Asked][]) {
         await expectSame(caller, method, toAsked, alive);
         await expectSame(caller, method, toAsked, trashed);

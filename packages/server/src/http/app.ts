@@ -11,7 +11,12 @@ import { toProblem, toProblemDocument } from './problem-document.ts';
 import { findMethods, findRoute } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
-import { createDownloadUrlRoute, redirectToContent } from './routes/downloads.ts';
+import {
+  createArchiveUrlRoute,
+  createDownloadUrlRoute,
+  downloadArchive,
+  redirectToContent,
+} from './routes/downloads.ts';
 import { changeFileRoute, deleteFileRoute, getFileRoute, restoreFileRoute } from './routes/files.ts';
 import {
   changeFolderRoute,
@@ -68,6 +73,8 @@ export const handlers: Record<OperationId, Handler> = {
 
   createDownloadUrl: createDownloadUrlRoute,
   redirectToContent,
+  createArchiveUrl: createArchiveUrlRoute,
+  downloadArchive,
 
   createUpload: createUploadRoute,
   signParts: signPartsRoute,

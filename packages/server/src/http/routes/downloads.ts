@@ -1,8 +1,12 @@
-import { ContentQuery, DownloadUrlRequest, FileParams } from '@cadiz/contract';
+import { ArchiveParams, ArchiveRequest, ContentQuery, DownloadUrlRequest, FileParams } from '@cadiz/contract';
+import { toContentDisposition } from '../../features/downloads/content-disposition.ts';
+import { createArchiveUrl } from '../../features/downloads/create-archive-url.ts';
 import { createDownloadUrl } from '../../features/downloads/create-download-url.ts';
+import { readArchive } from '../../features/downloads/read-archive.ts';
 import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody, readParams, readQuery } from '../input.ts';
+import { streamBytes } from '../stream-bytes.ts';
 
 export const createDownloadUrlRoute: Handler = async (deps, exchange) => {
   const caller = await requireKeyOrSession(deps, exchange);
@@ -19,4 +23,26 @@ export const redirectToContent: Handler = async (deps, exchange) => {
   const { disposition } = readQuery(exchange, ContentQuery);
   const { url } = await createDownloadUrl(deps, caller, id, { expiresIn: contentSeconds, disposition });
   return new Response(null, { status: 302, headers: { Location: url, 'Referrer-Policy': 'no-referrer' } });
+};
+
+export const createArchiveUrlRoute: Handler = async (deps, exchange) => {
+  const caller = await requireKeyOrSession(deps, exchange);
+  return createArchiveUrl(deps, caller, await readBody(exchange, ArchiveRequest));
+};
+
+export const downloadArchive: Handler = async (deps, exchange) => {
+  const { name, bytes, close } = await readArchive(deps, readParams(exchange, ArchiveParams).token);
+  const headers = {
+    'Content-Type': 'application/zip',
+    'Content-Disposition': toContentDisposition('attachment', name),
+    // The only bytes of files that the service's own origin ever sends: they are saved, and could do nothing if opened.
+    'Content-Security-Policy': "default-src 'none'; sandbox",
+    'Referrer-Policy': 'no-referrer',
+    'Accept-Ranges': 'none',
+  };
+  if (exchange.method === 'HEAD') {
+    close();
+    return new Response(null, { headers });
+  }
+  return new Response(streamBytes(bytes, close, deps.log), { headers });
 };

@@ -1,0 +1,66 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Caller } from '../../deps.ts';
+
+/** What an archive is to hold, who asked for it, and until when it may be fetched. */
+export interface ArchiveOrder {
+  asker: { kind: Caller['kind']; id: string };
+  projectId: string;
+  /** Neither files nor folders: the whole project. */
+  fileIds: readonly string[];
+  folderIds: readonly string[];
+  /** The name of the archive, with `.zip`. */
+  name: string;
+  /** Whole seconds since 1970. */
+  expiresAt: number;
+}
+
+/** Orders as text that stands in an address, so that none of them needs a row. */
+export interface ArchiveLinks {
+  sign(order: ArchiveOrder): string;
+  /** Undefined when the text is not of our making, or has expired. */
+  open(token: string): ArchiveOrder | undefined;
+}
+
+type Facts = [kind: Caller['kind'], id: string, projectId: string, name: string, expiresAt: number, files: number];
+
+/**
+ * @param secret that of the service; the key is derived from it, so that no other signature is good here
+ */
+export function createArchiveLinks(secret: string, now: () => number): ArchiveLinks {
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'cadiz archive links', 32));
+  const toMac = (text: string) => createHmac('sha256', key).update(text).digest();
+  return {
+    sign({ asker, projectId, fileIds, folderIds, name, expiresAt }) {
+      const facts: Facts = [asker.kind, asker.id, projectId, name, expiresAt, fileIds.length];
+      const ids = [...fileIds, ...folderIds].map((id) => id.replaceAll('-', '')).join('');
+      const text = `${encode(JSON.stringify(facts))}.${encode(Buffer.from(ids, 'hex'))}`;
+      return `${text}.${encode(toMac(text))}`;
+    },
+    open(token) {
+      const [facts = '', ids = '', mac = '', ...more] = token.split('.');
+      const given = Buffer.from(mac, 'base64url');
+      const right = toMac(`${facts}.${ids}`);
+      if (more.length > 0 || given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
+      const [kind, id, projectId, name, expiresAt, files] = JSON.parse(decode(facts).toString()) as Facts;
+      if (expiresAt * 1000 <= now()) return undefined;
+      const all = toIds(decode(ids));
+      const fileIds = all.slice(0, files);
+      return { asker: { kind, id }, projectId, fileIds, folderIds: all.slice(files), name, expiresAt };
+    },
+  };
+}
+
+function encode(bytes: Buffer | string): string {
+  return Buffer.from(bytes as string).toString('base64url');
+}
+
+function decode(text: string): Buffer {
+  return Buffer.from(text, 'base64url');
+}
+
+function toIds(bytes: Buffer): string[] {
+  const hex = bytes.toString('hex');
+  return Array.from({ length: bytes.length / 16 }, (_, i) =>
+    hex.slice(i * 32, i * 32 + 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
+  );
+}

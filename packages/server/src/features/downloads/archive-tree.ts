@@ -1,0 +1,151 @@
+import type { Deps } from '../../deps.ts';
+import { toNameKey } from '../name-key.ts';
+import type { OpenProject } from '../projects/open-project.ts';
+import { withNumber } from './archive-names.ts';
+
+/** The files and folders of a selection that are there. */
+export interface Selected {
+  files: ArchivedFile[];
+  folders: { id: string; name: string; updatedAt: Date }[];
+}
+
+export interface ArchivedFile {
+  id: string;
+  name: string;
+  storeKey: string;
+  sizeBytes: number;
+  createdAt: Date;
+}
+
+export interface ArchivedFolder {
+  /** Null for the root of the project. */
+  id: string | null;
+  /** Ends in a slash; empty for the root. */
+  path: string;
+  updatedAt: Date;
+  fileCount: number;
+}
+
+const fileColumns = `id, file_name as name, store_key as "storeKey", file_size as "sizeBytes", created_at as "createdAt"`;
+const pageSize = 500;
+const firstId = '00000000-0000-0000-0000-000000000000';
+
+/** Those of the files and folders that are there, each in the order of their names. */
+export async function findSelected(
+  { db }: Deps,
+  project: OpenProject,
+  fileIds: readonly string[],
+  folderIds: readonly string[],
+): Promise<Selected> {
+  const files = await db.pool.query<ArchivedFile>({
+    name: 'archive-selected-files',
+    text: `select ${fileColumns} from files
+           where project_id = $1 and id = any($2) and trash_id is null
+             and (folder_id is null
+                  or exists (select 1 from folders where project_id = $1 and id = folder_id and trash_id is null))
+           order by name_key, id`,
+    values: [project.id, fileIds],
+  });
+  const folders = await db.pool.query<Selected['folders'][number]>({
+    name: 'archive-selected-folders',
+    text: `select id, name, updated_at as "updatedAt" from folders
+           where project_id = $1 and id = any($2) and trash_id is null order by name_key, id`,
+    values: [project.id, folderIds],
+  });
+  return { files: files.rows, folders: folders.rows };
+}
+
+/**
+ * The folders below some, or all of the project, with the number of files that were in each at one moment. Folders
+ * come before what is in them.
+ * @param roots ids of folders, and the path that each has in the archive; undefined for the whole project
+ */
+export async function readTree(
+  { db }: Deps,
+  project: OpenProject,
+  roots: { ids: string[]; paths: string[] } | undefined,
+  at: Date,
+): Promise<ArchivedFolder[]> {
+  const top = roots
+    ? `select f.id, root.path, f.updated_at from unnest($3::uuid[], $4::text[]) as root (id, path)
+       join folders f on f.project_id = $1 and f.id = root.id and f.trash_id is null`
+    : `select id, name || '/', updated_at from folders where project_id = $1 and parent_id is null and trash_id is null`;
+  const count = (inFolder: string) => `(select count(*)::int from files
+    where project_id = $1 and ${inFolder} and trash_id is null and created_at <= $2)`;
+  const { rows } = await db.pool.query<ArchivedFolder>({
+    name: `archive-tree-${roots ? 'selected' : 'all'}`,
+    text: `
+      with recursive tree (id, path, updated_at) as (
+        ${top}
+        union all
+        select f.id, tree.path || f.name || '/', f.updated_at from folders f
+        join tree on f.project_id = $1 and f.parent_id = tree.id and f.trash_id is null
+      ), counted as (
+        select id, path, updated_at, ${count('folder_id = tree.id')} as files from tree
+        ${roots ? '' : `union all select null, '', $2, ${count('folder_id is null')}`}
+      )
+      select id, path, updated_at as "updatedAt", files as "fileCount" from counted order by path collate "C"`,
+    values: roots ? [project.id, at, roots.ids, roots.paths] : [project.id, at],
+  });
+  return rows;
+}
+
+interface FileRow extends ArchivedFile {
+  nameKey: string;
+  isFolder: boolean;
+}
+
+/** The files of one folder that were there at a moment, a page at a time, in the order of their names, each under another name. */
+export async function* readFiles(
+  { db }: Deps,
+  project: OpenProject,
+  folderId: string | null,
+  at: Date,
+): AsyncGenerator<ArchivedFile[], void> {
+  const inFolder = (column: string) => (folderId === null ? `${column} is null` : `${column} = $2`);
+  const values = folderId === null ? [project.id, null] : [project.id, folderId];
+  // A null that no condition uses still needs a type.
+  const typed = folderId === null ? 'and $2::uuid is null' : '';
+  const kind = folderId === null ? 'root' : 'folder';
+
+  const isTaken = async (name: string) => {
+    const { rows } = await db.pool.query<{ taken: boolean }>({
+      name: `archive-name-taken-${kind}`,
+      text: `select exists (select 1 from files where project_id = $1 and ${inFolder('folder_id')} ${typed}
+                              and trash_id is null and name_key = $3)
+                 or exists (select 1 from folders where project_id = $1 and ${inFolder('parent_id')}
+                              and trash_id is null and name_key = $3) as taken`,
+      values: [...values, toNameKey(name)],
+    });
+    return rows[0]?.taken === true;
+  };
+
+  let last: { nameKey: string; id: string } | undefined;
+  let number = 1;
+  for (;;) {
+    const { rows } = await db.pool.query<FileRow>({
+      name: `archive-files-${kind}`,
+      text: `select ${fileColumns}, name_key as "nameKey",
+               exists (select 1 from folders where project_id = $1 and ${inFolder('parent_id')}
+                         and trash_id is null and name_key = files.name_key) as "isFolder"
+             from files
+             where project_id = $1 and ${inFolder('folder_id')} ${typed} and trash_id is null and created_at <= $3
+               and (name_key, id) > ($4, $5)
+             order by name_key, id limit ${pageSize}`,
+      values: [...values, at, last?.nameKey ?? '', last?.id ?? firstId],
+    });
+    const page: ArchivedFile[] = [];
+    for (const row of rows) {
+      if (row.nameKey !== last?.nameKey) number = 1;
+      let { name } = row;
+      if (row.isFolder || row.nameKey === last?.nameKey) {
+        do name = withNumber(row.name, ++number);
+        while (await isTaken(name));
+      }
+      last = row;
+      page.push({ ...row, name });
+    }
+    if (page.length > 0) yield page;
+    if (rows.length < pageSize) return;
+  }
+}

@@ -1,0 +1,428 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type CallOptions, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
+import { hasZipTools, readZip, testZip } from '../../../test/zip-tools.ts';
+import { createApp } from '../../http/app.ts';
+import { listen } from '../../http/listen.ts';
+import { toNameKey } from '../name-key.ts';
+
+let service: TestService;
+let ada: Person;
+let projectId: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  objects = service.deps.objects;
+  ada = await service.signUp('Ada');
+});
+beforeEach(async () => {
+  projectId = await service.createProject(ada, 'Ada/Photos');
+});
+afterAll(() => service.close());
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+const path = join(tmpdir(), `cadiz-archive-test-${process.pid}.zip`);
+let objects: TestService['deps']['objects'];
+afterEach(async () => {
+  service.deps.objects = objects;
+  await rm(path, { force: true });
+});
+
+async function createFolder(name: string, parentId: string | null = null): Promise<string> {
+  const body = { projectId, name, parentId };
+  return (await service.call('POST', '/api/storage/folders', { as: ada, body })).body.id;
+}
+
+async function createFile(
+  fileName: string,
+  content: string | Buffer,
+  folderId: string | null = null,
+): Promise<{ id: string; storeKey: string }> {
+  const body = await service.upload({ as: ada }, projectId, Buffer.from(content as string), { fileName, folderId });
+  return (await service.call('POST', '/api/storage/record', { as: ada, body })).body;
+}
+
+const order = (body: object = {}, caller: CallOptions = { as: ada }) =>
+  service.call('POST', '/api/storage/archives', { ...caller, body: { projectId, ...body } });
+
+async function linkTo(body: object = {}, caller: CallOptions = { as: ada }): Promise<string> {
+  const answer = await order(body, caller);
+  expect(answer.status).toBe(200);
+  return new URL(answer.body.url).pathname;
+}
+
+/** The answer itself, whose body is made as it is read. */
+const follow = (link: string, method = 'GET') =>
+  service.fetch(new Request(service.deps.config.publicUrl + link, { method }));
+
+/** What is in the archive, read by Python and tested by Info-ZIP. */
+async function contentsOf(link: string): Promise<Record<string, string>> {
+  const response = await follow(link);
+  expect(response.status).toBe(200);
+  await writeFile(path, Buffer.from(await response.arrayBuffer()));
+  if (!hasZipTools) return {};
+  await testZip(path);
+  const entries = await readZip(path);
+  const contents = Object.fromEntries(
+    entries.map(({ name, content }) => [name, Buffer.from(content, 'hex').toString()]),
+  );
+  expect(Object.keys(contents)).toHaveLength(entries.length);
+  return contents;
+}
+
+const readBack = test.skipIf(!hasZipTools);
+
+describe('what is in an archive', () => {
+  readBack('a folder with all below it: paths, names of every script, empty folders and files', async () => {
+    const holiday = await createFolder('Urlaub 👍');
+    const deeper = await createFolder('写真', holiday);
+    await createFolder('leer', holiday);
+    await createFile('elsewhere.txt', 'not in it');
+    await createFile('Grüße %41 "1".txt', 'hello', holiday);
+    await createFile('猫.png', 'cat', deeper);
+    await createFile('empty', '', deeper);
+    expect(await contentsOf(await linkTo({ folderIds: [holiday] }))).toEqual({
+      'Urlaub 👍/': '',
+      'Urlaub 👍/Grüße %41 "1".txt': 'hello',
+      'Urlaub 👍/leer/': '',
+      'Urlaub 👍/写真/': '',
+      'Urlaub 👍/写真/empty': '',
+      'Urlaub 👍/写真/猫.png': 'cat',
+    });
+  });
+
+  readBack('the whole project', async () => {
+    const folder = await createFolder('a');
+    await createFile('root.txt', 'root');
+    await createFile('in.txt', 'in', folder);
+    expect(await contentsOf(await linkTo())).toEqual({ 'root.txt': 'root', 'a/': '', 'a/in.txt': 'in' });
+  });
+
+  readBack('files and folders of several places, under names of their own', async () => {
+    const one = await createFolder('one');
+    const two = await createFolder('two');
+    const [same, sameToo] = [await createFolder('Same', one), await createFolder('same', two)];
+    const files = [
+      await createFile('a.txt', '1', one),
+      await createFile('A.txt', '2', two),
+      await createFile('same', '3'),
+    ];
+    await createFile('in', 'x', sameToo);
+    const link = await linkTo({ folderIds: [same, sameToo, same], fileIds: files.map(({ id }) => id) });
+    expect(await contentsOf(link)).toEqual({
+      'Same/': '',
+      'same (2)/': '',
+      'same (2)/in': 'x',
+      'a.txt': '1',
+      'A (2).txt': '2',
+      'same (3)': '3',
+    });
+  });
+
+  readBack('files of one name get a number, which no other has, and none is lost', async () => {
+    const folder = await createFolder('f');
+    await createFolder('b.txt', folder);
+    for (const [name, content] of [
+      ['a.txt', '1'],
+      ['a.txt', '2'],
+      ['A.TXT', '3'],
+      ['a (2).txt', '4'],
+      ['b.txt', '5'],
+      ['.env', '6'],
+      ['.env', '7'],
+    ] as const) {
+      await createFile(name, content, folder);
+    }
+    const contents = await contentsOf(await linkTo({ folderIds: [folder] }));
+    expect(contents).toEqual({
+      'f/': '',
+      'f/b.txt/': '',
+      'f/a.txt': '1',
+      'f/a (3).txt': '2',
+      'f/A (4).TXT': '3',
+      'f/a (2).txt': '4',
+      'f/b (2).txt': '5',
+      'f/.env': '6',
+      'f/.env (2)': '7',
+    });
+  });
+
+  readBack('what is in the trash is not in it', async () => {
+    const folder = await createFolder('f');
+    const trashed = await createFolder('trashed', folder);
+    await createFile('in trashed', 'x', trashed);
+    const file = await createFile('gone', 'x', folder);
+    await createFile('here', 'x', folder);
+    for (const [table, id] of [
+      ['folders', trashed],
+      ['files', file.id],
+    ]) {
+      await service.deps.db.pool.query(`update ${table} set trash_id = id, trashed_at = now() where id = $1`, [id]);
+    }
+    expect(Object.keys(await contentsOf(await linkTo({ folderIds: [folder] })))).toEqual(['f/', 'f/here']);
+  });
+
+  readBack('many files, page by page, in the order of their names', async () => {
+    const { storeKey } = await createFile('a', 'bytes');
+    const folder = await createFolder('f');
+    // As many rows as two pages and a piece, whose objects are one and the same.
+    const names = Array.from({ length: 1200 }, (_, i) => (i < 700 ? `same.jpg` : `${i}.jpg`));
+    await service.deps.db.pool.query(
+      `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
+       select $1, gen_random_uuid(), 'key ' || n, name, key, 5, 'image/jpeg', $2, 'x'
+       from unnest($3::text[], $4::text[]) with ordinality as t (name, key, n)`,
+      [projectId, folder, names, names.map(toNameKey)],
+    );
+    await service.deps.db.pool.query("update files set created_at = now() - interval '1 s' where folder_id = $1", [
+      folder,
+    ]);
+    service.deps.objects = { ...objects, read: (_key, options) => objects.read(storeKey, options) };
+    const contents = await contentsOf(await linkTo({ folderIds: [folder] }));
+    const files = Object.entries(contents).filter(([name]) => !name.endsWith('/'));
+    expect(files).toHaveLength(1200);
+    expect(new Set(Object.values(contents))).toEqual(new Set(['', 'bytes']));
+    expect(contents['f/same (700).jpg']).toBe('bytes');
+  });
+});
+
+describe('POST /api/storage/archives', () => {
+  test('200: an address for an hour, or as long as was asked for', async () => {
+    const { body } = await order();
+    expect(body.url).toContain(`${service.deps.config.publicUrl}/api/storage/archives/`);
+    const seconds = (Date.parse(body.expiresAt) - Date.now()) / 1000;
+    expect(seconds).toBeGreaterThan(3590);
+    expect(seconds).toBeLessThanOrEqual(3600);
+    const short = await order({ expiresIn: 5 });
+    expect((Date.parse(short.body.expiresAt) - Date.now()) / 1000).toBeLessThanOrEqual(5);
+  });
+
+  test('the largest selection has an address that can be followed', async () => {
+    const { id } = await createFile('a', 'x');
+    const ids = [id, ...Array.from({ length: 249 }, () => randomUUID())];
+    expect((await order({ fileIds: ids })).body.code).toBe('file_not_found');
+    const asker = { kind: 'session' as const, id: ada.id };
+    const name = `${'写'.repeat(85)}`;
+    const expiresAt = Math.floor(Date.now() / 1000) + 100;
+    const token = service.deps.archiveLinks.sign({ asker, projectId, fileIds: ids, folderIds: [], name, expiresAt });
+    expect(token.length).toBeLessThan(7000);
+    expect(service.deps.archiveLinks.open(token)).toMatchObject({
+      asker,
+      fileIds: ids,
+      folderIds: [],
+      name,
+      expiresAt,
+    });
+  });
+
+  test.each([
+    [{ projectId: 'x' }, 'projectId'],
+    [{ fileIds: ['x'] }, 'fileIds.0'],
+    [{ folderIds: 'x' }, 'folderIds'],
+    [{ fileIds: Array.from({ length: 251 }, () => randomUUID()) }, 'fileIds'],
+    [{ fileIds: Array(126).fill(randomUUID()), folderIds: Array(125).fill(randomUUID()) }, 'fileIds'],
+    [{ name: 'a/b' }, 'name'],
+    [{ expiresIn: 604_801 }, 'expiresIn'],
+  ])('400 %#', async (body, issue) => {
+    const answer = await order(body);
+    expect([answer.status, answer.body.issues[0].path]).toEqual([400, issue]);
+  });
+
+  test('404 for what is not there', async () => {
+    expect((await order({ fileIds: [randomUUID()] })).body.code).toBe('file_not_found');
+    expect((await order({ folderIds: [randomUUID()] })).body.code).toBe('folder_not_found');
+  });
+});
+
+describe('GET /api/storage/archives/{token}', () => {
+  test('200: saved under the name of the folder, never shown', async () => {
+    const link = await linkTo({ folderIds: [await createFolder('Urlaub 写真')] });
+    const { status, headers } = await service.call('GET', link);
+    expect(status).toBe(200);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'application/zip',
+      'content-disposition': `attachment; filename="Urlaub __.zip"; filename*=UTF-8''Urlaub%20%E5%86%99%E7%9C%9F.zip`,
+      'content-security-policy': "default-src 'none'; sandbox",
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+    });
+  });
+
+  test('its name is the one that was asked for, or the project’s', async () => {
+    const nameOf = async (link: string) => (await service.call('HEAD', link)).headers.get('content-disposition');
+    expect(await nameOf(await linkTo())).toBe('attachment; filename="Ada_Photos.zip"');
+    expect(await nameOf(await linkTo({ name: 'mine' }))).toBe('attachment; filename="mine.zip"');
+    expect(await nameOf(await linkTo({ name: 'mine.ZIP' }))).toBe('attachment; filename="mine.ZIP"');
+  });
+
+  test('404 when it is altered', async () => {
+    const link = await linkTo({ fileIds: [(await createFile('a', 'x')).id] });
+    const start = link.lastIndexOf('/') + 1;
+    for (let at = start; at < link.length - 1; at += 7) {
+      const other = link[at] === 'A' ? 'B' : 'A';
+      const { status, body } = await service.call('GET', link.slice(0, at) + other + link.slice(at + 1));
+      expect([at, status, body.code]).toEqual([at, 404, 'archive_not_found']);
+    }
+    for (const token of [
+      'x',
+      '...',
+      'a.b.c',
+      `${link.slice(start)}.x`,
+      link.slice(start, -1),
+      '%ff',
+      'x'.repeat(8000),
+    ]) {
+      expect((await service.call('GET', `/api/storage/archives/${token}`)).body.code).toBe('archive_not_found');
+    }
+  });
+
+  test('404 when it has expired', async () => {
+    const link = await linkTo({ expiresIn: 100 });
+    service.advance(98_000);
+    expect((await service.call('GET', link)).status).toBe(200);
+    service.advance(3_000);
+    expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
+  });
+
+  test('404 when the key is revoked, or has expired', async () => {
+    const { id, key } = await service.createKey(ada, projectId);
+    const link = await linkTo({}, { key });
+    expect((await service.call('GET', link)).status).toBe(200);
+    await service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
+    expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
+
+    const expiring = await service.createKey(ada, projectId, {
+      expiresAt: new Date(service.deps.now() + 1000).toISOString(),
+    });
+    const later = await linkTo({}, { key: expiring.key });
+    service.advance(2000);
+    expect((await service.call('GET', later)).body.code).toBe('archive_not_found');
+  });
+
+  test('404 when the membership has ended', async () => {
+    const bob = await service.signUp('Bob');
+    const shared = await service.createProject(bob);
+    const link = await linkTo({ projectId: shared }, { as: bob });
+    await service.deps.db.pool.query('delete from project_members where project_id = $1', [shared]);
+    service.advance(11_000);
+    expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
+  });
+
+  test('404 when what it names has gone to the trash', async () => {
+    const folder = await createFolder('f');
+    const link = await linkTo({ folderIds: [folder] });
+    await service.deps.db.pool.query('update folders set trash_id = id, trashed_at = now() where id = $1', [folder]);
+    expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
+  });
+
+  test('503 when too many are under way; there is room when one has ended, broken off or been left', async () => {
+    await createFile('a', 'x');
+    const other = await service.createProject(ada);
+    const [link, elsewhere] = [await linkTo(), await linkTo({ projectId: other })];
+    const first = await follow(link);
+    await follow(link);
+    const third = await service.call('GET', link);
+    expect([third.status, third.body.code, third.headers.get('retry-after')]).toEqual([503, 'archives_busy', '30']);
+
+    const others = [await follow(elsewhere), await follow(elsewhere)];
+    const third_project = await linkTo({ projectId: await service.createProject(ada) });
+    expect((await service.call('GET', third_project)).body.code).toBe('archives_busy');
+    for (const { body } of others) await body?.cancel();
+    expect((await service.call('GET', third_project)).status).toBe(200);
+
+    await first.arrayBuffer();
+    const again = await follow(link);
+    expect(again.status).toBe(200);
+    expect((await service.call('GET', link)).status).toBe(503);
+    await again.body?.cancel();
+    for (let i = 0; i < 5; i++) expect((await service.call('HEAD', link)).status).toBe(200);
+    expect((await service.call('GET', link)).status).toBe(200);
+  });
+});
+
+describe('an archive that cannot be whole breaks off', () => {
+  /** Reads the first piece, does something, and reads the rest. */
+  async function readAround(link: string, between: () => Promise<unknown>): Promise<number> {
+    const reader = (await follow(link)).body?.getReader();
+    await reader?.read();
+    await between();
+    for (let bytes = 0; ; ) {
+      const piece = await reader?.read();
+      if (!piece || piece.done) return bytes;
+      bytes += piece.value.length;
+    }
+  }
+
+  test('when an object has gone', async () => {
+    await createFile('a', 'x');
+    const { storeKey } = await createFile('b', 'x');
+    await objects.remove([storeKey]);
+    const link = await linkTo();
+    await expect(readAround(link, async () => undefined)).rejects.toThrow('has gone');
+    expect(service.logged()).toContain('A download broke off');
+
+    // Over the wire the end of the answer is missing, which every client notices.
+    const listening = await listen(createApp(service.deps), '127.0.0.1', 0);
+    await expect(send('GET', `http://127.0.0.1:${listening.port}${link}`)).rejects.toThrow('aborted');
+    await listening.close(0);
+  });
+
+  test('when a file is deleted before its turn', async () => {
+    const folder = await createFolder('f');
+    const { id } = await createFile('a', 'x', folder);
+    await createFile('b', 'x', folder);
+    const link = await linkTo({ folderIds: [folder] });
+    const remove = () =>
+      service.deps.db.pool.query('update files set trash_id = id, trashed_at = now() where id = $1', [id]);
+    await expect(readAround(link, remove)).rejects.toThrow('only 1 are left');
+    expect(await readAround(link, async () => undefined)).toBeGreaterThan(100);
+  });
+
+  test('when the key is revoked on the way', async () => {
+    const folder = await createFolder('f');
+    await createFile('a', 'x', folder);
+    const { id, key } = await service.createKey(ada, projectId);
+    const link = await linkTo({ folderIds: [folder] }, { key });
+    const revoke = () => service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
+    await expect(readAround(link, revoke)).rejects.toThrow('There is no such archive');
+  });
+});
+
+test('who goes away ends the reading from the store at once, and memory stays flat until then', async () => {
+  const bytes = randomBytes(8 * 1024 * 1024);
+  for (const name of ['a', 'b', 'c', 'd']) await createFile(name, bytes);
+  const bodies: Readable[] = [];
+  service.deps.objects = {
+    ...objects,
+    async read(...args) {
+      const object = await objects.read(...args);
+      if (object) bodies.push(object.body);
+      return object;
+    },
+  };
+  collectGarbage();
+  const before = process.memoryUsage().arrayBuffers;
+  const reader = (await follow(await linkTo())).body?.getReader();
+  for (let received = 0; received < 20 * 1024 * 1024; )
+    received += (await reader?.read())?.value?.length ?? Number.POSITIVE_INFINITY;
+  collectGarbage();
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4 * 1024 * 1024);
+  expect(bodies.length).toBe(3);
+  await reader?.cancel();
+  await vi.waitFor(() => expect(bodies.every((body) => body.destroyed)).toBe(true));
+  await vi.waitFor(async () => expect((await service.call('HEAD', await linkTo())).status).toBe(200));
+});
+
+test('no token is logged', async () => {
+  const link = await linkTo();
+  await service.call('GET', link);
+  expect(service.logged()).not.toContain(link.slice(-43));
+});

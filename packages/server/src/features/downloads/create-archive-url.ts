@@ -1,0 +1,48 @@
+import type { ArchiveRequest, DownloadUrl } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openProject } from '../projects/open-project.ts';
+import { toArchiveName } from './archive-names.ts';
+import { findSelected, type Selected } from './archive-tree.ts';
+
+/**
+ * An address of the service that makes and serves one ZIP of files and folders, or of the whole project when neither are
+ * named. Its token is signed, and says what and for whom; nothing is written down.
+ * @throws Problem scope_missing, project_not_allowed, project_not_found, file_not_found, folder_not_found
+ */
+export async function createArchiveUrl(
+  deps: Deps,
+  caller: Caller,
+  request: z.output<typeof ArchiveRequest>,
+): Promise<z.output<typeof DownloadUrl>> {
+  const project = await openProject(deps, caller, request.projectId, 'files:read');
+  const fileIds = [...new Set(request.fileIds)];
+  const folderIds = [...new Set(request.folderIds)];
+  const selected = await findSelected(deps, project, fileIds, folderIds);
+  if (selected.files.length < fileIds.length) throw new Problem('file_not_found');
+  if (selected.folders.length < folderIds.length) throw new Problem('folder_not_found');
+
+  const expiresAt = Math.floor(deps.now() / 1000) + request.expiresIn;
+  const token = deps.archiveLinks.sign({
+    asker: { kind: caller.kind, id: caller.kind === 'session' ? caller.userId : caller.keyId },
+    projectId: project.id,
+    fileIds,
+    folderIds,
+    name: toArchiveName(request.name ?? (await nameOf(deps, request.projectId, selected))),
+    expiresAt,
+  });
+  return {
+    url: `${deps.config.publicUrl}/api/storage/archives/${token}`,
+    expiresAt: new Date(expiresAt * 1000).toISOString(),
+  };
+}
+
+/** The one folder's name, or the project's. */
+async function nameOf({ db }: Deps, projectId: string, { folders, files }: Selected): Promise<string> {
+  const [folder] = folders;
+  if (folder && folders.length === 1 && files.length === 0) return folder.name;
+  const project = await db.kysely.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst();
+  if (!project) throw new Problem('project_not_found');
+  return project.name;
+}

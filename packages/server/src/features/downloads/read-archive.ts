@@ -1,0 +1,141 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { findApiKeyCaller } from '../api-keys/find-api-key-caller.ts';
+import { toNameKey } from '../name-key.ts';
+import { type OpenProject, openProjectOf } from '../projects/open-project.ts';
+import type { ArchiveOrder } from './archive-links.ts';
+import { withNumber } from './archive-names.ts';
+import { type ArchivedFile, findSelected, readFiles, readTree } from './archive-tree.ts';
+import { writeZip, type ZipEntry } from './write-zip.ts';
+
+export interface Archive {
+  name: string;
+  /** The ZIP. It throws when a file of it has gone or cannot be read: half an archive must not look whole. */
+  bytes: AsyncGenerator<Buffer, void>;
+  /** Ends the reading from the store, and makes room for another archive. Must be called, also after the last byte. */
+  close(): void;
+}
+
+const retryAfterSeconds = 30;
+
+/**
+ * The archive that a token stands for. Who asked for it is looked up again, here and with every page of files.
+ * @throws Problem archive_not_found, archives_busy
+ */
+export async function readArchive(deps: Deps, token: string): Promise<Archive> {
+  const order = deps.archiveLinks.open(token);
+  if (!order) throw new Problem('archive_not_found');
+  const project = await openOrdered(deps, order);
+  const leave = deps.archiveSlots.take(project.id);
+  if (!leave) {
+    throw new Problem('archives_busy', undefined, { headers: { 'Retry-After': `${retryAfterSeconds}` } });
+  }
+  try {
+    const gone = new AbortController();
+    const bytes = writeZip(await selectEntries(deps, order, project, gone.signal));
+    const close = () => {
+      gone.abort();
+      leave();
+    };
+    return { name: order.name, bytes, close };
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+/** @throws Problem archive_not_found when the key or the membership has ended since */
+async function openOrdered(deps: Deps, { asker, projectId }: ArchiveOrder): Promise<OpenProject> {
+  const caller: Caller | undefined =
+    asker.kind === 'session' ? { kind: 'session', userId: asker.id } : await findApiKeyCaller(deps, asker.id);
+  if (!caller) throw new Problem('archive_not_found');
+  return openProjectOf(deps, caller, projectId, 'files:read', 'archive_not_found');
+}
+
+/** What is looked up before the first byte, so that a selection that has gone is a 404, and the rest as it is read. */
+async function selectEntries(
+  deps: Deps,
+  order: ArchiveOrder,
+  project: OpenProject,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<ZipEntry, void>> {
+  const { fileIds, folderIds } = order;
+  const at = new Date(deps.now());
+  const isWhole = fileIds.length + folderIds.length === 0;
+  const selected = await findSelected(deps, project, fileIds, folderIds);
+  if (selected.files.length < fileIds.length || selected.folders.length < folderIds.length) {
+    throw new Problem('archive_not_found');
+  }
+  const unique = createUniqueNames();
+  const roots = {
+    ids: selected.folders.map(({ id }) => id),
+    paths: selected.folders.map(({ name }) => `${unique(name)}/`),
+  };
+  const tree = await readTree(deps, project, isWhole ? undefined : roots, at);
+
+  async function* entries(): AsyncGenerator<ZipEntry, void> {
+    const selectedFiles = selected.files.map((file) => ({ ...file, name: unique(file.name) }));
+    yield* toEntries(deps, '', selectedFiles, signal);
+    for (const { id, path, updatedAt, fileCount } of tree) {
+      if (path !== '') yield { path, modifiedAt: updatedAt };
+      let count = 0;
+      for await (const files of readFiles(deps, project, id, at)) {
+        await openOrdered(deps, order);
+        yield* toEntries(deps, path, files, signal);
+        count += files.length;
+      }
+      if (count < fileCount)
+        throw new Error(`Of ${fileCount} files in one folder of an archive only ${count} are left.`);
+    }
+  }
+  return entries();
+}
+
+/** Files of up to so many bytes are fetched while those before them are sent: for them the way to the store counts most. */
+const smallBytes = 64 * 1024;
+const fetchedAhead = 8;
+
+async function* toEntries(
+  deps: Deps,
+  path: string,
+  files: readonly ArchivedFile[],
+  signal: AbortSignal,
+): AsyncGenerator<ZipEntry, void> {
+  const fetched = new Map<string, Promise<Buffer>>();
+  const fetchAhead = (from: number) => {
+    for (const file of files.slice(from, from + fetchedAhead)) {
+      if (file.sizeBytes > smallBytes || fetched.has(file.id)) continue;
+      const content = read(deps, file, signal).then(buffer);
+      // Whoever waits for it is told; until then nobody does.
+      content.catch(() => undefined);
+      fetched.set(file.id, content);
+    }
+  };
+  for (const [i, file] of files.entries()) {
+    fetchAhead(i);
+    const small = await fetched.get(file.id);
+    fetched.delete(file.id);
+    const pieces = small ? Readable.from([small]) : await read(deps, file, signal);
+    const content = { sizeBytes: file.sizeBytes, pieces };
+    yield { path: path + file.name, modifiedAt: file.createdAt, content };
+  }
+}
+
+async function read(deps: Deps, { id, storeKey }: ArchivedFile, signal: AbortSignal): Promise<Readable> {
+  const object = await deps.objects.read(storeKey, { signal });
+  if (!object) throw new Error(`The object of the file ${id} has gone.`);
+  return object.body;
+}
+
+/** Gives what has the same name a number; upper and lower case are the same, as they are to many systems. */
+function createUniqueNames(): (name: string) => string {
+  const taken = new Set<string>();
+  return (name) => {
+    let unique = name;
+    for (let number = 2; taken.has(toNameKey(unique)); number += 1) unique = withNumber(name, number);
+    taken.add(toNameKey(unique));
+    return unique;
+  };
+}
