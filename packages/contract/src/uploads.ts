@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { storeKey, timestampOut, uuid, uuidOut } from './fields.ts';
+import { fileSize, storeKey, timestampOut, uuid, uuidOut } from './fields.ts';
 import { PresignRequest } from './storage.ts';
 
 /** S3's own: so many parts has an upload at the most. */
@@ -17,7 +17,13 @@ const partNumber = z
   .min(1, { error: `must be from 1 to ${maxParts}` })
   .max(maxParts, { error: `must be from 1 to ${maxParts}` });
 
-export const CreateUploadRequest = PresignRequest;
+/**
+ * Never an empty file: on Ceph RGW the address of a part of 0 bytes can be made to copy any object of the bucket, which no
+ * bucket policy stops (decision 0019).
+ */
+export const CreateUploadRequest = PresignRequest.extend({
+  fileSize: fileSize.min(1, { error: 'must be at least 1: an empty file goes in one PUT (presign)' }),
+});
 export const UploadParams = z.object({ uploadId: uuid });
 
 export const CreatedUpload = z.object({

@@ -11,9 +11,9 @@ export function choosePartSize(fileSize: number): number {
   return Math.max(usualPartBytes, Math.ceil(fileSize / maxParts / mebibyte) * mebibyte);
 }
 
-/** An empty file has one part, which is empty. */
+/** No part is empty: an empty file is not uploaded in parts. */
 export function countParts(fileSize: number, partSize: number): number {
-  return Math.max(1, Math.ceil(fileSize / partSize));
+  return Math.ceil(fileSize / partSize);
 }
 
 /** Bytes of one part: all have `partSize`, and the last has the rest. */
