@@ -240,6 +240,19 @@ export const errorCatalogue = {
     happened: 'A folder with files or folders in it is not deleted by accident.',
     mend: 'Delete what is in it first, or send `?recursive=true` to delete it with everything in it. It can be restored from the trash.',
   },
+  reconciliation_not_found: {
+    status: 404,
+    title: 'There is no such reconciliation.',
+    happened:
+      'The project has no reconciliation with this id, or none at all yet. The five newest of each project are kept.',
+    mend: 'Ask for one with `POST /api/projects/{projectId}/reconcile`, or leave `id` out to see the newest.',
+  },
+  reconciliation_running: {
+    status: 409,
+    title: 'A reconciliation of this project is under way.',
+    happened: 'Somebody has asked for a reconciliation of this project, and it is not done yet.',
+    mend: 'See how far it is with `GET /api/projects/{projectId}/reconcile`, and ask again when its `state` is `done`.',
+  },
   project_not_empty: {
     status: 409,
     title: 'The project still holds files.',

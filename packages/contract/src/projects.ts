@@ -43,3 +43,46 @@ export const DeleteProjectQuery = z.object({
   force: z.enum(['true', 'false'], { error: 'must be true or false' }).optional(),
 });
 export const DeletedProject = z.object({ id: uuidOut, deleted: z.literal(true) });
+
+export const ReconcileRequest = z.object({ dryRun: z.boolean({ error: 'must be true or false' }) });
+/** Without an id: the newest. */
+export const ReconciliationQuery = z.object({ id: uuid.optional() });
+
+const ObjectExample = z.object({ storeKey: z.string(), fileSize: z.int(), modifiedAt: timestampOut });
+const FileExample = z.object({
+  fileId: uuidOut,
+  storeKey: z.string(),
+  fileName: z.string(),
+  fileSize: z.int(),
+  etag: z.string(),
+});
+
+/** A comparison of all objects of a project with its files; up to 1000 examples of each kind. */
+export const Reconciliation = z.object({
+  id: uuidOut,
+  projectId: uuidOut,
+  dryRun: z.boolean(),
+  requestedBy: uuidOut.nullable().meta({ description: 'A user; null when it came by itself.' }),
+  state: z.enum(['queued', 'running', 'done']),
+  requestedAt: timestampOut,
+  startedAt: timestampOut.nullable(),
+  finishedAt: timestampOut.nullable(),
+  objects: z.object({ count: z.int(), bytes: z.int() }).meta({ description: 'Compared so far.' }),
+  files: z.object({ count: z.int() }).meta({ description: 'Compared so far.' }),
+  pending: z.object({ count: z.int() }).meta({ description: 'Objects without a file that may still be recorded.' }),
+  orphans: z
+    .object({ count: z.int(), bytes: z.int(), removed: z.int(), examples: z.array(ObjectExample) })
+    .meta({ description: 'Objects without a file that nobody can record any more.' }),
+  missing: z
+    .object({ count: z.int(), examples: z.array(FileExample) })
+    .meta({ description: 'Files whose object is gone.' }),
+  changed: z
+    .object({
+      count: z.int(),
+      examples: z.array(FileExample.extend({ storedSize: z.int(), storedEtag: z.string() })),
+    })
+    .meta({ description: 'Files whose object has another size or ETag than when it was recorded.' }),
+  foreign: z
+    .object({ count: z.int(), examples: z.array(ObjectExample) })
+    .meta({ description: 'Objects that were not stored through the service; they are never removed.' }),
+});

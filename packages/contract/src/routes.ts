@@ -35,6 +35,9 @@ import {
   Project,
   ProjectList,
   ProjectParams,
+  ReconcileRequest,
+  Reconciliation,
+  ReconciliationQuery,
   UpdateProjectRequest,
 } from './projects.ts';
 import {
@@ -285,6 +288,28 @@ export const routes = {
     body: AcceptInvitationRequest,
     answer: AcceptedInvitation,
     errors: ['invitation_not_found'],
+  },
+  reconcileProject: {
+    method: 'POST',
+    path: '/api/projects/{projectId}/reconcile',
+    summary: 'Compare all objects of a project with its files, and remove orphans unless it is a dry run',
+    tag: 'Projects',
+    access: 'session',
+    params: ProjectParams,
+    body: ReconcileRequest,
+    answer: Reconciliation,
+    errors: ['role_missing', 'project_not_found', 'reconciliation_running'],
+  },
+  getReconciliation: {
+    method: 'GET',
+    path: '/api/projects/{projectId}/reconcile',
+    summary: 'How far a reconciliation is and what it has found; the newest unless `id` says which',
+    tag: 'Projects',
+    access: 'session',
+    params: ProjectParams,
+    query: ReconciliationQuery,
+    answer: Reconciliation,
+    errors: ['project_not_found', 'reconciliation_not_found'],
   },
   createApiKey: {
     method: 'POST',

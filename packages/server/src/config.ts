@@ -120,6 +120,23 @@ export const settings = {
     sentence: 'How long after its presign an upload can be recorded; longer than PRESIGN_TTL_SECONDS.',
     check: wholeNumber(1, 365 * 24 * 3600),
   },
+  JANITOR_INTERVAL_SECONDS: {
+    default: '600',
+    sentence:
+      'How often the service looks for what has to go: objects that nobody recorded, abandoned uploads, what has left the trash.',
+    check: wholeNumber(1, 24 * 3600),
+  },
+  JANITOR_MARGIN_SECONDS: {
+    default: '3600',
+    sentence:
+      'How much longer than RECORD_DEADLINE_SECONDS an object without a row is left alone; longer than the clocks of the processes differ.',
+    check: wholeNumber(1, 365 * 24 * 3600),
+  },
+  RECONCILE_INTERVAL_SECONDS: {
+    default: '604800',
+    sentence: 'How often all objects of each project are compared with its files.',
+    check: wholeNumber(60, 365 * 24 * 3600),
+  },
   MAX_FILE_SIZE_BYTES: {
     default: undefined,
     sentence:
@@ -186,6 +203,9 @@ export interface Config {
   objectStore: EmbeddedStoreSettings | OtherStoreSettings;
   presignTtlSeconds: number;
   recordDeadlineSeconds: number;
+  janitorIntervalSeconds: number;
+  janitorMarginSeconds: number;
+  reconcileIntervalSeconds: number;
   /** Of a single PUT. */
   maxFileSizeBytes: number;
   /** Of an upload in parts. */
@@ -310,6 +330,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
         },
     presignTtlSeconds,
     recordDeadlineSeconds,
+    janitorIntervalSeconds: values.JANITOR_INTERVAL_SECONDS ?? 600,
+    janitorMarginSeconds: values.JANITOR_MARGIN_SECONDS ?? 3600,
+    reconcileIntervalSeconds: values.RECONCILE_INTERVAL_SECONDS ?? 604_800,
     maxFileSizeBytes: Math.min(values.MAX_FILE_SIZE_BYTES ?? singlePutLimitBytes, singlePutLimitBytes),
     maxUploadSizeBytes: values.MAX_FILE_SIZE_BYTES ?? objectLimitBytes,
     uploadDeadlineSeconds: values.UPLOAD_DEADLINE_SECONDS ?? 604_800,

@@ -20,6 +20,13 @@ export interface Answered {
   started: number;
 }
 
+/** What the service does by itself; `jobs/jobs.ts` says what each is. */
+export type JobName = 'sweep' | 'multiparts' | 'uploads' | 'trash' | 'reconcile';
+
+/** Told of what a job has removed. */
+export type Count = (what: Removed, howMany: number) => void;
+export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 'trashed_file';
+
 /** What a feature may reach. Everything that a test wants otherwise comes in through here. */
 export interface Deps {
   config: Config;
@@ -40,6 +47,8 @@ export interface Deps {
   log: Logger;
   /** Told of every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;
+  /** Makes a job due now, in whichever process it runs. */
+  wake: (job: JobName) => Promise<void>;
   /** Whether the service is stopping. */
   draining: () => boolean;
   /** Milliseconds since 1970. */

@@ -1,14 +1,17 @@
+import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from './db/open.ts';
 import type { Answered } from './deps.ts';
+import type { JobRun } from './jobs/run-jobs.ts';
 
 export interface Metrics {
   registry: Registry;
   observe(answer: Answered): void;
+  observeJob(run: JobRun): void;
 }
 
 /** Prometheus metrics of one service. Routes are named by their operation, never by what a client sent. */
-export function createMetrics(db: Database): Metrics {
+export function createMetrics(db: Database, log: Logger): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
@@ -35,11 +38,90 @@ export function createMetrics(db: Database): Metrics {
       this.set({ state: 'waiting' }, db.pool.waitingCount);
     },
   });
+  const jobRuns = new Counter({
+    name: 'cadiz_job_runs_total',
+    help: 'Runs of jobs in this process, by job and outcome.',
+    labelNames: ['job', 'outcome'] as const,
+    registers: [registry],
+  });
+  const jobSeconds = new Histogram({
+    name: 'cadiz_job_duration_seconds',
+    help: 'How long the runs of jobs took in this process.',
+    labelNames: ['job'] as const,
+    buckets: [0.01, 0.1, 1, 10, 60, 600, 3600],
+    registers: [registry],
+  });
+  const removedObjects = new Counter({
+    name: 'cadiz_removed_total',
+    help: 'What jobs of this process have removed from the object store, by what it was.',
+    labelNames: ['what'] as const,
+    registers: [registry],
+  });
+  addStates(registry, db, log);
   return {
     registry,
+    observeJob({ job, outcome, seconds, removed }) {
+      jobRuns.inc({ job, outcome });
+      jobSeconds.observe({ job }, seconds);
+      for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
+    },
     observe({ operation, method, status, started }) {
       requests.inc({ operation, method, status });
       durations.observe({ operation }, (performance.now() - started) / 1000);
     },
   };
+}
+
+/** What the database says at the moment of the scrape: the same from every process. */
+function addStates(registry: Registry, db: Database, log: Logger): void {
+  const add = <L extends string>(name: string, help: string, sql: string, label?: L) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [registry],
+      async collect() {
+        this.reset();
+        try {
+          const { rows } = await db.pool.query<{ value: number | null; label: string }>(sql);
+          for (const { value, label: of } of rows) {
+            if (value !== null) this.set(label === undefined ? {} : ({ [label]: of } as Record<L, string>), value);
+          }
+        } catch (error) {
+          // A scrape must answer while the database is away: it is then that somebody looks.
+          log.warn({ error, metric: name }, 'Could not read a metric from the database');
+        }
+      },
+    });
+  add(
+    'cadiz_orphan_objects',
+    'Objects without a file that the object store would not remove.',
+    'select count(*)::int as value from stuck_orphans',
+  );
+  add(
+    'cadiz_orphan_oldest_seconds',
+    'How long ago the oldest of them was presigned; 0 when there is none.',
+    'select coalesce(extract(epoch from now() - min(issued_at)), 0)::float8 as value from stuck_orphans',
+  );
+  add(
+    'cadiz_sweep_overdue_seconds',
+    'For how long the sweep of a project has been due, of the one that waits longest.',
+    'select greatest(coalesce(extract(epoch from now() - min(next_sweep_at)), 0), 0)::float8 as value from project_sweeps',
+  );
+  add(
+    'cadiz_job_last_success_timestamp_seconds',
+    'When a job last ended well, in any process.',
+    'select name as label, extract(epoch from last_success_at)::float8 as value from jobs',
+    'job',
+  );
+  add(
+    'cadiz_reconciliation_findings',
+    'What the newest finished reconciliation of each project found, summed up over all projects.',
+    `select kind as label, sum(count)::float8 as value from (
+       select distinct on (project_id) missing_count, changed_count, foreign_count
+       from reconciliations where finished_at is not null order by project_id, id desc
+     ) as newest, lateral (values ('missing', missing_count), ('changed', changed_count), ('foreign', foreign_count)) as one (kind, count)
+     group by kind`,
+    'kind',
+  );
 }

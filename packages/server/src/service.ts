@@ -10,6 +10,8 @@ import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
+import { createJobs } from './jobs/jobs.ts';
+import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
 import { createMetrics } from './metrics.ts';
 import { createMetricsExporter } from './metrics-exporter.ts';
 import { needsSecrets, readOrMakeSecrets } from './secrets.ts';
@@ -70,7 +72,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const hasOwner = await findOwner(db);
     const setupToken = isLoopback(config.host) || hasOwner ? undefined : randomBytes(16).toString('base64url');
     const secret = config.secret ?? secrets?.secret ?? '';
-    const metrics = config.metricsPort === undefined ? undefined : createMetrics(db);
+    const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
     const deps: Deps = {
       config,
       db,
@@ -84,6 +86,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
         metrics?.observe(answer);
         log.debug(answer, 'request');
       },
+      wake: (job) => jobs.wake(job),
       draining: () => draining,
       now,
     };
@@ -100,6 +103,12 @@ export async function startService(config: Config, log: Logger): Promise<Running
       },
     });
 
+    const jobs: RunningJobs = startJobs(
+      { pool: db.pool, isAlone: db.kind === 'embedded', log, observe: metrics?.observeJob },
+      createJobs(deps),
+    );
+    opened.push(jobs);
+
     if (metrics && config.metricsPort !== undefined) {
       const exporter = createMetricsExporter(metrics.registry, log);
       const listening = await serve(exporter, config.host, config.metricsPort);
@@ -108,7 +117,11 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
     const api = await listen(createApp(deps), config.host, config.port);
     const drainMilliseconds = config.drainSeconds * 1000;
-    opened.push({ close: () => Promise.all([api.close(drainMilliseconds), store.drain(drainMilliseconds)]) });
+    opened.push({
+      close: () =>
+        // Jobs stop at their next step, and need the store until then.
+        Promise.all([api.close(drainMilliseconds), jobs.close().then(() => store.drain(drainMilliseconds))]),
+    });
     return { hasOwner, setupToken, failed: Promise.race(failures), stop };
   } catch (error) {
     await stop();

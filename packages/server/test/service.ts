@@ -128,6 +128,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     archiveSlots: createArchiveSlots(config.archivesAtOnce),
     log,
     observe: (answer) => log.debug(answer, 'request'),
+    wake: async () => undefined,
     draining: () => false,
     now,
   };

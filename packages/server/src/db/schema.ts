@@ -149,6 +149,59 @@ interface UploadsTable {
   file_id: string | null;
 }
 
+interface JobsTable {
+  name: string;
+  due_at: Date;
+  lease: string | null;
+  leased_until: Date | null;
+  last_success_at: Date | null;
+}
+
+interface ProjectSweepsTable {
+  project_id: string;
+  swept_until: Generated<string>;
+  next_sweep_at: Date;
+  next_reconcile_at: Date;
+}
+
+interface StuckOrphansTable {
+  project_id: string;
+  store_key: string;
+  issued_at: Date;
+  found_at: Date;
+  reason: string;
+}
+
+interface ReconciliationsTable {
+  project_id: string;
+  id: string;
+  requested_by: string | null;
+  dry_run: boolean;
+  requested_at: Date;
+  started_at: Date | null;
+  finished_at: Date | null;
+  compared_until: Generated<string>;
+  next_turn_at: Date;
+  object_count: Generated<number>;
+  object_bytes: Generated<number>;
+  file_count: Generated<number>;
+  pending_count: Generated<number>;
+  orphan_count: Generated<number>;
+  orphan_bytes: Generated<number>;
+  removed_count: Generated<number>;
+  missing_count: Generated<number>;
+  changed_count: Generated<number>;
+  foreign_count: Generated<number>;
+}
+
+interface ReconciliationFindingsTable {
+  project_id: string;
+  reconciliation_id: string;
+  kind: 'orphan' | 'missing' | 'changed' | 'foreign';
+  store_key: string;
+  facts: Record<string, unknown>;
+}
+
 /** Every table, as Kysely sees it. The SQL of `migrations/` has the last word. */
 export interface Schema {
   users: UsersTable;
@@ -164,4 +217,9 @@ export interface Schema {
   folders: FoldersTable;
   files: FilesTable;
   uploads: UploadsTable;
+  jobs: JobsTable;
+  project_sweeps: ProjectSweepsTable;
+  stuck_orphans: StuckOrphansTable;
+  reconciliations: ReconciliationsTable;
+  reconciliation_findings: ReconciliationFindingsTable;
 }

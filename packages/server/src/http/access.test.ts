@@ -77,6 +77,8 @@ const expected: Record<OperationId, readonly string[]> = {
   getProject:      [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   updateProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   deleteProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  reconcileProject: [people, people,    people, people,     people, people, people,    ok,      noProject, people,  people],
+  getReconciliation: [people, people,   people, people,     people, people, people,    ok,      noProject, people,  people],
 
   listMembers:     [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
   changeMember:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
@@ -165,6 +167,12 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   getProject: () => ({ path: `/api/projects/${projectId}` }),
   updateProject: () => ({ path: `/api/projects/${projectId}`, body: { name: 'Renamed' } }),
   deleteProject: async () => ({ path: `/api/projects/${await service.createProject(ada)}` }),
+  reconcileProject: async () => ({ ...(await reconcileOne()), body: { dryRun: false } }),
+  getReconciliation: async () => {
+    const asked = await reconcileOne();
+    await service.call('POST', asked.path, { as: ada, body: { dryRun: true } });
+    return asked;
+  },
 
   listMembers: () => ({ path: `/api/projects/${projectId}/members` }),
   changeMember: async () => ({
@@ -248,6 +256,11 @@ async function deleted(kind: 'files' | 'folders', make: (owner: Person, inProjec
   return id;
 }
 
+/** In a project of its own, since one goes on at a time. */
+async function reconcileOne(): Promise<{ path: string }> {
+  return { path: `/api/projects/${await service.createProject(ada)}/reconcile` };
+}
+
 beforeAll(async () => {
   service = await startTestService();
   ada = await service.signUp('Ada');
@@ -308,6 +321,7 @@ async function fingerprint(): Promise<unknown> {
            (select json_agg(t order by id) from folders t) as folders,
            (select json_agg(t order by id) from files t) as files,
            (select json_agg(t order by id) from uploads t) as uploads,
+           (select json_agg(t order by id) from reconciliations t) as reconciliations,
            (select json_agg(t order by user_id) from project_members t) as members,
            (select json_agg(t order by id) from invitations t) as invitations`);
   return rows[0];
@@ -408,6 +422,8 @@ describe('what is foreign is answered exactly as what is absent', () => {
       ['PATCH', (id) => ({ path: `/api/projects/${id}`, body: { name: 'Mine' } })],
       ['DELETE', (id) => ({ path: `/api/projects/${id}` })],
       ['DELETE', (id) => ({ path: `/api/projects/${id}?force=true` })],
+      ['POST', (id) => ({ path: `/api/projects/${id}/reconcile`, body: { dryRun: true } })],
+      ['GET', (id) => ({ path: `/api/projects/${id}/reconcile` })],
       ['POST', (id) => ({ path: '/api/api-keys', body: { name: 'Mine', projectId: id } })],
       ['GET', (id) => ({ path: `/api/api-keys?projectId=${id}` })],
     ] satisfies [string, (id: string) => Asked][]) {

@@ -39,7 +39,9 @@ import {
   createProjectRoute,
   deleteProjectRoute,
   getProjectRoute,
+  getReconciliationRoute,
   listProjectsRoute,
+  reconcileProjectRoute,
   updateProjectRoute,
 } from './routes/projects.ts';
 import { list, presign, record, usage } from './routes/storage.ts';
@@ -87,6 +89,8 @@ export const handlers: Record<OperationId, Handler> = {
   getProject: getProjectRoute,
   updateProject: updateProjectRoute,
   deleteProject: deleteProjectRoute,
+  reconcileProject: reconcileProjectRoute,
+  getReconciliation: getReconciliationRoute,
 
   listMembers: listMembersRoute,
   changeMember: changeMemberRoute,

@@ -1,4 +1,13 @@
-import { CreateProjectRequest, DeleteProjectQuery, ProjectParams, UpdateProjectRequest } from '@cadiz/contract';
+import {
+  CreateProjectRequest,
+  DeleteProjectQuery,
+  ProjectParams,
+  ReconcileRequest,
+  ReconciliationQuery,
+  UpdateProjectRequest,
+} from '@cadiz/contract';
+import { getReconciliation } from '../../features/janitor/get-reconciliation.ts';
+import { reconcileProject } from '../../features/janitor/reconcile-project.ts';
 import { createProject } from '../../features/projects/create-project.ts';
 import { getProject } from '../../features/projects/get-project.ts';
 import { listProjects } from '../../features/projects/list-projects.ts';
@@ -31,4 +40,16 @@ export const deleteProjectRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);
   const { projectId } = readParams(exchange, ProjectParams);
   return removeProject(deps, caller, projectId, readQuery(exchange, DeleteProjectQuery));
+};
+
+export const reconcileProjectRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  const { projectId } = readParams(exchange, ProjectParams);
+  return reconcileProject(deps, caller, projectId, await readBody(exchange, ReconcileRequest));
+};
+
+export const getReconciliationRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  const { projectId } = readParams(exchange, ProjectParams);
+  return getReconciliation(deps, caller, projectId, readQuery(exchange, ReconciliationQuery));
 };

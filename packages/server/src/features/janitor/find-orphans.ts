@@ -1,0 +1,22 @@
+import type { Deps } from '../../deps.ts';
+import { findIssueTime } from '../files/store-key.ts';
+import { orphanedBefore } from './orphaned-before.ts';
+
+/**
+ * Those of a project's storeKeys whose objects nobody can record any more: issued long enough ago, without a file, and not
+ * of an upload in parts that may still be completed. A key that was not issued here is none of them.
+ */
+export async function findOrphans(deps: Deps, projectId: string, storeKeys: readonly string[]): Promise<string[]> {
+  const before = orphanedBefore(deps);
+  const old = storeKeys.filter((key) => (findIssueTime(projectId, key) ?? Number.POSITIVE_INFINITY) < before);
+  if (old.length === 0) return [];
+  const { rows } = await deps.db.pool.query<{ store_key: string }>({
+    name: 'find-orphans',
+    text: `select store_key from unnest($2::text[]) as listed (store_key)
+           where not exists (select 1 from files where project_id = $1 and files.store_key = listed.store_key)
+             and not exists (select 1 from uploads where project_id = $1 and uploads.store_key = listed.store_key
+                               and aborted_at is null and completed_at is null)`,
+    values: [projectId, old],
+  });
+  return rows.map(({ store_key }) => store_key);
+}

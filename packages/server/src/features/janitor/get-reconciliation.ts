@@ -1,0 +1,36 @@
+import type { Reconciliation, ReconciliationQuery } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { openProject } from '../projects/open-project.ts';
+import { toReconciliationView } from './reconciliation-view.ts';
+
+/**
+ * One reconciliation of a project, the newest unless `id` says which, with examples of what it has found so far.
+ * @throws Problem project_not_found, reconciliation_not_found
+ */
+export async function getReconciliation(
+  { db, ...deps }: Deps,
+  caller: SessionCaller,
+  projectId: string,
+  { id }: z.output<typeof ReconciliationQuery>,
+): Promise<z.output<typeof Reconciliation>> {
+  const project = await openProject({ db, ...deps }, caller, projectId, 'files:read');
+  const row = await db.kysely
+    .selectFrom('reconciliations')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (!row) throw new Problem('reconciliation_not_found');
+  const findings = await db.kysely
+    .selectFrom('reconciliation_findings')
+    .select(['kind', 'facts'])
+    .where('project_id', '=', project.id)
+    .where('reconciliation_id', '=', row.id)
+    .orderBy('store_key')
+    .execute();
+  return toReconciliationView(row, findings);
+}

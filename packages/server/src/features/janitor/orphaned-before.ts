@@ -1,0 +1,14 @@
+import type { Deps } from '../../deps.ts';
+
+/**
+ * The moment (Unix milliseconds) before which a storeKey must have been issued for its object to be an orphan if it has no
+ * row. Record refuses it since a margin ago, by whichever process's clock, so nothing can be recorded while it is removed.
+ */
+export function orphanedBefore({ config, now }: Pick<Deps, 'config' | 'now'>): number {
+  return now() - keepMilliseconds(config);
+}
+
+/** For how long after its presign an object needs no row. */
+export function keepMilliseconds({ recordDeadlineSeconds, janitorMarginSeconds }: Deps['config']): number {
+  return (recordDeadlineSeconds + janitorMarginSeconds) * 1000;
+}

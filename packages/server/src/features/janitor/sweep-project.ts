@@ -1,0 +1,97 @@
+import type { Count, Deps } from '../../deps.ts';
+import type { ObjectPage } from '../../store/object-store.ts';
+import { findIssueTime } from '../files/store-key.ts';
+import { findOrphans } from './find-orphans.ts';
+import { keepMilliseconds, orphanedBefore } from './orphaned-before.ts';
+import { removeObjects } from './remove-objects.ts';
+
+/** So many pages of a project are swept in one turn; then the others have theirs. */
+const pagesPerTurn = 50;
+const maxStuckPerTurn = 1000;
+const dayMilliseconds = 24 * 3600_000;
+
+/**
+ * Goes through the objects that were uploaded since the last sweep and are old enough, and removes those without a row.
+ * Keys sort by time, so this costs what was uploaded since, whatever the project holds: one listing where that is nothing.
+ * When the project is due again follows from the oldest object that is too young.
+ * @throws Problem store_unavailable, and the signal's reason
+ */
+export async function sweepProject(
+  deps: Deps,
+  { projectId, ...start }: { projectId: string; sweptUntil: string },
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
+  // Every key that was issued before sorts below this, and every later one above.
+  const end = `${projectId}/${orphanedBefore(deps)}`;
+  count('orphan', await removeStuck(deps, projectId));
+  let { sweptUntil } = start;
+  for (let pages = 0; pages < pagesPerTurn; pages++) {
+    signal.throwIfAborted();
+    const page = await deps.objects.list(`${projectId}/`, sweptUntil === '' ? {} : { startAfter: sweptUntil });
+    const old = page.objects.filter(({ storeKey }) => storeKey < end).map(({ storeKey }) => storeKey);
+    count('orphan', await removeObjects(deps, projectId, await findOrphans(deps, projectId, old)));
+    const last = old.at(-1);
+    const isEnd = !page.more || old.length < page.objects.length;
+    const next = isEnd ? await findNextSweep(deps, projectId, page.objects[old.length]) : deps.now();
+    await moveOn(deps, projectId, sweptUntil, last ?? sweptUntil, next);
+    sweptUntil = last ?? sweptUntil;
+    if (isEnd) return;
+  }
+}
+
+/** What the store would not remove before. */
+async function removeStuck(deps: Deps, projectId: string): Promise<number> {
+  const rows = await deps.db.kysely
+    .selectFrom('stuck_orphans')
+    .select('store_key')
+    .where('project_id', '=', projectId)
+    .orderBy('found_at')
+    .limit(maxStuckPerTurn)
+    .execute();
+  if (rows.length === 0) return 0;
+  const keys = rows.map(({ store_key }) => store_key);
+  const failed = new Set(
+    (await deps.objects.remove(await findOrphans(deps, projectId, keys))).map((one) => one.storeKey),
+  );
+  const gone = keys.filter((key) => !failed.has(key));
+  if (gone.length === 0) return 0;
+  await deps.db.kysely
+    .deleteFrom('stuck_orphans')
+    .where('project_id', '=', projectId)
+    .where('store_key', 'in', gone)
+    .execute();
+  return gone.length;
+}
+
+/**
+ * When the oldest of the objects that are too young is old enough; if there is none, the next one will be old enough no
+ * sooner than the time from now on. At most a day ahead, in case the settings change.
+ */
+async function findNextSweep(
+  { db, config, now }: Deps,
+  projectId: string,
+  young: ObjectPage['objects'][number] | undefined,
+): Promise<number> {
+  const interval = config.janitorIntervalSeconds * 1000;
+  const stuck = await db.kysely
+    .selectFrom('stuck_orphans')
+    .select('store_key')
+    .where('project_id', '=', projectId)
+    .limit(1)
+    .executeTakeFirst();
+  if (stuck) return now() + interval;
+  const issuedAt = young ? findIssueTime(projectId, young.storeKey) : undefined;
+  const next = (issuedAt ?? now()) + keepMilliseconds(config) + 1;
+  return Math.min(Math.max(next, now() + interval), now() + dayMilliseconds);
+}
+
+/** Only from where this sweep stood: another process may have taken over. */
+async function moveOn({ db }: Deps, projectId: string, from: string, to: string, next: number): Promise<void> {
+  await db.kysely
+    .updateTable('project_sweeps')
+    .set({ swept_until: to, next_sweep_at: new Date(next) })
+    .where('project_id', '=', projectId)
+    .where('swept_until', '=', from)
+    .execute();
+}

@@ -1,0 +1,68 @@
+import type { Count, Deps } from '../../deps.ts';
+import { keepMilliseconds } from './orphaned-before.ts';
+import { removeObjects } from './remove-objects.ts';
+import { sweepNextAt } from './sweep-next-at.ts';
+
+const pagesPerTurn = 50;
+
+/**
+ * Removes whatever a deleted project has left in the object store, whoever made it. What was under way may still arrive:
+ * the project is swept once more when every address that was presigned for it is long over, and forgotten then.
+ * @throws Problem store_unavailable, and the signal's reason
+ */
+export async function sweepRemovedProject(
+  deps: Deps,
+  { projectId, removedAt }: { projectId: string; removedAt: Date },
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
+  const over = removedAt.getTime() + keepMilliseconds(deps.config);
+  // Before anything is removed: whatever arrives from now on is no longer signed for.
+  const isOver = deps.now() > over;
+  await deps.db.kysely.deleteFrom('stuck_orphans').where('project_id', '=', projectId).execute();
+  await abortAll(deps, projectId, signal, count);
+  const { kept, more } = await removeAll(deps, projectId, signal, count);
+  if (more) await sweepNextAt(deps, projectId, deps.now());
+  else if (kept > 0) await sweepNextAt(deps, projectId, deps.now() + deps.config.janitorIntervalSeconds * 1000);
+  else if (!isOver) await sweepNextAt(deps, projectId, over + 1);
+  else await forget(deps, projectId);
+}
+
+async function abortAll(deps: Deps, projectId: string, signal: AbortSignal, count: Count): Promise<void> {
+  for (let options = {}; ; ) {
+    signal.throwIfAborted();
+    const { uploads, next } = await deps.objects.listMultiparts(`${projectId}/`, options);
+    for (const { storeKey, uploadId } of uploads) await deps.objects.abortMultipart(storeKey, uploadId);
+    count('multipart', uploads.length);
+    if (!next) return;
+    options = next;
+  }
+}
+
+async function removeAll(
+  deps: Deps,
+  projectId: string,
+  signal: AbortSignal,
+  count: Count,
+): Promise<{ kept: number; more: boolean }> {
+  let kept = 0;
+  let startAfter: string | undefined;
+  for (let pages = 0; pages < pagesPerTurn; pages++) {
+    signal.throwIfAborted();
+    const { objects, more } = await deps.objects.list(`${projectId}/`, startAfter === undefined ? {} : { startAfter });
+    const keys = objects.map(({ storeKey }) => storeKey);
+    const gone = await removeObjects(deps, projectId, keys);
+    count('removed_project', gone);
+    kept += keys.length - gone;
+    if (!more) return { kept, more };
+    startAfter = keys.at(-1);
+  }
+  return { kept, more: true };
+}
+
+async function forget({ db }: Deps, projectId: string): Promise<void> {
+  await db.kysely.transaction().execute(async (trx) => {
+    await trx.deleteFrom('removed_projects').where('project_id', '=', projectId).execute();
+    await trx.deleteFrom('project_sweeps').where('project_id', '=', projectId).execute();
+  });
+}

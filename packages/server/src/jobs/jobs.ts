@@ -1,0 +1,60 @@
+import type { Count, Deps, JobName } from '../deps.ts';
+import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
+import { runReconciliations } from '../features/janitor/run-reconciliations.ts';
+import { sweepProjects } from '../features/janitor/sweep-projects.ts';
+import { purgeTrash } from '../features/trash/purge-trash.ts';
+import { abandonUploads } from '../features/uploads/abandon-uploads.ts';
+import type { Job } from './run-jobs.ts';
+
+/** Reconciliations that somebody asked for are woken; this finds the ones that are due by themselves. */
+const reconcileSeconds = 60;
+
+/** After so many a job looks whether it is to stop. */
+const uploadsAtOnce = 100;
+const filesAtOnce = 1000;
+
+/** Everything that the service does by itself. */
+export function createJobs(deps: Deps): Job[] {
+  const { janitorIntervalSeconds } = deps.config;
+  const jobs: Record<JobName, Omit<Job, 'name'>> = {
+    sweep: {
+      everySeconds: janitorIntervalSeconds,
+      run: (signal, count) => sweepProjects(deps, signal, count),
+    },
+    multiparts: {
+      everySeconds: janitorIntervalSeconds,
+      run: (signal, count) => abortMultiparts(deps, signal, count),
+    },
+    uploads: {
+      everySeconds: janitorIntervalSeconds,
+      run: (signal, count) => endUploads(deps, signal, count),
+    },
+    trash: {
+      everySeconds: janitorIntervalSeconds,
+      run: (signal, count) => emptyTrash(deps, signal, count),
+    },
+    reconcile: {
+      everySeconds: reconcileSeconds,
+      run: (signal, count) => runReconciliations(deps, signal, count),
+    },
+  };
+  return Object.entries(jobs).map(([name, job]) => ({ name, ...job }));
+}
+
+async function endUploads(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const { aborted, dropped } = await abandonUploads(deps, uploadsAtOnce);
+    count('upload', aborted);
+    if (aborted + dropped === 0) return;
+  }
+}
+
+async function emptyTrash(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const { files } = await purgeTrash(deps, filesAtOnce);
+    count('trashed_file', files);
+    if (files < filesAtOnce) return;
+  }
+}

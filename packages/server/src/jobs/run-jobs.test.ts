@@ -1,0 +1,217 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { openTestDatabase, testableKinds } from '../../test/database.ts';
+import type { Database } from '../db/open.ts';
+import { type Job, type JobRun, type RunningJobs, startJobs } from './run-jobs.ts';
+
+const quick = { pollMilliseconds: 20, leaseSeconds: 1, retrySeconds: 0 };
+const rarely = 3600;
+
+let db: Database;
+let lines: string[] = [];
+const opened: RunningJobs[] = [];
+
+beforeAll(async () => {
+  db = await openTestDatabase(testableKinds.at(-1));
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((jobs) => jobs.close()));
+  await db.pool.query('delete from jobs');
+  lines = [];
+});
+afterAll(() => db.close());
+
+function start(
+  jobs: Job[],
+  { pool = db.pool, times = quick, isAlone = false, observe = undefined as ((run: JobRun) => void) | undefined } = {},
+) {
+  const log = pino({ errorKey: 'error' }, { write: (line) => void lines.push(line) });
+  const running = startJobs({ pool, isAlone, log, observe }, jobs, times);
+  opened.push(running);
+  return running;
+}
+
+/** A pool whose database is away while `isAway` says so. */
+function unreliable(isAway: () => boolean): pg.Pool {
+  const query = (...args: unknown[]) =>
+    isAway() ? Promise.reject(new Error('The database is away.')) : Reflect.apply(db.pool.query, db.pool, args);
+  return { query } as unknown as pg.Pool;
+}
+
+const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 10_000, interval: 20 });
+
+it('runs a job at once, and then whenever it is due', async () => {
+  let runs = 0;
+  const everySeconds = 0.1;
+  start([{ name: 'often', everySeconds, run: async () => void runs++ }]);
+  await eventually(() => expect(runs).toBeGreaterThan(3));
+});
+
+it('leaves a job alone that is not due, until it is woken', async () => {
+  let runs = 0;
+  const jobs = start([{ name: 'seldom', everySeconds: rarely, run: async () => void runs++ }]);
+  await eventually(() => expect(runs).toBe(1));
+  await delay(200);
+  expect(runs).toBe(1);
+  await jobs.wake('seldom');
+  await eventually(() => expect(runs).toBe(2));
+});
+
+it('runs a job again that was woken while it ran', async () => {
+  let runs = 0;
+  let finish: () => void = () => undefined;
+  const run = () =>
+    new Promise<void>((resolve) => {
+      runs++;
+      finish = resolve;
+    });
+  const jobs = start([{ name: 'slow', everySeconds: rarely, run }], { times: { ...quick, pollMilliseconds: 60_000 } });
+  await eventually(() => expect(runs).toBe(1));
+  await jobs.wake('slow');
+  finish();
+  await eventually(() => expect(runs).toBe(2));
+  finish();
+});
+
+it('runs a job in one process at a time, and all of them share it', async () => {
+  let atOnce = 0;
+  const most: number[] = [];
+  const ran = new Set<number>();
+  for (const process of [0, 1, 2, 3]) {
+    const run = async () => {
+      most.push(++atOnce);
+      ran.add(process);
+      await delay(30);
+      atOnce--;
+    };
+    start([{ name: 'shared', everySeconds: 0.01, run }]);
+  }
+  await eventually(() => expect(most.length).toBeGreaterThan(20));
+  expect(Math.max(...most)).toBe(1);
+  expect(ran.size).toBeGreaterThan(1);
+});
+
+it('keeps the lease of a run that takes longer than it', async () => {
+  let atOnce = 0;
+  const most: number[] = [];
+  const run = async () => {
+    most.push(++atOnce);
+    await delay(2500);
+    atOnce--;
+  };
+  for (let process = 0; process < 2; process++) start([{ name: 'long', everySeconds: 0.01, run }]);
+  await eventually(() => expect(most.length).toBe(2));
+  expect(most).toEqual([1, 1]);
+});
+
+it('runs at once what a process that died has left behind', async () => {
+  await db.pool.query(
+    `insert into jobs (name, due_at, lease, leased_until)
+     values ('left', now() + interval '1 hour', gen_random_uuid(), now() + interval '0.3 seconds')`,
+  );
+  const started = Date.now();
+  let after = 0;
+  const run = async () => {
+    after = Date.now() - started;
+  };
+  start([{ name: 'left', everySeconds: rarely, run }]);
+  await eventually(() => expect(after).toBeGreaterThan(0));
+  expect(after).toBeGreaterThan(200);
+});
+
+it('does not wait for such a lease where it is alone with the database', async () => {
+  await db.pool.query(
+    `insert into jobs (name, due_at, lease, leased_until)
+     values ('left', now() + interval '1 hour', gen_random_uuid(), now() + interval '1 hour')`,
+  );
+  let runs = 0;
+  start([{ name: 'left', everySeconds: rarely, run: async () => void runs++ }], { isAlone: true });
+  await eventually(() => expect(runs).toBe(1));
+});
+
+it('tells a run that stalled beyond its lease, and does not give back what another holds', async () => {
+  let reason: unknown;
+  let runs = 0;
+  const run = async (signal: AbortSignal) => {
+    runs++;
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    reason = signal.reason;
+    signal.throwIfAborted();
+  };
+  start([{ name: 'stalled', everySeconds: rarely, run }]);
+  await eventually(() => expect(runs).toBe(1));
+  await db.pool.query("update jobs set lease = gen_random_uuid(), leased_until = now() + interval '1 hour'");
+  await eventually(() => expect(String(reason)).toContain('taken over'));
+  const { rows } = await db.pool.query('select lease from jobs');
+  expect(rows[0].lease).not.toBeNull();
+});
+
+it('logs a job that fails, runs it again soon, and keeps the others going', async () => {
+  const outcomes: JobRun[] = [];
+  let runs = 0;
+  let others = 0;
+  const broken = async (_signal: AbortSignal, count: Parameters<Job['run']>[1]) => {
+    count('orphan', 2);
+    if (++runs < 3) throw new Error('Not today.');
+  };
+  start(
+    [
+      { name: 'broken', everySeconds: rarely, run: broken },
+      { name: 'other', everySeconds: 0.05, run: async () => void others++ },
+    ],
+    { observe: (run) => void outcomes.push(run) },
+  );
+  await eventually(() => expect(runs).toBe(3));
+  await eventually(() => expect(outcomes.filter(({ job }) => job === 'broken')).toHaveLength(3));
+  const own = outcomes.filter(({ job }) => job === 'broken');
+  expect(own.map(({ outcome }) => outcome)).toEqual(['failure', 'failure', 'success']);
+  expect(own.every(({ removed }) => removed.orphan === 2)).toBe(true);
+  expect(lines.filter((line) => line.includes('Not today.'))).toHaveLength(2);
+  expect(others).toBeGreaterThan(0);
+});
+
+it('survives a database that goes away, also while a job runs, and says so once', async () => {
+  let isAway = false;
+  let runs = 0;
+  const run = async () => {
+    runs++;
+    if (runs === 1) isAway = true;
+  };
+  start([{ name: 'patient', everySeconds: 0.05, run }], { pool: unreliable(() => isAway) });
+  await eventually(() => expect(lines.join('')).toContain('Could not look for jobs'));
+  await delay(200);
+  expect(runs).toBe(1);
+  isAway = false;
+  await eventually(() => expect(runs).toBeGreaterThan(2));
+  expect(lines.filter((line) => line.includes('Could not look for jobs'))).toHaveLength(1);
+});
+
+it('starts while the database is away', async () => {
+  let isAway = true;
+  let runs = 0;
+  start([{ name: 'early', everySeconds: rarely, run: async () => void runs++ }], { pool: unreliable(() => isAway) });
+  await delay(100);
+  isAway = false;
+  await eventually(() => expect(runs).toBe(1));
+});
+
+it('stops: tells what runs, waits for it, and leaves it due', async () => {
+  let isStopped = false;
+  const run = async (signal: AbortSignal) => {
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    await delay(100);
+    isStopped = true;
+    signal.throwIfAborted();
+  };
+  const jobs = start([{ name: 'stopped', everySeconds: rarely, run }]);
+  await eventually(async () =>
+    expect((await db.pool.query('select 1 from jobs where lease is not null')).rowCount).toBe(1),
+  );
+  await jobs.close();
+  expect(isStopped).toBe(true);
+  const { rows } = await db.pool.query('select lease, due_at <= now() as is_due, last_success_at from jobs');
+  expect(rows).toEqual([{ lease: null, is_due: true, last_success_at: null }]);
+  expect(lines.join('')).not.toContain('failed');
+});

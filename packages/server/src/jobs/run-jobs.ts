@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import type { Count, Removed } from '../deps.ts';
+
+/** What the service does by itself, again and again. */
+export interface Job {
+  name: string;
+  everySeconds: number;
+  /**
+   * Does what there is to do, and counts what it removes. When the signal says so it stops soon, at a place from which the next
+   * run goes on, by throwing the signal's reason. What it throws else is logged, and it runs again soon.
+   */
+  run(signal: AbortSignal, count: Count): Promise<void>;
+}
+
+/** What is known of a run once it is over. */
+export interface JobRun {
+  job: string;
+  outcome: 'success' | 'failure' | 'stopped';
+  seconds: number;
+  removed: Partial<Record<Removed, number>>;
+}
+
+export interface RunningJobs {
+  /** Makes a job due now. Resolves when that is written; the job runs soon after, in this process or another. */
+  wake(name: string): Promise<void>;
+  /** Lets what is running come to its next stop, and resolves then. */
+  close(): Promise<void>;
+}
+
+export interface JobTimes {
+  pollMilliseconds: number;
+  leaseSeconds: number;
+  /** When a job that failed runs again, if it is not due before. */
+  retrySeconds: number;
+}
+
+const usualTimes: JobTimes = { pollMilliseconds: 10_000, leaseSeconds: 20, retrySeconds: 60 };
+
+interface JobSurroundings {
+  pool: pg.Pool;
+  /** Whether the database is this process's alone: whoever held a lease when it started has died. */
+  isAlone: boolean;
+  log: Logger;
+  observe?: ((run: JobRun) => void) | undefined;
+}
+
+/**
+ * Runs jobs in this process, each of them in one process at a time, however many share the database: who runs one holds a
+ * lease on its row, and renews it. The lease of a process that died ends by itself, and the job is due at once. A process
+ * that stalls beyond its lease may find another at work: jobs have to bear that.
+ */
+export function startJobs(
+  { pool, isAlone, log, observe = () => undefined }: JobSurroundings,
+  jobs: readonly Job[],
+  { pollMilliseconds, leaseSeconds, retrySeconds }: JobTimes = usualTimes,
+): RunningJobs {
+  const lease = randomUUID();
+  const stopping = new AbortController();
+  const running = new Map<string, Promise<void>>();
+  let isKnown = false;
+  let isAway = false;
+  let timer: NodeJS.Timeout | undefined;
+  /** Whether to look again as soon as the present look is over. */
+  let isAsked = false;
+  let polling: Promise<void> | undefined;
+
+  async function introduce(): Promise<void> {
+    if (isKnown) return;
+    const text =
+      'insert into jobs (name, due_at) select name, now() from unnest($1::text[]) as name on conflict do nothing';
+    await pool.query(text, [jobs.map(({ name }) => name)]);
+    if (isAlone) await pool.query('update jobs set leased_until = now() where leased_until > now()');
+    isKnown = true;
+  }
+
+  /** Takes the jobs that are due and that nobody runs. */
+  async function claim(): Promise<Job[]> {
+    const free = jobs.filter(({ name }) => !running.has(name));
+    if (free.length === 0) return [];
+    const { rows } = await pool.query<{ name: string }>({
+      name: 'claim-jobs',
+      text: `update jobs set lease = $1, leased_until = now() + $2 * interval '1 second',
+               due_at = now() + mine.every * interval '1 second'
+             from unnest($3::text[], $4::float8[]) as mine (name, every)
+             where jobs.name = mine.name
+               and (jobs.leased_until is null and jobs.due_at <= now() or jobs.leased_until <= now())
+             returning jobs.name`,
+      values: [lease, leaseSeconds, free.map(({ name }) => name), free.map(({ everySeconds }) => everySeconds)],
+    });
+    return free.filter((job) => rows.some(({ name }) => name === job.name));
+  }
+
+  async function release(job: Job, isSuccess: boolean): Promise<void> {
+    const next = isSuccess
+      ? 'last_success_at = now()'
+      : `due_at = least(due_at, now() + interval '${retrySeconds} seconds')`;
+    const text = `update jobs set lease = null, leased_until = null, ${next} where name = $1 and lease = $2`;
+    await pool.query(text, [job.name, lease]);
+  }
+
+  async function renew(job: Job): Promise<boolean> {
+    const { rowCount } = await pool.query(
+      `update jobs set leased_until = now() + $3 * interval '1 second' where name = $1 and lease = $2`,
+      [job.name, lease, leaseSeconds],
+    );
+    return rowCount === 1;
+  }
+
+  async function run(job: Job): Promise<void> {
+    const lost = new AbortController();
+    const renewing = setInterval(
+      () => {
+        renew(job)
+          .then((isOurs) => isOurs || lost.abort(new Error(`Another process has taken over ${job.name}.`)))
+          .catch((error: unknown) => log.warn({ error, job: job.name }, 'Could not renew the lease of a job'));
+      },
+      (leaseSeconds * 1000) / 3,
+    );
+    const started = performance.now();
+    const removed: JobRun['removed'] = {};
+    const count: Count = (what, howMany) => {
+      if (howMany > 0) removed[what] = (removed[what] ?? 0) + howMany;
+    };
+    let isSuccess = false;
+    try {
+      await job.run(AbortSignal.any([stopping.signal, lost.signal]), count);
+      isSuccess = true;
+    } catch (error) {
+      // Who stops a job has no need to hear that it stopped.
+      if (!stopping.signal.aborted) log.error({ error, job: job.name }, 'A job failed, and will run again');
+    } finally {
+      clearInterval(renewing);
+    }
+    const seconds = (performance.now() - started) / 1000;
+    const outcome = isSuccess ? 'success' : stopping.signal.aborted ? 'stopped' : 'failure';
+    observe({ job: job.name, outcome, seconds, removed });
+    if (Object.keys(removed).length > 0) log.info({ job: job.name, removed, seconds }, 'A job has removed something');
+    // If this fails, too, the lease ends by itself.
+    await release(job, isSuccess).catch((error: unknown) =>
+      log.warn({ error, job: job.name }, 'Could not give back the lease of a job'),
+    );
+  }
+
+  async function poll(): Promise<void> {
+    try {
+      await introduce();
+      const claimed = await claim();
+      if (isAway) log.info('The database answers again; jobs go on');
+      isAway = false;
+      for (const job of claimed) {
+        running.set(
+          job.name,
+          run(job).finally(() => {
+            running.delete(job.name);
+            // It may have been woken while it ran.
+            pollNow();
+          }),
+        );
+      }
+    } catch (error) {
+      if (!isAway) log.warn({ error }, 'Could not look for jobs; this is tried again until it works');
+      isAway = true;
+    }
+  }
+
+  function pollNow(): void {
+    clearTimeout(timer);
+    if (stopping.signal.aborted) return;
+    isAsked = polling !== undefined;
+    polling ??= poll().finally(() => {
+      polling = undefined;
+      if (isAsked) pollNow();
+      else if (!stopping.signal.aborted) timer = setTimeout(pollNow, pollMilliseconds);
+    });
+  }
+
+  pollNow();
+  return {
+    async wake(name) {
+      await pool.query('update jobs set due_at = now() where name = $1', [name]);
+      pollNow();
+    },
+    async close() {
+      stopping.abort(new Error('The service is stopping.'));
+      clearTimeout(timer);
+      await polling;
+      await Promise.all(running.values());
+    },
+  };
+}
