@@ -209,11 +209,24 @@ export const errorCatalogue = {
     happened: 'Its parts are joined and recorded as a file. There is nothing left to sign, to abort or to complete.',
     mend: 'Use the file. To be rid of it, delete it like any other.',
   },
+  upload_checksum_mismatch: {
+    status: 409,
+    title: 'The object has another SHA-256 than the request says.',
+    happened: 'The object store computed the SHA-256 of the object when it was uploaded, and it is not `sha256`.',
+    mend: 'Send the SHA-256 of the bytes that were uploaded, or presign and upload the right ones. An object that is not recorded is removed after the recording deadline.',
+  },
+  content_mismatch: {
+    status: 409,
+    title: 'The file is not of the type that the request says.',
+    happened:
+      'The first bytes of the object are of another type than `mimeType`, and the project refuses such files (`contentMismatch`). `detail` says what they show. Nothing was recorded.',
+    mend: 'Record the file with the type that it has, or upload one that is of the type that was declared. An object that is not recorded is removed after the recording deadline. `PATCH /api/projects/{projectId}` with `contentMismatch: "report"` takes such files, and reports them in `contentCheck`.',
+  },
   already_recorded: {
     status: 409,
     title: 'This upload is already recorded with other facts.',
     happened:
-      'The storeKey was recorded before, with another fileName, fileSize, mimeType or folderId. Recording the same facts again is fine and answers the same file.',
+      'The storeKey was recorded before, with another fileName, fileSize, mimeType, folderId or sha256. Recording the same facts again is fine and answers the same file.',
     mend: 'Nothing has to be mended if the first recording was right. For another file, presign again.',
   },
   folder_exists: {

@@ -94,5 +94,12 @@ export const storeKey = z
   .max(1024, { error: 'must be at most 1024 characters' })
   .meta({ examples: ['0199f3a0-0000-7000-8000-000000000000/1795238340000123456-photo.jpg'] });
 
+/** The SHA-256 of a file in hex, where the client gives one; passed on in lower case. */
+export const sha256 = z
+  .string()
+  .regex(/^[0-9a-fA-F]{64}$/, { error: 'must be a SHA-256 as 64 hexadecimal digits' })
+  .toLowerCase()
+  .optional();
+
 /** A folder of the project, or null for its root. */
 export const folderId = uuid.nullable();

@@ -1,10 +1,21 @@
 import { z } from 'zod';
-import { fileName, fileSize, folderId, folderName, mimeType, storeKey, timestampOut, uuid, uuidOut } from './fields.ts';
+import {
+  fileName,
+  fileSize,
+  folderId,
+  folderName,
+  mimeType,
+  sha256,
+  storeKey,
+  timestampOut,
+  uuid,
+  uuidOut,
+} from './fields.ts';
 
-export const PresignRequest = z.object({ projectId: uuid, fileName, mimeType, fileSize, folderId });
+export const PresignRequest = z.object({ projectId: uuid, fileName, mimeType, fileSize, folderId, sha256 });
 export const PresignResponse = z.strictObject({ presignedUrl: z.url(), storeKey: z.string() });
 
-export const RecordRequest = z.object({ projectId: uuid, storeKey, fileName, fileSize, mimeType, folderId });
+export const RecordRequest = z.object({ projectId: uuid, storeKey, fileName, fileSize, mimeType, folderId, sha256 });
 
 export const File = z.object({
   id: uuidOut,
@@ -15,6 +26,17 @@ export const File = z.object({
   mimeType: z.string(),
   folderId: uuidOut.nullable(),
   etag: z.string(),
+  detectedMimeType: z.string().nullable().meta({
+    description: 'The type that the first bytes show; null while nobody has looked, and when they show none.',
+  }),
+  contentCheck: z
+    .enum(['pending', 'match', 'mismatch', 'unknown'])
+    .meta({ description: 'Whether the first bytes are of the type that mimeType says.' }),
+  sha256: z.string().nullable(),
+  sha256State: z
+    .enum(['declared', 'verified', 'mismatch'])
+    .nullable()
+    .meta({ description: 'Whether the object has the SHA-256 that was declared; declared until that is known.' }),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });

@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import type { Database } from './db/open.ts';
 import type { Accounts } from './features/accounts/accounts.ts';
 import type { ApiKeys } from './features/api-keys/find-api-key.ts';
+import type { ContentChecks } from './features/content-checks/check-contents.ts';
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
 import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
 import type { LimitsCache } from './features/projects/find-limits.ts';
@@ -21,7 +22,7 @@ export interface Answered {
 }
 
 /** What the service does by itself; `jobs/jobs.ts` says what each is. */
-export type JobName = 'sweep' | 'multiparts' | 'uploads' | 'trash' | 'reconcile';
+export type JobName = 'sweep' | 'multiparts' | 'uploads' | 'trash' | 'contents' | 'reconcile';
 
 /** Told of what a job has removed. */
 export type Count = (what: Removed, howMany: number) => void;
@@ -44,6 +45,8 @@ export interface Deps {
   limits: LimitsCache;
   archiveLinks: ArchiveLinks;
   archiveSlots: ArchiveSlots;
+  /** Looks at what was uploaded, off the path of requests. */
+  contents: ContentChecks;
   log: Logger;
   /** Told of every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;

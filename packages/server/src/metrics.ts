@@ -2,12 +2,14 @@ import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from './db/open.ts';
 import type { Answered } from './deps.ts';
+import type { Mismatch } from './features/content-checks/check-contents.ts';
 import type { JobRun } from './jobs/run-jobs.ts';
 
 export interface Metrics {
   registry: Registry;
   observe(answer: Answered): void;
   observeJob(run: JobRun): void;
+  countMismatch(kind: Mismatch): void;
 }
 
 /** Prometheus metrics of one service. Routes are named by their operation, never by what a client sent. */
@@ -25,6 +27,12 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     help: 'Time from the first handler to the answer, by operation.',
     labelNames: ['operation'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  const mismatches = new Counter({
+    name: 'cadiz_content_mismatches_total',
+    help: 'Files whose bytes were found to be of another type, or to have another SHA-256, than was declared.',
+    labelNames: ['kind'] as const,
     registers: [registry],
   });
   new Gauge({
@@ -65,6 +73,7 @@ export function createMetrics(db: Database, log: Logger): Metrics {
       jobSeconds.observe({ job }, seconds);
       for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
     },
+    countMismatch: (kind) => mismatches.inc({ kind }),
     observe({ operation, method, status, started }) {
       requests.inc({ operation, method, status });
       durations.observe({ operation }, (performance.now() - started) / 1000);

@@ -6,6 +6,7 @@ import { migrate } from './db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createAccounts } from './features/accounts/accounts.ts';
+import { createContentChecks } from './features/content-checks/check-contents.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
 import { createApp } from './http/app.ts';
@@ -73,6 +74,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const setupToken = isLoopback(config.host) || hasOwner ? undefined : randomBytes(16).toString('base64url');
     const secret = config.secret ?? secrets?.secret ?? '';
     const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
+    const contents = createContentChecks({ db, objects: store.objects, log, now }, metrics?.countMismatch);
+    opened.push(contents);
     const deps: Deps = {
       config,
       db,
@@ -81,6 +84,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       ...access,
       archiveLinks: createArchiveLinks(secret, now),
       archiveSlots: createArchiveSlots(config.archivesAtOnce),
+      contents,
       log,
       observe: (answer) => {
         metrics?.observe(answer);

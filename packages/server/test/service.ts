@@ -13,6 +13,7 @@ import { openAccess } from '../src/access-changes.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Deps } from '../src/deps.ts';
 import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
+import { createContentChecks } from '../src/features/content-checks/check-contents.ts';
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
 import { createApp } from '../src/http/app.ts';
@@ -92,6 +93,8 @@ export interface TestServiceOptions {
   /** Settings as in the environment, such as `{ MAX_FILE_SIZE_BYTES: '1000' }`. */
   settings?: Record<string, string>;
   setupToken?: string;
+  /** Told of every file that is recorded. Nobody looks at contents by default, so that rows stay as they were made. */
+  checkContent?: Deps['contents']['enqueue'];
   /** Shares the database and the object store of another test service, which outlives this one. */
   beside?: TestService;
 }
@@ -126,6 +129,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...openAccess(db, now, log),
     archiveLinks: createArchiveLinks(accountSettings.secret, now),
     archiveSlots: createArchiveSlots(config.archivesAtOnce),
+    contents: {
+      ...createContentChecks({ db, objects: store.objects, log, now }),
+      enqueue: options.checkContent ?? (() => undefined),
+    },
     log,
     observe: (answer) => log.debug(answer, 'request'),
     wake: async () => undefined,

@@ -63,7 +63,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "accounts": "id user_id account_id provider_id access_token refresh_token id_token access_token_expires_at refresh_token_expires_at scope password created_at updated_at",
         "api_keys": "id hash hash_alg name project_id created_by last4 scopes created_at expires_at revoked_at last_used_at",
         "cadiz_migrations": "name sha256 applied_at",
-        "files": "project_id id store_key file_name file_size mime_type folder_id etag created_by_user created_by_key created_at updated_at name_key trash_id trashed_at trashed_by_user trashed_by_key",
+        "files": "project_id id store_key file_name file_size mime_type folder_id etag created_by_user created_by_key created_at updated_at name_key trash_id trashed_at trashed_by_user trashed_by_key detected_mime_type content_check check_at sha256 sha256_state",
         "folders": "project_id id parent_id name name_key created_at updated_at trash_id trashed_at trashed_by_user trashed_by_key",
         "invitations": "project_id id email role token_hash created_by created_at expires_at",
         "jobs": "name due_at lease leased_until last_success_at",
@@ -76,7 +76,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "removed_projects": "project_id removed_at",
         "sessions": "id user_id token expires_at ip_address user_agent created_at updated_at",
         "stuck_orphans": "project_id store_key issued_at found_at reason",
-        "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size created_by_user created_by_key created_at expires_at aborted_at completed_at file_id",
+        "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size sha256 created_by_user created_by_key created_at expires_at aborted_at completed_at file_id",
         "users": "id name email email_verified image role created_at updated_at",
         "verifications": "id identifier value expires_at created_at updated_at",
       }

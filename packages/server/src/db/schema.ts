@@ -126,6 +126,11 @@ interface FilesTable extends Times, Trashed {
   mime_type: string;
   folder_id: string | null;
   etag: string;
+  detected_mime_type: string | null;
+  content_check: Generated<'pending' | 'match' | 'mismatch' | 'unknown'>;
+  check_at: Date | null;
+  sha256: Buffer | null;
+  sha256_state: 'declared' | 'verified' | 'mismatch' | null;
   created_by_user: string | null;
   created_by_key: string | null;
 }
@@ -140,6 +145,7 @@ interface UploadsTable {
   mime_type: string;
   folder_id: string | null;
   part_size: number;
+  sha256: Buffer | null;
   created_by_user: string | null;
   created_by_key: string | null;
   created_at: Generated<Date>;

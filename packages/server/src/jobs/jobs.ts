@@ -9,6 +9,10 @@ import type { Job } from './run-jobs.ts';
 /** Reconciliations that somebody asked for are woken; this finds the ones that are due by themselves. */
 const reconcileSeconds = 60;
 
+/** Files are looked at when they are recorded; this finds those that a process left behind, or a store that was down. */
+const contentsSeconds = 60;
+const contentsAtOnce = 20;
+
 /** After so many a job looks whether it is to stop. */
 const uploadsAtOnce = 100;
 const filesAtOnce = 1000;
@@ -32,6 +36,10 @@ export function createJobs(deps: Deps): Job[] {
     trash: {
       everySeconds: janitorIntervalSeconds,
       run: (signal, count) => emptyTrash(deps, signal, count),
+    },
+    contents: {
+      everySeconds: contentsSeconds,
+      run: (signal) => checkContents(deps, signal),
     },
     reconcile: {
       everySeconds: reconcileSeconds,
@@ -57,4 +65,8 @@ async function emptyTrash(deps: Deps, signal: AbortSignal, count: Count): Promis
     count('trashed_file', files);
     if (files < filesAtOnce) return;
   }
+}
+
+async function checkContents({ contents }: Deps, signal: AbortSignal): Promise<void> {
+  while ((await contents.checkDue(contentsAtOnce)) === contentsAtOnce) signal.throwIfAborted();
 }

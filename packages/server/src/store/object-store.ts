@@ -2,8 +2,11 @@ import type { Readable } from 'node:stream';
 
 /** What the service needs of an object store. Bytes of files pass through it only where a feature reads them. */
 export interface ObjectStore {
-  /** An address that takes one PUT of exactly `sizeBytes` bytes, for the time that the settings give. */
-  presignPut(storeKey: string, sizeBytes: number): string;
+  /**
+   * An address that takes one PUT of exactly `sizeBytes` bytes, for the time that the settings give. With a SHA-256 (hex), a
+   * store that verifies what an address says takes no other bytes.
+   */
+  presignPut(storeKey: string, sizeBytes: number, sha256?: string): string;
   /** An address that serves the object with this type and disposition, whatever it was stored with. */
   presignGet(storeKey: string, options: DownloadOptions): string;
   /** An address that takes the PUT of one part of exactly `sizeBytes` bytes, for the time that the settings give. */
@@ -11,6 +14,8 @@ export interface ObjectStore {
 
   /** Size and ETag (without its quotes) of an object, or undefined when there is none. Throws `store_unavailable`. */
   head(storeKey: string): Promise<ObjectFacts | undefined>;
+  /** `head`, and the SHA-256 (hex) of the whole object where the store verified one at the upload. */
+  headWithSha256(storeKey: string): Promise<(ObjectFacts & { sha256: string | undefined }) | undefined>;
   /**
    * Streams an object, or `length` bytes of it from `start`; `sizeBytes` is that of the whole object. Undefined when there
    * is none. Whoever asks must read the body to its end or destroy it. Throws `store_unavailable`, or the signal's reason;

@@ -18,15 +18,19 @@ import {
 import { type S3Answer, type S3Connection, unavailable } from './s3-connection.ts';
 
 /** HEAD, GET, ListObjectsV2 and DeleteObjects. */
-export function createS3Objects(connection: S3Connection): Pick<ObjectStore, 'head' | 'read' | 'list' | 'remove'> {
-  async function head(key: string): Promise<ObjectFacts | undefined> {
-    const answer = await connection.call({ method: 'HEAD', key });
+export function createS3Objects(
+  connection: S3Connection,
+): Pick<ObjectStore, 'head' | 'headWithSha256' | 'read' | 'list' | 'remove'> {
+  async function headAnswer(key: string, headers: Record<string, string> = {}): Promise<Head | undefined> {
+    const answer = await connection.call({ method: 'HEAD', key, headers });
     if (answer.status === 404) return undefined;
     if (answer.status !== 200) throw refused('HEAD', answer);
     const sizeBytes = Number(answer.headers['content-length']);
     if (!Number.isSafeInteger(sizeBytes)) throw unavailable("The object store's HEAD answer has no Content-Length.");
-    return { sizeBytes, etag: etagOf(answer.headers) };
+    return { facts: { sizeBytes, etag: etagOf(answer.headers) }, headers: answer.headers };
   }
+
+  const head = async (key: string) => (await headAnswer(key))?.facts;
 
   async function removeBatch(keys: readonly string[]): Promise<{ storeKey: string; reason: string }[]> {
     const objects = keys.map((key) => element('Object', [textElement('Key', key)]));
@@ -48,6 +52,11 @@ export function createS3Objects(connection: S3Connection): Pick<ObjectStore, 'he
 
   return {
     head,
+
+    async headWithSha256(key) {
+      const answer = await headAnswer(key, { 'x-amz-checksum-mode': 'ENABLED' });
+      return answer && { ...answer.facts, sha256: readSha256(answer.headers['x-amz-checksum-sha256']) };
+    },
 
     async read(key, options = {}) {
       if (options.length === 0) return withoutBody(await head(key));
@@ -97,6 +106,18 @@ export function createS3Objects(connection: S3Connection): Pick<ObjectStore, 'he
       return failed;
     },
   };
+}
+
+interface Head {
+  facts: ObjectFacts;
+  headers: IncomingHttpHeaders;
+}
+
+/** In hex. That of an upload in parts is one of its parts' checksums, says so by `-<parts>`, and is no SHA-256 of the object. */
+function readSha256(base64: string | string[] | undefined): string | undefined {
+  return typeof base64 === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(base64)
+    ? Buffer.from(base64, 'base64').toString('hex')
+    : undefined;
 }
 
 const maxBatch = 1000;

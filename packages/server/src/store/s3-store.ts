@@ -32,7 +32,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
     : presign;
 
   return {
-    presignPut: (storeKey, sizeBytes) =>
+    presignPut: (storeKey, sizeBytes, sha256) =>
       presignUpload({
         method: 'PUT',
         bucket,
@@ -40,6 +40,9 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         contentLength: sizeBytes,
         expiresInSeconds: presignTtlSeconds,
         now: now(),
+        ...(sha256 !== undefined && {
+          query: { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') },
+        }),
       }),
 
     presignGet: (storeKey, { expiresInSeconds, contentType, contentDisposition }) =>

@@ -29,8 +29,17 @@ alter table files
   add column trashed_at timestamptz(3),
   add column trashed_by_user uuid,
   add column trashed_by_key uuid,
+  -- What the first bytes say of the declared type. No reader waits for it: `check_at` is when a job looks after it next.
+  add column detected_mime_type text,
+  add column content_check text not null default 'pending'
+    constraint files_content_check_check check (content_check in ('pending', 'match', 'mismatch', 'unknown')),
+  add column check_at timestamptz(3),
+  add column sha256 bytea constraint files_sha256_check check (length(sha256) = 32),
+  add column sha256_state text
+    constraint files_sha256_state_check check (sha256_state in ('declared', 'verified', 'mismatch')),
+  add constraint files_sha256_state_given check ((sha256 is null) = (sha256_state is null)),
   add constraint files_trash_check check ((trash_id is null) = (trashed_at is null));
-update files set name_key = normalize(upper(lower(normalize(file_name, NFC))), NFC);
+update files set name_key = normalize(upper(lower(normalize(file_name, NFC))), NFC), check_at = now();
 alter table files alter column name_key set not null;
 
 drop index files_folder_index;
@@ -40,6 +49,8 @@ create index files_folder_index on files (project_id, folder_id, trash_id, id) i
 create index files_live_index on files (project_id, id) where trash_id is null;
 create index files_id_index on files (id);
 create index files_trash_index on files (project_id, trashed_at, id) include (file_size) where trash_id is not null;
+
+create index files_check_index on files (check_at, project_id, id) where check_at is not null;
 
 alter table projects
   add column quota_bytes bigint constraint projects_quota_check check (quota_bytes >= 0),
@@ -74,6 +85,8 @@ create table uploads (
   mime_type text not null,
   folder_id uuid,
   part_size bigint not null,
+  -- Of the whole file, where the client declared one; no store can verify it while parts arrive.
+  sha256 bytea constraint uploads_sha256_check check (length(sha256) = 32),
   created_by_user uuid,
   created_by_key uuid,
   created_at timestamptz(3) not null default now(),

@@ -16,6 +16,10 @@ export type FileRow = Pick<
   | 'mime_type'
   | 'folder_id'
   | 'etag'
+  | 'detected_mime_type'
+  | 'content_check'
+  | 'sha256'
+  | 'sha256_state'
   | 'created_at'
   | 'updated_at'
 >;
@@ -30,6 +34,10 @@ export function toFileView(row: FileRow): FileView {
     mimeType: row.mime_type,
     folderId: row.folder_id,
     etag: row.etag,
+    detectedMimeType: row.detected_mime_type,
+    contentCheck: row.content_check,
+    sha256: row.sha256?.toString('hex') ?? null,
+    sha256State: row.sha256_state,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };

@@ -1,14 +1,16 @@
 import { randomInt } from 'node:crypto';
-import { CompiledQuery, type Transaction } from 'kysely';
+import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { inspectContent } from '../content-checks/inspect-content.ts';
+import type { ContentVerdict } from '../content-checks/judge-content.ts';
 import { toNameKey } from '../name-key.ts';
 import { toLimits } from '../projects/find-limits.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 import { requireWithin, toPatterns } from '../projects/require-within-limits.ts';
-import { type FileView, toFileView } from './file-view.ts';
+import { type FileRow, type FileView, toFileView } from './file-view.ts';
 
 /** What is recorded of an upload. The size and the ETag are the object store's. */
 export interface Facts {
@@ -18,7 +20,14 @@ export interface Facts {
   mimeType: string;
   folderId: string | null;
   etag: string;
+  /** In hex, where the client declared one. */
+  sha256?: string | undefined;
+  /** Whether the store has verified it. */
+  sha256State?: 'declared' | 'verified';
 }
+
+/** A recording hands its file over to be looked at; so long nobody else does, unless the process ends meanwhile. */
+const handoverMilliseconds = 60_000;
 
 /** Recordings side by side mostly hit different slots, and seldom wait for each other. */
 export const usageSlots = 16;
@@ -33,8 +42,10 @@ const insertSql = `
     select aborted_at from uploads where project_id = $1 and store_key = $3 for update
   ), inserted as (
     insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag,
-                       created_by_user, created_by_key, created_at, updated_at)
-    select $1::uuid, $2::uuid, $3, $4, $5, $6::bigint, $7, $8::uuid, $9, $10::uuid, $11::uuid, $12::timestamptz, $12
+                       created_by_user, created_by_key, created_at, updated_at,
+                       detected_mime_type, content_check, check_at, sha256, sha256_state)
+    select $1::uuid, $2::uuid, $3, $4, $5, $6::bigint, $7, $8::uuid, $9, $10::uuid, $11::uuid, $12::timestamptz, $12,
+           $16, $17, $18::timestamptz, $19::bytea, $20
     from projects
     where projects.id = $1
       and (quota_bytes is null or $14::boolean)
@@ -62,7 +73,8 @@ const insertSql = `
  * under a lock of its row: of an abort and a recording at the same moment, one wins. A project without a quota takes one
  * statement; with one, recordings wait for each other, so that together they cannot exceed it (decision 0016). The
  * object of what is refused is removed by the janitor after the deadline.
- * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, project_not_found
+ * Where the project refuses files of another type than declared, the first bytes are read before.
+ * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable, project_not_found
  */
 export async function insertFile(
   deps: Deps,
@@ -70,58 +82,91 @@ export async function insertFile(
   project: OpenProject,
   facts: Facts,
 ): Promise<FileView | undefined> {
-  const at = new Date(deps.now());
-  // The order of ids is the order of recording, to the millisecond that the row says.
-  const id = uuidv7({ msecs: at.getTime() });
-  const values = toValues(caller, project, facts, id, at);
+  const limits = await deps.limits.find(project.id);
+  const content = limits.refusesMismatch ? await inspectContent(deps.objects, facts) : pending;
+  // What is recorded is answered, whatever its bytes are.
+  if (content.verdict === 'mismatch' && limits.refusesMismatch) {
+    if (await isRecorded(deps.db.kysely, project, facts.storeKey)) return undefined;
+    throw contentMismatch(facts, content);
+  }
+  const row = toRow(deps, project, facts, content);
+  const values = toValues(caller, facts, row);
   const isInserted =
-    (await insertUnlocked(deps, project, values)) ?? (await insertLocked(deps, project, facts, values));
+    (limits.quotaBytes === null && (await insertUnlocked(deps, values))) ||
+    (await insertLocked(deps, project, facts, values));
   if (!isInserted) return undefined;
-  return toFileView({
+  if (row.check_at) deps.contents.enqueue({ projectId: project.id, id: row.id });
+  return toFileView(row);
+}
+
+const pending: { detected: string | null; verdict: ContentVerdict | 'pending' } = {
+  detected: null,
+  verdict: 'pending',
+};
+
+type NewRow = FileRow & { check_at: Date | null };
+
+function toRow({ now }: Deps, project: OpenProject, facts: Facts, content: typeof pending): NewRow {
+  const at = new Date(now());
+  const sha256 = facts.sha256 === undefined ? null : Buffer.from(facts.sha256, 'hex');
+  const sha256State = sha256 && (facts.sha256State ?? 'declared');
+  const isChecked = content.verdict !== 'pending' && sha256State !== 'declared';
+  return {
     project_id: project.id,
-    id,
+    // The order of ids is the order of recording, to the millisecond that the row says.
+    id: uuidv7({ msecs: at.getTime() }),
     store_key: facts.storeKey,
     file_name: facts.fileName,
     file_size: facts.fileSize,
     mime_type: facts.mimeType,
     folder_id: facts.folderId,
     etag: facts.etag,
+    detected_mime_type: content.detected,
+    content_check: content.verdict,
+    sha256,
+    sha256_state: sha256State,
+    check_at: isChecked ? null : new Date(at.getTime() + handoverMilliseconds),
     created_at: at,
     updated_at: at,
-  });
+  };
 }
 
-function toValues(caller: Caller, project: OpenProject, facts: Facts, id: string, at: Date): unknown[] {
+function toValues(caller: Caller, facts: Facts, row: NewRow): unknown[] {
   return [
-    project.id,
-    id,
-    facts.storeKey,
-    facts.fileName,
-    toNameKey(facts.fileName),
-    facts.fileSize,
-    facts.mimeType,
-    facts.folderId,
-    facts.etag,
+    row.project_id,
+    row.id,
+    row.store_key,
+    row.file_name,
+    toNameKey(row.file_name),
+    row.file_size,
+    row.mime_type,
+    row.folder_id,
+    row.etag,
     caller.kind === 'session' ? caller.userId : null,
     caller.kind === 'apiKey' ? caller.keyId : null,
-    at,
+    row.created_at,
     randomInt(usageSlots),
     false,
     toPatterns(facts.mimeType),
+    row.detected_mime_type,
+    row.content_check,
+    row.check_at,
+    row.sha256,
+    row.sha256_state,
   ];
+}
+
+function contentMismatch({ mimeType }: Facts, { detected }: typeof pending): Problem {
+  const found = detected === null ? 'do not begin as files of that type do' : `are of type ${detected}`;
+  return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
 
 const lockedIndex = 13;
 
-/** Whether the file was inserted without a lock; undefined when only the locked way can tell. */
-async function insertUnlocked(
-  { db, limits }: Deps,
-  project: OpenProject,
-  values: unknown[],
-): Promise<boolean | undefined> {
-  if ((await limits.find(project.id)).quotaBytes !== null) return undefined;
+/** Whether the file was inserted without a lock. If it was not, only the locked way can tell why. */
+async function insertUnlocked({ db }: Deps, values: unknown[]): Promise<boolean> {
   const { rowCount } = await db.pool.query({ name: 'record', text: insertSql, values });
-  return rowCount === 1 || undefined;
+  return rowCount === 1;
 }
 
 /** One after another for each project: the sum is of a later statement than the lock, so it has every earlier recording. */
@@ -142,8 +187,8 @@ function insertLocked({ db }: Deps, project: OpenProject, facts: Facts, values: 
   });
 }
 
-async function isRecorded(trx: Transaction<Schema>, project: OpenProject, storeKey: string): Promise<boolean> {
-  const row = await trx
+async function isRecorded(db: Kysely<Schema>, project: OpenProject, storeKey: string): Promise<boolean> {
+  const row = await db
     .selectFrom('files')
     .select('id')
     .where('project_id', '=', project.id)

@@ -13,7 +13,8 @@ const times = `${timestamp('created_at')} as "createdAt", ${timestamp('updated_a
 
 const columns = {
   files: `id, project_id as "projectId", store_key as "storeKey", file_name as "fileName", file_size as "fileSize",
-    mime_type as "mimeType", folder_id as "folderId", etag, ${times}`,
+    mime_type as "mimeType", folder_id as "folderId", etag, detected_mime_type as "detectedMimeType",
+    content_check as "contentCheck", encode(sha256, 'hex') as sha256, sha256_state as "sha256State", ${times}`,
   folders: `id, project_id as "projectId", name, parent_id as "parentId", ${times}`,
 };
 const parentColumn = { files: 'folder_id', folders: 'parent_id' };

@@ -23,7 +23,7 @@ export async function presignUpload(
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   await requireWithinLimits(deps, project, request);
   const storeKey = issueStoreKey(project.id, request.fileName, deps.now());
-  return { presignedUrl: deps.objects.presignPut(storeKey, request.fileSize), storeKey };
+  return { presignedUrl: deps.objects.presignPut(storeKey, request.fileSize, request.sha256), storeKey };
 }
 
 /** @throws Problem file_too_large */

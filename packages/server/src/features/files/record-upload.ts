@@ -2,6 +2,7 @@ import type { RecordRequest } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import type { ObjectFacts } from '../../store/object-store.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { type OpenProject, openProject } from '../projects/open-project.ts';
 import { type FileView, toFileView } from './file-view.ts';
@@ -19,7 +20,7 @@ const clockToleranceMilliseconds = 15 * 60_000;
  * Safe to repeat: the unique (project_id, store_key) lets one row through, and every later or concurrent recording
  * of the same facts answers that row.
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, invalid_store_key,
- *   upload_missing, upload_size_mismatch, already_recorded, file_too_large,
+ *   upload_missing, upload_size_mismatch, upload_checksum_mismatch, content_mismatch, already_recorded, file_too_large,
  *   mime_type_not_allowed, quota_exceeded, store_unavailable
  */
 export async function recordUpload(deps: Deps, caller: Caller, request: Recording): Promise<FileView> {
@@ -33,14 +34,27 @@ export async function recordUpload(deps: Deps, caller: Caller, request: Recordin
   // Past the deadline the object may be swept at any moment: only what is recorded already is answered.
   if (deps.now() > deadline) return answerRecorded(deps, project, request, pastDeadline());
 
-  const object = await deps.objects.head(request.storeKey);
+  const object = await findObject(deps, request);
   if (!object) return answerRecorded(deps, project, request, new Problem('upload_missing'));
   if (object.sizeBytes !== request.fileSize) {
     return answerRecorded(deps, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
   }
-  const file = await insertFile(deps, caller, project, { ...request, etag: object.etag });
+  if (object.sha256 !== undefined && object.sha256 !== request.sha256) {
+    return answerRecorded(deps, project, request, new Problem('upload_checksum_mismatch'));
+  }
+  const { etag } = object;
+  const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
+  const file = await insertFile(deps, caller, project, { ...request, etag, sha256State });
   // Recorded already; or the folder, which the cache believed in, has gone.
   return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
+}
+
+/** The object, with its SHA-256 where the request declares one and the store has verified it. */
+async function findObject(
+  { objects }: Deps,
+  { storeKey, sha256 }: Recording,
+): Promise<(ObjectFacts & { sha256?: string | undefined }) | undefined> {
+  return sha256 === undefined ? objects.head(storeKey) : objects.headWithSha256(storeKey);
 }
 
 /** The file that this storeKey was recorded as, if the facts are the same; throws `otherwise` when there is none. */
@@ -62,6 +76,7 @@ async function answerRecorded(
     row.file_size !== request.fileSize && 'fileSize',
     row.mime_type !== request.mimeType && 'mimeType',
     row.folder_id !== request.folderId && 'folderId',
+    request.sha256 !== undefined && row.sha256?.toString('hex') !== request.sha256 && 'sha256',
   ].filter((name) => name !== false);
   if (differing.length > 0) {
     throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);

@@ -48,6 +48,7 @@ export async function completeUpload(
     mimeType: upload.mime_type,
     folderId: upload.folder_id,
     etag: object.etag,
+    sha256: upload.sha256?.toString('hex'),
   });
   return file ?? answerNotInserted(deps, project, upload);
 }

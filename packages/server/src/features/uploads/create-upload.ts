@@ -41,6 +41,7 @@ export async function createUpload(
     mime_type: mimeType,
     folder_id: folderId,
     part_size: partSize,
+    sha256: request.sha256 === undefined ? null : Buffer.from(request.sha256, 'hex'),
     created_by_user: caller.kind === 'session' ? caller.userId : null,
     created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
     created_at: new Date(createdAt),
