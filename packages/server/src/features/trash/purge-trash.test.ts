@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Library, openLibrary } from '../../../test/library.ts';
+import { startTestService, type TestService } from '../../../test/service.ts';
+import { purgeTrash } from './purge-trash.ts';
+
+let service: TestService;
+let library: Library;
+
+beforeAll(async () => {
+  service = await startTestService({ settings: { TRASH_RETENTION_DAYS: '1' } });
+});
+afterAll(() => service.close());
+
+const day = 86_400_000;
+const hour = 3600_000;
+const nothing = { files: 0, folders: 0, bytes: 0, refused: 0 };
+
+/** A project of its own, and no trash left over from another test. */
+async function fresh(): Promise<Library> {
+  service.advance(2 * day);
+  await purgeTrash(service.deps, 1_000_000);
+  library = await openLibrary(service);
+  return library;
+}
+
+const removeFolder = (id: string) => library.call('DELETE', `/api/storage/folders/${id}?recursive=true`);
+const removeFile = (id: string) => library.call('DELETE', `/api/storage/files/${id}`);
+const empty = () => library.call('DELETE', `/api/storage/trash?projectId=${library.projectId}`);
+const isStored = async (storeKey: string) => (await service.deps.objects.head(storeKey)) !== undefined;
+const purge = (limit = 1_000_000) => purgeTrash(service.deps, limit);
+
+async function counted(): Promise<{ files: number; bytes: number; rows: number; folders: number }> {
+  const { rows } = await service.deps.db.pool.query(
+    `select (select coalesce(sum(file_count), 0)::int from project_usage where project_id = $1) as files,
+            (select coalesce(sum(total_bytes), 0)::int from project_usage where project_id = $1) as bytes,
+            (select count(*)::int from files where project_id = $1) as rows,
+            (select count(*)::int from folders where project_id = $1) as folders`,
+    [library.projectId],
+  );
+  return rows[0];
+}
+
+test('removes objects and rows an hour after they could last be restored, and nothing before or beside', async () => {
+  const { file, folder, chain } = await fresh();
+  const kept = await file(await folder());
+  const [outer = '', inner = ''] = await chain(2);
+  const files = [await file(outer, 10), await file(inner, 20), await file(null, 30)];
+  await removeFile(files[2].id);
+  await removeFolder(outer);
+  service.advance(day + hour - 60_000);
+  expect(await purge()).toEqual(nothing);
+  expect(await counted()).toEqual({ files: 4, bytes: 65, rows: 4, folders: 3 });
+
+  service.advance(60_000);
+  expect(await purge()).toEqual({ files: 3, folders: 2, bytes: 60, refused: 0 });
+  for (const { storeKey } of files) expect(await isStored(storeKey)).toBe(false);
+  expect(await isStored(kept.storeKey)).toBe(true);
+  expect(await counted()).toEqual({ files: 1, bytes: 5, rows: 1, folders: 1 });
+  expect(await purge()).toEqual(nothing);
+});
+
+test('removes what was emptied at once, and not what was deleted since', async () => {
+  const { file, folder, trash } = await fresh();
+  const folderId = await folder();
+  const gone = [await file(folderId), await file()];
+  await removeFolder(folderId);
+  await removeFile(gone[1].id);
+  await empty();
+  const later = await file();
+  await removeFile(later.id);
+  expect(await purge()).toEqual({ files: 2, folders: 1, bytes: 10, refused: 0 });
+  for (const { storeKey } of gone) expect(await isStored(storeKey)).toBe(false);
+  expect(await isStored(later.storeKey)).toBe(true);
+  expect((await trash()).map(({ id }) => id)).toEqual([later.id]);
+});
+
+test('removes trees within trees, each deleted for itself', async () => {
+  const { file, chain } = await fresh();
+  const ids = await chain(8);
+  for (const id of ids) await file(id, 1);
+  for (const id of [ids[6], ids[4], ids[1], ids[0]]) await removeFolder(id ?? '');
+  await empty();
+  expect(await purge()).toEqual({ files: 8, folders: 8, bytes: 8, refused: 0 });
+  expect(await counted()).toEqual({ files: 0, bytes: 0, rows: 0, folders: 0 });
+});
+
+test('stops at its limit, and goes on from there', async () => {
+  const { file, folder } = await fresh();
+  const folderId = await folder();
+  const files = [];
+  for (let n = 0; n < 10; n += 1) files.push(await file(n < 5 ? folderId : null));
+  for (const { id, folderId: inFolder } of files) if (!inFolder) await removeFile(id);
+  await removeFolder(folderId);
+  await empty();
+  expect(await purge(3)).toMatchObject({ files: 3, folders: 0 });
+  expect(await purge(4)).toMatchObject({ files: 4, folders: 0 });
+  expect(await purge(4)).toMatchObject({ files: 3, folders: 1 });
+  expect(await counted()).toEqual({ files: 0, bytes: 0, rows: 0, folders: 0 });
+});
+
+test('keeps the row of what the store will not remove, says so in the log, and tries again', async () => {
+  const { file, folder } = await fresh();
+  const folderId = await folder();
+  const [stubborn, inFolder, other] = [await file(), await file(folderId), await file()];
+  for (const { id } of [stubborn, other]) await removeFile(id);
+  await removeFolder(folderId);
+  await empty();
+  const { objects } = service.deps;
+  const refusedKeys = new Set([stubborn.storeKey, inFolder.storeKey]);
+  const refusing = {
+    ...service.deps,
+    objects: {
+      ...objects,
+      remove: async (keys: readonly string[]) => [
+        ...(await objects.remove(keys.filter((key) => !refusedKeys.has(key)))),
+        ...keys.filter((key) => refusedKeys.has(key)).map((storeKey) => ({ storeKey, reason: 'AccessDenied' })),
+      ],
+    },
+  };
+  // The limit counts what goes, so that what stays cannot stand in its way.
+  expect(await purgeTrash(refusing, 1)).toEqual({ files: 1, folders: 0, bytes: 5, refused: 1 });
+  expect(await purgeTrash(refusing, 10)).toEqual({ files: 0, folders: 0, bytes: 0, refused: 2 });
+  expect(service.logged()).toContain('AccessDenied');
+  expect(await isStored(stubborn.storeKey)).toBe(true);
+  expect(await counted()).toEqual({ files: 2, bytes: 10, rows: 2, folders: 1 });
+  expect(await purge()).toEqual({ files: 2, folders: 1, bytes: 10, refused: 0 });
+});
+
+test('finds what was interrupted between the object and its row', async () => {
+  const { file } = await fresh();
+  const { id, storeKey } = await file();
+  await removeFile(id);
+  await empty();
+  await service.deps.objects.remove([storeKey]);
+  expect(await purge()).toMatchObject({ files: 1 });
+  expect(await counted()).toMatchObject({ files: 0, rows: 0 });
+});
+
+test('a store that is down changes nothing', async () => {
+  const { file } = await fresh();
+  await removeFile((await file()).id);
+  await empty();
+  const down = { ...service.deps.objects, remove: () => Promise.reject(new Error('down')) };
+  await expect(purgeTrash({ ...service.deps, objects: down }, 10)).rejects.toThrow('down');
+  expect(await counted()).toMatchObject({ files: 1, rows: 1 });
+});
+
+test('six at once remove everything, and count each file once', async () => {
+  const { file, folder } = await fresh();
+  const folders = [await folder(), await folder(), null];
+  for (let n = 0; n < 30; n += 1) {
+    const { id, folderId } = await file(folders[n % 3], 7);
+    if (folderId === null) await removeFile(id);
+  }
+  for (const id of folders) if (id) await removeFolder(id);
+  await empty();
+  const all = await Promise.all(Array.from({ length: 6 }, () => purge()));
+  await purge();
+  expect(all.reduce((sum, { files }) => sum + files, 0)).toBe(30);
+  expect(await counted()).toEqual({ files: 0, bytes: 0, rows: 0, folders: 0 });
+});
