@@ -6,8 +6,9 @@ import type { Caller, Deps } from '../../deps.ts';
 import { changeTree } from '../folders/lock-tree.ts';
 import { requireLiveFolder } from '../folders/require-folder.ts';
 import { requirePlace } from '../folders/require-place.ts';
+import { selectTree } from '../folders/select-tree.ts';
 import { type OpenProject, openProject } from '../projects/open-project.ts';
-import { countContents, selectTrees } from '../trash/count-contents.ts';
+import { countContents } from '../trash/count-contents.ts';
 import { restoreFiles } from '../trash/restore-files.ts';
 import { restoreTree } from '../trash/restore-tree.ts';
 import { findTrashStart, type TrashStamp, toTrashStamp } from '../trash/retention.ts';
@@ -84,7 +85,7 @@ async function remove(
 }
 
 function countInSight(trx: Transaction<Schema>, project: OpenProject, { fileIds, folderIds }: Chosen): Promise<Answer> {
-  return countContents(trx, project, selectTrees(project, folderIds), sql<boolean>`id = any(${fileIds}::uuid[])`);
+  return countContents(trx, project, selectTree(project, folderIds), sql<boolean>`id = any(${fileIds}::uuid[])`);
 }
 
 async function restore(

@@ -1,5 +1,5 @@
 import type { DeleteFolderQuery, Trashed } from '@cadiz/contract';
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
@@ -33,6 +33,9 @@ export async function removeFolder(
   return { id: folderId, deleted: true, restorableUntil: toRestorableUntil(deps, trashedAt) };
 }
 
+/** As in `joinChildren`: by the index that has the folder in it. */
+const notInTrash = sql<boolean>`num_nulls(trash_id) = 1`;
+
 async function requireEmpty(trx: Transaction<Schema>, project: OpenProject, folderId: string): Promise<void> {
   // Waits for files that are being recorded or moved into it at this moment, and makes later ones wait.
   await trx
@@ -47,7 +50,7 @@ async function requireEmpty(trx: Transaction<Schema>, project: OpenProject, fold
     .select('id')
     .where('project_id', '=', project.id)
     .where('parent_id', '=', folderId)
-    .where('trash_id', 'is', null)
+    .where(notInTrash)
     .limit(1)
     .executeTakeFirst();
   const file = await trx
@@ -55,7 +58,7 @@ async function requireEmpty(trx: Transaction<Schema>, project: OpenProject, fold
     .select('id')
     .where('project_id', '=', project.id)
     .where('folder_id', '=', folderId)
-    .where('trash_id', 'is', null)
+    .where(notInTrash)
     .limit(1)
     .executeTakeFirst();
   if (folder || file) throw new Problem('folder_not_empty');

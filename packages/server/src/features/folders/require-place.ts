@@ -2,6 +2,7 @@ import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 import type { OpenProject } from '../projects/open-project.ts';
+import { joinChildren } from './select-tree.ts';
 
 /** So many folders lie within each other at the most. */
 export const maxFolderLevels = 32;
@@ -49,7 +50,9 @@ export async function readPath(
     with recursive path as (
       select id, parent_id from folders where project_id = ${project.id} and id = ${folderId} and trash_id is null
       union all
-      select up.id, up.parent_id from folders up join path on up.project_id = ${project.id} and up.id = path.parent_id
+      select up.id, up.parent_id from path cross join lateral (
+        select id, parent_id from folders where project_id = ${project.id} and id = path.parent_id offset 0
+      ) up
     )
     select id from path`.execute(trx);
   return rows.map(({ id }) => id);
@@ -60,10 +63,9 @@ async function readHeight(trx: Transaction<Schema>, project: OpenProject, folder
   const { rows } = await sql<{ height: number }>`
     with recursive tree as (
       select id, 1 as level from folders
-      where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and trash_id is null
+      where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and num_nulls(trash_id) = 1
       union all
-      select child.id, level + 1 from tree
-      join folders child on child.project_id = ${project.id} and child.parent_id = tree.id and child.trash_id is null
+      select child.id, level + 1 from tree ${joinChildren(project)}
       where child.id <> all(${folderIds}::uuid[])
     )
     select coalesce(max(level), 0)::int as height from tree`.execute(trx);

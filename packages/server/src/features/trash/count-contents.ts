@@ -4,19 +4,9 @@ import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 
-/** These folders and all that lie in them, none of them in the trash: ids for `countContents`. */
-export function selectTrees(project: OpenProject, folderIds: string[]): RawBuilder<unknown> {
-  return sql`
-    select id from folders
-    where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and trash_id is null
-    union
-    select child.id from counted
-    join folders child on child.project_id = ${project.id} and child.parent_id = counted.id and child.trash_id is null`;
-}
-
 /**
  * Counts folders with the files in them, and loose files, each once.
- * @param folders selects the ids of the folders; it may be recursive on `counted`
+ * @param folders selects the ids of the folders; it may be recursive on `tree`
  * @param loose the condition on `files` for those that count wherever they are
  */
 export async function countContents(
@@ -25,18 +15,18 @@ export async function countContents(
   folders: RawBuilder<unknown>,
   loose: RawBuilder<boolean>,
 ): Promise<z.output<typeof Counts>> {
-  // One folder after the other by the index, which has the size in it: no planner may prefer to read all files.
+  // As in `joinChildren`: one folder after the other, by the index that has the size in it.
   const { rows } = await sql<z.output<typeof Counts>>`
-    with recursive counted as (${folders}),
+    with recursive tree as (${folders}),
     per_folder as (
-      select inside.files, 1 as folders, inside.bytes from counted cross join lateral (
+      select inside.files, 1 as folders, inside.bytes from tree cross join lateral (
         select count(*) as files, sum(file_size) as bytes from files
-        where project_id = ${project.id} and folder_id = counted.id and trash_id is null
+        where project_id = ${project.id} and folder_id = tree.id and num_nulls(trash_id) = 1
       ) inside
       union all
       select count(*), 0, sum(file_size) from files
       where project_id = ${project.id} and ${loose}
-        and not (trash_id is null and folder_id is not null and folder_id in (select id from counted))
+        and not (trash_id is null and folder_id is not null and folder_id in (select id from tree))
     )
     select sum(files)::bigint as files, sum(folders)::bigint as folders, coalesce(sum(bytes), 0)::bigint as bytes
     from per_folder`.execute(trx);

@@ -20,12 +20,9 @@ export async function emptyTrash(
   const project = await openProject(deps, caller, projectId, 'files:delete');
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const start = findTrashStart(deps, trashEmptiedAt);
-    const folders = sql`
-      select folders.id from folders entries
-      join folders on folders.project_id = ${project.id} and folders.trash_id = entries.id
-      where entries.project_id = ${project.id} and entries.trash_id = entries.id and entries.trashed_at > ${start}`;
-    const files = sql<boolean>`trash_id is not null and trashed_at > ${start}`;
-    const counts = await countContents(trx, project, folders, files);
+    const inTrash = sql<boolean>`trash_id is not null and trashed_at > ${start}`;
+    const folders = sql`select id from folders where project_id = ${project.id} and ${inTrash}`;
+    const counts = await countContents(trx, project, folders, inTrash);
     // Also what was deleted on a replica whose clock runs ahead.
     await sql`
       update projects set trash_emptied_at = greatest(${new Date(deps.now())}::timestamptz,

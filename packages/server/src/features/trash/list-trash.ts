@@ -56,7 +56,7 @@ export async function listTrash(
       select count(*) as folders, sum(inside.files) as files, coalesce(sum(inside.bytes), 0) as bytes
       from folders cross join lateral (
         select count(*) as files, sum(file_size) as bytes from files
-        where project_id = ${project.id} and folder_id = folders.id and trash_id is null
+        where project_id = ${project.id} and folder_id = folders.id and num_nulls(trash_id) = 1
       ) inside
       where folders.project_id = ${project.id} and folders.trash_id = entries.id
     ) tree on kind = 'folder'

@@ -83,13 +83,14 @@ async function purgeTrees(deps: Deps, projectId: string, until: Date, purged: Pu
 }
 
 async function purgeTreeFiles(deps: Deps, projectId: string, entryId: string, purged: Purged, limit: number) {
+  // As in `joinChildren`; the order is that of the index.
   let last = { folder_id: firstId, id: firstId };
   while (purged.files < limit) {
     const { rows } = await deps.db.pool.query<Doomed & { folder_id: string }>(
       `select inside.id, inside.store_key, folders.id as folder_id from folders cross join lateral (
          select id, store_key from files
-         where project_id = $1 and folder_id = folders.id and trash_id is null and (folders.id > $3 or id > $4)
-         order by id limit $5
+         where project_id = $1 and folder_id = folders.id and num_nulls(trash_id) = 1 and (folders.id > $3 or id > $4)
+         order by trash_id, id limit $5
        ) inside
        where folders.project_id = $1 and folders.trash_id = $2 and folders.id >= $3
        order by folders.id, inside.id limit $5`,

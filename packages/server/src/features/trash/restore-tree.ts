@@ -1,5 +1,5 @@
 import type { Restored } from '@cadiz/contract';
-import { type Selectable, sql, type Transaction } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
 import { findTakenNames, maxFolderLevels, readPath } from '../folders/require-place.ts';
@@ -46,15 +46,28 @@ async function fitsWhereItWas(trx: Transaction<Schema>, project: OpenProject, en
   if (entry.parent_id === null) return true;
   const path = await readPath(trx, project, entry.parent_id);
   if (path.length === 0) return false;
-  const { rows } = await sql<{ height: number }>`
-    with recursive tree as (
-      select ${entry.id}::uuid as id, 1 as level
-      union all
-      select child.id, level + 1 from tree
-      join folders child on child.project_id = ${project.id} and child.parent_id = tree.id and child.trash_id = ${entry.id}
-    )
-    select max(level)::int as height from tree`.execute(trx);
-  return path.length + (rows[0]?.height ?? 1) <= maxFolderLevels;
+  const folders = await trx
+    .selectFrom('folders')
+    .select(['id', 'parent_id'])
+    .where('project_id', '=', project.id)
+    .where('trash_id', '=', entry.id)
+    .execute();
+  return path.length + measureHeight(entry.id, folders) <= maxFolderLevels;
+}
+
+function measureHeight(rootId: string, folders: { id: string; parent_id: string | null }[]): number {
+  const inside = new Map<string | null, string[]>();
+  for (const { id, parent_id } of folders) {
+    const siblings = inside.get(parent_id);
+    if (siblings) siblings.push(id);
+    else inside.set(parent_id, [id]);
+  }
+  let level = [rootId];
+  let height = 0;
+  for (; level.length > 0; height += 1) {
+    level = level.flatMap((id) => inside.get(id) ?? []);
+  }
+  return height;
 }
 
 const candidatesAtOnce = 100;
