@@ -35,18 +35,24 @@ it('leaves exactly the recorded objects, through kills at any moment', { timeout
   const project = await client.createProject();
   const s3 = openS3(settings);
 
-  let isOver = false;
-  const kills = (async () => {
-    for (let kill = 0; kill < 5 && !isOver; kill++) {
-      await delay(200 + Math.random() * 2500);
-      service.signal('SIGKILL');
-      await service.exit;
-      service = await startService(settings);
-    }
-  })();
-
   const outcomes = new Map<string, Outcome>();
   const late: { storeKey: string; recorded: Promise<void> }[] = [];
+  const kill = async () => {
+    service.signal('SIGKILL');
+    await service.exit;
+    service = await startService(settings);
+  };
+  const killsWhileUploading = async () => {
+    for (const uploads of [20, 150, 280, 410]) {
+      while (outcomes.size < uploads) await delay(20);
+      await delay(Math.random() * 500);
+      await kill();
+    }
+  };
+  const killWhileSweeping = async () => {
+    await delay(Math.random() * (deadlineSeconds + marginSeconds) * 1000);
+    await kill();
+  };
   const multiparts = Array.from({ length: 10 }, (_, i) =>
     beginMultipart(s3, `${project}/${Date.now()}00000${i}-${i}.mp4`),
   );
@@ -61,11 +67,8 @@ it('leaves exactly the recorded objects, through kills at any moment', { timeout
       else await client.record(body, outcomes);
     }
   };
-  await Promise.all(Array.from({ length: 12 }, worker));
-  await Promise.all(late.map(({ recorded }) => recorded));
-  isOver = true;
-  await kills;
-  await Promise.all(multiparts);
+  await Promise.all([...Array.from({ length: 12 }, worker), ...multiparts, killsWhileUploading()]);
+  await Promise.all([...late.map(({ recorded }) => recorded), killWhileSweeping()]);
 
   const recorded = [...outcomes].filter(([, outcome]) => outcome === 'recorded').map(([key]) => key);
   const inTime = recorded.length - late.filter(({ storeKey }) => outcomes.get(storeKey) === 'recorded').length;
