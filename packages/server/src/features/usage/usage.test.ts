@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import { purgeTrash } from '../trash/purge-trash.ts';
 
 let service: TestService;
 let ada: Person;
@@ -133,4 +134,80 @@ test('the sizes of a folder are summed from an index, without a look at the rows
     client.release();
   }
   expect(await usage(project, folders[0])).toMatchObject({ fileCount: 1000, totalBytes: 10_010_000 });
+});
+
+describe('recordings, deletions, restorings and purges at the same time', () => {
+  /** What the slots say and what the rows say, of one moment. */
+  async function sums(project: string): Promise<Record<'slots' | 'rows', { files: number; bytes: number }>> {
+    const { rows } = await service.deps.db.pool.query(
+      `select (select json_build_object('files', coalesce(sum(file_count), 0), 'bytes', coalesce(sum(total_bytes), 0))
+               from project_usage where project_id = $1) as slots,
+              (select json_build_object('files', count(*), 'bytes', coalesce(sum(file_size), 0))
+               from files where project_id = $1) as rows`,
+      [project],
+    );
+    return rows[0];
+  }
+
+  /** The same figures as the route's, counted row by row. */
+  async function counted(project: string): Promise<object> {
+    const { rows } = await service.deps.db.pool.query(
+      `select count(*) filter (where is_live) as "fileCount",
+              coalesce(sum(file_size) filter (where is_live), 0)::bigint as "totalBytes",
+              coalesce(sum(file_size) filter (where not is_live), 0)::bigint as "trashedBytes"
+       from (select file_size, files.trash_id is null and folders.trash_id is null as is_live
+             from files left join folders on folders.project_id = files.project_id and folders.id = files.folder_id
+             where files.project_id = $1) f`,
+      [project],
+    );
+    return rows[0];
+  }
+
+  test.each([null, 1_000_000])('with the quota %s, leave sums that are right at every moment', async (quotaBytes) => {
+    const project = await service.createProject(ada);
+    await call('PATCH', `/api/projects/${project}`, { quotaBytes });
+    const folders = await Promise.all(Array.from({ length: 4 }, () => createFolder(project)));
+    const places = [...folders, null];
+    const files: string[] = [];
+    const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];
+    // What was deleted is out of reach of a restoring by then: both may be refused, and neither may be wrong.
+    const later = { ...service.deps, now: () => service.deps.now() + 40 * 86_400_000 };
+    const steps: (() => Promise<unknown>)[] = [
+      async () => {
+        const upload = await service.upload({ as: ada }, project, Buffer.alloc(1 + Math.floor(Math.random() * 500)));
+        const answer = await call('POST', '/api/storage/record', { ...upload, folderId: pick(places) ?? null });
+        if (answer.status === 200) files.push(answer.body.id);
+      },
+      () => call('DELETE', `/api/storage/files/${pick(files) ?? randomUUID()}`),
+      () => call('POST', `/api/storage/files/${pick(files) ?? randomUUID()}/restore`),
+      () => call('DELETE', `/api/storage/folders/${pick(folders)}?recursive=true`),
+      () => call('POST', `/api/storage/folders/${pick(folders)}/restore`),
+      async () => (Math.random() < 0.2 ? purgeTrash(later, 1000) : undefined),
+    ];
+    const work = async () => {
+      for (let n = 0; n < 25; n++) {
+        await (n % 2 === 0 ? steps[0] : pick(steps))?.();
+        const { slots, rows } = await sums(project);
+        expect(slots).toEqual(rows);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, work));
+
+    const { quotaBytes: _, ...figures } = await usage(project);
+    expect(figures).toEqual(await counted(project));
+    expect(files.length).toBeGreaterThan(20);
+
+    for (const id of folders) await call('DELETE', `/api/storage/folders/${id}?recursive=true`);
+    for (const id of files) await call('DELETE', `/api/storage/files/${id}`);
+    expect(await usage(project)).toMatchObject({ fileCount: 0, totalBytes: 0 });
+    await purgeTrash(later, 1000);
+    expect(await usage(project)).toEqual({ fileCount: 0, totalBytes: 0, trashedBytes: 0, quotaBytes });
+  });
+
+  test('the slots share the load: no recording waits for one row', async () => {
+    const project = await service.createProject(ada);
+    await Promise.all(Array.from({ length: 40 }, () => record(project, 1)));
+    const { rowCount } = await service.deps.db.pool.query('select from project_usage where project_id = $1', [project]);
+    expect(rowCount).toBeGreaterThan(4);
+  });
 });
