@@ -12,8 +12,8 @@ export interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: string;
-  /** How long the store may be silent. */
-  timeoutMilliseconds?: number;
+  /** The store may take its time: it may be silent for longer, and nobody waits for this connection. */
+  isLong?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -37,6 +37,7 @@ export interface S3Connection {
 }
 
 const silenceMilliseconds = 10_000;
+const longSilenceMilliseconds = 120_000;
 
 /** A page of 1000 keys of 1024 bytes is 3 MiB when each byte is percent-encoded. */
 const maxAnswerBytes = 4 * 1024 ** 2;
@@ -46,12 +47,13 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
   const basePath = base.pathname.replace(/\/$/, '');
   const client = base.protocol === 'https:' ? https : http;
   const calls = new client.Agent({ keepAlive: true, maxSockets: 64 });
-  // Downloads last as long as their readers like; record must never queue behind them.
+  // Downloads last as long as their readers like, and completions as the store does: record must never queue behind them.
   const streams = new client.Agent({ keepAlive: true });
   const sign = createRequestSigner(settings);
 
   function exchange(agent: http.Agent, request: S3Request): Promise<http.IncomingMessage> {
-    const { method, key, query, body = '', timeoutMilliseconds = silenceMilliseconds, signal } = request;
+    const { method, key, query, body = '', isLong = false, signal } = request;
+    const timeoutMilliseconds = isLong ? longSilenceMilliseconds : silenceMilliseconds;
     const path = `${basePath}/${settings.bucket}${key === undefined ? '' : `/${key}`}`;
     const payloadHash = body === '' ? emptyPayloadHash : hash('sha256', body, 'hex');
     const headers = sign({
@@ -103,7 +105,7 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
 
   async function send(request: S3Request): Promise<S3Answer> {
     try {
-      const response = await exchange(calls, request);
+      const response = await exchange(request.isLong ? streams : calls, request);
       const text = await readText(response);
       return { status: response.statusCode ?? 0, headers: response.headers, text };
     } catch (error) {

@@ -18,9 +18,6 @@ type Multipart = Pick<
   'createMultipart' | 'listParts' | 'completeMultipart' | 'abortMultipart' | 'listMultiparts'
 >;
 
-/** Some stores look at every part before they answer. */
-const completionMilliseconds = 120_000;
-
 /** What S3 says of parts that do not make an object. Everything else that it refuses is not the caller's to mend. */
 const refusedParts = new Set(['InvalidPart', 'InvalidPartOrder', 'EntityTooSmall', 'EntityTooLarge']);
 
@@ -69,7 +66,8 @@ export function createS3Multipart(connection: S3Connection): Multipart {
         key,
         query: { uploadId },
         body: document('CompleteMultipartUpload', children),
-        timeoutMilliseconds: completionMilliseconds,
+        // Some stores look at every part before they answer.
+        isLong: true,
       });
       if (isUnknown(answer)) return 'unknown';
       const error = findError(answer);

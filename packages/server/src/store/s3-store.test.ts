@@ -5,7 +5,7 @@ import net from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openTestStore, send } from '../../test/service.ts';
 import { Problem } from '../problem.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -218,15 +218,15 @@ describe('head', () => {
 });
 
 /** A server that answers each request as it is told; returns its address. */
-async function serveRaw(answer: (socket: net.Socket, nthOnSocket: number) => void): Promise<string> {
+async function serveRaw(answer: (socket: net.Socket, nthOnSocket: number, request: string) => void): Promise<string> {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
     sockets.add(socket);
     let requests = 0;
     socket.on('error', () => undefined);
-    socket.on('data', () => {
+    socket.on('data', (request) => {
       requests += 1;
-      answer(socket, requests);
+      answer(socket, requests, request.toString());
     });
   });
   server.listen(0, '127.0.0.1');
@@ -656,6 +656,23 @@ describe('multipart', () => {
     expect(found).toEqual(expected);
     for (const { storeKey, uploadId } of found) await objects.abortMultipart(storeKey, uploadId);
     expect((await objects.listMultiparts(prefix)).uploads).toEqual([]);
+  });
+
+  test('that a hundred complete at a slow store holds up no HEAD', async () => {
+    let waiting = 0;
+    const endpoint = await serveRaw((socket, _nth, request) => {
+      if (request.startsWith('HEAD')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 7\r\nETag: "e"\r\n\r\n');
+      else waiting += 1;
+    });
+    const adapter = adapterWith({ endpoint });
+    const parts = [{ partNumber: 1, etag: 'e' }];
+    const completions = Promise.allSettled(
+      Array.from({ length: 100 }, () => adapter.completeMultipart('a', 'id', parts)),
+    );
+    await vi.waitFor(() => expect(waiting).toBe(100));
+    expect(await adapter.head('a')).toEqual({ sizeBytes: 7, etag: 'e' });
+    adapter.close();
+    expect(new Set((await completions).map(({ status }) => status))).toEqual(new Set(['rejected']));
   });
 
   test.each([
