@@ -506,10 +506,13 @@ describe('list', () => {
   });
 
   test('answered with more than an answer may have is store_unavailable', async () => {
+    const bytes = 6 * 1024 ** 2;
     const endpoint = await serveRaw((socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n');
-      socket.write(Buffer.alloc(6 * 1024 ** 2, ' '));
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n`);
+      socket.write(Buffer.alloc(bytes, ' '));
     });
+    // What an abort is answered is not even looked at.
+    await expectUnavailable(adapterWith({ endpoint }).abortMultipart('a', 'id'));
     await expectUnavailable(adapterWith({ endpoint }).list(''));
   });
 
