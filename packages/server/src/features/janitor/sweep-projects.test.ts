@@ -82,11 +82,11 @@ describe('a sweep', () => {
 
   it('leaves what record still takes: record refuses first, by the margin', async () => {
     const late = await upload();
-    service.advance(deadline - 1000);
+    service.advance(deadline - 60_000);
     await sweep();
     expect(await record(late)).toBe(200);
     const tooLate = await upload();
-    service.advance(deadline + 1000);
+    service.advance(deadline + 60_000);
     await sweep();
     expect(await record(tooLate)).toBe(400);
     expect(await keys()).toContain(tooLate.storeKey);
@@ -245,10 +245,10 @@ describe('a deleted project', () => {
     expect(await isKnown()).toBe(true);
 
     await put(late.storeKey);
-    service.advance(deadline + margin - 1000);
+    service.advance(deadline + margin - 60_000);
     await sweep();
     expect(await isKnown()).toBe(true);
-    service.advance(2000);
+    service.advance(120_000);
     expect(await sweep()).toMatchObject({ removed_project: 1 });
     expect(await keys()).toEqual([]);
     expect(await isKnown()).toBe(false);
@@ -298,10 +298,10 @@ describe('uploads in parts', () => {
     const id = await addUpload(given, begun.get(given) ?? '');
     await service.deps.db.pool.query('update uploads set aborted_at = now() where id = $1', [id]);
 
-    service.advance(deadline + margin - 1000);
+    service.advance(deadline + margin - 60_000);
     expect(await abort()).toBe(0);
     expect(await alive()).toHaveLength(5);
-    service.advance(2000);
+    service.advance(120_000);
     expect(await abort()).toBe(2);
     expect((await alive()).sort()).toEqual([known, others, foreign].sort());
     for (const key of [known, others, foreign]) await objects.abortMultipart(key, begun.get(key) ?? '');
