@@ -332,6 +332,19 @@ export const errorCatalogue = {
       'The service could not reach its database, or the database refused or broke off the work. Nothing was changed.',
     mend: 'Try again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
   },
+  too_many_listings: {
+    status: 503,
+    title: 'Too many listings are waiting.',
+    happened:
+      'Listings have a share of the database of their own, so that they never hold up uploads, and more of them wait for it than it can serve soon.',
+    mend: 'Send the request again after the seconds in `Retry-After`, and fewer of them at once.',
+  },
+  listing_too_slow: {
+    status: 503,
+    title: 'The listing took too long.',
+    happened: 'The database worked on one step of the listing for longer than it may, and was stopped.',
+    mend: 'Send the request again; for a search, look for a longer part of the name, or in one folder. If it stays so, the database is overloaded or lacks its indexes.',
+  },
   store_unavailable: {
     status: 503,
     title: 'The object store does not answer.',

@@ -50,6 +50,13 @@ export const fileName = text(nameProblem).meta({ minLength: 1, maxLength: 255, e
 /** The same rules as for a file, since a folder downloads as one. */
 export const folderName = text(nameProblem).meta({ minLength: 1, maxLength: 255, examples: ['Holidays'] });
 
+/** What is looked for in names: 1–255 bytes of UTF-8, any character but control characters. */
+export const searchText = text((value) => textProblem(value, 255)).meta({
+  minLength: 1,
+  maxLength: 255,
+  examples: ['holiday'],
+});
+
 /** A label that people give: 1–200 bytes of UTF-8 without control characters. */
 export const label = text((value) => textProblem(value, 200)).meta({ minLength: 1, maxLength: 200 });
 

@@ -396,7 +396,7 @@ export const routes = {
     scope: 'files:read',
     query: ListQuery,
     answer: Listing,
-    errors: ['project_not_found', 'folder_not_found'],
+    errors: ['project_not_found', 'folder_not_found', 'too_many_listings', 'listing_too_slow'],
   },
   usage: {
     method: 'GET',

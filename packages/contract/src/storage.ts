@@ -5,6 +5,7 @@ import {
   folderId,
   folderName,
   mimeType,
+  searchText,
   sha256,
   storeKey,
   timestampOut,
@@ -96,7 +97,15 @@ export const ListQuery = z.object({
     .meta({ type: 'integer', minimum: 1, maximum: maxPageSize, description: 'Files and folders together in one page.' })
     .transform(Number)
     .optional(),
-  cursor: z.string().min(1).max(512, { error: 'must be the nextCursor of an earlier page' }).optional(),
+  cursor: z.string().min(1).max(2048, { error: 'must be the nextCursor of an earlier page' }).optional(),
+  sort: z
+    .enum(['name', 'createdAt', 'fileSize'], { error: 'must be name, createdAt or fileSize' })
+    .default('createdAt')
+    .meta({ description: 'Names compare without their case. Folders have no size, and are then sorted by name.' }),
+  order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc'),
+  search: searchText
+    .meta({ description: 'Part of the name: any case, any script, accents composed or not; no wildcards.' })
+    .optional(),
 });
 
 export const UsageQuery = z.object({ projectId: uuid, folderId: uuid.optional() });

@@ -39,3 +39,21 @@ export class DatabaseNotDurable extends Error {
 export class DatabaseUnreachable extends Error {
   override readonly name = 'DatabaseUnreachable';
 }
+
+/** More listings wait for the database than it can serve soon. */
+export class TooManyListings extends Error {
+  override readonly name = 'TooManyListings';
+
+  constructor() {
+    super('Too many listings are waiting for the database.');
+  }
+}
+
+/** One statement of a listing took longer than it may, and was stopped. */
+export class ListingTooSlow extends Error {
+  override readonly name = 'ListingTooSlow';
+
+  constructor(cause: Error) {
+    super('A statement of a listing took too long.', { cause });
+  }
+}

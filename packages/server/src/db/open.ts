@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
+import { createListingLane, type ListingLane, listingConnections, listingSettings } from './listing-lane.ts';
 import { type Listener, type Notifications, openNotifications } from './notifications.ts';
 import type { Schema } from './schema.ts';
 
@@ -22,6 +23,8 @@ export interface Database {
   kind: 'embedded' | 'postgres';
   pool: pg.Pool;
   kysely: Kysely<Schema>;
+  /** What listings use instead of the pool. */
+  listing: ListingLane;
   /** Such as `15.14`. */
   serverVersion: string;
   /** Resolves when the database answers, and throws its error otherwise. Whoever asks decides how long to wait. */
@@ -72,6 +75,8 @@ async function openOnDisk(dataDir: string): Promise<Database> {
   });
   return wrap('embedded', pool, {
     failed: embedded.failed,
+    // Nothing can be cancelled here, so every statement of a listing has to be short.
+    listing: createListingLane(pool),
     close: () => embedded.close(),
     notify: async () => undefined,
     listen: () => ({ close: async () => undefined }),
@@ -95,7 +100,7 @@ class UnnamedClient extends pg.Client {
   }
 }
 
-function createPostgresPool(url: string, max: number, isPooled: boolean): pg.Pool {
+function createPostgresPool(url: string, max: number, isPooled: boolean, more: pg.PoolConfig = {}): pg.Pool {
   return new pg.Pool({
     connectionString: url,
     max,
@@ -104,7 +109,21 @@ function createPostgresPool(url: string, max: number, isPooled: boolean): pg.Poo
     application_name: 'cadiz',
     types,
     ...(isPooled ? { Client: UnnamedClient } : {}),
+    ...more,
   });
+}
+
+/**
+ * Behind a pooler a connection has no settings of its own, and its process is not the one that is seen here, so nothing
+ * is cancelled there.
+ */
+function openListing(pool: pg.Pool, url: string, isPooled: boolean): ListingLane {
+  const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
+  const own = createPostgresPool(url, listingConnections, isPooled, isPooled ? {} : { options: options.join(' ') });
+  own.on('error', () => undefined);
+  const cancel = (client: pg.PoolClient) =>
+    pool.query('select pg_cancel_backend($1)', [(client as pg.PoolClient & { processID: number }).processID]);
+  return createListingLane(own, { owns: true, ...(isPooled ? { setsEachTime: true } : { cancel }) });
 }
 
 /** Does something over a connection that no pooler stands in, such as migrating. */
@@ -129,10 +148,12 @@ export async function withDirectPool<T>(
 
 async function openPostgres({ url, directUrl, maxConnections = 10 }: PostgresSettings): Promise<Database> {
   const pool = createPostgresPool(url, maxConnections, directUrl !== undefined);
+  const listing = openListing(pool, url, directUrl !== undefined);
   try {
     const database = await wrap('postgres', pool, {
       failed: new Promise(() => undefined),
-      close: async () => undefined,
+      listing,
+      close: () => listing.close(),
       notify: async (channel, payload) => void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
       listen: (channel, listener) => openNotifications(directUrl ?? url, channel, listener),
     });
@@ -162,7 +183,7 @@ function toMessage(error: unknown): string {
 async function wrap(
   kind: Database['kind'],
   pool: pg.Pool,
-  { close, ...own }: Pick<Database, 'failed' | 'close' | 'notify' | 'listen'>,
+  { close, ...own }: Pick<Database, 'failed' | 'close' | 'notify' | 'listen' | 'listing'>,
 ): Promise<Database> {
   // An idle connection that breaks is replaced by the pool; a query that fails for it tells its own caller.
   pool.on('error', () => undefined);

@@ -128,7 +128,7 @@ export interface App {
 export function createApp(deps: Deps): App {
   return {
     async listener(request, response) {
-      await writeTo(response, await answer(deps, new NodeExchange(request)), deps.log);
+      await writeTo(response, await answer(deps, new NodeExchange(request, response)), deps.log);
     },
     refuse(error) {
       const requestId = randomUUID();

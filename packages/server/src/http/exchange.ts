@@ -15,6 +15,8 @@ export interface Exchange {
   headers(): Headers;
   /** The whole body. @throws Problem body_too_large as soon as it is over `maxBytes` */
   readBytes(maxBytes: number): Promise<Buffer>;
+  /** Calls when the client closes the connection, or has been answered. */
+  onClose(listener: () => void): void;
 }
 
 /**

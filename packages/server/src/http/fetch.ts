@@ -12,6 +12,7 @@ export function fromFetch(request: Request): Exchange {
     header: (name) => request.headers.get(name) ?? undefined,
     headers: () => request.headers,
     readBytes: (maxBytes) => readBytes(request, maxBytes),
+    onClose: (listener) => request.signal.addEventListener('abort', listener, { once: true }),
   };
 }
 

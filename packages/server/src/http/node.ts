@@ -13,15 +13,17 @@ export class NodeExchange implements Exchange {
   readonly path: string;
   params: Record<string, string> = {};
   readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
   readonly #search: string;
 
-  constructor(request: IncomingMessage) {
+  constructor(request: IncomingMessage, response: ServerResponse) {
     const target = toLocal(request.url ?? '/');
     const mark = target.indexOf('?');
     this.method = request.method ?? 'GET';
     this.path = mark === -1 ? target : target.slice(0, mark);
     this.#search = mark === -1 ? '' : target.slice(mark + 1);
     this.#request = request;
+    this.#response = response;
   }
 
   query(): Record<string, string> {
@@ -39,6 +41,10 @@ export class NodeExchange implements Exchange {
 
   readBytes(maxBytes: number): Promise<Buffer> {
     return readBytes(this.#request, maxBytes);
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.once('close', listener);
   }
 }
 

@@ -129,7 +129,8 @@ describe('with a database that is gone', () => {
     used = (await dead.createKey(ada, projectId)).key;
     unused = (await dead.createKey(ada, projectId)).key;
     ({ storeKey } = await dead.upload({ key: used }, projectId, Buffer.from('bytes')));
-    await dead.deps.db.pool.end();
+    const { pool, listing } = dead.deps.db;
+    await Promise.all([pool.end(), listing.close()]);
   });
   // Its pool has ended, which `close` would do again.
   afterAll(() => dead.close().catch(() => undefined));

@@ -1,5 +1,6 @@
 import { errorCatalogue } from '@cadiz/contract';
 import pg from 'pg';
+import { ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
 import { Problem } from '../problem.ts';
 
 /** RFC 9457 problem details of a failure. */
@@ -21,6 +22,12 @@ export function toProblemDocument(problem: Problem, requestId: string, publicUrl
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof pg.DatabaseError) return fromDatabase(error);
+  if (error instanceof TooManyListings) {
+    return new Problem('too_many_listings', undefined, { headers: { 'Retry-After': '1' }, cause: error });
+  }
+  if (error instanceof ListingTooSlow) {
+    return new Problem('listing_too_slow', undefined, { headers: { 'Retry-After': '5' }, cause: error });
+  }
   if (isConnectionError(error)) return databaseUnavailable(error);
   return new Problem('internal_error', undefined, { cause: error });
 }

@@ -32,7 +32,7 @@ function readerOf(response: Response): ReadableStreamDefaultReader<Uint8Array> {
 
 test('what is short is sent whole', async () => {
   const observed = observe();
-  const response = await streamJson(pieces(observed, 3, '"é👍"'), observed.log);
+  const response = await streamJson(pieces(observed, 3, '"é👍"'), observed.log, new AbortController());
   expect(observed).toMatchObject({ made: 3, ended: true });
   expect(response.headers.get('Content-Type')).toBe('application/json');
   expect(await response.text()).toBe('"é👍"'.repeat(3));
@@ -40,7 +40,7 @@ test('what is short is sent whole', async () => {
 
 test('what is long arrives whole, in several chunks', async () => {
   const observed = observe();
-  const reader = readerOf(await streamJson(pieces(observed, 5), observed.log));
+  const reader = readerOf(await streamJson(pieces(observed, 5), observed.log, new AbortController()));
   const chunks: Uint8Array[] = [];
   for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value);
   expect(Buffer.concat(chunks).toString()).toBe(large.repeat(5));
@@ -51,7 +51,7 @@ test('what is long arrives whole, in several chunks', async () => {
 describe('a reader', () => {
   test('that stops reading stops the work', async () => {
     const observed = observe();
-    const reader = readerOf(await streamJson(pieces(observed, 100), observed.log));
+    const reader = readerOf(await streamJson(pieces(observed, 100), observed.log, new AbortController()));
     await settle();
     expect(observed.made).toBe(1);
     await reader.read();
@@ -63,7 +63,7 @@ describe('a reader', () => {
 
   test('that goes away ends the work', async () => {
     const observed = observe();
-    const reader = readerOf(await streamJson(pieces(observed, 100), observed.log));
+    const reader = readerOf(await streamJson(pieces(observed, 100), observed.log, new AbortController()));
     await reader.read();
     await reader.read();
     await reader.cancel();
@@ -86,7 +86,7 @@ describe('a reader', () => {
         observed.ended = true;
       }
     }
-    const reader = readerOf(await streamJson(slow(), observed.log));
+    const reader = readerOf(await streamJson(slow(), observed.log, new AbortController()));
     await reader.read();
     const pending = reader.read();
     const cancelled = reader.cancel();
@@ -106,12 +106,12 @@ describe('a failure', () => {
 
   test('before anything was sent is thrown, so that it can be answered', async () => {
     const { log } = observe();
-    await expect(streamJson(failing(['{"files":[']), log)).rejects.toThrow('the database went');
+    await expect(streamJson(failing(['{"files":[']), log, new AbortController())).rejects.toThrow('the database went');
   });
 
   test('on the way breaks the answer off, and is logged', async () => {
     const observed = observe();
-    const response = await streamJson(failing([large, large]), observed.log);
+    const response = await streamJson(failing([large, large]), observed.log, new AbortController());
     await expect(response.text()).rejects.toThrow();
     expect(observed.lines).toHaveLength(1);
     expect(observed.lines[0]).toContain('A listing broke off');

@@ -5,10 +5,14 @@ const wholeBytes = 64 * 1024;
 
 /**
  * A JSON answer from pieces of its text, sent as they come: the next piece is made only when the client has taken the
- * last. A client that goes away ends the work. A failure on the way breaks the connection off, so that half an answer
- * cannot be taken for a whole one.
+ * last. A client that goes away ends the work: `gone` aborts, if it has not already. A failure on the way breaks the
+ * connection off, so that half an answer cannot be taken for a whole one.
  */
-export async function streamJson(pieces: AsyncGenerator<string, void>, log: Logger): Promise<Response> {
+export async function streamJson(
+  pieces: AsyncGenerator<string, void>,
+  log: Logger,
+  gone: AbortController,
+): Promise<Response> {
   let start = '';
   let ended = false;
   while (!ended && start.length < wholeBytes) {
@@ -20,25 +24,23 @@ export async function streamJson(pieces: AsyncGenerator<string, void>, log: Logg
   if (ended) return new Response(start, { headers });
 
   const encoder = new TextEncoder();
-  let gone = false;
   const body = new ReadableStream<Uint8Array>(
     {
       start: (controller) => controller.enqueue(encoder.encode(start)),
       async pull(controller) {
         try {
           const next = await pieces.next();
-          // The client may have gone while this piece was made: its stream is closed, and that is no failure.
-          if (gone) return;
+          // The client may have gone while this piece was made, and that is no failure.
+          gone.signal.throwIfAborted();
           if (next.done) controller.close();
           else controller.enqueue(encoder.encode(next.value));
         } catch (error) {
-          if (gone) return;
-          log.error({ error }, 'A listing broke off');
+          if (!gone.signal.aborted) log.error({ error }, 'A listing broke off');
           controller.error(error);
         }
       },
       cancel: async () => {
-        gone = true;
+        gone.abort();
         await pieces.return();
       },
     },

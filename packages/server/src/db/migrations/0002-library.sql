@@ -16,7 +16,8 @@ drop index folders_sibling_name;
 create unique index folders_sibling_name on folders (project_id, parent_id, name_key) nulls not distinct where trash_id is null;
 drop index folders_children_index;
 create index folders_children_index on folders (project_id, parent_id, trash_id, id);
-create index folders_live_index on folders (project_id, id) where trash_id is null;
+create index folders_children_name_index on folders (project_id, parent_id, trash_id, name_key, id);
+create index folders_live_index on folders (project_id, trashed_at, id) where trash_id is null;
 create index folders_name_index on folders (project_id, name_key, id) where trash_id is null;
 create index folders_trash_index on folders (project_id, trash_id, id) where trash_id is not null;
 -- The entries of the trash: what somebody deleted, without what went with it.
@@ -46,11 +47,34 @@ drop index files_folder_index;
 -- Whole, since a folder that goes for good must find every file in it.
 -- With the size, so that a tree of a million files is counted without reading a million rows.
 create index files_folder_index on files (project_id, folder_id, trash_id, id) include (file_size);
-create index files_live_index on files (project_id, id) where trash_id is null;
+create index files_folder_name_index on files (project_id, folder_id, trash_id, name_key, id);
+create index files_folder_size_index on files (project_id, folder_id, trash_id, file_size, id);
+-- With trashed_at, so that who orders by it and by id gets this index, and none that has the trash or other projects in it.
+create index files_live_index on files (project_id, trashed_at, id) where trash_id is null;
+create index files_name_index on files (project_id, name_key, id) where trash_id is null;
+create index files_size_index on files (project_id, file_size, id) where trash_id is null;
 create index files_id_index on files (id);
 create index files_trash_index on files (project_id, trashed_at, id) include (file_size) where trash_id is not null;
 
 create index files_check_index on files (check_at, project_id, id) where check_at is not null;
+
+-- Three characters from each place of a name, fewer at its end, each behind the end of the project's id: what a search
+-- looks up, as `toGramQuery` makes it. Whole characters of any script; a search for one or two of them is a prefix. The
+-- price keeps the planner from calling it for each row where it could ask the index.
+create function name_grams(project_id uuid, name_key text) returns tsvector
+language plpgsql immutable strict parallel safe cost 100 as $$
+declare
+  prefix text := right(project_id::text, 12);
+  grams text[] := '{}';
+begin
+  for place in 1..length(name_key) loop
+    grams[place] := prefix || substr(name_key, place, 3);
+  end loop;
+  return array_to_tsvector(grams);
+end $$;
+-- Without fastupdate, so that a search right after many uploads has no pending list to read.
+create index files_search_index on files using gin (name_grams(project_id, name_key)) with (fastupdate = off) where trash_id is null;
+create index folders_search_index on folders using gin (name_grams(project_id, name_key)) with (fastupdate = off) where trash_id is null;
 
 alter table projects
   add column quota_bytes bigint constraint projects_quota_check check (quota_bytes >= 0),

@@ -1,34 +1,71 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Problem } from '../../problem.ts';
 
-/** What is listed: a whole project, its root, or one folder. */
-export interface Place {
+/** What is listed: a whole project, its root, or one folder; in which order; and which names. */
+export interface Listed {
   projectId: string;
   folderId: string | undefined;
+  sort: 'name' | 'createdAt' | 'fileSize';
+  order: 'asc' | 'desc';
+  /** What the names contain, as `toNameKey` makes it. */
+  search: string | undefined;
 }
 
-/** Where the next page starts: after this id (null: at the first), in the folders or in the files. */
+export type Kind = 'folders' | 'files';
+
+/** A place in the order: the id, and what is sorted by, as text. */
+export interface Position {
+  key: string;
+  id: string;
+}
+
+/** Where the next page starts: after this position (null: at the first), in the folders or in the files. */
 export interface Cursor {
-  kind: 'folders' | 'files';
-  after: string | null;
+  kind: Kind;
+  after: Position | null;
 }
 
-const Encoded = z.tuple([z.string(), z.string().nullable(), z.enum(['folders', 'files']), z.uuid().nullable()]);
+const id = z.uuid();
+/** PostgreSQL refuses NUL, and a lone surrogate is in no name. */
+const name = z.string().refine((text) => !text.includes('\0') && text.isWellFormed());
+const size = z.string().regex(/^\d{1,18}$/);
 
-/** An opaque text that carries its place, so that it cannot be used on another one. */
-export function encodeCursor({ kind, after }: Cursor, { projectId, folderId }: Place): string {
-  return Buffer.from(JSON.stringify([projectId, folderId ?? null, kind, after])).toString('base64url');
+const Encoded = z.union([
+  z.tuple([z.string(), z.enum(['folders', 'files'])]),
+  z.tuple([z.string(), z.enum(['folders', 'files']), id, z.string()]),
+]);
+
+/** An opaque text that belongs to one listing, so that it cannot be used on another one. */
+export function encodeCursor({ kind, after }: Cursor, listed: Listed): string {
+  const position = after ? [after.id, after.key] : [];
+  return Buffer.from(JSON.stringify([fingerprint(listed), kind, ...position])).toString('base64url');
 }
 
-/** @throws Problem invalid_request when the text is no cursor of this place */
-export function decodeCursor(text: string, place: Place): Cursor {
+/** @throws Problem invalid_request when the text is no cursor of this listing */
+export function decodeCursor(text: string, listed: Listed): Cursor {
   const parsed = Encoded.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
   if (!parsed.success) throw invalidCursor('is not a nextCursor of this service');
-  const [projectId, folderId, kind, after] = parsed.data;
-  if (projectId !== place.projectId || folderId !== (place.folderId ?? null)) {
-    throw invalidCursor('belongs to another listing: pass it with the same projectId and folderId');
+  const [of, kind, afterId, key] = parsed.data;
+  if (of !== fingerprint(listed)) {
+    throw invalidCursor(
+      'belongs to another listing: pass it with the same projectId, folderId, sort, order and search',
+    );
   }
-  return { kind, after };
+  if (afterId === undefined || key === undefined) return { kind, after: null };
+  if (!keySchema(kind, listed.sort).safeParse(key).success) throw invalidCursor('is not a nextCursor of this service');
+  return { kind, after: { id: afterId, key } };
+}
+
+/** No secret: who makes one up gets to see what the same query without a cursor shows. */
+function fingerprint({ projectId, folderId, sort, order, search }: Listed): string {
+  const text = JSON.stringify([projectId, folderId ?? null, sort, order, search ?? null]);
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
+
+function keySchema(kind: Kind, sort: Listed['sort']): z.ZodType {
+  if (sort === 'createdAt') return id;
+  return sort === 'fileSize' && kind === 'files' ? size : name;
 }
 
 function parseJson(text: string): unknown {

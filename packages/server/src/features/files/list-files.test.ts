@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import type pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type CallOptions, startTestService, type TestService } from '../../../test/service.ts';
 import type { Deps } from '../../deps.ts';
 import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
-import { encodeCursor } from './cursor.ts';
+import { encodeCursor, type Listed } from './cursor.ts';
 
 const largeCount = 12_345;
 
@@ -156,37 +155,27 @@ describe(`a project of ${largeCount} files`, () => {
     return createApp(deps).fetch(new Request(`http://localhost/api/storage/list?projectId=${projectId}`, { headers }));
   }
 
-  /** Counts queries until it is stopped. */
-  function countQueries(): { count: number; stop(): void } {
-    const counter = {
-      count: 0,
-      stop: () => {
-        service.deps.db.pool.off('acquire', onQuery);
-      },
-    };
-    const onQuery = () => {
-      counter.count += 1;
-    };
-    service.deps.db.pool.on('acquire', onQuery);
-    return counter;
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
+
+  type Query = Deps['db']['listing']['query'];
+
+  /** The service with something in between it and the statements of its listings. */
+  function intercepting(intercept: (query: Query) => Query): Deps {
+    const { listing } = service.deps.db;
+    return { ...service.deps, db: { ...service.deps.db, listing: { ...listing, query: intercept(listing.query) } } };
   }
 
-  const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
+  const isPageOfFiles = (name: string | undefined) => name?.startsWith('list-scan-files') ?? false;
 
   /** The service over a database that fails after so many queries for files. */
   function failingAfter(pages: number): Deps {
-    const { pool } = service.deps.db;
     let left = pages;
-    const query = (config: pg.QueryConfig) => {
-      const isPage = String(config.name).startsWith('list-files');
+    return intercepting((query) => (statement, pace, signal) => {
+      const isPage = isPageOfFiles(statement.name);
       if (isPage && left === 0) return Promise.reject(new Error('Connection terminated unexpectedly'));
       if (isPage) left -= 1;
-      return pool.query(config);
-    };
-    return {
-      ...service.deps,
-      db: { ...service.deps.db, pool: Object.assign(Object.create(pool), { query }) as pg.Pool },
-    };
+      return query(statement, pace, signal);
+    });
   }
 
   test('is streamed in several chunks, with every file and folder once', async () => {
@@ -215,8 +204,12 @@ describe(`a project of ${largeCount} files`, () => {
   });
 
   test('is read from the database as the client takes it, and no further when it stops or goes', async () => {
-    const queries = countQueries();
-    const reader = (await ask()).body?.getReader();
+    const queries = { count: 0 };
+    const counting = intercepting((query) => (statement, pace, signal) => {
+      queries.count += 1;
+      return query(statement, pace, signal);
+    });
+    const reader = (await ask(counting)).body?.getReader();
     await settle();
     const atStart = queries.count;
     expect(atStart).toBeLessThan(6);
@@ -229,7 +222,6 @@ describe(`a project of ${largeCount} files`, () => {
     await reader?.cancel();
     await settle();
     expect(queries.count).toBe(atStart + 1);
-    queries.stop();
   });
 
   test('breaks off when the database fails on the way, and is never taken for whole', async () => {
@@ -461,8 +453,9 @@ describe('pages', () => {
       }
     });
 
+    const decode = (cursor: string) => JSON.parse(Buffer.from(cursor, 'base64url').toString());
     const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    test.each<[string, (place: [string, string]) => string]>([
+    test.each<[string, (place: string) => string]>([
       ['nothing', () => ''],
       ['garbage', () => 'garbage'],
       ['an id', () => randomUUID()],
@@ -471,28 +464,75 @@ describe('pages', () => {
       ['JSON that is none', () => Buffer.from('[').toString('base64url')],
       ['null', () => encode(null)],
       ['an object', () => encode({ kind: 'files' })],
-      ['too few parts', (place) => encode([...place, 'files'])],
-      ['too many parts', (place) => encode([...place, 'files', null, 1])],
-      ['another kind', (place) => encode([...place, 'users', null])],
-      ['SQL instead of an id', (place) => encode([...place, 'files', "' or true --"])],
-      ['an id with NUL', (place) => encode([...place, 'files', `${randomUUID()}\0`])],
-      ['a number for an id', (place) => encode([...place, 'files', 1])],
-      ['more than 512 characters', (place) => encode([...place, 'files', 'x'.repeat(600)])],
-    ])('%s is none', (_what, make) =>
-      expectInvalid('cursor', { projectId, folderId, cursor: make([projectId, folderId]) }),
-    );
+      ['too few parts', (place) => encode([place])],
+      ['an id alone', (place) => encode([place, 'files', randomUUID()])],
+      ['too many parts', (place) => encode([place, 'files', randomUUID(), randomUUID(), 1])],
+      ['another kind', (place) => encode([place, 'users'])],
+      ['SQL instead of an id', (place) => encode([place, 'files', "' or true --", "' or true --"])],
+      ['an id with NUL', (place) => encode([place, 'files', `${randomUUID()}\0`, randomUUID()])],
+      ['a number for an id', (place) => encode([place, 'files', 1, 1])],
+      ['what is no id to sort by', (place) => encode([place, 'files', randomUUID(), 'x'])],
+      ['more than 2048 characters', (place) => encode([place, 'files', 'x'.repeat(1600), ''])],
+    ])('%s is none', async (_what, make) => {
+      const [place] = decode(await first({ projectId, folderId }));
+      await expectInvalid('cursor', { projectId, folderId, cursor: make(place) });
+    });
+
+    test.each([
+      ['fileSize', '1e3'],
+      ['fileSize', '-1'],
+      ['fileSize', '9'.repeat(19)],
+      ['fileSize', "1' or true"],
+      ['name', 'a\0b'],
+      ['name', '\ud800'],
+    ])('with %s at %j are refused', async (sort, sortedBy) => {
+      const [place] = decode(await first({ projectId, folderId, sort }));
+      await expectInvalid('cursor', {
+        projectId,
+        folderId,
+        sort,
+        cursor: encode([place, 'files', randomUUID(), sortedBy]),
+      });
+    });
+
+    test('of another sort, order or search are refused', async () => {
+      const listings: Named[] = [
+        {},
+        { sort: 'name' },
+        { sort: 'fileSize' },
+        { order: 'desc' },
+        { sort: 'name', order: 'desc' },
+        { search: 'f' },
+        { search: 'fi' },
+        { search: 'f', sort: 'name' },
+      ].map((listing) => ({ projectId, folderId, ...listing }));
+      const cursors = await Promise.all(listings.map(first));
+      for (const [n, listing] of listings.entries()) {
+        for (const [m, cursor] of cursors.entries()) {
+          if (n === m) expect((await list({ ...listing, cursor, limit: 1 })).status).toBe(200);
+          else await expectInvalid('cursor', { ...listing, cursor, limit: 1 });
+        }
+      }
+      const spelled = { projectId, folderId, search: 'F', sort: 'createdAt', order: 'asc' };
+      expect((await list({ ...spelled, cursor: cursors[5] ?? '', limit: 1 })).status).toBe(200);
+    });
 
     test('made up for a place show nothing but that place', async () => {
       const eve = await service.signUp('Eve');
       const secret = await service.createProject(eve, 'Secret');
       await addFiles(secret, 3);
       const secretIds = idsOf((await list({ projectId: secret }, { as: eve })).body.files);
-      const forged = encodeCursor({ kind: 'files', after: secretIds[0] ?? null }, { projectId, folderId });
+      const listed: Listed = { projectId, folderId, sort: 'createdAt', order: 'asc', search: undefined };
+      const id = secretIds[0] ?? '';
+      const forged = encodeCursor({ kind: 'files', after: { id, key: id } }, listed);
       const { status, body } = await list({ projectId, folderId, cursor: forged });
       expect(status).toBe(200);
       expect(idsOf(body.files).filter((id) => secretIds.includes(id))).toEqual([]);
 
-      const theirs = encodeCursor({ kind: 'files', after: null }, { projectId: secret, folderId: undefined });
+      const theirs = encodeCursor(
+        { kind: 'files', after: null },
+        { ...listed, projectId: secret, folderId: undefined },
+      );
       expect((await list({ projectId: secret, cursor: theirs })).status).toBe(404);
     });
   });

@@ -20,7 +20,16 @@ export const record: Handler = async (deps, exchange) => {
 
 export const list: Handler = async (deps, exchange) => {
   const caller = await requireKeyOrSession(deps, exchange);
-  return streamJson(await listFiles(deps, caller, readQuery(exchange, ListQuery)), deps.log);
+  const query = readQuery(exchange, ListQuery);
+  const gone = new AbortController();
+  exchange.onClose(() => gone.abort());
+  try {
+    return await streamJson(await listFiles(deps, caller, query, gone.signal), deps.log, gone);
+  } catch (error) {
+    // Nobody reads this answer; the status is what proxies count such requests under.
+    if (gone.signal.aborted) return new Response(null, { status: 499 });
+    throw error;
+  }
 };
 
 export const usage: Handler = async (deps, exchange) => {

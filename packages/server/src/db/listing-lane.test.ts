@@ -1,0 +1,131 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { ListingTooSlow, TooManyListings } from './database-errors.ts';
+import { createListingLane } from './listing-lane.ts';
+import { type Database, openDatabase } from './open.ts';
+
+const sleep = (seconds: number) => ({ text: 'select pg_sleep($1::float8)::text', values: [seconds] });
+const never = () => new AbortController().signal;
+
+async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await condition())) await delay(10);
+}
+
+describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
+  let db: Database;
+  beforeAll(async () => {
+    db = await openEmptyDatabase(kind);
+  });
+  afterAll(() => db.close());
+
+  test('answers statements, and passes the errors of the database on', async () => {
+    const { rows } = await db.listing.query({ text: 'select $1::int + 1 as n', values: [1] }, 'page', never());
+    expect(rows).toEqual([{ n: 2 }]);
+    const failing = db.listing.query({ text: 'select 1/0' }, 'page', never());
+    await expect(failing).rejects.toMatchObject({ code: '22012' });
+    await db.listing.query({ text: 'select 1' }, 'page', never());
+  });
+
+  test('sorts where nothing else is possible, and nowhere else', async () => {
+    const { rows } = await db.listing.query({ text: 'show enable_sort' }, 'page', never());
+    expect(rows).toEqual([{ enable_sort: 'off' }]);
+  });
+
+  test('leaves connections to the others while many list', async () => {
+    const listings = Array.from({ length: 40 }, () => db.listing.query(sleep(0.02), 'page', never()));
+    const streams = Array.from({ length: 10 }, () => db.listing.query(sleep(0.02), 'stream', never()));
+    let done = 0;
+    for (const listing of [...listings, ...streams]) void listing.then(() => (done += 1));
+    await db.pool.query('select 1');
+    expect(done).toBeLessThan(20);
+    await Promise.all([...listings, ...streams]);
+  });
+
+  test('does not send what nobody waits for any more', async () => {
+    await db.pool.query('create table if not exists sent (n int)');
+    const gone = new AbortController();
+    const busy = Array.from({ length: 8 }, () => db.listing.query(sleep(0.1), 'page', never()));
+    const sent = { text: 'insert into sent values (1)' };
+    const waiting = db.listing.query(sent, 'page', gone.signal);
+    gone.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    await expect(db.listing.query(sent, 'page', gone.signal)).rejects.toThrow('gone');
+    await Promise.all(busy);
+    await db.listing.query({ text: 'select 1' }, 'page', never());
+    expect((await db.pool.query('select * from sent')).rows).toEqual([]);
+  });
+
+  test('refuses when too many wait, and serves those that do', async () => {
+    const all = Array.from({ length: 300 }, () => db.listing.query(sleep(0.001), 'page', never()));
+    const results = await Promise.allSettled(all);
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(30);
+    expect(refused.length).toBeLessThan(50);
+    for (const result of refused) expect(result).toMatchObject({ reason: expect.any(TooManyListings) });
+    await db.listing.query({ text: 'select 1' }, 'page', never());
+  });
+});
+
+describe.runIf(testableKinds.includes('postgres'))('a statement that runs on PostgreSQL', () => {
+  let db: Database;
+  let pooled: Database;
+  let drop: () => Promise<void>;
+  beforeAll(async () => {
+    const created = await createServerDatabase();
+    drop = created.drop;
+    db = await openDatabase({ kind: 'postgres', url: created.url });
+    pooled = await openDatabase({ kind: 'postgres', url: created.url, directUrl: created.url });
+  });
+  afterAll(async () => {
+    await Promise.all([db.close(), pooled.close()]);
+    await drop();
+  });
+
+  const running = async () =>
+    (
+      await db.pool.query(
+        `select 1 from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`,
+      )
+    ).rowCount;
+
+  test('is cancelled when its client goes, and no later statement with it', async () => {
+    const gone = new AbortController();
+    const slow = db.listing.query(sleep(600), 'page', gone.signal);
+    await until(async () => (await running()) === 1);
+    gone.abort(new Error('gone'));
+    await expect(slow).rejects.toThrow('gone');
+    expect(await running()).toBe(0);
+    for (let n = 0; n < 20; n += 1) await db.listing.query(sleep(0.001), 'page', never());
+  });
+
+  test('has a limit of time, also behind a pooler, and says so when it is over it', async () => {
+    for (const { listing } of [db, pooled]) {
+      const { rows } = await listing.query({ text: 'show statement_timeout' }, 'page', never());
+      expect(rows).toEqual([{ statement_timeout: '15s' }]);
+    }
+    const pool = new pg.Pool({ connectionString: await urlOf(db), options: '-c statement_timeout=20ms' });
+    const lane = createListingLane(pool, { owns: true });
+    await expect(lane.query(sleep(600), 'page', never())).rejects.toBeInstanceOf(ListingTooSlow);
+    await lane.close();
+  });
+
+  test('leaves nothing of its settings on a connection that a pooler hands on', async () => {
+    const [client] = [await pooled.pool.connect()];
+    const { rows } = await client.query('show statement_timeout');
+    client.release();
+    expect(rows).toEqual([{ statement_timeout: '0' }]);
+    await expect(pooled.listing.query({ text: 'select 1/0' }, 'page', never())).rejects.toMatchObject({
+      code: '22012',
+    });
+    await pooled.listing.query({ text: 'select 1' }, 'page', never());
+  });
+});
+
+async function urlOf({ pool }: Database): Promise<string> {
+  const { rows } = await pool.query<{ name: string }>('select current_database() as name');
+  const url = new URL(process.env.TEST_DATABASE_URL ?? '');
+  url.pathname = `/${rows[0]?.name}`;
+  return url.href;
+}

@@ -1,0 +1,146 @@
+import pg from 'pg';
+import { ListingTooSlow, TooManyListings } from './database-errors.ts';
+
+/** So many pages are read at once. */
+const pagesAtOnce = 3;
+/** All the streams together: one reads a million files as fast with a connection as with several. */
+const streamsAtOnce = 1;
+export const listingConnections = pagesAtOnce + streamsAtOnce;
+/**
+ * What a connection for listings is told. A page has to come out of an index in its order, whatever the statistics say:
+ * sorting and reading a whole table are for what has no index. Compiling pays for a report, and costs a page a hundred times its own time. And no
+ * statement of a listing takes seconds unless the database is in trouble.
+ */
+export const listingSettings = {
+  enable_seqscan: 'off',
+  enable_sort: 'off',
+  enable_incremental_sort: 'off',
+  jit: 'off',
+  statement_timeout: '15s',
+};
+const pagesWaiting = 256;
+
+/** A page that somebody waits for, or the next piece of something long, which lets pages go first. */
+export type Pace = 'page' | 'stream';
+
+/**
+ * The way of listings to the database: a budget of their own, so that however many list, a presign or a record waits
+ * for no more than their few statements.
+ */
+export interface ListingLane {
+  /**
+   * One statement. When `signal` aborts, one that waits is not sent, and one that runs is cancelled where the database can.
+   * @throws TooManyListings, ListingTooSlow, the signal's reason
+   */
+  query<R extends pg.QueryResultRow>(
+    statement: pg.QueryConfig,
+    pace: Pace,
+    signal: AbortSignal,
+  ): Promise<pg.QueryResult<R>>;
+  /** Ends its own connections; those that it shares stay. */
+  close(): Promise<void>;
+}
+
+interface LaneOptions {
+  /** Whether the connections are its own. */
+  owns?: boolean;
+  /** Stops what runs on a connection, from another one. */
+  cancel?: (client: pg.PoolClient) => Promise<unknown>;
+  /** Whether the settings come with each statement, since a connection cannot have its own. */
+  setsEachTime?: boolean;
+}
+
+export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): ListingLane {
+  const gates = { page: createGate(pagesAtOnce, pagesWaiting), stream: createGate(streamsAtOnce) };
+  return {
+    async query(statement, pace, signal) {
+      const leave = await gates[pace](signal);
+      try {
+        return await run(pool, statement, signal, options);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof pg.DatabaseError && error.code === '57014') throw new ListingTooSlow(error);
+        throw error;
+      } finally {
+        leave();
+      }
+    },
+    async close() {
+      if (options.owns) await pool.end();
+    },
+  };
+}
+
+async function run<R extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  statement: pg.QueryConfig,
+  signal: AbortSignal,
+  { cancel, setsEachTime }: LaneOptions,
+): Promise<pg.QueryResult<R>> {
+  const client = await pool.connect();
+  let cancelling: Promise<unknown> | undefined;
+  const stop = () => {
+    // If even this fails, the statement's own time limit ends it.
+    cancelling = cancel?.(client).catch(() => undefined);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    signal.throwIfAborted();
+    return setsEachTime ? await withSettings(client, statement) : await client.query<R>(statement);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await cancelling;
+    // A cancellation can arrive late, and must not meet the next statement of this connection.
+    client.release(cancelling !== undefined);
+  }
+}
+
+const setAll = Object.entries(listingSettings).map(([name, value]) => `set local ${name} = '${value}'`);
+
+async function withSettings<R extends pg.QueryResultRow>(
+  client: pg.PoolClient,
+  statement: pg.QueryConfig,
+): Promise<pg.QueryResult<R>> {
+  await client.query(['begin read only', ...setAll].join('; '));
+  try {
+    return await client.query<R>(statement);
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+/** Lets so many in at once, the others in the order of their coming; the answer is how to leave again. */
+function createGate(
+  size: number,
+  mostWaiting = Number.POSITIVE_INFINITY,
+): (signal: AbortSignal) => Promise<() => void> {
+  let inside = 0;
+  const waiting = new Set<() => void>();
+  const leave = () => {
+    const [next] = waiting;
+    if (next) next();
+    else inside -= 1;
+  };
+  return async (signal) => {
+    signal.throwIfAborted();
+    if (inside < size) {
+      inside += 1;
+      return leave;
+    }
+    if (waiting.size >= mostWaiting) throw new TooManyListings();
+    await new Promise<void>((resolve, reject) => {
+      const giveUp = () => {
+        waiting.delete(enter);
+        reject(signal.reason);
+      };
+      const enter = () => {
+        waiting.delete(enter);
+        signal.removeEventListener('abort', giveUp);
+        resolve();
+      };
+      waiting.add(enter);
+      signal.addEventListener('abort', giveUp, { once: true });
+    });
+    return leave;
+  };
+}

@@ -1,0 +1,104 @@
+import type { Pace } from '../../db/listing-lane.ts';
+import type { Deps } from '../../deps.ts';
+import type { Kind, Listed, Position } from './cursor.ts';
+import { findStatement, type PageRow, type Start, scanStatement, skipStatement } from './list-files-sql.ts';
+
+/** A page that is only looked for in the order of its index looks at so many rows, at least. */
+const firstBound = 5000;
+/** And then at so many for each statement: some 20 ms, so that nobody waits long who shares the connection. */
+const nextBound = 20_000;
+/** After so many of them a search that seemed frequent is looked up in the index of names all the same. */
+const mostScans = 5;
+/** So many names are read that the index of names finds. */
+const mostFound = 10_000;
+
+export interface Page {
+  json: string;
+  count: number;
+  more: boolean;
+  last: Position | null;
+}
+
+/** How a page is read: with which budget, and until when. */
+export interface Reading {
+  pace: Pace;
+  signal: AbortSignal;
+}
+
+/**
+ * One page, by bounded statements only. Mostly the index of the order has it at once. Where the rows of a page lie far
+ * apart, a search goes on in the index of names, which is quick for what is rare; what is frequent, and yet not in
+ * front, is found by going on in the order. Files in a deleted tree are passed over by a jump to the next that is not.
+ */
+export async function readPage(
+  deps: Deps,
+  kind: Kind,
+  listed: Listed,
+  after: Position | null,
+  limit: number,
+  reading: Reading,
+): Promise<Page> {
+  const bound = Math.max(firstBound, 5 * limit);
+  const first = await read(deps, scanStatement(kind, listed, after, limit, bound), reading);
+  if (first.more || !first.reached) return toPage(first);
+  const seemsRare = first.count * 20 <= limit;
+  const found = seemsRare ? await find(deps, kind, listed, after, limit, reading) : undefined;
+  if (found) return found;
+
+  const onward: Reading = { pace: 'stream', signal: reading.signal };
+  const page = toPage(first);
+  let reached: PageRow['reached'] = first.reached;
+  for (let scans = 1; !page.more && reached; scans += 1) {
+    if (scans === mostScans && !seemsRare) {
+      const whole = await find(deps, kind, listed, after, limit, onward);
+      if (whole) return whole;
+    }
+    const start = await findNext(deps, listed, { key: reached[0], id: reached[1] }, onward);
+    if (!start) break;
+    const next = await read(deps, scanStatement(kind, listed, start, limit - page.count, nextBound), onward);
+    append(page, toPage(next));
+    reached = next.reached;
+  }
+  return page;
+}
+
+/** The page by the index of names; undefined when it finds too many, and when nothing is searched for. */
+async function find(
+  deps: Deps,
+  kind: Kind,
+  listed: Listed,
+  after: Position | null,
+  limit: number,
+  reading: Reading,
+): Promise<Page | undefined> {
+  const { search } = listed;
+  if (search === undefined) return undefined;
+  const found = await read(deps, findStatement(kind, { ...listed, search }, after, limit, mostFound), reading);
+  return found.overflow ? undefined : toPage(found);
+}
+
+/** Where it is worth going on: at once, or, where nothing but deleted folders lies in between, behind them. */
+async function findNext(deps: Deps, listed: Listed, reached: Position, reading: Reading): Promise<Start | undefined> {
+  if (listed.search !== undefined) return reached;
+  const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading.pace, reading.signal);
+  return rows[0] && { ...rows[0], inclusive: true };
+}
+
+async function read({ db }: Deps, statement: ReturnType<typeof scanStatement>, { pace, signal }: Reading) {
+  const { rows } = await db.listing.query<PageRow>(statement, pace, signal);
+  const [page] = rows;
+  if (!page) throw new Error('An aggregate without groups answers one row');
+  return page;
+}
+
+function toPage({ json, count, more, lastId, lastKey }: PageRow): Page {
+  return { json, count, more, last: lastId === null || lastKey === null ? null : { id: lastId, key: lastKey } };
+}
+
+function append(page: Page, next: Page): void {
+  if (page.json && next.json) page.json += ',';
+  page.json += next.json;
+  page.count += next.count;
+  page.more = next.more;
+  page.last = next.last ?? page.last;
+}
