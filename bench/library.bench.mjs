@@ -25,6 +25,27 @@ const deepPage = 5000;
 const listers = 64;
 const presignSeconds = quick ? 2 : 8;
 
+const sortColumns = { name: 'name_key', createdAt: 'id', fileSize: 'file_size' };
+
+/** @type {(n: number) => string} */
+const md5 = (n) => createHash('md5').update(`${n}`).digest('hex');
+/** @type {(count: number, kind: number) => number} */
+const randomOfKind = (count, kind) => Math.floor((Math.random() * count) / 10) * 10 + kind;
+
+/** What is searched for, for a project of so many files. @type {[string, (count: number) => string][]} */
+const words = [
+  ['rare: one name in all', (count) => `am meer ${randomOfKind(count, 3)}.`],
+  ['rare: eight characters of noise', (count) => md5(randomOfKind(count, 7)).slice(12, 20)],
+  ['rare: none has it', () => 'kolibri'],
+  ['rare: two characters that none has', () => '蝶々'],
+  ['common: a fifth has it', () => 'img_'],
+  ['common: one character', () => 'e'],
+  ['common: two characters', () => 'ME'],
+  ['common: 写真, a tenth', () => '写真'],
+  ['東京, a hundredth', () => '東京'],
+  ['a thousandth', () => '4711'],
+];
+
 /**
  * @typedef {{ projectId: string, folderId: string, count: number }} Place
  * @typedef {{ database: import('./harness/databases.mjs').BenchDatabase, places: Place[], authorization: string, recorded: number }} Library
@@ -131,8 +152,6 @@ async function measurePages(get, library) {
   await pool.end();
 }
 
-const sortColumns = { name: 'name_key', createdAt: 'id', fileSize: 'file_size' };
-
 /**
  * The cursor of a deep page, without reading all of those before it over HTTP.
  * @param {pg.Pool} pool
@@ -150,25 +169,6 @@ async function cursorAt(pool, listed, offset) {
   );
   return encodeCursor({ kind: 'files', after: rows[0] }, { ...listed, search: undefined });
 }
-
-/** @type {(n: number) => string} */
-const md5 = (n) => createHash('md5').update(`${n}`).digest('hex');
-/** @type {(count: number, kind: number) => number} */
-const randomOfKind = (count, kind) => Math.floor((Math.random() * count) / 10) * 10 + kind;
-
-/** What is searched for, for a project of so many files. @type {[string, (count: number) => string][]} */
-const words = [
-  ['rare: one name in all', (count) => `am meer ${randomOfKind(count, 3)}.`],
-  ['rare: eight characters of noise', (count) => md5(randomOfKind(count, 7)).slice(12, 20)],
-  ['rare: none has it', () => 'kolibri'],
-  ['rare: two characters that none has', () => '蝶々'],
-  ['common: a fifth has it', () => 'img_'],
-  ['common: one character', () => 'e'],
-  ['common: two characters', () => 'ME'],
-  ['common: 写真, a tenth', () => '写真'],
-  ['東京, a hundredth', () => '東京'],
-  ['a thousandth', () => '4711'],
-];
 
 /**
  * @param {Get} get
