@@ -324,6 +324,22 @@ suite(`downloads in Chromium${leftOut}`, { timeout: 60_000 }, () => {
     }
   });
 
+  test('an archive is saved, opened or embedded, though the service itself serves it', async () => {
+    const { url } = (await (await post('/api/storage/archives', { projectId, name: '写真' })).json()) as {
+      url: string;
+    };
+    await inNewPage(async (page) => {
+      const download = page.waitForEvent('download');
+      expect(await open(page, url)).toBe('saved');
+      expect((await download).suggestedFilename()).toBe('写真.zip');
+      expect(await (await download).failure()).toBeNull();
+    });
+    await inNewPage(async (page) => {
+      await open(page, toEmbedding(url));
+      expect(await hasRun(page)).toBe(false);
+    });
+  });
+
   test('no cookie went to the store', () => {
     expect(requestsToStore.length).toBeGreaterThan(0);
     expect(requestsToStore.filter((request) => request.cookie !== undefined)).toEqual([]);

@@ -283,7 +283,7 @@ export const errorCatalogue = {
     status: 413,
     title: 'The request body is too large.',
     happened:
-      'Bodies of API requests are at most 64 KiB (65,536 bytes), and at most 1 MiB where an upload in parts is completed. The bytes of files never go through the API.',
+      'Bodies of API requests are at most 64 KiB (65,536 bytes), and at most 1 MiB where an upload in parts is completed. The bytes of files are never sent to the API.',
     mend: 'Send the file to the address that `POST /api/storage/presign` answers, and only its facts to the API.',
   },
   file_too_large: {

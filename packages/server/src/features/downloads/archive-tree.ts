@@ -123,6 +123,7 @@ export async function* readFiles(
   let last: { nameKey: string; id: string } | undefined;
   let number = 1;
   for (;;) {
+    // Both columns that come first in the order have one value; without them the planner does not take the index for it.
     const { rows } = await db.pool.query<FileRow>({
       name: `archive-files-${kind}`,
       text: `select ${fileColumns}, name_key as "nameKey",
@@ -131,7 +132,7 @@ export async function* readFiles(
              from files
              where project_id = $1 and ${inFolder('folder_id')} ${typed} and trash_id is null and created_at <= $3
                and (name_key, id) > ($4, $5)
-             order by name_key, id limit ${pageSize}`,
+             order by folder_id, trash_id, name_key, id limit ${pageSize}`,
       values: [...values, at, last?.nameKey ?? '', last?.id ?? firstId],
     });
     const page: ArchivedFile[] = [];
