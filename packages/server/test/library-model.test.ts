@@ -204,10 +204,10 @@ const pick = fc.nat({ max: 1000 });
 const name = fc.constantFrom('a', 'A', 'b', 'é', 'E\u0301', 'ß', 'a (2)');
 const where = fc.option(pick, { nil: null });
 const command = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ do: fc.constant('createFolder' as const), name, where }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('createFile' as const), size: fc.nat({ max: 9 }), where }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('createFolder' as const), name, where }) },
+  { weight: 10, arbitrary: fc.record({ do: fc.constant('createFile' as const), size: fc.nat({ max: 9 }), where }) },
   {
-    weight: 3,
+    weight: 6,
     arbitrary: fc.record({
       do: fc.constant('changeFolder' as const),
       which: pick,
@@ -216,7 +216,7 @@ const command = fc.oneof(
     }),
   },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
       do: fc.constant('changeFile' as const),
       which: pick,
@@ -225,15 +225,19 @@ const command = fc.oneof(
     }),
   },
   {
-    weight: 3,
-    arbitrary: fc.record({ do: fc.constant('removeFolder' as const), which: pick, recursive: fc.boolean() }),
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('removeFolder' as const),
+      which: pick,
+      recursive: fc.constantFrom(true, true, false),
+    }),
   },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('removeFile' as const), which: pick }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('restoreFolder' as const), which: pick }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('restoreFile' as const), which: pick }) },
+  { weight: 8, arbitrary: fc.record({ do: fc.constant('removeFile' as const), which: pick }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('restoreFolder' as const), which: pick }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('restoreFile' as const), which: pick }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('emptyTrash' as const), purge: fc.boolean() }) },
   {
-    weight: 5,
+    weight: 9,
     arbitrary: fc.record({
       do: fc.constant('bulk' as const),
       action: fc.constantFrom('move' as const, 'delete' as const, 'restore' as const),
@@ -260,7 +264,10 @@ async function run(library: Library, model: Model, step: Command): Promise<void>
   const choose = (ids: string[], which: number) => ids[which % ids.length];
   const folderIds = [...model.folders.keys()];
   const fileIds = [...model.files.keys()];
-  const toFolder = (which: number | null) => (which === null ? null : (choose(folderIds, which) ?? null));
+  const liveIds = folderIds.filter((id) => model.live(id));
+  // Now and then one that is in the trash.
+  const toFolder = (which: number | null) =>
+    which === null ? null : (choose(which % 5 > 0 ? liveIds : folderIds, which) ?? null);
   const compare = async (method: string, path: string, body: object | undefined, expected: Outcome) => {
     const answer = await library.call(method, path, body);
     const actual = answer.status === 200 ? {} : { code: answer.body.code };
@@ -323,7 +330,11 @@ async function run(library: Library, model: Model, step: Command): Promise<void>
     await compare('POST', '/api/storage/bulk', { ...body, dryRun: step.dryRun }, expected);
   } else {
     const isFile = step.do === 'changeFile' || step.do === 'removeFile' || step.do === 'restoreFile';
-    const id = choose(isFile ? fileIds : folderIds, step.which);
+    const ids = isFile ? fileIds : folderIds;
+    const inTrash = ids.filter((it) => model.trash.includes(it));
+    // Most of what is restored is in the trash.
+    const isLikely = step.do.startsWith('restore') && step.which % 4 > 0 && inTrash.length > 0;
+    const id = choose(isLikely ? inTrash : ids, step.which);
     if (id === undefined) return;
     const path = `/api/storage/${isFile ? 'files' : 'folders'}/${id}`;
     if (step.do === 'changeFolder' || step.do === 'changeFile') {
@@ -382,12 +393,12 @@ async function compareAll(library: Library, model: Model): Promise<void> {
 
 test('whatever is done with folders and files, in any order, is what the model says', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(command, { minLength: 20, maxLength: 60, size: 'max' }), async (steps) => {
+    fc.asyncProperty(fc.array(command, { minLength: 60, maxLength: 120, size: 'max' }), async (steps) => {
       const library = await openLibrary(service);
       const model = new Model();
       for (const step of steps) await run(library, model, step);
       await compareAll(library, model);
     }),
-    { numRuns: Number(process.env.MODEL_RUNS ?? 10), endOnFailure: true },
+    { numRuns: Number(process.env.MODEL_RUNS ?? 12), endOnFailure: true },
   );
 }, 600_000);

@@ -120,6 +120,21 @@ describe('uploads into it', () => {
     await expectProblem(library.call('POST', '/api/storage/record', upload), 404, 'folder_not_found');
   });
 
+  test('that are recorded while it goes because nothing is in it wait for that, and are 404', async () => {
+    const id = await library.folder();
+    const upload = await library.service.upload(library, library.projectId, Buffer.from('x'), { folderId: id });
+    const client = await library.service.deps.db.pool.connect();
+    // What removeFolder does, held in the middle.
+    await client.query('begin');
+    await client.query('select 1 from folders where id = $1 for update', [id]);
+    await client.query('update folders set trash_id = id, trashed_at = now() where id = $1', [id]);
+    const recorded = library.call('POST', '/api/storage/record', upload);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await client.query('commit');
+    client.release();
+    await expectProblem(recorded, 404, 'folder_not_found');
+  });
+
   test('that race its deletion are in it, or are refused', async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = await library.folder();

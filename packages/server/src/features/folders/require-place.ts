@@ -49,7 +49,7 @@ export async function readPath(
   const { rows } = await sql<{ id: string }>`
     with recursive path as (
       select id, parent_id from folders where project_id = ${project.id} and id = ${folderId} and trash_id is null
-      union all
+      union
       select up.id, up.parent_id from path cross join lateral (
         select id, parent_id from folders where project_id = ${project.id} and id = path.parent_id offset 0
       ) up
