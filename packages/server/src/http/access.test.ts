@@ -24,6 +24,8 @@ const callers = [
   "a stranger's session",
   'nothing',
   'a malformed key',
+  "an editor's session",
+  "a viewer's session",
 ] as const;
 type CallerName = (typeof callers)[number];
 
@@ -33,6 +35,7 @@ const noKey = '401 invalid_api_key';
 const people = '401 session_required';
 const notMine = '403 project_not_allowed';
 const noScope = '403 scope_missing';
+const noRole = '403 role_missing';
 const noProject = '404 project_not_found';
 const noFolder = '404 folder_not_found';
 const noFile = '404 file_not_found';
@@ -43,66 +46,66 @@ const noApiKey = '404 api_key_not_found';
 /** What every operation answers to everybody, in the order of `callers`. A new route needs a new row. */
 // biome-ignore format: a table is read by its columns
 const expected: Record<OperationId, readonly string[]> = {
-  //                this key  other key  untied  stranger's  revoked expired scopeless  session  stranger   nothing  malformed
-  presign:         [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  record:          [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  list:            [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  usage:           [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  createFolder:    [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  getFolder:       [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
-  changeFolder:    [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
-  deleteFolder:    [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
-  restoreFolder:   [ok,      noFolder,  ok,     noFolder,   noKey,  noKey,  noScope,   ok,      noFolder,  noKey,   noKey],
-  getFile:         [ok,      noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
-  changeFile:      [ok,      noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
-  deleteFile:      [ok,      noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
-  restoreFile:     [ok,      noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
-  listTrash:       [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  emptyTrash:      [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  bulk:            [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
+  //                 this key  other key   untied   stranger's   revoked  expired  scopeless  session   stranger       nothing  malformed   editor         viewer
+  presign:          [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  record:           [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  list:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  usage:            [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  createFolder:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  getFolder:        [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            ok],
+  changeFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
+  deleteFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
+  restoreFolder:    [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
+  getFile:          [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
+  changeFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  deleteFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  restoreFile:      [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  listTrash:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  emptyTrash:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
 
-  createDownloadUrl: [ok,    noFile,    ok,     noFile,     noKey,  noKey,  noScope,   ok,      noFile,    noKey,   noKey],
-  createArchiveUrl: [ok,     notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  downloadArchive: [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
-  redirectToContent: [found, noFile,    found,  noFile,     noKey,  noKey,  noScope,   found,   noFile,    noKey,   noKey],
+  createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
+  createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
 
-  createUpload:    [ok,      notMine,   ok,     noProject,  noKey,  noKey,  noScope,   ok,      noProject, noKey,   noKey],
-  signParts:       [ok,      noUpload,  ok,     noUpload,   noKey,  noKey,  noScope,   ok,      noUpload,  noKey,   noKey],
-  getUpload:       [ok,      noUpload,  ok,     noUpload,   noKey,  noKey,  noScope,   ok,      noUpload,  noKey,   noKey],
-  completeUpload:  [ok,      noUpload,  ok,     noUpload,   noKey,  noKey,  noScope,   ok,      noUpload,  noKey,   noKey],
-  abortUpload:     [ok,      noUpload,  ok,     noUpload,   noKey,  noKey,  noScope,   ok,      noUpload,  noKey,   noKey],
+  createUpload:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  signParts:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+  getUpload:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+  completeUpload:   [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+  abortUpload:      [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
 
-  createProject:   [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
-  listProjects:    [people,  people,    people, people,     people, people, people,    ok,      ok,        people,  people],
-  getProject:      [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  updateProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  deleteProject:   [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  reconcileProject: [people, people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  getReconciliation: [people, people,   people, people,     people, people, people,    ok,      noProject, people,  people],
+  createProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  listProjects:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  getProject:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
+  updateProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  deleteProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  reconcileProject: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  getReconciliation:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
 
-  listMembers:     [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  changeMember:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  removeMember:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  createInvitation: [people, people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  listInvitations: [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  removeInvitation: [people, people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  acceptInvitation: [people, people,    people, people,     people, people, people,    ok,      noInvitation, people, people],
+  listMembers:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
+  changeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  removeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  createInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  listInvitations:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  removeInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  acceptInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noInvitation,  people,  people,     noInvitation,  noInvitation],
 
-  createApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  listApiKeys:     [people,  people,    people, people,     people, people, people,    ok,      noProject, people,  people],
-  revokeApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noApiKey,  people,  people],
-  rotateApiKey:    [people,  people,    people, people,     people, people, people,    ok,      noApiKey,  people,  people],
+  createApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  listApiKeys:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  revokeApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     ok,            noApiKey],
+  rotateApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     ok,            noApiKey],
 
-  signUp:          [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
-  signIn:          [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
-  signOut:         [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
-  getSession:      [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  signUp:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  signIn:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  signOut:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  getSession:       [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
 
-  welcome:         [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
-  live:            [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
-  ready:           [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
-  openapi:         [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
-  errorPage:       [ok,      ok,        ok,     ok,         ok,     ok,     ok,        ok,      ok,        ok,      ok],
+  welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  ready:            [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  openapi:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  errorPage:        [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
 };
 
 interface Asked {
@@ -166,7 +169,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   listProjects: () => ({ path: '/api/projects' }),
   getProject: () => ({ path: `/api/projects/${projectId}` }),
   updateProject: () => ({ path: `/api/projects/${projectId}`, body: { name: 'Renamed' } }),
-  deleteProject: async () => ({ path: `/api/projects/${await service.createProject(ada)}` }),
+  deleteProject: async () => ({ path: `/api/projects/${await createProjectOfAll()}` }),
   reconcileProject: async () => ({ ...(await reconcileOne()), body: { dryRun: false } }),
   getReconciliation: async () => {
     const asked = await reconcileOne();
@@ -221,11 +224,24 @@ async function invite(email?: string): Promise<{ id: string; url: string }> {
   return (await service.call('POST', path, { as: ada, body: invitation(email) })).body;
 }
 
+/** Another project with the same members. */
+async function createProjectOfAll(): Promise<string> {
+  const id = await service.createProject(ada);
+  await service.deps.db.pool.query(
+    `insert into project_members (project_id, user_id, role)
+     select $1, user_id, role from project_members where project_id = $2 on conflict do nothing`,
+    [id, projectId],
+  );
+  return id;
+}
+
 const photo = () => ({ fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId: null });
 
 let service: TestService;
 let ada: Person;
 let bob: Person;
+let editor: Person;
+let viewer: Person;
 let projectId: string;
 let bobsProjectId: string;
 let folderId: string;
@@ -258,7 +274,7 @@ async function deleted(kind: 'files' | 'folders', make: (owner: Person, inProjec
 
 /** In a project of its own, since one goes on at a time. */
 async function reconcileOne(): Promise<{ path: string }> {
-  return { path: `/api/projects/${await service.createProject(ada)}/reconcile` };
+  return { path: `/api/projects/${await createProjectOfAll()}/reconcile` };
 }
 
 beforeAll(async () => {
@@ -267,6 +283,8 @@ beforeAll(async () => {
   bob = await service.signUp('Bob');
   projectId = await service.createProject(ada);
   bobsProjectId = await service.createProject(bob);
+  editor = await service.join(ada, projectId, 'editor');
+  viewer = await service.join(ada, projectId, 'viewer');
   folderId = await createFolder(ada, projectId);
   bobsFolderId = await createFolder(bob, bobsProjectId);
   fileId = await createFile(ada, projectId);
@@ -309,6 +327,8 @@ function credentials(name: CallerName, scope: Scope | undefined): CallOptions {
     "a stranger's session": { as: bob },
     nothing: {},
     'a malformed key': { key: `${keys.tied}x` },
+    "an editor's session": { as: editor },
+    "a viewer's session": { as: viewer },
   };
   return options[name];
 }
