@@ -2,7 +2,7 @@ import pg from 'pg';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
 
 /** So many pages are read at once. */
-const pagesAtOnce = 3;
+const pagesAtOnce = 2;
 /** All the streams together: one reads a million files as fast with a connection as with several. */
 const streamsAtOnce = 1;
 export const listingConnections = pagesAtOnce + streamsAtOnce;
