@@ -22,7 +22,7 @@ export interface Answered {
 }
 
 /** What the service does by itself; `jobs/jobs.ts` says what each is. */
-export type JobName = 'sweep' | 'multiparts' | 'uploads' | 'trash' | 'contents' | 'reconcile';
+export type JobName = 'sweep' | 'multiparts' | 'uploads' | 'trash' | 'contents' | 'reconcile' | 'tidy';
 
 /** Told of what a job has removed. */
 export type Count = (what: Removed, howMany: number) => void;

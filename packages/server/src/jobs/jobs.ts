@@ -1,3 +1,4 @@
+import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Count, Deps, JobName } from '../deps.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { runReconciliations } from '../features/janitor/run-reconciliations.ts';
@@ -12,6 +13,9 @@ const reconcileSeconds = 60;
 /** Files are looked at when they are recorded; this finds those that a process left behind, or a store that was down. */
 const contentsSeconds = 60;
 const contentsAtOnce = 20;
+
+/** As often as autovacuum by its defaults, nearly: a look costs one query when nothing is to be done. */
+const tidySeconds = 300;
 
 /** After so many a job looks whether it is to stop. */
 const uploadsAtOnce = 100;
@@ -45,8 +49,17 @@ export function createJobs(deps: Deps): Job[] {
       everySeconds: reconcileSeconds,
       run: (signal, count) => runReconciliations(deps, signal, count),
     },
+    tidy: {
+      everySeconds: tidySeconds,
+      run: (signal) => tidy(deps, signal),
+    },
   };
   return Object.entries(jobs).map(([name, job]) => ({ name, ...job }));
+}
+
+async function tidy({ db, log }: Deps, signal: AbortSignal): Promise<void> {
+  const tables = await tidyEmbedded(db, signal);
+  if (tables.length > 0) log.debug({ tables }, 'Tidied tables of the embedded database');
 }
 
 async function endUploads(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
