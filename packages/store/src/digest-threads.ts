@@ -69,15 +69,27 @@ function startThread(): DigestThread {
   const finishing = new Map<number, (digests: Digests) => void>();
   const open = new Set<number>();
   let lastId = 0;
-  let ended = false;
-  const failed = new Promise<never>((_resolve, reject) => {
-    const fail = (reason: unknown) => {
-      ended = true;
-      reject(new Error('The thread that digests uploads has ended.', { cause: reason }));
-    };
-    worker.once('error', fail).once('exit', fail);
-  });
-  failed.catch(() => undefined); // who waits for the thread is told; nobody need be waiting
+  let failure: Error | undefined;
+  /** Who waits for the thread. A race with a promise of its end would grow with every wait, for as long as it lives. */
+  const losers = new Set<(error: Error) => void>();
+  const fail = (cause: unknown) => {
+    failure ??= new Error('The thread that digests uploads has ended.', { cause });
+    for (const reject of losers) reject(failure);
+    losers.clear();
+  };
+  worker.once('error', fail).once('exit', fail);
+
+  /** A promise that `begin` resolves, and that the end of the thread rejects. */
+  function untilEnd<T>(begin: (resolve: (value: T) => void) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (failure) return reject(failure);
+      losers.add(reject);
+      begin((value) => {
+        losers.delete(reject);
+        resolve(value);
+      });
+    });
+  }
 
   const tell = (message: ToDigestWorker) => worker.postMessage(message);
   tell({ kind: 'slots', slots: shared });
@@ -94,8 +106,7 @@ function startThread(): DigestThread {
 
   async function takeSlot(): Promise<number> {
     const slot = free.pop();
-    if (slot !== undefined) return slot;
-    return Promise.race([failed, new Promise<number>((resolve) => waiting.push(resolve))]);
+    return slot ?? untilEnd((resolve) => waiting.push(resolve));
   }
 
   /** Resolves when the bytes have been copied, not when they have been digested. */
@@ -142,10 +153,11 @@ function startThread(): DigestThread {
       },
       finish: async () => {
         await sendGathered();
-        const finished = new Promise<Digests>((resolve) => finishing.set(id, resolve));
-        tell({ kind: 'finish', id });
         try {
-          return await Promise.race([failed, finished]);
+          return await untilEnd<Digests>((resolve) => {
+            finishing.set(id, resolve);
+            tell({ kind: 'finish', id });
+          });
         } finally {
           finishing.delete(id);
           open.delete(id);
@@ -159,7 +171,7 @@ function startThread(): DigestThread {
 
   return {
     load: () => open.size,
-    hasEnded: () => ended,
+    hasEnded: () => failure !== undefined,
     open: openDigests,
     end: () => worker.terminate(),
   };
