@@ -173,7 +173,8 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
     'a search for a rare name of $kind in $where by $sort, $order, takes the index of names',
     async ({ place, sort, order, kind }) => {
       for (const [search, most] of [
-        [kind === 'files' ? 'E 4567' : 'R 4567', 20],
+        // The index lets a few through that have the grams, and not side by side.
+        [kind === 'files' ? 'E 4567' : 'R 4567', 30],
         ['写真', 1],
         ["'\\%", 1],
       ] as const) {
