@@ -59,6 +59,9 @@ describe('what an error of the database means to the caller', () => {
       invitations_created_by_fkey: 'session_required',
       invitations_project_id_fkey: 'project_not_found',
       project_usage_project_id_fkey: 'project_not_found',
+      // Findings of a reconciliation that has been removed with its project: a job's, of no request.
+      reconciliation_findings_fkey: 'internal_error',
+      reconciliations_project_id_fkey: 'project_not_found',
       sessions_user_id_fkey: 'internal_error',
       uploads_project_id_fkey: 'project_not_found',
     });

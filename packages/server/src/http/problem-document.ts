@@ -44,6 +44,7 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   invitations_project_id_fkey: 'project_not_found',
   project_members_user_id_fkey: 'session_required',
   project_usage_project_id_fkey: 'project_not_found',
+  reconciliations_project_id_fkey: 'project_not_found',
   uploads_project_id_fkey: 'project_not_found',
 };
 
