@@ -1,5 +1,6 @@
 import { document, element, textElement } from '@cadiz/store/xml';
-import type { Completion, ObjectStore, StoredPart } from './object-store.ts';
+import pRetry, { type RetryContext } from 'p-retry';
+import type { Completion, NamedPart, ObjectStore, StoredPart } from './object-store.ts';
 import {
   childrenOf,
   decodeText,
@@ -17,6 +18,17 @@ type Multipart = Pick<
   ObjectStore,
   'createMultipart' | 'listParts' | 'completeMultipart' | 'abortMultipart' | 'listMultiparts'
 >;
+
+/** Why a store may have failed that has every part still: it is joining them already, for somebody else who asked. */
+const underWay = new Error('The upload in parts is still there.');
+
+/** Three seconds in all. */
+const completionRetries = {
+  retries: 4,
+  minTimeout: 200,
+  factor: 2,
+  shouldRetry: ({ error }: RetryContext) => error.cause === underWay,
+};
 
 /** What S3 says of parts that do not make an object. Everything else that it refuses is not the caller's to mend. */
 const refusedParts = new Set(['InvalidPart', 'InvalidPartOrder', 'EntityTooSmall', 'EntityTooLarge']);
@@ -45,6 +57,31 @@ export function createS3Multipart(connection: S3Connection): Multipart {
     }
   }
 
+  async function complete(key: string, uploadId: string, parts: readonly NamedPart[]): Promise<Completion> {
+    // Without quotes, 10,000 parts stay below the 1 MiB that Ceph RGW reads.
+    const children = parts.map(({ partNumber, etag }) =>
+      element('Part', [textElement('PartNumber', partNumber), textElement('ETag', withoutQuotes(etag))]),
+    );
+    const answer = await connection.send({
+      method: 'POST',
+      key,
+      query: { uploadId },
+      body: document('CompleteMultipartUpload', children),
+      // Some stores look at every part before they answer.
+      isLong: true,
+    });
+    if (isUnknown(answer)) return 'unknown';
+    const error = findError(answer);
+    if (error && refusedParts.has(error.code)) return { refused: toReason(error) };
+    if (answer.status >= 500) {
+      // Ceph RGW answers 500 for an upload that it does not know.
+      if ((await listParts(key, uploadId)) === undefined) return 'unknown';
+      throw unavailable(`The object store answered ${answer.status}.`, underWay);
+    }
+    requireDocument('CompleteMultipartUpload', answer, 'CompleteMultipartUploadResult');
+    return 'completed';
+  }
+
   return {
     listParts,
 
@@ -56,30 +93,7 @@ export function createS3Multipart(connection: S3Connection): Multipart {
       return uploadId;
     },
 
-    async completeMultipart(key, uploadId, parts): Promise<Completion> {
-      // Without quotes, 10,000 parts stay below the 1 MiB that Ceph RGW reads.
-      const children = parts.map(({ partNumber, etag }) =>
-        element('Part', [textElement('PartNumber', partNumber), textElement('ETag', withoutQuotes(etag))]),
-      );
-      const answer = await connection.send({
-        method: 'POST',
-        key,
-        query: { uploadId },
-        body: document('CompleteMultipartUpload', children),
-        // Some stores look at every part before they answer.
-        isLong: true,
-      });
-      if (isUnknown(answer)) return 'unknown';
-      const error = findError(answer);
-      if (error && refusedParts.has(error.code)) return { refused: toReason(error) };
-      if (answer.status >= 500) {
-        // Ceph RGW answers 500 for an upload that it does not know.
-        if ((await listParts(key, uploadId)) === undefined) return 'unknown';
-        throw unavailable(`The object store answered ${answer.status}.`);
-      }
-      requireDocument('CompleteMultipartUpload', answer, 'CompleteMultipartUploadResult');
-      return 'completed';
-    },
+    completeMultipart: (key, uploadId, parts) => pRetry(() => complete(key, uploadId, parts), completionRetries),
 
     async abortMultipart(key, uploadId) {
       const answer = await connection.call({ method: 'DELETE', key, query: { uploadId } });
