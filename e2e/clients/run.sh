@@ -96,7 +96,7 @@ run_awscli() {
 
 run_rclone() {
   local bucket=rclone-$$ rclone
-  rclone version | head -n 1
+  rclone version | sed -n 1p
   cat >rclone.conf <<C
 [s3]
 type = s3
