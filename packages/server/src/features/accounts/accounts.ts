@@ -44,7 +44,7 @@ export interface Accounts {
 export function createAccounts(settings: AccountSettings, db: Database, now: () => number, log: Logger): Accounts {
   const auth = createAuth(settings, db, log);
   // Who is invited is no owner, and comes in where only the first account may be made.
-  const authOfInvited = createAuth({ ...settings, signUp: 'open' }, db, log);
+  const authOfInvited = settings.signUp === 'first' ? createAuth({ ...settings, signUp: 'open' }, db, log) : auth;
 
   async function requireOpenSignUp(headers: Headers): Promise<void> {
     if (settings.signUp === 'closed') throw new Problem('sign_up_closed');
