@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { Problem } from '../../problem.ts';
+import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
 
 /** What is listed: a whole project, its root, or one folder; in which order; and which names. */
 export interface Listed {
@@ -39,14 +39,14 @@ const Encoded = z.union([
 /** An opaque text that belongs to one listing, so that it cannot be used on another one. */
 export function encodeCursor({ kind, after }: Cursor, listed: Listed): string {
   const position = after ? [after.id, after.key] : [];
-  return Buffer.from(JSON.stringify([fingerprint(listed), kind, ...position])).toString('base64url');
+  return toCursorText([fingerprint(listed), kind, ...position]);
 }
 
 /** @throws Problem invalid_request when the text is no cursor of this listing */
 export function decodeCursor(text: string, listed: Listed): Cursor {
-  const parsed = Encoded.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
-  if (!parsed.success) throw invalidCursor('is not a nextCursor of this service');
-  const [of, kind, afterId, key] = parsed.data;
+  const parsed = readCursorText(Encoded, text);
+  if (!parsed) throw invalidCursor('is not a nextCursor of this service');
+  const [of, kind, afterId, key] = parsed;
   if (of !== fingerprint(listed)) {
     throw invalidCursor(
       'belongs to another listing: pass it with the same projectId, folderId, sort, order and search',
@@ -66,16 +66,4 @@ function fingerprint({ projectId, folderId, sort, order, search }: Listed): stri
 function keySchema(kind: Kind, sort: Listed['sort']): z.ZodType {
   if (sort === 'createdAt') return id;
   return sort === 'fileSize' && kind === 'files' ? size : name;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function invalidCursor(message: string): Problem {
-  return new Problem('invalid_request', `cursor ${message}.`, { issues: [{ path: 'cursor', message }] });
 }

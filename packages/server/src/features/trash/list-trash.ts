@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
 import { openProject } from '../projects/open-project.ts';
 import { findTrashStart, toRestorableUntil } from './retention.ts';
 
@@ -83,22 +84,12 @@ const Cursor = z.tuple([z.literal('trash'), z.uuid(), z.int().min(0).max(8.64e15
 
 /** An opaque text that carries its project, so that it cannot be used on another one. */
 function encodeCursor(projectId: string, { trashed_at, id }: EntryRow): string {
-  return Buffer.from(JSON.stringify(['trash', projectId, trashed_at.getTime(), id])).toString('base64url');
+  return toCursorText(['trash', projectId, trashed_at.getTime(), id]);
 }
 
 /** @throws Problem invalid_request when the text is no cursor of this project's trash */
 function decodeCursor(text: string, projectId: string): { trashedAt: Date; id: string } {
-  const parsed = Cursor.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
-  if (parsed.success && parsed.data[1] === projectId)
-    return { trashedAt: new Date(parsed.data[2]), id: parsed.data[3] };
-  const message = 'is not a nextCursor of the trash of this project';
-  throw new Problem('invalid_request', `cursor ${message}.`, { issues: [{ path: 'cursor', message }] });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const parsed = readCursorText(Cursor, text);
+  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor of the trash of this project');
+  return { trashedAt: new Date(parsed[2]), id: parsed[3] };
 }

@@ -1,0 +1,24 @@
+import type { z } from 'zod';
+import { Problem } from '../problem.ts';
+
+/** An opaque text for `nextCursor`. */
+export function toCursorText(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/** What `toCursorText` was given, or undefined when the text is nothing of that form. */
+export function readCursorText<T extends z.ZodType>(schema: T, text: string): z.output<T> | undefined {
+  return schema.safeParse(parseJson(Buffer.from(text, 'base64url').toString())).data;
+}
+
+export function invalidCursor(message: string): Problem {
+  return new Problem('invalid_request', `cursor ${message}.`, { issues: [{ path: 'cursor', message }] });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
