@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { CompiledQuery, type Kysely, type Transaction } from 'kysely';
+import { CompiledQuery, type Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
@@ -11,6 +11,7 @@ import { toLimits } from '../projects/find-limits.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 import { requireWithin, toPatterns } from '../projects/require-within-limits.ts';
 import { type FileRow, type FileView, toFileView } from './file-view.ts';
+import { findRecorded } from './find-recorded.ts';
 
 /** What is recorded of an upload. The size and the ETag are the object store's. */
 export interface Facts {
@@ -86,7 +87,7 @@ export async function insertFile(
   const content = limits.refusesMismatch ? await inspectContent(deps.objects, facts) : pending;
   // What is recorded is answered, whatever its bytes are.
   if (content.verdict === 'mismatch' && limits.refusesMismatch) {
-    if (await isRecorded(deps.db.kysely, project, facts.storeKey)) return undefined;
+    if (await findRecorded(deps.db.kysely, project, facts.storeKey)) return undefined;
     throw contentMismatch(facts, content);
   }
   const row = toRow(deps, project, facts, content);
@@ -180,21 +181,11 @@ function insertLocked({ db }: Deps, project: OpenProject, facts: Facts, values: 
       .executeTakeFirst();
     if (!row) throw new Problem('project_not_found');
     // What is recorded is answered, however full the project is by now.
-    if (await isRecorded(trx, project, facts.storeKey)) return false;
+    if (await findRecorded(trx, project, facts.storeKey)) return false;
     requireWithin(toLimits(row, await readStoredBytes(trx, project)), facts);
     const inserted = await trx.executeQuery(CompiledQuery.raw(insertSql, values.with(lockedIndex, true)));
     return inserted.rows.length === 1;
   });
-}
-
-async function isRecorded(db: Kysely<Schema>, project: OpenProject, storeKey: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('files')
-    .select('id')
-    .where('project_id', '=', project.id)
-    .where('store_key', '=', storeKey)
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 /** What the project stores, its trash included: the sum of its slots. */

@@ -4,6 +4,7 @@ import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
+import { whereInSight } from './in-sight.ts';
 
 /**
  * A file by its id alone, with the project that it is in. Absent, in the trash (itself or its folder), and in a project
@@ -19,13 +20,9 @@ export async function openFile(
   requireScope(caller, scope);
   const file = await deps.db.kysely
     .selectFrom('files')
-    .leftJoin('folders', (join) =>
-      join.onRef('folders.project_id', '=', 'files.project_id').onRef('folders.id', '=', 'files.folder_id'),
-    )
-    .selectAll('files')
-    .where('files.id', '=', fileId)
-    .where('files.trash_id', 'is', null)
-    .where('folders.trash_id', 'is', null)
+    .selectAll()
+    .where('id', '=', fileId)
+    .where(whereInSight)
     .executeTakeFirst();
   if (!file) throw new Problem('file_not_found');
   return { project: await openProjectOf(deps, caller, file.project_id, scope, 'file_not_found'), file };

@@ -6,6 +6,7 @@ import type { ObjectFacts } from '../../store/object-store.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { type OpenProject, openProject } from '../projects/open-project.ts';
 import { type FileView, toFileView } from './file-view.ts';
+import { findRecorded } from './find-recorded.ts';
 import { insertFile } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
 import { findIssueTime } from './store-key.ts';
@@ -64,12 +65,7 @@ async function answerRecorded(
   request: Recording,
   otherwise: Problem,
 ): Promise<FileView> {
-  const row = await db.kysely
-    .selectFrom('files')
-    .selectAll()
-    .where('project_id', '=', project.id)
-    .where('store_key', '=', request.storeKey)
-    .executeTakeFirst();
+  const row = await findRecorded(db.kysely, project, request.storeKey);
   if (!row) throw otherwise;
   const differing = [
     row.file_name !== request.fileName && 'fileName',

@@ -10,13 +10,13 @@ import { toReconciliationView } from './reconciliation-view.ts';
  * @throws Problem project_not_found, reconciliation_not_found
  */
 export async function getReconciliation(
-  { db, ...deps }: Deps,
+  deps: Deps,
   caller: SessionCaller,
   projectId: string,
   { id }: z.output<typeof ReconciliationQuery>,
 ): Promise<z.output<typeof Reconciliation>> {
-  const project = await openProject({ db, ...deps }, caller, projectId, 'files:read');
-  const row = await db.kysely
+  const project = await openProject(deps, caller, projectId, 'files:read');
+  const row = await deps.db.kysely
     .selectFrom('reconciliations')
     .selectAll()
     .where('project_id', '=', project.id)
@@ -25,7 +25,7 @@ export async function getReconciliation(
     .limit(1)
     .executeTakeFirst();
   if (!row) throw new Problem('reconciliation_not_found');
-  const findings = await db.kysely
+  const findings = await deps.db.kysely
     .selectFrom('reconciliation_findings')
     .select(['kind', 'facts'])
     .where('project_id', '=', project.id)

@@ -4,6 +4,7 @@ import type { Caller, Deps } from '../../deps.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-store.ts';
 import { type FileView, toFileView } from '../files/file-view.ts';
+import { findRecorded } from '../files/find-recorded.ts';
 import { insertFile } from '../files/insert-file.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 import { discardUpload } from './discard-upload.ts';
@@ -123,12 +124,7 @@ async function requireRecorded(
   upload: UploadRow,
   otherwise: Problem,
 ): Promise<FileView> {
-  const row = await db.kysely
-    .selectFrom('files')
-    .selectAll()
-    .where('project_id', '=', project.id)
-    .where('store_key', '=', upload.store_key)
-    .executeTakeFirst();
+  const row = await findRecorded(db.kysely, project, upload.store_key);
   if (!row) throw otherwise;
   return toFileView(row);
 }
