@@ -132,8 +132,9 @@ it.skipIf(!process.env.TEST_DATABASE_URL)(
     const samples = await Promise.all([metrics, otherMetrics].map((port) => readMetrics(port)));
     const removed = samples.map((text) => sample(text, 'cadiz_removed_total{what="orphan"}'));
     expect(removed.reduce((sum, n) => sum + n, 0)).toBe(8 * 10);
+    // Which of them sweeps is whoever looks first when it is due: one may do it all.
+    expect(samples.reduce((sum, text) => sum + sweeps(text), 0)).toBeGreaterThan(0);
     for (const text of samples) {
-      expect(sample(text, 'cadiz_job_runs_total{job="sweep",outcome="success"}')).toBeGreaterThan(0);
       expect(text).not.toContain('outcome="failure"');
       expect(sample(text, 'cadiz_orphan_objects')).toBe(0);
       expect(sample(text, 'cadiz_job_last_success_timestamp_seconds{job="sweep"}')).toBeGreaterThan(
@@ -141,6 +142,8 @@ it.skipIf(!process.env.TEST_DATABASE_URL)(
       );
     }
     expect((await stopService(second)).code).toBe(0);
+    const before = sweeps(await readMetrics(metrics));
+    await expectEventually(60_000, async () => expect(sweeps(await readMetrics(metrics))).toBeGreaterThan(before));
     expect((await stopService(first)).code).toBe(0);
   },
 );
@@ -153,6 +156,10 @@ function asOtherStore({ STORE_PORT, STORE_ACCESS_KEY_ID = '', STORE_SECRET_ACCES
     S3_ACCESS_KEY_ID: STORE_ACCESS_KEY_ID,
     S3_SECRET_ACCESS_KEY: STORE_SECRET_ACCESS_KEY,
   };
+}
+
+function sweeps(metrics: string): number {
+  return sample(metrics, 'cadiz_job_runs_total{job="sweep",outcome="success"}');
 }
 
 async function readMetrics(port: number | undefined): Promise<string> {
