@@ -1,32 +1,19 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { SignInRequest, SignUpRequest } from '@cadiz/contract';
-import { betterAuth } from 'better-auth';
-import { APIError } from 'better-auth/api';
 import pg from 'pg';
 import type { Logger } from 'pino';
-import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { acceptInvitation, isInvited } from '../invitations/accept-invitation.ts';
+import { type AccountAnswer, type AuthSettings, answer, createAuth, toProblem } from './auth.ts';
 import { inAuthContext } from './auth-context.ts';
-import { hashPassword, verifyPassword, withHashingCapacity } from './password.ts';
-import { createSessionStore } from './session-store.ts';
+import { withHashingCapacity } from './password.ts';
 
-export interface AccountSettings {
-  publicUrl: string;
-  /** Signs the session cookies. */
-  secret: string;
-  signUp: 'first' | 'open' | 'closed';
+export interface AccountSettings extends AuthSettings {
   /** Asked of the first sign-up when the service listens beyond loopback. */
   setupToken: string | undefined;
-}
-
-/** The JSON and the cookies of an answer about accounts. */
-export interface AccountAnswer {
-  body: unknown;
-  cookies: string[];
 }
 
 /** Sign-up, sign-in and sessions. Better Auth does the work; only what is named here can be reached. */
@@ -123,96 +110,6 @@ function makeAccount(
   { name, email, password }: z.output<typeof SignUpRequest>,
 ): Promise<AccountAnswer> {
   return answer(() => auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }));
-}
-
-function createAuth({ publicUrl, secret, signUp }: AccountSettings, db: Database, log: Logger) {
-  return betterAuth({
-    baseURL: publicUrl,
-    secret,
-    database: createSessionStore(db.kysely, { ownerOnly: signUp === 'first' }),
-    telemetry: { enabled: false },
-    // Its limiter believes X-Forwarded-For; limits are ours.
-    rateLimit: { enabled: false },
-    logger: {
-      level: 'error',
-      log: (level, message, ...rest) =>
-        log[level === 'error' ? 'error' : 'debug']({ from: 'better-auth', error: rest[0] }, message),
-    },
-    advanced: {
-      cookiePrefix: 'cadiz',
-      useSecureCookies: publicUrl.startsWith('https:'),
-      database: { generateId: () => uuidv7() },
-      ipAddress: { disableIpTracking: true },
-    },
-    emailAndPassword: {
-      enabled: true,
-      minPasswordLength: 12,
-      maxPasswordLength: 1024,
-      password: { hash: hashPassword, verify: verifyPassword },
-    },
-    user: {
-      modelName: 'users',
-      fields: { emailVerified: 'email_verified', createdAt: 'created_at', updatedAt: 'updated_at' },
-      additionalFields: { role: { type: 'string', input: false, required: false } },
-    },
-    session: {
-      modelName: 'sessions',
-      fields: {
-        userId: 'user_id',
-        expiresAt: 'expires_at',
-        ipAddress: 'ip_address',
-        userAgent: 'user_agent',
-        createdAt: 'created_at',
-        updatedAt: 'updated_at',
-      },
-    },
-    account: {
-      modelName: 'accounts',
-      fields: {
-        userId: 'user_id',
-        accountId: 'account_id',
-        providerId: 'provider_id',
-        accessToken: 'access_token',
-        refreshToken: 'refresh_token',
-        idToken: 'id_token',
-        accessTokenExpiresAt: 'access_token_expires_at',
-        refreshTokenExpiresAt: 'refresh_token_expires_at',
-        createdAt: 'created_at',
-        updatedAt: 'updated_at',
-      },
-    },
-    verification: {
-      modelName: 'verifications',
-      fields: { expiresAt: 'expires_at', createdAt: 'created_at', updatedAt: 'updated_at' },
-    },
-  });
-}
-
-/** Better Auth's answer in our shape: its errors as ours, and no token outside of the cookie. */
-async function answer(call: () => Promise<{ headers: Headers; response: unknown }>): Promise<AccountAnswer> {
-  const { headers, response } = await inAuthContext(call).catch((error: unknown) => {
-    throw toProblem(error);
-  });
-  return { body: withoutTokens(response as Record<string, unknown> | null), cookies: headers.getSetCookie() };
-}
-
-function toProblem(error: unknown): unknown {
-  if (!(error instanceof APIError)) return error;
-  if (error.cause) return error.cause;
-  const code = String(error.body?.code ?? '');
-  if (code === 'INVALID_EMAIL_OR_PASSWORD') return new Problem('invalid_email_or_password');
-  if (code.startsWith('USER_ALREADY_EXISTS')) return new Problem('account_exists');
-  if (error.statusCode < 500) return new Problem('invalid_request', error.body?.message);
-  return error;
-}
-
-function withoutTokens(body: Record<string, unknown> | null): unknown {
-  if (!body) return null;
-  if (body.success !== undefined) return { success: body.success };
-  const { session } = body as { session?: { id: string; userId: string; expiresAt: string } };
-  if (!session) return { user: body.user };
-  const { id, userId, expiresAt } = session;
-  return { session: { id, userId, expiresAt }, user: body.user };
 }
 
 function sameText(given: string | null, expected: string): boolean {

@@ -1,5 +1,5 @@
 import { SignInRequest, SignUpRequest } from '@cadiz/contract';
-import type { AccountAnswer } from '../../features/accounts/accounts.ts';
+import type { AccountAnswer } from '../../features/accounts/auth.ts';
 import { requireSameSite } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody } from '../input.ts';
