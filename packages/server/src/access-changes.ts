@@ -7,7 +7,7 @@ import { createLimitsCache } from './features/projects/find-limits.ts';
 import { createReach } from './features/projects/open-project.ts';
 
 /** What somebody may no longer do, or under other conditions. */
-export type AccessChange = { kind: 'apiKey'; id: string } | { kind: 'project'; id: string };
+export type AccessChange = { kind: 'apiKey' | 'project' | 'user'; id: string };
 
 /** Tells every process of the service that access has changed, so that its caches forget what they believed. */
 export interface AccessChanges {
@@ -35,7 +35,7 @@ export function openAccess(
     if (change?.kind === 'apiKey') apiKeys.forget(change.id);
     else
       for (const cache of [apiKeys, reach, folders, limits])
-        change ? cache.forgetProject(change.id) : cache.forgetAll();
+        change?.kind === 'project' ? cache.forgetProject(change.id) : cache.forgetAll();
   }
   return { apiKeys, reach, folders, limits, accessChanges: createAccessChanges(db, forget, log) };
 }
@@ -69,5 +69,5 @@ function createAccessChanges(
 /** What cannot be read comes from another version of the service, and may mean anything. */
 function parseChange(payload: string): AccessChange | undefined {
   const [kind, id] = payload.split(' ');
-  return (kind === 'apiKey' || kind === 'project') && id ? { kind, id } : undefined;
+  return (kind === 'apiKey' || kind === 'project' || kind === 'user') && id ? { kind, id } : undefined;
 }

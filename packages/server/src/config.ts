@@ -1,3 +1,4 @@
+import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { DatabaseSettings } from './db/open.ts';
@@ -25,6 +26,27 @@ const address = (...protocols: string[]) =>
 const httpAddress = address('http:', 'https:').transform((text) => text.replace(/\/$/, ''));
 const text = z.string();
 
+/** `10.0.0.0/8, 127.0.0.1, fd00::/8` */
+const networks = z.string().transform((list, context) => {
+  const found = new BlockList();
+  for (const entry of list.split(',').map((part) => part.trim())) {
+    const [, network = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+    const family = isIP(network);
+    const longest = family === 4 ? 32 : 128;
+    const prefix = bits === undefined ? longest : Number(bits);
+    if (family === 0 || prefix > longest) {
+      context.issues.push({
+        code: 'custom',
+        input: list,
+        message: 'must be addresses and networks such as 10.0.0.0/8, with commas between them',
+      });
+      return z.NEVER;
+    }
+    found.addSubnet(network, prefix, family === 4 ? 'ipv4' : 'ipv6');
+  }
+  return found;
+});
+
 /** 5 GiB: the most that S3 takes in one PUT. */
 const singlePutLimitBytes = 5 * 1024 ** 3;
 /** 5 TiB: the largest object that S3 has. */
@@ -42,6 +64,12 @@ export const settings = {
     default: 'http://localhost:<PORT>',
     sentence: 'The address that people use, as their browsers see it.',
     check: httpAddress,
+  },
+  TRUSTED_PROXIES: {
+    default: undefined,
+    sentence:
+      'Addresses and networks of reverse proxies, such as `10.0.0.0/8, 127.0.0.1`: only what comes from them is believed in `X-Forwarded-For`. Otherwise a client is the address of its connection.',
+    check: networks,
   },
   CADIZ_DATA_DIR: {
     default: './data',
@@ -196,6 +224,8 @@ export interface Config {
   host: string;
   port: number;
   publicUrl: string;
+  /** Whose `X-Forwarded-For` is believed. */
+  trustedProxies: BlockList;
   dataDir: string;
   secret: string | undefined;
   signUp: 'first' | 'open' | 'closed';
@@ -291,6 +321,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     host: values.HOST ?? '127.0.0.1',
     port: portNumber,
     publicUrl,
+    trustedProxies: values.TRUSTED_PROXIES ?? new BlockList(),
     dataDir,
     secret: values.CADIZ_SECRET,
     signUp: values.CADIZ_SIGN_UP ?? 'first',

@@ -77,7 +77,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "sessions": "id user_id token expires_at ip_address user_agent created_at updated_at",
         "stuck_orphans": "project_id store_key issued_at found_at reason",
         "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size sha256 created_by_user created_by_key created_at expires_at aborted_at completed_at file_id",
-        "users": "id name email email_verified image role created_at updated_at",
+        "users": "id name email email_verified image role created_at updated_at disabled_at",
         "verifications": "id identifier value expires_at created_at updated_at",
       }
     `);

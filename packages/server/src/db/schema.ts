@@ -13,6 +13,7 @@ interface UsersTable extends Times {
   email_verified: Generated<boolean>;
   image: string | null;
   role: 'owner' | 'member';
+  disabled_at: Date | null;
 }
 
 interface SessionsTable extends Times {

@@ -120,7 +120,8 @@ export const handlers: Record<OperationId, Handler> = {
 /** The HTTP API, twice the same: for Node's server, and as a fetch handler to mount elsewhere. */
 export interface App {
   listener(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  fetch(request: Request): Promise<Response>;
+  /** @param remoteAddress of the client, for the limits by address: without it, all clients are one */
+  fetch(request: Request, remoteAddress?: string): Promise<Response>;
   /** The answer to bytes that Node could not read as a request, or that came too slowly. */
   refuse(error: NodeJS.ErrnoException): Exclude<Answer, Response>;
 }
@@ -135,7 +136,8 @@ export function createApp(deps: Deps): App {
       const code = parserErrors[error.code ?? ''] ?? 'malformed_request';
       return toFailure(new Problem(code), requestId, deps.config.publicUrl);
     },
-    fetch: async (request) => toFetch(await answer(deps, fromFetch(request)), request.method),
+    fetch: async (request, remoteAddress) =>
+      toFetch(await answer(deps, fromFetch(request, remoteAddress)), request.method),
   };
 }
 

@@ -9,6 +9,8 @@ export interface Exchange {
   params: Record<string, string>;
   /** The query, decoded; the first of a name counts. */
   query(): Record<string, string>;
+  /** The other end of the connection, as the socket names it; undefined where nobody knows it. */
+  remoteAddress(): string | undefined;
   /** @param name in lower case */
   header(name: string): string | undefined;
   /** All headers, for who wants them as a web-standard object. */

@@ -1,14 +1,15 @@
 import { Problem } from '../problem.ts';
 import type { Answer, Exchange } from './exchange.ts';
 
-/** A web-standard request. */
-export function fromFetch(request: Request): Exchange {
+/** A web-standard request, which does not say itself who sent it. */
+export function fromFetch(request: Request, remoteAddress?: string): Exchange {
   const { pathname, search } = new URL(request.url);
   return {
     method: request.method,
     path: pathname,
     params: {},
     query: () => toQuery(search.slice(1)),
+    remoteAddress: () => remoteAddress,
     header: (name) => request.headers.get(name) ?? undefined,
     headers: () => request.headers,
     readBytes: (maxBytes) => readBytes(request, maxBytes),

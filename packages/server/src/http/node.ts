@@ -30,6 +30,10 @@ export class NodeExchange implements Exchange {
     return toQuery(this.#search);
   }
 
+  remoteAddress(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
+
   header(name: string): string | undefined {
     const value = this.#request.headers[name];
     return Array.isArray(value) ? value.join(', ') : value;
