@@ -10,6 +10,7 @@ import {
   RotateApiKeyRequest,
   type Scope,
 } from './api-keys.ts';
+import { AuditPage, AuditParams, AuditQuery } from './audit.ts';
 import { BulkAnswer, BulkRequest } from './bulk.ts';
 import { ArchiveParams, ArchiveRequest, ContentQuery, DownloadUrl, DownloadUrlRequest } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
@@ -216,6 +217,17 @@ export const routes = {
     query: DeleteProjectQuery,
     answer: DeletedProject,
     errors: ['role_missing', 'project_not_found', 'project_not_empty'],
+  },
+  listEvents: {
+    method: 'GET',
+    path: '/api/projects/{projectId}/audit',
+    summary: 'Who changed access to a project and who deleted something in it, the latest first',
+    tag: 'Projects',
+    access: 'session',
+    params: AuditParams,
+    query: AuditQuery,
+    answer: AuditPage,
+    errors: ['role_missing', 'project_not_found'],
   },
   listMembers: {
     method: 'GET',

@@ -181,6 +181,11 @@ export const settings = {
     sentence: 'How long what was deleted can be restored before it goes for good.',
     check: wholeNumber(1, 3650),
   },
+  AUDIT_RETENTION_DAYS: {
+    default: '400',
+    sentence: 'How long audit events are kept.',
+    check: wholeNumber(1, 36_500),
+  },
   ARCHIVES_AT_ONCE: {
     default: '4',
     sentence: 'How many ZIP archives are made at once; half of them at most for one project.',
@@ -242,6 +247,7 @@ export interface Config {
   maxUploadSizeBytes: number;
   uploadDeadlineSeconds: number;
   trashRetentionDays: number;
+  auditRetentionDays: number;
   archivesAtOnce: number;
   metricsPort: number | undefined;
   logLevel: 'error' | 'warn' | 'info' | 'debug';
@@ -368,6 +374,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     maxUploadSizeBytes: values.MAX_FILE_SIZE_BYTES ?? objectLimitBytes,
     uploadDeadlineSeconds: values.UPLOAD_DEADLINE_SECONDS ?? 604_800,
     trashRetentionDays: values.TRASH_RETENTION_DAYS ?? 30,
+    auditRetentionDays: values.AUDIT_RETENTION_DAYS ?? 400,
     archivesAtOnce: values.ARCHIVES_AT_ONCE ?? 4,
     metricsPort: values.METRICS_PORT,
     logLevel: values.LOG_LEVEL ?? 'info',

@@ -22,11 +22,11 @@ export interface Answered {
 }
 
 /** What the service does by itself; `jobs/jobs.ts` says what each is. */
-export type JobName = 'sweep' | 'multiparts' | 'uploads' | 'trash' | 'contents' | 'reconcile' | 'tidy';
+export type JobName = 'sweep' | 'multiparts' | 'uploads' | 'trash' | 'contents' | 'reconcile' | 'audit' | 'tidy';
 
 /** Told of what a job has removed. */
 export type Count = (what: Removed, howMany: number) => void;
-export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 'trashed_file';
+export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 'trashed_file' | 'event';
 
 /** What a feature may reach. Everything that a test wants otherwise comes in through here. */
 export interface Deps {
@@ -62,6 +62,8 @@ export interface Deps {
 export interface SessionCaller {
   kind: 'session';
   userId: string;
+  /** Where the request came from, when somebody knows. */
+  address?: string | undefined;
 }
 
 /** An API key: tied to one project, or (null) to the projects that its creator can reach. */
@@ -71,6 +73,8 @@ export interface ApiKeyCaller {
   projectId: string | null;
   createdBy: string;
   scopes: readonly Scope[];
+  /** Where the request came from, when somebody knows. */
+  address?: string | undefined;
 }
 
 /** Who is asking. */

@@ -62,9 +62,10 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
       {
         "accounts": "id user_id account_id provider_id access_token refresh_token id_token access_token_expires_at refresh_token_expires_at scope password created_at updated_at",
         "api_keys": "id hash hash_alg name project_id created_by last4 scopes created_at expires_at revoked_at last_used_at",
+        "audit_events": "project_id id type at user_id api_key_id ip subject",
         "cadiz_migrations": "name sha256 applied_at",
         "files": "project_id id store_key file_name file_size mime_type folder_id etag created_by_user created_by_key created_at updated_at name_key trash_id trashed_at trashed_by_user trashed_by_key detected_mime_type content_check check_at sha256 sha256_state",
-        "folders": "project_id id parent_id name name_key created_at updated_at trash_id trashed_at trashed_by_user trashed_by_key",
+        "folders": "project_id id parent_id name name_key created_at updated_at trash_id trashed_at trashed_by_user trashed_by_key created_by_user created_by_key",
         "invitations": "project_id id email role token_hash created_by created_at expires_at",
         "jobs": "name due_at lease leased_until last_success_at",
         "project_members": "project_id user_id role created_at",

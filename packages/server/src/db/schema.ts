@@ -1,5 +1,5 @@
-import type { Role, Scope } from '@cadiz/contract';
-import type { Generated } from 'kysely';
+import type { EventType, Role, Scope } from '@cadiz/contract';
+import type { ColumnType, Generated } from 'kysely';
 
 interface Times {
   created_at: Generated<Date>;
@@ -115,6 +115,8 @@ interface FoldersTable extends Times, Trashed {
   parent_id: string | null;
   name: string;
   name_key: string;
+  created_by_user: string | null;
+  created_by_key: string | null;
 }
 
 interface FilesTable extends Times, Trashed {
@@ -209,6 +211,17 @@ interface ReconciliationFindingsTable {
   facts: Record<string, unknown>;
 }
 
+interface AuditEventsTable {
+  project_id: string | null;
+  id: string;
+  type: EventType;
+  at: Date;
+  user_id: string | null;
+  api_key_id: string | null;
+  ip: string | null;
+  subject: ColumnType<Record<string, unknown>, string, never>;
+}
+
 /** Every table, as Kysely sees it. The SQL of `migrations/` has the last word. */
 export interface Schema {
   users: UsersTable;
@@ -229,4 +242,5 @@ export interface Schema {
   stuck_orphans: StuckOrphansTable;
   reconciliations: ReconciliationsTable;
   reconciliation_findings: ReconciliationFindingsTable;
+  audit_events: AuditEventsTable;
 }

@@ -83,6 +83,7 @@ const expected: Record<OperationId, readonly string[]> = {
   reconcileProject: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   getReconciliation:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
 
+  listEvents:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   listMembers:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
   changeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   removeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
@@ -177,6 +178,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     return asked;
   },
 
+  listEvents: () => ({ path: `/api/projects/${projectId}/audit` }),
   listMembers: () => ({ path: `/api/projects/${projectId}/members` }),
   changeMember: async () => ({
     path: `/api/projects/${projectId}/members/${(await service.join(ada, projectId, 'editor')).id}`,
@@ -343,7 +345,8 @@ async function fingerprint(): Promise<unknown> {
            (select json_agg(t order by id) from uploads t) as uploads,
            (select json_agg(t order by id) from reconciliations t) as reconciliations,
            (select json_agg(t order by user_id) from project_members t) as members,
-           (select json_agg(t order by id) from invitations t) as invitations`);
+           (select json_agg(t order by id) from invitations t) as invitations,
+           (select json_agg(t order by id) from audit_events t) as events`);
   return rows[0];
 }
 
@@ -444,6 +447,7 @@ describe('what is foreign is answered exactly as what is absent', () => {
       ['DELETE', (id) => ({ path: `/api/projects/${id}?force=true` })],
       ['POST', (id) => ({ path: `/api/projects/${id}/reconcile`, body: { dryRun: true } })],
       ['GET', (id) => ({ path: `/api/projects/${id}/reconcile` })],
+      ['GET', (id) => ({ path: `/api/projects/${id}/audit` })],
       ['POST', (id) => ({ path: '/api/api-keys', body: { name: 'Mine', projectId: id } })],
       ['GET', (id) => ({ path: `/api/api-keys?projectId=${id}` })],
     ] satisfies [string, (id: string) => Asked][]) {

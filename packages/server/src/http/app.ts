@@ -11,6 +11,7 @@ import { toProblem, toProblemDocument } from './problem-document.ts';
 import { findMethods, findRoute } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
+import { listEventsRoute } from './routes/audit.ts';
 import {
   createArchiveUrlRoute,
   createDownloadUrlRoute,
@@ -91,6 +92,8 @@ export const handlers: Record<OperationId, Handler> = {
   deleteProject: deleteProjectRoute,
   reconcileProject: reconcileProjectRoute,
   getReconciliation: getReconciliationRoute,
+
+  listEvents: listEventsRoute,
 
   listMembers: listMembersRoute,
   changeMember: changeMemberRoute,

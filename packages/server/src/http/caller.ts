@@ -1,5 +1,6 @@
 import type { Caller, Deps, SessionCaller } from '../deps.ts';
 import { Problem } from '../problem.ts';
+import { clientAddress } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
 
 const bearer = /^Bearer +([^\s]+) *$/i;
@@ -19,7 +20,7 @@ export async function requireKeyOrSession(deps: Deps, exchange: Exchange): Promi
   const found = token === undefined ? undefined : deps.apiKeys.find(token);
   const caller = found instanceof Promise ? await found : found;
   if (!caller) throw invalidApiKey();
-  return caller;
+  return { ...caller, address: clientAddress(deps, exchange) };
 }
 
 /** For all that only people do. @throws Problem session_required, cross_site_request */
@@ -33,7 +34,8 @@ export async function requireSession(deps: Deps, exchange: Exchange): Promise<Se
 async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCaller | undefined> {
   if (!exchange.header('cookie')?.includes('cadiz.session_token=')) return undefined;
   requireSameSite(deps, exchange);
-  return deps.accounts.findCaller(exchange.headers());
+  const caller = await deps.accounts.findCaller(exchange.headers());
+  return caller && { ...caller, address: clientAddress(deps, exchange) };
 }
 
 /**

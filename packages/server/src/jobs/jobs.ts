@@ -1,5 +1,6 @@
 import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Count, Deps, JobName } from '../deps.ts';
+import { forgetEvents } from '../features/audit/forget-events.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { runReconciliations } from '../features/janitor/run-reconciliations.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
@@ -16,6 +17,9 @@ const contentsAtOnce = 20;
 
 /** As often as autovacuum by its defaults, nearly: a look costs one query when nothing is to be done. */
 const tidySeconds = 300;
+
+const auditSeconds = 3600;
+const eventsAtOnce = 10_000;
 
 /** After so many a job looks whether it is to stop. */
 const uploadsAtOnce = 100;
@@ -49,6 +53,10 @@ export function createJobs(deps: Deps): Job[] {
       everySeconds: reconcileSeconds,
       run: (signal, count) => runReconciliations(deps, signal, count),
     },
+    audit: {
+      everySeconds: auditSeconds,
+      run: (signal, count) => forgetOldEvents(deps, signal, count),
+    },
     tidy: {
       everySeconds: tidySeconds,
       run: (signal) => tidy(deps, signal),
@@ -77,6 +85,15 @@ async function emptyTrash(deps: Deps, signal: AbortSignal, count: Count): Promis
     const { files } = await purgeTrash(deps, filesAtOnce);
     count('trashed_file', files);
     if (files < filesAtOnce) return;
+  }
+}
+
+async function forgetOldEvents(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const forgotten = await forgetEvents(deps, eventsAtOnce);
+    count('event', forgotten);
+    if (forgotten < eventsAtOnce) return;
   }
 }
 

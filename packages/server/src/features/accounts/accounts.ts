@@ -67,7 +67,7 @@ export function createAccounts(settings: AccountSettings, db: Database, now: () 
       throw isTaken ? new Problem('account_exists') : error;
     });
     const { user } = made.body as { user: { id: string } };
-    await acceptInvitation({ db, now }, { userId: user.id }, { token });
+    await acceptInvitation({ db, now }, { kind: 'session', userId: user.id }, { token });
     return made;
   }
 

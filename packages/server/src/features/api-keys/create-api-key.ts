@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from '../projects/open-project.ts';
 import { hashToken, mintToken } from './token.ts';
 
@@ -20,20 +21,27 @@ export async function createApiKey(
   const id = uuidv7();
   const key = mintToken();
   const createdAt = new Date(deps.now());
-  await deps.db.kysely
-    .insertInto('api_keys')
-    .values({
-      id,
-      hash: Buffer.from(hashToken(key), 'hex'),
-      name: request.name,
-      project_id: request.projectId,
-      created_by: caller.userId,
-      last4: key.slice(-4),
-      scopes: request.scopes ?? [...scopes],
-      created_at: createdAt,
-      expires_at: expiresAt,
-    })
-    .execute();
+  const row = {
+    id,
+    hash: Buffer.from(hashToken(key), 'hex'),
+    name: request.name,
+    project_id: request.projectId,
+    created_by: caller.userId,
+    last4: key.slice(-4),
+    scopes: request.scopes ?? [...scopes],
+    created_at: createdAt,
+    expires_at: expiresAt,
+  };
+  await deps.db.kysely.transaction().execute(async (trx) => {
+    await trx.insertInto('api_keys').values(row).execute();
+    const subject = { apiKeyId: id, name: row.name, scopes: row.scopes, expiresAt: expiresAt?.toISOString() ?? null };
+    await recordEvent(trx, createdAt.getTime(), {
+      type: 'api_key.created',
+      projectId: row.project_id,
+      by: caller,
+      subject,
+    });
+  });
   return { id, name: request.name, key, projectId: request.projectId, createdAt: createdAt.toISOString() };
 }
 

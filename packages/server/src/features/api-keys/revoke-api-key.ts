@@ -1,8 +1,8 @@
 import type { ApiKey } from '@cadiz/contract';
-import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { toApiKeyView } from './api-key-view.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 
@@ -12,14 +12,20 @@ import { selectManageableKeys } from './manageable-keys.ts';
  * @throws Problem api_key_not_found
  */
 export async function revokeApiKey(deps: Deps, caller: SessionCaller, id: string): Promise<z.output<typeof ApiKey>> {
-  const row = await deps.db.kysely
-    .updateTable('api_keys')
-    .set({ revoked_at: sql<Date>`coalesce(revoked_at, ${new Date(deps.now())})` })
-    .where('id', '=', id)
-    .where('id', 'in', selectManageableKeys(deps.db.kysely, caller).select('id'))
-    .returningAll()
-    .executeTakeFirst();
-  if (!row) throw new Problem('api_key_not_found');
+  const row = await deps.db.kysely.transaction().execute(async (trx) => {
+    const key = await selectManageableKeys(trx, caller).selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+    if (!key) throw new Problem('api_key_not_found');
+    if (key.revoked_at) return key;
+    const at = deps.now();
+    const subject = { apiKeyId: id, name: key.name };
+    await recordEvent(trx, at, { type: 'api_key.revoked', projectId: key.project_id, by: caller, subject });
+    return trx
+      .updateTable('api_keys')
+      .set({ revoked_at: new Date(at) })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  });
   await deps.accessChanges.publish({ kind: 'apiKey', id: row.id });
   return toApiKeyView(row);
 }

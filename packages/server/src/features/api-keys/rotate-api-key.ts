@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { toExpiry } from './create-api-key.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 import { hashToken, mintToken } from './token.ts';
@@ -44,6 +45,8 @@ export async function rotateApiKey(
       expires_at: asked === undefined ? old.expires_at : asked,
     };
     await trx.insertInto('api_keys').values(row).execute();
+    const subject = { apiKeyId: old.id, newApiKeyId: row.id, name: row.name, overlapSeconds };
+    await recordEvent(trx, now.getTime(), { type: 'api_key.rotated', projectId: row.project_id, by: caller, subject });
     return row;
   });
   // The old key is remembered with its old expiry.

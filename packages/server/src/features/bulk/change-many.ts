@@ -3,6 +3,7 @@ import { sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { changeTree } from '../folders/lock-tree.ts';
 import { requireLiveFolder } from '../folders/require-folder.ts';
 import { requirePlace } from '../folders/require-place.ts';
@@ -33,8 +34,15 @@ export async function changeMany(deps: Deps, caller: Caller, request: z.output<t
     async (trx, { trashEmptiedAt }) => {
       const at = new Date(deps.now());
       if (action === 'move') return move(trx, project, chosen, request.folderId ?? null, at);
-      if (action === 'delete') return remove(trx, project, chosen, toTrashStamp(deps, caller, trashEmptiedAt));
-      return restore(trx, project, chosen, findTrashStart(deps, trashEmptiedAt), at);
+      const counts =
+        action === 'delete'
+          ? await remove(trx, project, chosen, toTrashStamp(deps, caller, trashEmptiedAt))
+          : await restore(trx, project, chosen, findTrashStart(deps, trashEmptiedAt), at);
+      const { files, folders, bytes } = counts;
+      const type = action === 'delete' ? 'bulk.deleted' : 'bulk.restored';
+      const event = { projectId: project.id, by: caller, subject: { files, folders, bytes } };
+      await recordEvent(trx, at.getTime(), { type, ...event });
+      return counts;
     },
     { dryRun },
   );

@@ -2,6 +2,7 @@ import type { RestoredFile } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { changeTree } from '../folders/lock-tree.ts';
 import { openProjectOf, requireScope } from '../projects/open-project.ts';
 import { restoreFiles } from '../trash/restore-files.ts';
@@ -31,7 +32,11 @@ export async function restoreFile(deps: Deps, caller: Caller, fileId: string): P
       findTrashStart(deps, trashEmptiedAt),
       new Date(deps.now()),
     );
-    if (file) return { ...toFileView(file), restored: { movedToRoot: file.moved_to_root, renamedFrom: null } };
+    if (file) {
+      const subject = { fileId, fileName: file.file_name, bytes: file.file_size };
+      await recordEvent(trx, deps.now(), { type: 'file.restored', projectId: project.id, by: caller, subject });
+      return { ...toFileView(file), restored: { movedToRoot: file.moved_to_root, renamedFrom: null } };
+    }
     const there = await trx
       .selectFrom('files')
       .selectAll()

@@ -31,6 +31,8 @@ export async function createFolder(
         parent_id: parentId,
         name,
         name_key: nameKey,
+        created_by_user: caller.kind === 'session' ? caller.userId : null,
+        created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
         created_at: at,
         updated_at: at,
       })

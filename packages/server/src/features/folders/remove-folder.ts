@@ -4,12 +4,15 @@ import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import type { OpenProject } from '../projects/open-project.ts';
+import { countContents } from '../trash/count-contents.ts';
 import { toRestorableUntil, toTrashStamp } from '../trash/retention.ts';
 import { trashFolders } from '../trash/trash-folders.ts';
 import { changeTree } from './lock-tree.ts';
 import { openFolder } from './open-folder.ts';
 import { requireLiveFolder } from './require-folder.ts';
+import { selectTree } from './select-tree.ts';
 
 /**
  * Puts a folder into the trash with everything in it: its folders are marked, its files are out of sight by that.
@@ -21,12 +24,15 @@ export async function removeFolder(
   folderId: string,
   { recursive }: z.output<typeof DeleteFolderQuery>,
 ): Promise<z.output<typeof Trashed>> {
-  const { project } = await openFolder(deps, caller, folderId, 'files:delete');
+  const { project, folder } = await openFolder(deps, caller, folderId, 'files:delete');
   const trashedAt = await changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     await requireLiveFolder(trx, project, folderId);
     if (recursive !== 'true') await requireEmpty(trx, project, folderId);
     const stamp = toTrashStamp(deps, caller, trashEmptiedAt);
+    const counts = await countContents(trx, project, selectTree(project, [folderId]), sql<boolean>`false`);
     await trashFolders(trx, project, [folderId], stamp);
+    const subject = { folderId, name: folder.name, ...counts };
+    await recordEvent(trx, deps.now(), { type: 'folder.deleted', projectId: project.id, by: caller, subject });
     return stamp.trashed_at;
   });
   deps.folders.forgetProject(project.id);

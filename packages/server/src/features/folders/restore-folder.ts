@@ -2,6 +2,7 @@ import type { RestoredFolder } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { openProjectOf, requireScope } from '../projects/open-project.ts';
 import { restoreTree } from '../trash/restore-tree.ts';
 import { findTrashStart } from '../trash/retention.ts';
@@ -37,6 +38,8 @@ export async function restoreFolder(
     if (!row?.trashed_at || row.trash_id !== row.id || row.trashed_at <= findTrashStart(deps, trashEmptiedAt)) {
       throw new Problem('folder_not_found');
     }
+    const subject = { folderId, name: row.name };
+    await recordEvent(trx, deps.now(), { type: 'folder.restored', projectId: project.id, by: caller, subject });
     return restoreTree(trx, project, row, new Date(deps.now()));
   });
   return { ...toFolderView(folder), restored };

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Database } from '../../db/open.ts';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 
 /** SHA-256: a token has 256 random bits, which cannot be searched. */
 export function hashInvitation(token: string): Buffer {
@@ -29,9 +30,10 @@ export async function isInvited({ kysely }: Database, token: string, email: stri
  */
 export async function acceptInvitation(
   { db, now }: Pick<Deps, 'db' | 'now'>,
-  { userId }: Pick<SessionCaller, 'userId'>,
+  caller: SessionCaller,
   { token }: z.output<typeof AcceptInvitationRequest>,
 ): Promise<z.output<typeof AcceptedInvitation>> {
+  const { userId } = caller;
   return db.kysely.transaction().execute(async (trx) => {
     // Deleting it is what uses it up: of two at the same moment, one finds nothing.
     const invitation = await trx
@@ -39,10 +41,10 @@ export async function acceptInvitation(
       .where('token_hash', '=', hashInvitation(token))
       .where('expires_at', '>', new Date(now()))
       .where('email', '=', (query) => query.selectFrom('users').select('email').where('id', '=', userId))
-      .returning(['project_id', 'role'])
+      .returning(['id', 'project_id', 'role'])
       .executeTakeFirst();
     if (!invitation) throw new Problem('invitation_not_found');
-    const { project_id, role } = invitation;
+    const { id, project_id, role } = invitation;
     await trx
       .insertInto('project_members')
       .values({ project_id, user_id: userId, role })
@@ -54,6 +56,8 @@ export async function acceptInvitation(
       .where('project_id', '=', project_id)
       .where('user_id', '=', userId)
       .executeTakeFirstOrThrow();
+    const subject = { userId, role: member.role, invitationId: id };
+    await recordEvent(trx, now(), { type: 'member.added', projectId: project_id, by: caller, subject });
     return { projectId: project_id, role: member.role };
   });
 }

@@ -3,6 +3,7 @@ import type { CreatedInvitation, CreateInvitationRequest } from '@cadiz/contract
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from '../projects/open-project.ts';
 import { hashInvitation } from './accept-invitation.ts';
 
@@ -24,18 +25,22 @@ export async function createInvitation(
   const id = uuidv7();
   const createdAt = deps.now();
   const expiresAt = new Date(createdAt + lifetimeMilliseconds);
-  await deps.db.kysely
-    .insertInto('invitations')
-    .values({
-      project_id: project.id,
-      id,
-      email: email.toLowerCase(),
-      role,
-      token_hash: hashInvitation(token),
-      created_by: caller.userId,
-      created_at: new Date(createdAt),
-      expires_at: expiresAt,
-    })
-    .execute();
+  await deps.db.kysely.transaction().execute(async (trx) => {
+    await trx
+      .insertInto('invitations')
+      .values({
+        project_id: project.id,
+        id,
+        email: email.toLowerCase(),
+        role,
+        token_hash: hashInvitation(token),
+        created_by: caller.userId,
+        created_at: new Date(createdAt),
+        expires_at: expiresAt,
+      })
+      .execute();
+    const subject = { invitationId: id, email: email.toLowerCase(), role };
+    await recordEvent(trx, createdAt, { type: 'invitation.created', projectId: project.id, by: caller, subject });
+  });
   return { id, url: `${deps.config.publicUrl}/invitation#${token}`, expiresAt: expiresAt.toISOString() };
 }

@@ -2,6 +2,7 @@ import type { RemovedInvitation } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from '../projects/open-project.ts';
 
 /** Withdraws an invitation. @throws Problem project_not_found, role_missing, invitation_not_found */
@@ -12,12 +13,16 @@ export async function removeInvitation(
   id: string,
 ): Promise<z.output<typeof RemovedInvitation>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
-  const row = await deps.db.kysely
-    .deleteFrom('invitations')
-    .where('project_id', '=', project.id)
-    .where('id', '=', id)
-    .returning('id')
-    .executeTakeFirst();
-  if (!row) throw new Problem('invitation_not_found');
-  return { id: row.id, removed: true };
+  await deps.db.kysely.transaction().execute(async (trx) => {
+    const row = await trx
+      .deleteFrom('invitations')
+      .where('project_id', '=', project.id)
+      .where('id', '=', id)
+      .returning('email')
+      .executeTakeFirst();
+    if (!row) throw new Problem('invitation_not_found');
+    const subject = { invitationId: id, email: row.email };
+    await recordEvent(trx, deps.now(), { type: 'invitation.removed', projectId: project.id, by: caller, subject });
+  });
+  return { id, removed: true };
 }

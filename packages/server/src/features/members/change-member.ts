@@ -2,6 +2,7 @@ import type { ChangeMemberRequest, Member } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from '../projects/open-project.ts';
 import { lockMembers } from './lock-members.ts';
 
@@ -26,6 +27,8 @@ export async function changeMember(
       .where('project_id', '=', project.id)
       .where('user_id', '=', userId)
       .execute();
+    const subject = { userId, role };
+    await recordEvent(trx, deps.now(), { type: 'member.changed', projectId: project.id, by: caller, subject });
     return trx
       .selectFrom('users')
       .select(['id as userId', 'name', 'email'])

@@ -1,6 +1,7 @@
 import type { RemovedMember } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from '../projects/open-project.ts';
 import { lockMembers } from './lock-members.ts';
 
@@ -25,6 +26,8 @@ export async function removeMember(
       .where('project_id', '=', project.id)
       .where('user_id', '=', userId)
       .execute();
+    const event = { projectId: project.id, by: caller, subject: { userId } };
+    await recordEvent(trx, deps.now(), { type: 'member.removed', ...event });
   });
   await deps.accessChanges.publish({ kind: 'project', id: project.id });
   return { userId, removed: true };

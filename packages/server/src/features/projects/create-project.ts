@@ -2,6 +2,7 @@ import type { CreateProjectRequest, Project } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { toProjectView } from './project-view.ts';
 
 /** Makes a project; the caller becomes its owner. */
@@ -31,6 +32,8 @@ export async function createProject(
       .insertInto('project_members')
       .values({ project_id: id, user_id: caller.userId, role: 'owner', created_at: at })
       .execute();
+    const event = { projectId: id, by: caller, subject: { name: row.name } };
+    await recordEvent(trx, at.getTime(), { type: 'project.created', ...event });
     return toProjectView(row);
   });
 }

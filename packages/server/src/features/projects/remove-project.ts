@@ -2,6 +2,7 @@ import type { DeletedProject, DeleteProjectQuery } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from './open-project.ts';
 
 /**
@@ -20,7 +21,7 @@ export async function removeProject(
     // The lock keeps a file that is being recorded at this moment from slipping in between the check and the deletion.
     const row = await trx
       .selectFrom('projects')
-      .select('id')
+      .select('name')
       .where('id', '=', project.id)
       .forUpdate()
       .executeTakeFirst();
@@ -40,6 +41,8 @@ export async function removeProject(
       .insertInto('removed_projects')
       .values({ project_id: project.id, removed_at: new Date(deps.now()) })
       .execute();
+    const event = { projectId: project.id, by: caller, subject: { name: row.name } };
+    await recordEvent(trx, deps.now(), { type: 'project.deleted', ...event });
   });
   await deps.accessChanges.publish({ kind: 'project', id: project.id });
   return { id: project.id, deleted: true };

@@ -2,6 +2,7 @@ import type { Project, UpdateProjectRequest } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from './open-project.ts';
 import { toProjectView } from './project-view.ts';
 
@@ -20,7 +21,7 @@ export async function updateProject(
   const row = await deps.db.kysely.transaction().execute(async (trx) => {
     // Waits for the recordings that are under way without a quota, and makes the next ones see the settings below.
     await trx.selectFrom('projects').select('id').where('id', '=', project.id).forUpdate().execute();
-    return trx
+    const changed = await trx
       .updateTable('projects')
       .set({
         name: request.name,
@@ -33,8 +34,15 @@ export async function updateProject(
       .where('id', '=', project.id)
       .returningAll()
       .executeTakeFirst();
+    if (!changed) throw new Problem('project_not_found');
+    await recordEvent(trx, deps.now(), {
+      type: 'project.updated',
+      projectId: project.id,
+      by: caller,
+      subject: request,
+    });
+    return changed;
   });
-  if (!row) throw new Problem('project_not_found');
   await deps.accessChanges.publish({ kind: 'project', id: project.id });
   return toProjectView(row);
 }

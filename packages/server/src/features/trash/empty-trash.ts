@@ -2,6 +2,7 @@ import type { Counts, EmptyTrashQuery } from '@cadiz/contract';
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { changeTree } from '../folders/lock-tree.ts';
 import { openProject } from '../projects/open-project.ts';
 import { countContents } from './count-contents.ts';
@@ -29,6 +30,8 @@ export async function emptyTrash(
         (select max(trashed_at) from folders where project_id = ${project.id} and trash_id = id),
         (select max(trashed_at) from files where project_id = ${project.id} and trash_id is not null))
       where id = ${project.id}`.execute(trx);
+    const event = { projectId: project.id, by: caller, subject: counts };
+    await recordEvent(trx, deps.now(), { type: 'trash.emptied', ...event });
     return counts;
   });
 }

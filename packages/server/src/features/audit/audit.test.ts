@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import type { EventType } from '@cadiz/contract';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import { createApp } from '../../http/app.ts';
+import { forgetEvents } from './forget-events.ts';
+import { recordEvent } from './record-event.ts';
+
+let service: TestService;
+let ada: Person;
+let projectId: string;
+let key: { id: string; key: string };
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+});
+beforeEach(async () => {
+  projectId = await service.createProject(ada);
+  key = await service.createKey(ada, projectId);
+});
+afterAll(() => service.close());
+
+interface Event {
+  id: string;
+  type: EventType;
+  at: string;
+  userId: string | null;
+  apiKeyId: string | null;
+  ip: string | null;
+  subject: Record<string, unknown>;
+}
+
+const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
+const audit = (query = '', as = ada) => service.call('GET', `/api/projects/${projectId}/audit${query}`, { as });
+
+/** What happened in the project since it and its key were made, the earliest first. */
+async function events(): Promise<Event[]> {
+  return (await audit()).body.events.reverse().slice(2);
+}
+
+async function ok(method: string, path: string, options: object) {
+  const answer = await service.call(method, path, options);
+  expect(outcome(answer)).toBe(200);
+  return answer.body;
+}
+
+const byAda = () => ({ userId: ada.id, apiKeyId: null });
+const byKey = () => ({ userId: null, apiKeyId: key.id });
+
+async function record(folderId: string | null = null): Promise<string> {
+  const body = await service.upload({ key: key.key }, projectId, Buffer.from('bytes'), { folderId });
+  return (await ok('POST', '/api/storage/record', { key: key.key, body })).id;
+}
+
+async function createFolder(parentId: string | null = null): Promise<string> {
+  const body = { projectId, name: randomUUID(), parentId };
+  return (await ok('POST', '/api/storage/folders', { key: key.key, body })).id;
+}
+
+describe('every change of access is written down: who, what, when (checklist 47)', () => {
+  test('the project and its keys', async () => {
+    const body = { name: 'Renamed', quotaBytes: 1000 };
+    await ok('PATCH', `/api/projects/${projectId}`, { as: ada, body });
+    const rotated = await ok('POST', `/api/api-keys/${key.id}/rotate`, { as: ada, body: { overlapSeconds: 60 } });
+    await ok('DELETE', `/api/api-keys/${key.id}`, { as: ada });
+    await ok('DELETE', `/api/api-keys/${key.id}`, { as: ada });
+
+    const all: Event[] = (await audit()).body.events.reverse();
+    expect(all).toMatchObject([
+      { type: 'project.created', ...byAda(), subject: { name: 'A project' } },
+      { type: 'api_key.created', ...byAda(), subject: { apiKeyId: key.id, name: 'A key' } },
+      { type: 'project.updated', ...byAda(), subject: body },
+      { type: 'api_key.rotated', ...byAda(), subject: { apiKeyId: key.id, newApiKeyId: rotated.id } },
+      { type: 'api_key.revoked', ...byAda(), subject: { apiKeyId: key.id } },
+    ]);
+    expect(JSON.stringify(all)).not.toMatch(/cz_live_|sha256/);
+    for (const { at } of all) expect(Math.abs(Date.parse(at) - service.deps.now())).toBeLessThan(60_000);
+  });
+
+  test('members and invitations, without the token', async () => {
+    const eve = await service.join(ada, projectId, 'viewer');
+    const path = `/api/projects/${projectId}`;
+    await ok('PATCH', `${path}/members/${eve.id}`, { as: ada, body: { role: 'editor' } });
+    await ok('DELETE', `${path}/members/${eve.id}`, { as: eve });
+    const body = { email: 'grace@example.com', role: 'owner' };
+    const { id, url } = await ok('POST', `${path}/invitations`, { as: ada, body });
+    await ok('DELETE', `${path}/invitations/${id}`, { as: ada });
+
+    const all = await events();
+    expect(all).toMatchObject([
+      { type: 'invitation.created', ...byAda(), subject: { email: eve.email, role: 'viewer' } },
+      { type: 'member.added', userId: eve.id, subject: { userId: eve.id, role: 'viewer' } },
+      { type: 'member.changed', ...byAda(), subject: { userId: eve.id, role: 'editor' } },
+      { type: 'member.removed', userId: eve.id, subject: { userId: eve.id } },
+      { type: 'invitation.created', ...byAda(), subject: { invitationId: id, ...body } },
+      { type: 'invitation.removed', ...byAda(), subject: { invitationId: id } },
+    ]);
+    expect(JSON.stringify(all)).not.toContain(url.split('#')[1]);
+  });
+
+  test('the deletion of a project outlives it', async () => {
+    await ok('DELETE', `/api/projects/${projectId}`, { as: ada });
+    expect(outcome(await audit())).toBe('404 project_not_found');
+    const { rows } = await service.deps.db.pool.query(
+      'select type, user_id, subject from audit_events where project_id = $1 order by id desc limit 1',
+      [projectId],
+    );
+    expect(rows).toEqual([{ type: 'project.deleted', user_id: ada.id, subject: { name: 'A project' } }]);
+  });
+
+  test('an untied key is an event of no project', async () => {
+    const { id } = await service.createKey(ada, null);
+    expect(await events()).toEqual([]);
+    const { rows } = await service.deps.db.pool.query(
+      `select type, user_id from audit_events where project_id is null and subject->>'apiKeyId' = $1`,
+      [id],
+    );
+    expect(rows).toEqual([{ type: 'api_key.created', user_id: ada.id }]);
+  });
+});
+
+describe('the address of an event', () => {
+  const deleteFrom = async (address: string | undefined, options: { key?: string; cookie?: string }) => {
+    const request = new Request(`${service.deps.config.publicUrl}/api/storage/files/${await record()}`, {
+      method: 'DELETE',
+      headers: {
+        'X-Forwarded-For': '203.0.113.99',
+        ...(options.key ? { Authorization: `Bearer ${options.key}` } : {}),
+        ...(options.cookie ? { Cookie: options.cookie } : {}),
+      },
+    });
+    expect((await createApp(service.deps).fetch(request, address)).status).toBe(200);
+    return (await events()).at(-1)?.ip;
+  };
+
+  test('is that of the connection, whatever the request says (checklist 47)', async () => {
+    expect(await deleteFrom('192.0.2.9', { key: key.key })).toBe('192.0.2.9');
+    expect(await deleteFrom('::ffff:192.0.2.10', { cookie: ada.cookie })).toBe('192.0.2.10');
+    expect(await deleteFrom('2001:db8::7', { key: key.key })).toBe('2001:db8::7');
+    expect(await deleteFrom(undefined, { key: key.key })).toBe('unknown');
+  });
+});
+
+describe('every deletion is written down once, with what it concerned', () => {
+  test('a file and a folder, and that they came back', async () => {
+    const folderId = await createFolder();
+    const fileId = await record(folderId);
+    await ok('DELETE', `/api/storage/files/${fileId}`, { key: key.key });
+    await ok('POST', `/api/storage/files/${fileId}/restore`, { as: ada });
+    await ok('POST', `/api/storage/files/${fileId}/restore`, { as: ada });
+    await ok('DELETE', `/api/storage/folders/${folderId}?recursive=true`, { key: key.key });
+    await ok('POST', `/api/storage/folders/${folderId}/restore`, { key: key.key });
+    expect(await events()).toMatchObject([
+      { type: 'file.deleted', ...byKey(), subject: { fileId, fileName: 'photo.jpg', bytes: 5 } },
+      { type: 'file.restored', ...byAda(), subject: { fileId } },
+      { type: 'folder.deleted', ...byKey(), subject: { folderId, files: 1, folders: 1, bytes: 5 } },
+      { type: 'folder.restored', ...byKey(), subject: { folderId } },
+    ]);
+  });
+
+  test('many at once, and the emptied trash; a dry run and a move are none', async () => {
+    const fileIds = [await record(), await record()];
+    const bulk = (body: object) => ok('POST', '/api/storage/bulk', { key: key.key, body: { projectId, ...body } });
+    await bulk({ action: 'delete', fileIds, dryRun: true });
+    await bulk({ action: 'move', fileIds, folderId: null });
+    await bulk({ action: 'delete', fileIds });
+    await bulk({ action: 'restore', fileIds: fileIds.slice(1) });
+    await ok('DELETE', `/api/storage/trash?projectId=${projectId}`, { as: ada });
+    expect(await events()).toMatchObject([
+      { type: 'bulk.deleted', ...byKey(), subject: { files: 2, folders: 0, bytes: 10 } },
+      { type: 'bulk.restored', ...byKey(), subject: { files: 1, folders: 0, bytes: 5 } },
+      { type: 'trash.emptied', ...byAda(), subject: { files: 1, folders: 0, bytes: 5 } },
+    ]);
+  });
+
+  test('what was refused is none', async () => {
+    const folderId = await createFolder();
+    await createFolder(folderId);
+    const refused = await service.call('DELETE', `/api/storage/folders/${folderId}`, { key: key.key });
+    expect(outcome(refused)).toBe('409 folder_not_empty');
+    await service.call('DELETE', `/api/storage/files/${randomUUID()}`, { key: key.key });
+    await service.call('DELETE', `/api/projects/${projectId}/members/${ada.id}`, { as: ada });
+    expect(await events()).toEqual([]);
+  });
+
+  test('no change goes without its event: where that fails, the change is undone', async () => {
+    const fileId = await record();
+    const { pool } = service.deps.db;
+    await pool.query(`alter table audit_events add constraint refuse check (type <> 'file.deleted') not valid`);
+    const deleted = await service.call('DELETE', `/api/storage/files/${fileId}`, { key: key.key });
+    await pool.query('alter table audit_events drop constraint refuse');
+    expect(deleted.status).toBe(500);
+    await ok('GET', `/api/storage/files/${fileId}`, { key: key.key });
+  });
+});
+
+describe('reading the events', () => {
+  test('in pages, each event once, the latest first', async () => {
+    const at = service.deps.now();
+    for (let n = 0; n < 250; n++) {
+      const by = { kind: 'session', userId: ada.id, address: '192.0.2.7' } as const;
+      await recordEvent(service.deps.db.kysely, at, { type: 'file.deleted', projectId, by, subject: { n } });
+    }
+    const seen: Event[] = [];
+    let cursor: string | null = null;
+    do {
+      const { body } = await audit(cursor === null ? '' : `?cursor=${cursor}`);
+      seen.push(...body.events);
+      cursor = body.nextCursor;
+    } while (cursor !== null);
+    expect(seen.map(({ subject }) => subject.n).slice(0, 250)).toEqual(Array.from({ length: 250 }, (_, n) => 249 - n));
+    expect(seen[0]).toMatchObject({ ip: '192.0.2.7' });
+    expect(seen).toHaveLength(252);
+  });
+
+  test('a cursor of another project, of another listing, and nonsense are 400', async () => {
+    const other = await service.createProject(ada);
+    const at = service.deps.now();
+    const by = { kind: 'session', userId: ada.id } as const;
+    for (let n = 0; n < 101; n++) {
+      await recordEvent(service.deps.db.kysely, at, { type: 'sign_out', projectId: other, by, subject: {} });
+    }
+    const { body } = await service.call('GET', `/api/projects/${other}/audit`, { as: ada });
+    expect(body.nextCursor).not.toBeNull();
+    const trash = Buffer.from(JSON.stringify(['trash', projectId, 1, randomUUID()])).toString('base64url');
+    for (const cursor of [body.nextCursor, trash, 'x', '', 'W10', 'x'.repeat(600)]) {
+      expect(outcome(await audit(`?cursor=${cursor}`))).toBe('400 invalid_request');
+    }
+  });
+
+  test('by owners only', async () => {
+    const editor = await service.join(ada, projectId, 'editor');
+    const stranger = await service.signUp('Bob');
+    expect(outcome(await audit('', editor))).toBe('403 role_missing');
+    expect(outcome(await audit('', stranger))).toBe('404 project_not_found');
+  });
+});
+
+test('events go when they are older than AUDIT_RETENTION_DAYS', async () => {
+  const { kysely } = service.deps.db;
+  const by = { kind: 'nobody', address: '192.0.2.7' } as const;
+  const day = 24 * 3600_000;
+  for (const days of [401, 402, 399]) {
+    const event = { type: 'sign_in.failed', projectId, by, subject: { days } } as const;
+    await recordEvent(kysely, service.deps.now() - days * day, event);
+  }
+  expect(await forgetEvents(service.deps, 1)).toBe(1);
+  expect(await forgetEvents(service.deps, 10)).toBe(1);
+  expect(await forgetEvents(service.deps, 10)).toBe(0);
+  const { rows } = await service.deps.db.pool.query(
+    `select subject->'days' as days from audit_events where project_id = $1 and type = 'sign_in.failed'`,
+    [projectId],
+  );
+  expect(rows).toEqual([{ days: 399 }]);
+});

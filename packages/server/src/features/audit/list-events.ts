@@ -1,0 +1,52 @@
+import type { AuditPage, AuditQuery } from '@cadiz/contract';
+import { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
+import { openProject } from '../projects/open-project.ts';
+
+const pageSize = 100;
+
+/**
+ * The audit events of a project, the latest first. For its owners.
+ * @throws Problem project_not_found, role_missing, invalid_request (cursor)
+ */
+export async function listEvents(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+  { cursor }: z.output<typeof AuditQuery>,
+): Promise<z.output<typeof AuditPage>> {
+  const before = cursor === undefined ? undefined : decodeCursor(cursor, projectId);
+  const project = await openProject(deps, caller, projectId, 'project:manage');
+  const rows = await deps.db.kysely
+    .selectFrom('audit_events')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .$if(before !== undefined, (query) => query.where('id', '<', before ?? ''))
+    .orderBy('id', 'desc')
+    .limit(pageSize + 1)
+    .execute();
+  const page = rows.slice(0, pageSize);
+  const last = page.at(-1);
+  return {
+    events: page.map((row) => ({
+      id: row.id,
+      type: row.type,
+      at: row.at.toISOString(),
+      userId: row.user_id,
+      apiKeyId: row.api_key_id,
+      ip: row.ip,
+      subject: row.subject,
+    })),
+    nextCursor: last && rows.length > pageSize ? toCursorText(['audit', projectId, last.id]) : null,
+  };
+}
+
+const Cursor = z.tuple([z.literal('audit'), z.uuid(), z.uuid()]);
+
+/** @throws Problem invalid_request when the text is no cursor of this project's events */
+function decodeCursor(text: string, projectId: string): string {
+  const parsed = readCursorText(Cursor, text);
+  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor of the events of this project');
+  return parsed[2];
+}
