@@ -12,7 +12,7 @@ const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
 /** @typedef {import('./databases.mjs').BenchDatabase} BenchDatabase */
 
 /**
- * The built service as `npm start` runs it: default settings, its own folder and ports, the embedded object store.
+ * The built service as `npm start` runs it: default settings but for rate limits, its own folder and ports, the embedded object store.
  * @param {BenchDatabase} database
  */
 export async function startService(database) {
@@ -22,6 +22,8 @@ export async function startService(database) {
     STORE_PORT: String(storePort),
     CADIZ_DATA_DIR: database.dataDir,
     LOG_LEVEL: 'warn',
+    // Everything comes from one key and one address. What counting costs is measured with BENCH_RATE_LIMITS=on.
+    RATE_LIMITS: process.env.BENCH_RATE_LIMITS ?? 'off',
     ...(database.url ? { DATABASE_URL: database.url } : {}),
   };
   return startMeasured(main, [], settings, port);

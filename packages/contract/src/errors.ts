@@ -306,6 +306,13 @@ export const errorCatalogue = {
       "`mimeType` is not one of the project's `allowedMimeTypes`, which `detail` lists. Upper and lower case, and parameters such as `charset`, make no difference.",
     mend: 'Upload a file of an allowed type, or change the list with `PATCH /api/projects/{projectId}` (null allows every type). An object that was uploaded and not recorded is removed after the recording deadline.',
   },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests.',
+    happened:
+      'This API key, this session or this address has asked more often within a minute than the service allows. The headers `RateLimit-Policy` and `RateLimit` of every answer say how much that is, how much is left, and in how many seconds all of it is there again. Keys that are not accepted are counted as well, so that nobody can try keys out.',
+    mend: 'Wait for the seconds in `Retry-After`, and spread requests out. Whoever runs the service sets the limits with `RATE_LIMIT_…`.',
+  },
   too_many_sign_ins: {
     status: 429,
     title: 'Too many people are signing in at this moment.',

@@ -39,6 +39,14 @@ function toHeaderParameters(headers: Record<string, string> | undefined): Json[]
   }));
 }
 
+const commonHeaders = {
+  'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+  RateLimit: { $ref: '#/components/headers/RateLimit' },
+  'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
+};
+const retryHeaders = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } };
+const retryStatuses: ReadonlySet<number> = new Set([429, 503]);
+
 /** Failures grouped by status, since OpenAPI has one response object for each. */
 function toFailures(codes: readonly ErrorCode[]): Json {
   const failures: Record<number, Json> = {};
@@ -46,7 +54,7 @@ function toFailures(codes: readonly ErrorCode[]): Json {
     const ofStatus = codes.filter((code) => errorCatalogue[code].status === status);
     failures[status] = {
       description: ofStatus.map((code) => `\`${code}\`: ${errorCatalogue[code].title}`).join(' '),
-      headers: { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } },
+      headers: { ...commonHeaders, ...(retryStatuses.has(status) ? retryHeaders : {}) },
       content: {
         'application/problem+json': {
           schema: {
@@ -60,7 +68,7 @@ function toFailures(codes: readonly ErrorCode[]): Json {
 }
 
 function toSuccess({ redirectsTo, answerType, answer }: Route): Json {
-  const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+  const headers = commonHeaders;
   if (redirectsTo !== undefined) {
     const Location = { description: redirectsTo, schema: { type: 'string', format: 'uri' } };
     return { 302: { description: redirectsTo, headers: { ...headers, Location } } };
@@ -121,7 +129,19 @@ export function toOpenApiDocument(server: string, version: string): Json {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `cz_live_…`.' },
         session: { type: 'apiKey', in: 'cookie', name: 'cadiz.session_token' },
       },
-      headers: { RequestId: { description: 'Names this request in the log.', schema: { type: 'string' } } },
+      headers: {
+        RequestId: { description: 'Names this request in the log.', schema: { type: 'string' } },
+        RateLimit: {
+          description:
+            'What is left (`r`) of the limit that this request counted against, and in how many seconds (`t`) all of it is there again; absent where nothing was counted.',
+          schema: { type: 'string', examples: ['"uploads";r=59999;t=60'] },
+        },
+        RateLimitPolicy: {
+          description: 'That limit: so many requests (`q`) in so many seconds (`w`).',
+          schema: { type: 'string', examples: ['"uploads";q=60000;w=60'] },
+        },
+        RetryAfter: { description: 'Seconds to wait before asking again.', schema: { type: 'string' } },
+      },
       schemas: { Problem: toSchema(ProblemDocument, 'output') },
     },
   };

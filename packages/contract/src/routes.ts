@@ -750,6 +750,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   }
   if (route.body || route.query || route.params) codes.add('invalid_request');
   if (route.body) codes.add('body_too_large').add('unsupported_media_type');
+  if (route.path !== '/livez' && route.path !== '/readyz') codes.add('rate_limited');
   codes.add('database_unavailable').add('internal_error');
   return [...codes];
 }

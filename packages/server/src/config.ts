@@ -2,6 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { DatabaseSettings } from './db/open.ts';
+import type { RateLimitSettings } from './features/rate-limits/rate-limits.ts';
 import type { S3Settings } from './store/s3-store.ts';
 
 /** A setting is its name, its default and its sentence, here and nowhere else; `docs/settings.md` is made from this. */
@@ -191,6 +192,38 @@ export const settings = {
     sentence: 'How many ZIP archives are made at once; half of them at most for one project.',
     check: wholeNumber(1, 1000),
   },
+  RATE_LIMITS: {
+    default: 'on',
+    sentence: 'Whether requests are counted and too many of them refused: `on` or `off`.',
+    check: z.enum(['on', 'off'], { error: 'must be on or off' }),
+  },
+  RATE_LIMIT_UPLOADS: {
+    default: '60000',
+    sentence:
+      'How many requests for uploads (presign, record, uploads in parts) each API key and each session may make in a minute.',
+    check: wholeNumber(1, 1_000_000_000),
+  },
+  RATE_LIMIT_READS: {
+    default: '60000',
+    sentence: 'How many requests that only read each API key and each session may make in a minute.',
+    check: wholeNumber(1, 1_000_000_000),
+  },
+  RATE_LIMIT_CHANGES: {
+    default: '12000',
+    sentence: 'How many other requests each API key and each session may make in a minute.',
+    check: wholeNumber(1, 1_000_000_000),
+  },
+  RATE_LIMIT_ADDRESS: {
+    default: '6000',
+    sentence: 'How many requests without an accepted credential each address may make in a minute.',
+    check: wholeNumber(1, 1_000_000_000),
+  },
+  RATE_LIMIT_INVALID_KEYS: {
+    default: '60',
+    sentence:
+      'How many API keys that are not accepted each address may send in a minute, before no new key is looked up for it.',
+    check: wholeNumber(1, 1_000_000_000),
+  },
   METRICS_PORT: {
     default: undefined,
     sentence: 'Port of the Prometheus metrics, on HOST under `/metrics`; off when it is not set.',
@@ -249,6 +282,8 @@ export interface Config {
   trashRetentionDays: number;
   auditRetentionDays: number;
   archivesAtOnce: number;
+  /** Undefined when nothing is limited. */
+  rateLimits: RateLimitSettings | undefined;
   metricsPort: number | undefined;
   logLevel: 'error' | 'warn' | 'info' | 'debug';
   drainSeconds: number;
@@ -376,6 +411,16 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     trashRetentionDays: values.TRASH_RETENTION_DAYS ?? 30,
     auditRetentionDays: values.AUDIT_RETENTION_DAYS ?? 400,
     archivesAtOnce: values.ARCHIVES_AT_ONCE ?? 4,
+    rateLimits:
+      values.RATE_LIMITS === 'off'
+        ? undefined
+        : {
+            uploads: values.RATE_LIMIT_UPLOADS ?? 60_000,
+            reads: values.RATE_LIMIT_READS ?? 60_000,
+            changes: values.RATE_LIMIT_CHANGES ?? 12_000,
+            address: values.RATE_LIMIT_ADDRESS ?? 6_000,
+            'invalid-keys': values.RATE_LIMIT_INVALID_KEYS ?? 60,
+          },
     metricsPort: values.METRICS_PORT,
     logLevel: values.LOG_LEVEL ?? 'info',
     drainSeconds: values.DRAIN_SECONDS ?? 30,

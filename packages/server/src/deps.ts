@@ -9,6 +9,7 @@ import type { ContentChecks } from './features/content-checks/check-contents.ts'
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
 import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
 import type { LimitsCache } from './features/projects/find-limits.ts';
+import type { RateLimits } from './features/rate-limits/rate-limits.ts';
 import type { FoundCache } from './found-cache.ts';
 import type { ObjectStore } from './store/object-store.ts';
 
@@ -43,6 +44,8 @@ export interface Deps {
   accessChanges: AccessChanges;
   /** What each project takes, and how much it stores. */
   limits: LimitsCache;
+  /** How often everybody may ask. */
+  rateLimits: RateLimits;
   archiveLinks: ArchiveLinks;
   archiveSlots: ArchiveSlots;
   /** Looks at what was uploaded, off the path of requests. */

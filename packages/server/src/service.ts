@@ -9,6 +9,9 @@ import { createAccounts } from './features/accounts/accounts.ts';
 import { createContentChecks } from './features/content-checks/check-contents.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
+import { createRateLimits } from './features/rate-limits/rate-limits.ts';
+import { shareRegularly } from './features/rate-limits/share-regularly.ts';
+import { createSharedCounts } from './features/rate-limits/shared-counts.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
@@ -76,12 +79,16 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
     const contents = createContentChecks({ db, objects: store.objects, log, now }, metrics?.countMismatch);
     opened.push(contents);
+    const counts = db.kind === 'postgres' ? createSharedCounts(db.pool) : undefined;
+    const rateLimits = createRateLimits(config.rateLimits, counts);
+    if (counts) opened.push(shareRegularly(rateLimits, counts, log));
     const deps: Deps = {
       config,
       db,
       objects: store.objects,
       accounts: createAccounts({ ...config, secret, setupToken }, db, now, log),
       ...access,
+      rateLimits,
       archiveLinks: createArchiveLinks(secret, now),
       archiveSlots: createArchiveSlots(config.archivesAtOnce),
       contents,

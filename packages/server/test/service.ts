@@ -16,6 +16,7 @@ import { type AccountSettings, createAccounts } from '../src/features/accounts/a
 import { createContentChecks } from '../src/features/content-checks/check-contents.ts';
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
+import { createRateLimits } from '../src/features/rate-limits/rate-limits.ts';
 import { createApp } from '../src/http/app.ts';
 import type { ObjectStore } from '../src/store/object-store.ts';
 import { createS3Store, type S3Settings } from '../src/store/s3-store.ts';
@@ -44,6 +45,8 @@ export interface CallOptions {
   /** Whose session cookie is sent. */
   as?: Person | undefined;
   headers?: Record<string, string>;
+  /** Where the request comes from; nowhere that is known, and so limited by no address, unless it says so. */
+  address?: string;
 }
 
 export interface TestService {
@@ -104,7 +107,7 @@ export interface TestServiceOptions {
  * that TEST_S3_* names), and the whole app in memory.
  */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const config = readConfig({ CADIZ_SIGN_UP: 'open', LOG_LEVEL: 'debug', ...options.settings });
+  const config = readConfig({ CADIZ_SIGN_UP: 'open', LOG_LEVEL: 'debug', RATE_LIMITS: 'off', ...options.settings });
   const lines: string[] = [];
   const log = pino({ level: config.logLevel, errorKey: 'error' }, { write: (line) => void lines.push(line) });
   let ahead = 0;
@@ -127,6 +130,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     objects: store.objects,
     accounts: createAccounts(accountSettings, db, now, log),
     ...openAccess(db, now, log),
+    rateLimits: createRateLimits(config.rateLimits),
     archiveLinks: createArchiveLinks(accountSettings.secret, now),
     archiveSlots: createArchiveSlots(config.archivesAtOnce),
     contents: {
@@ -142,7 +146,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const app = createApp(deps);
   const fetch = async (request: Request) => app.fetch(request);
 
-  async function call(method: string, path: string, { body, key, as, headers }: CallOptions = {}): Promise<Answer> {
+  async function call(
+    method: string,
+    path: string,
+    { body, key, as, headers, address }: CallOptions = {},
+  ): Promise<Answer> {
     const request = new Request(config.publicUrl + path, {
       method,
       headers: {
@@ -153,7 +161,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const response = await fetch(request);
+    const response = await app.fetch(request, address);
     const text = await response.text();
     const isJson = /json/.test(response.headers.get('content-type') ?? '');
     const answer: Answer = {

@@ -222,6 +222,12 @@ interface AuditEventsTable {
   subject: ColumnType<Record<string, unknown>, string, never>;
 }
 
+interface RateLimitsTable {
+  name: string;
+  used: number;
+  ends_at: Date;
+}
+
 /** Every table, as Kysely sees it. The SQL of `migrations/` has the last word. */
 export interface Schema {
   users: UsersTable;
@@ -243,4 +249,5 @@ export interface Schema {
   reconciliations: ReconciliationsTable;
   reconciliation_findings: ReconciliationFindingsTable;
   audit_events: AuditEventsTable;
+  rate_limits: RateLimitsTable;
 }

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ErrorCode, OperationId } from '@cadiz/contract';
+import { type ErrorCode, type OperationId, routes } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
+import { allowOrigins, answerPreflight, toCommonHeaders } from './answer-headers.ts';
 import type { Answer, Exchange, Handler } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
 import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
-import { findMethods, findRoute } from './router.ts';
+import { limitAddress } from './rate-limit.ts';
+import { findMethods, findRoute, type Match } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
 import { listEventsRoute } from './routes/audit.ts';
@@ -130,21 +132,20 @@ export interface App {
 }
 
 export function createApp(deps: Deps): App {
+  const common = toCommonHeaders(deps.config.publicUrl);
   return {
     async listener(request, response) {
-      await writeTo(response, await answer(deps, new NodeExchange(request, response)), deps.log);
+      await writeTo(response, await answer(deps, common, new NodeExchange(request, response)), deps.log);
     },
     refuse(error) {
       const requestId = randomUUID();
       const code = parserErrors[error.code ?? ''] ?? 'malformed_request';
-      return toFailure(new Problem(code), requestId, deps.config.publicUrl);
+      return toFailure(new Problem(code), [...common, 'X-Request-Id', requestId], requestId, deps.config.publicUrl);
     },
     fetch: async (request, remoteAddress) =>
-      toFetch(await answer(deps, fromFetch(request, remoteAddress)), request.method),
+      toFetch(await answer(deps, common, fromFetch(request, remoteAddress)), request.method),
   };
 }
-
-const commonHeaders = ['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'] as const;
 
 /** What Node's parser calls the reasons that are told apart; everything else is malformed. */
 const parserErrors: Record<string, ErrorCode> = {
@@ -153,56 +154,68 @@ const parserErrors: Record<string, ErrorCode> = {
 };
 
 /** What happens to every request: an id, the handler, one place for failures, the headers that every answer bears. */
-async function answer(deps: Deps, exchange: Exchange): Promise<Answer> {
+async function answer(deps: Deps, common: readonly string[], exchange: Exchange): Promise<Answer> {
   const requestId = randomUUID();
   const started = performance.now();
   const match = findRoute(exchange.method, exchange.path);
   const operation = match?.operation ?? 'unmatched';
+  exchange.operation = match?.operation;
   let result: Answer;
   try {
+    allowOrigins(exchange);
     requireSmallBody(exchange, match?.maxBodyBytes);
-    if (!match) throw unmatched(exchange.path);
-    exchange.params = match.params;
-    const body = await handlers[match.operation](deps, exchange);
-    result =
-      body instanceof Response ? withHeaders(body, requestId) : toJson(200, body, requestId, 'application/json', []);
+    if (!match || isLimitedByAddress(match.operation)) await limitAddress(deps, exchange);
+    const body = match ? await handle(deps, exchange, match) : answerUnmatched(exchange);
+    const headers = [...common, 'X-Request-Id', requestId, ...exchange.extraHeaders];
+    result = body instanceof Response ? withHeaders(body, headers) : toJson(200, body, headers, 'application/json');
   } catch (error) {
     const problem = toProblem(error);
     if (problem.status >= 500) deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
-    result = toFailure(problem, requestId, deps.config.publicUrl);
+    const headers = [...common, 'X-Request-Id', requestId, ...exchange.extraHeaders];
+    result = toFailure(problem, headers, requestId, deps.config.publicUrl);
   }
   deps.observe({ operation, method: exchange.method, status: result.status, requestId, started });
   return result;
 }
 
-function unmatched(path: string): Problem {
-  const methods = findMethods(path);
-  if (methods.length === 0) return new Problem('not_found', `There is nothing at ${path}.`);
-  return new Problem('method_not_allowed', undefined, { headers: { Allow: methods.join(', ') } });
+function handle(deps: Deps, exchange: Exchange, match: Match): ReturnType<Handler> {
+  exchange.params = match.params;
+  return handlers[match.operation](deps, exchange);
 }
 
-function toFailure(problem: Problem, requestId: string, publicUrl: string): Exclude<Answer, Response> {
-  const document = toProblemDocument(problem, requestId, publicUrl);
-  const headers = Object.entries(problem.headers).flat();
-  return toJson(problem.status, document, requestId, 'application/problem+json', headers);
+/** Where somebody has to be known, it is they who are limited. Who watches over the service is never told to wait. */
+function isLimitedByAddress(operation: OperationId): boolean {
+  return routes[operation].access === 'anybody' && operation !== 'live' && operation !== 'ready';
 }
 
-function toJson(
-  status: number,
-  body: object,
+function answerUnmatched(exchange: Exchange): Response {
+  const preflight = answerPreflight(exchange);
+  if (preflight) return preflight;
+  const methods = findMethods(exchange.path);
+  if (methods.length === 0) throw new Problem('not_found', `There is nothing at ${exchange.path}.`);
+  throw new Problem('method_not_allowed', undefined, { headers: { Allow: methods.join(', ') } });
+}
+
+function toFailure(
+  problem: Problem,
+  headers: readonly string[],
   requestId: string,
-  type: string,
-  headers: string[],
+  publicUrl: string,
 ): Exclude<Answer, Response> {
-  return {
-    status,
-    headers: ['Content-Type', type, ...commonHeaders, 'X-Request-Id', requestId, ...headers],
-    text: JSON.stringify(body),
-  };
+  const document = toProblemDocument(problem, requestId, publicUrl);
+  const all = [...headers, ...Object.entries(problem.headers).flat()];
+  return toJson(problem.status, document, all, 'application/problem+json');
 }
 
-function withHeaders(response: Response, requestId: string): Response {
-  const headers = [...commonHeaders, 'X-Request-Id', requestId];
-  for (let i = 0; i + 1 < headers.length; i += 2) response.headers.set(headers[i] ?? '', headers[i + 1] ?? '');
+function toJson(status: number, body: object, headers: readonly string[], type: string): Exclude<Answer, Response> {
+  return { status, headers: ['Content-Type', type, ...headers], text: JSON.stringify(body) };
+}
+
+/** What the response says itself stands. */
+function withHeaders(response: Response, headers: readonly string[]): Response {
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i] ?? '';
+    if (!response.headers.has(name)) response.headers.set(name, headers[i + 1] ?? '');
+  }
   return response;
 }

@@ -1,41 +1,50 @@
-import type { Caller, Deps, SessionCaller } from '../deps.ts';
+import { LRUCache } from 'lru-cache';
+import type { ApiKeyCaller, Caller, Deps, SessionCaller } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { clientAddress } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
+import { limitAddress, limitCaller, limitInvalidKeys, requireFewInvalidKeys } from './rate-limit.ts';
 
 const bearer = /^Bearer +([^\s]+) *$/i;
 
 /**
  * For the storage routes: an API key, or a session when there is no Authorization header.
- * @throws Problem invalid_api_key, cross_site_request
+ * @throws Problem invalid_api_key, cross_site_request, rate_limited
  */
 export async function requireKeyOrSession(deps: Deps, exchange: Exchange): Promise<Caller> {
   const authorization = exchange.header('authorization');
   if (authorization === undefined) {
     const session = await findSession(deps, exchange);
     if (session) return session;
+    await limitAddress(deps, exchange);
     throw invalidApiKey();
   }
   const token = bearer.exec(authorization)?.[1];
-  const found = token === undefined ? undefined : deps.apiKeys.find(token);
+  const found = token === undefined ? undefined : deps.apiKeys.find(token, () => requireFewInvalidKeys(deps, exchange));
   const caller = found instanceof Promise ? await found : found;
-  if (!caller) throw invalidApiKey();
+  if (!caller) {
+    await limitInvalidKeys(deps, exchange);
+    throw invalidApiKey();
+  }
+  await limitCaller(deps, exchange, caller.keyId);
+  warnOfBrowser(deps, exchange, caller);
   return { ...caller, address: clientAddress(deps, exchange) };
 }
 
-/** For all that only people do. @throws Problem session_required, cross_site_request */
+/** For all that only people do. @throws Problem session_required, cross_site_request, rate_limited */
 export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {
-  if (exchange.header('authorization') !== undefined) throw new Problem('session_required');
-  const session = await findSession(deps, exchange);
-  if (!session) throw new Problem('session_required');
-  return session;
+  const session = exchange.header('authorization') === undefined ? await findSession(deps, exchange) : undefined;
+  if (session) return session;
+  await limitAddress(deps, exchange);
+  throw new Problem('session_required');
 }
 
 async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCaller | undefined> {
   if (!exchange.header('cookie')?.includes('cadiz.session_token=')) return undefined;
   requireSameSite(deps, exchange);
-  const caller = await deps.accounts.findCaller(exchange.headers());
-  return caller && { ...caller, address: clientAddress(deps, exchange) };
+  const session = await deps.accounts.findCaller(exchange.headers());
+  if (session) await limitCaller(deps, exchange, session.sessionId);
+  return session && { ...session, address: clientAddress(deps, exchange) };
 }
 
 /**
@@ -59,4 +68,20 @@ export function requireSameSite({ config }: Deps, exchange: Exchange): void {
 
 function invalidApiKey(): Problem {
   return new Problem('invalid_api_key', undefined, { headers: { 'WWW-Authenticate': 'Bearer' } });
+}
+
+/** Keys that were warned of already. */
+const seenInBrowsers = new LRUCache<string, true>({ max: 10_000 });
+
+/** Whoever opens a page with a key in it can take the key: said with every answer, and once in the log. */
+function warnOfBrowser({ log }: Deps, exchange: Exchange, { keyId }: ApiKeyCaller): void {
+  const origin = exchange.header('origin');
+  if (origin === undefined) return;
+  exchange.extraHeaders.push(
+    'Cadiz-Warning',
+    'An API key was sent by a browser: everybody who opens that page can take it.',
+  );
+  if (seenInBrowsers.has(keyId)) return;
+  seenInBrowsers.set(keyId, true);
+  log.warn({ keyId, origin }, 'An API key was sent by a browser: everybody who opens that page can take it');
 }

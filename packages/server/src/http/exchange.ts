@@ -1,3 +1,4 @@
+import type { OperationId } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
 
 /** One request, however it came in. */
@@ -7,6 +8,10 @@ export interface Exchange {
   path: string;
   /** What stands between the braces of the route's path, decoded. */
   params: Record<string, string>;
+  /** What it is for; undefined while that is not known, and where there is nothing. */
+  operation: OperationId | undefined;
+  /** What its answer bears besides, whether it succeeds or fails, as name, value, name, value … */
+  readonly extraHeaders: string[];
   /** The query, decoded; the first of a name counts. */
   query(): Record<string, string>;
   /** The other end of the connection, as the socket names it; undefined where nobody knows it. */

@@ -8,6 +8,8 @@ export function fromFetch(request: Request, remoteAddress?: string): Exchange {
     method: request.method,
     path: pathname,
     params: {},
+    operation: undefined,
+    extraHeaders: [],
     query: () => toQuery(search.slice(1)),
     remoteAddress: () => remoteAddress,
     header: (name) => request.headers.get(name) ?? undefined,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
+import type { OperationId } from '@cadiz/contract';
 import type { Logger } from 'pino';
 import { Problem } from '../problem.ts';
 import type { Answer, Exchange } from './exchange.ts';
@@ -12,6 +13,8 @@ export class NodeExchange implements Exchange {
   readonly method: string;
   readonly path: string;
   params: Record<string, string> = {};
+  operation: OperationId | undefined;
+  readonly extraHeaders: string[] = [];
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #search: string;

@@ -72,7 +72,7 @@ describe('what an error of the database means to the caller', () => {
     const { deps } = service;
     const gone: TestService['deps'] = {
       ...deps,
-      accounts: { ...deps.accounts, findCaller: async () => ({ kind: 'session', userId: eve.id }) },
+      accounts: { ...deps.accounts, findCaller: async () => ({ kind: 'session', sessionId: 'any', userId: eve.id }) },
     };
     await deps.db.pool.query('delete from users where id = $1', [eve.id]);
     const { createApp } = await import('./app.ts');

@@ -28,9 +28,14 @@ export function findRoute(method: string, path: string): Match | undefined {
   return undefined;
 }
 
+/** What can be done at a path, by any method. */
+export function findOperations(path: string): OperationId[] {
+  return patterns.filter(({ pattern }) => pattern.test(path)).map(({ operation }) => operation);
+}
+
 /** The methods that a path takes; none when there is nothing at it. */
 export function findMethods(path: string): string[] {
-  const methods = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+  const methods: string[] = findOperations(path).map((operation) => routes[operation].method);
   return methods.includes('GET') ? [...methods, 'HEAD'] : methods;
 }
 

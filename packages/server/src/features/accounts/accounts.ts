@@ -25,7 +25,7 @@ export interface Accounts {
   signOut(headers: Headers): Promise<AccountAnswer>;
   getSession(headers: Headers): Promise<AccountAnswer>;
   /** The signed-in user behind a cookie. */
-  findCaller(headers: Headers): Promise<SessionCaller | undefined>;
+  findCaller(headers: Headers): Promise<(SessionCaller & { sessionId: string }) | undefined>;
 }
 
 export function createAccounts(settings: AccountSettings, db: Database, now: () => number, log: Logger): Accounts {
@@ -97,7 +97,7 @@ export function createAccounts(settings: AccountSettings, db: Database, now: () 
       const session = await inAuthContext(call).catch((error: unknown) => {
         throw toProblem(error);
       });
-      return session ? { kind: 'session', userId: session.user.id } : undefined;
+      return session ? { kind: 'session', userId: session.user.id, sessionId: session.session.id } : undefined;
     },
   };
 }

@@ -7,8 +7,11 @@ import { hashToken, isWellFormedToken } from './token.ts';
 
 /** Looks keys up by their hash, and remembers those that it found for at most ten seconds. */
 export interface ApiKeys {
-  /** The caller behind a raw key; undefined when it is malformed, unknown, revoked or expired. */
-  find(token: string): Promise<ApiKeyCaller | undefined> | ApiKeyCaller | undefined;
+  /**
+   * The caller behind a raw key; undefined when it is malformed, unknown, revoked or expired.
+   * @param beforeAsking comes before a query for a key that was never found here, and may throw to prevent it
+   */
+  find(token: string, beforeAsking?: () => Promise<void>): Promise<ApiKeyCaller | undefined> | ApiKeyCaller | undefined;
   /** Forgets a key at once, since it was revoked or lives shorter now. */
   forget(keyId: string): void;
   forgetProject(projectId: string): void;
@@ -32,11 +35,14 @@ interface Row {
 
 export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   const known = new LRUCache<string, Known>({ max: 100_000 });
+  /** Keys that were good the last time: whatever others send from the same address, they may be asked for. */
+  const familiar = new LRUCache<string, true>({ max: 100_000 });
   const lastUsed = new Map<string, number>();
   let revocations = 0;
 
-  async function ask(hash: string): Promise<ApiKeyCaller | undefined> {
+  async function ask(hash: string, beforeAsking?: () => Promise<void>): Promise<ApiKeyCaller | undefined> {
     const revocationsBefore = revocations;
+    if (beforeAsking && !familiar.has(hash)) await beforeAsking();
     const { rows } = await pool.query<Row>({
       name: 'find-api-key',
       text: `select id, project_id, created_by, scopes, expires_at from api_keys
@@ -44,7 +50,11 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
       values: [Buffer.from(hash, 'hex'), new Date(now())],
     });
     const [row] = rows;
-    if (!row) return undefined;
+    if (!row) {
+      familiar.delete(hash);
+      return undefined;
+    }
+    familiar.set(hash, true);
     const caller: ApiKeyCaller = {
       kind: 'apiKey',
       keyId: row.id,
@@ -66,11 +76,11 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   }
 
   return {
-    find(token) {
+    find(token, beforeAsking) {
       const hash = hashToken(token);
       const hit = known.get(hash);
       // What is no key at all is told by its shape and checksum, without a query.
-      if (!hit || hit.knownUntil <= now()) return isWellFormedToken(token) ? ask(hash) : undefined;
+      if (!hit || hit.knownUntil <= now()) return isWellFormedToken(token) ? ask(hash, beforeAsking) : undefined;
       lastUsed.set(hit.caller.keyId, now());
       return hit.caller;
     },

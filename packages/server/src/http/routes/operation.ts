@@ -55,11 +55,7 @@ export const errorPage: Handler = (_deps, exchange) => {
 <h2>What happened</h2><p>${escapeHtml(happened)}</p><h2>How to mend it</h2><p>${escapeHtml(mend)}</p></main></body></html>
 `,
     {
-      headers: {
-        'Content-Type': 'text/html; charset=utf-8',
-        'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-        'Referrer-Policy': 'no-referrer',
-      },
+      headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cross-Origin-Opener-Policy': 'same-origin' },
     },
   );
 };

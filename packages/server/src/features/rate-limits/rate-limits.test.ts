@@ -1,0 +1,111 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { openTestDatabase, testableKinds } from '../../../test/database.ts';
+import type { Database } from '../../db/open.ts';
+import { createRateLimits, type RateLimits } from './rate-limits.ts';
+import { createSharedCounts } from './shared-counts.ts';
+
+const settings = { uploads: 10, reads: 10, changes: 10, address: 10, 'invalid-keys': 10 };
+
+async function takeMany(limits: RateLimits, times: number, subject: string): Promise<number> {
+  let taken = 0;
+  for (let i = 0; i < times; i += 1) if (!(await limits.take('reads', subject))?.isExceeded) taken += 1;
+  return taken;
+}
+
+describe('in one process', () => {
+  afterEach(() => vi.useRealTimers());
+
+  test('a minute after the first request all of it is there again', async () => {
+    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+    const limits = createRateLimits(settings);
+    expect(await takeMany(limits, 15, 'a')).toBe(10);
+    vi.advanceTimersByTime(30_000);
+    expect(await limits.take('reads', 'a')).toMatchObject({ isExceeded: true, remaining: 0, resetSeconds: 30 });
+    vi.advanceTimersByTime(30_000);
+    expect(await takeMany(limits, 15, 'a')).toBe(10);
+  });
+
+  test('looking counts nothing', async () => {
+    const limits = createRateLimits(settings);
+    await takeMany(limits, 9, 'a');
+    for (let i = 0; i < 5; i += 1)
+      expect(await limits.look('reads', 'a')).toMatchObject({ remaining: 1, isExceeded: false });
+    await limits.take('reads', 'a');
+    expect(await limits.look('reads', 'a')).toMatchObject({ remaining: 0, isExceeded: true });
+    expect(await limits.look('reads', 'b')).toMatchObject({ remaining: 10, isExceeded: false });
+  });
+});
+
+describe.each(testableKinds)('between processes that share a database (%s)', (kind) => {
+  let db: Database;
+  beforeAll(async () => {
+    db = await openTestDatabase(kind);
+  });
+  afterAll(() => db.close());
+
+  const startTwo = () =>
+    [0, 1].map(() => createRateLimits(settings, createSharedCounts(db.pool))) as [RateLimits, RateLimits];
+  const countOf = async (name: string) =>
+    (await db.pool.query<{ used: number }>('select used from rate_limits where name = $1', [name])).rows[0]?.used;
+
+  test('what one counted, the other counts as well', async () => {
+    const [first, second] = startTwo();
+    expect(await takeMany(first, 7, 'shared')).toBe(7);
+    await first.share();
+    expect(await takeMany(second, 1, 'shared')).toBe(1);
+    await second.share();
+    expect(await countOf('reads shared')).toBe(8);
+    expect(await takeMany(second, 9, 'shared')).toBe(2);
+    await second.share();
+    expect(await takeMany(first, 1, 'shared')).toBe(1);
+    await first.share();
+    // Between two times of sharing each lets through what it does not know of: so one too many.
+    expect(await countOf('reads shared')).toBe(11);
+    expect((await takeMany(first, 5, 'shared')) + (await takeMany(second, 5, 'shared'))).toBe(0);
+  });
+
+  test('what is refused counts for nobody, and others are left alone', async () => {
+    const [first, second] = startTwo();
+    await takeMany(first, 50, 'greedy');
+    await first.share();
+    expect(await countOf('reads greedy')).toBe(10);
+    expect(await takeMany(second, 12, 'modest')).toBe(10);
+  });
+
+  test('what is counted while sharing is not lost', async () => {
+    const [first] = startTwo();
+    await takeMany(first, 3, 'busy');
+    const sharing = first.share();
+    await takeMany(first, 4, 'busy');
+    await sharing;
+    expect(await first.look('reads', 'busy')).toMatchObject({ remaining: 3 });
+    await first.share();
+    expect(await countOf('reads busy')).toBe(7);
+  });
+
+  test('a window that is over starts anew, and its row goes', async () => {
+    const [first] = startTwo();
+    await takeMany(first, 10, 'ended');
+    await first.share();
+    await db.pool.query("update rate_limits set ends_at = now() - interval '1 second' where name = 'reads ended'");
+    const [later] = startTwo();
+    expect(await takeMany(later, 4, 'ended')).toBe(4);
+    await later.share();
+    expect(await countOf('reads ended')).toBe(4);
+    await db.pool.query("update rate_limits set ends_at = now() - interval '1 second' where name = 'reads ended'");
+    await createSharedCounts(db.pool).removeEnded();
+    expect(await countOf('reads ended')).toBeUndefined();
+    expect(await countOf('reads shared')).toBe(11);
+  });
+
+  test('both share at once many times over without a deadlock', async () => {
+    const [first, second] = startTwo();
+    for (let round = 0; round < 5; round += 1) {
+      for (const limits of [first, second]) {
+        for (let i = 0; i < 200; i += 1) await limits.take('uploads', `many-${(i * 7) % 200}`);
+      }
+      await Promise.all([first.share(), second.share(), createSharedCounts(db.pool).removeEnded()]);
+    }
+    expect(await countOf('uploads many-7')).toBe(10);
+  });
+});

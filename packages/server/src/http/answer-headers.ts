@@ -1,0 +1,64 @@
+import { type OperationId, type Route, routes } from '@cadiz/contract';
+import type { Exchange } from './exchange.ts';
+import { findOperations } from './router.ts';
+
+const oneYearSeconds = 365 * 24 * 3600;
+
+/**
+ * What every answer bears, as name, value, name, value …: nobody stores it, guesses its type, runs or frames it, embeds
+ * it in a page of another origin, or learns the address that led to it. An answer that sets one of them itself keeps it.
+ * @see OWASP ASVS 5.0 §3.4
+ */
+export function toCommonHeaders(publicUrl: string): readonly string[] {
+  return [
+    ...['Cache-Control', 'no-store'],
+    ...['X-Content-Type-Options', 'nosniff'],
+    ...['Content-Security-Policy', "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"],
+    ...['Referrer-Policy', 'no-referrer'],
+    ...['Cross-Origin-Resource-Policy', 'same-origin'],
+    ...(publicUrl.startsWith('https:')
+      ? ['Strict-Transport-Security', `max-age=${oneYearSeconds}; includeSubDomains`]
+      : []),
+  ];
+}
+
+/** Only where a key is taken: what asks for a session cookie is for pages of the service itself. */
+const forAllOrigins = new Set(
+  (Object.entries(routes) as [OperationId, Route][])
+    .filter(([, { access }]) => access === 'keyOrSession')
+    .map(([operation]) => operation),
+);
+const exposed = 'X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Cadiz-Warning';
+
+/**
+ * Lets pages of any origin read what is answered to a key. Never with credentials: a cookie gets nobody anything here,
+ * and pages of other origins cannot read what it got.
+ * @see https://fetch.spec.whatwg.org/#http-cors-protocol
+ */
+export function allowOrigins(exchange: Exchange): void {
+  const { operation } = exchange;
+  if (operation === undefined || !forAllOrigins.has(operation) || exchange.header('origin') === undefined) return;
+  exchange.extraHeaders.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposed);
+}
+
+/** So long browsers remember what they were told; none does for longer. */
+const preflightSeconds = '7200';
+
+/** @returns undefined when it is none, or for a path that no key opens */
+export function answerPreflight(exchange: Exchange): Response | undefined {
+  if (exchange.method !== 'OPTIONS' || exchange.header('origin') === undefined) return undefined;
+  if (exchange.header('access-control-request-method') === undefined) return undefined;
+  const methods = findOperations(exchange.path)
+    .filter((operation) => forAllOrigins.has(operation))
+    .map((operation) => routes[operation].method);
+  if (methods.length === 0) return undefined;
+  return new Response(null, {
+    status: 204,
+    headers: {
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Allow-Methods': methods.join(', '),
+      'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+      'Access-Control-Max-Age': preflightSeconds,
+    },
+  });
+}

@@ -1,0 +1,264 @@
+import { errorsOf, type OperationId, type Route, routes } from '@cadiz/contract';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Answer, type CallOptions, type Person, startTestService, type TestService } from '../../test/service.ts';
+import { mintToken } from '../features/api-keys/token.ts';
+
+const limits = {
+  RATE_LIMITS: 'on',
+  RATE_LIMIT_UPLOADS: '5',
+  RATE_LIMIT_READS: '6',
+  RATE_LIMIT_CHANGES: '7',
+  RATE_LIMIT_ADDRESS: '8',
+  RATE_LIMIT_INVALID_KEYS: '4',
+};
+
+let base: TestService;
+let ada: Person;
+let projectId: string;
+const limited: TestService[] = [];
+
+beforeAll(async () => {
+  base = await startTestService();
+  ada = await base.signUp();
+  projectId = await base.createProject(ada);
+});
+afterAll(async () => {
+  for (const service of limited) await service.close();
+  await base.close();
+});
+
+/** A service of its own, where nothing was counted yet, with the data of the first. */
+async function startLimited(settings: Record<string, string> = {}): Promise<TestService> {
+  const service = await startTestService({ beside: base, settings: { ...limits, ...settings } });
+  limited.push(service);
+  return service;
+}
+
+const presign = (service: TestService, options: CallOptions) =>
+  service.call('POST', '/api/storage/presign', {
+    body: { projectId, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 1, folderId: null },
+    ...options,
+  });
+const list = (service: TestService, options: CallOptions) =>
+  service.call('GET', `/api/storage/list?projectId=${projectId}`, options);
+const change = (service: TestService, options: CallOptions) =>
+  service.call('POST', '/api/storage/folders', { body: {}, ...options });
+
+/** Each service signs its cookies with a secret of its own. */
+async function signIn(service: TestService, { id, email }: Person): Promise<Person> {
+  const { headers } = await service.call('POST', '/api/auth/sign-in/email', {
+    body: { email, password: 'correct horse battery' },
+  });
+  const cookies = headers.getSetCookie().map((line) => line.split(';')[0]);
+  return { id, email, cookie: cookies.join('; ') };
+}
+
+async function statusesOf(times: number, ask: () => Promise<Answer>): Promise<(number | string)[]> {
+  const statuses = [];
+  for (let i = 0; i < times; i += 1) {
+    const { status, body } = await ask();
+    statuses.push(status === 429 ? body.code : status);
+  }
+  return statuses;
+}
+
+const repeat = (times: number, value: number | string) => Array.from({ length: times }, () => value);
+
+describe('limits of a key and of a session', () => {
+  test.each([
+    ['uploads', 5, presign, 200],
+    ['reads', 6, list, 200],
+    ['changes', 7, change, 400],
+  ] as const)('%s: %i a minute, then 429, and each has its own', async (policy, limit, ask, status) => {
+    const service = await startLimited();
+    const [first, second] = [await base.createKey(ada, projectId), await base.createKey(ada, projectId)];
+    for (const caller of [{ key: first.key }, { key: second.key }, { as: await signIn(service, ada) }]) {
+      expect(await statusesOf(limit + 2, () => ask(service, caller))).toEqual([
+        ...repeat(limit, status),
+        ...repeat(2, 'rate_limited'),
+      ]);
+      const refused = await ask(service, caller);
+      const reset = Number(refused.headers.get('retry-after'));
+      expect(reset).toBeGreaterThan(0);
+      expect(reset).toBeLessThanOrEqual(60);
+      expect(refused.headers.get('ratelimit')).toBe(`"${policy}";r=0;t=${reset}`);
+      expect(refused.headers.get('ratelimit-policy')).toBe(`"${policy}";q=${limit};w=60`);
+    }
+    // What is used up of one kind leaves the others alone.
+    const other = ask === list ? presign : list;
+    expect((await other(service, { key: first.key })).status).toBe(200);
+  });
+
+  test('two sessions of one person are counted apart', async () => {
+    const service = await startLimited();
+    const [first, second] = [await signIn(service, ada), await signIn(service, ada)];
+    await statusesOf(6, () => service.call('GET', '/api/projects', { as: first }));
+    expect((await service.call('GET', '/api/projects', { as: first })).status).toBe(429);
+    expect((await service.call('GET', '/api/projects', { as: second })).status).toBe(200);
+  });
+
+  test('every answer says what is left, as structured fields (RFC 9651)', async () => {
+    const service = await startLimited();
+    const { key } = await base.createKey(ada, projectId);
+    for (const remaining of [4, 3, 2, 1, 0]) {
+      const { headers } = await presign(service, { key });
+      expect(headers.get('ratelimit')).toMatch(new RegExp(`^"uploads";r=${remaining};t=(60|5\\d)$`));
+      expect(headers.get('ratelimit-policy')).toBe('"uploads";q=5;w=60');
+      expect(headers.has('retry-after')).toBe(false);
+    }
+  });
+
+  test('nothing happens for a refused request', async () => {
+    const service = await startLimited({ RATE_LIMIT_CHANGES: '1' });
+    const as = await signIn(service, ada);
+    const create = (name: string) => service.call('POST', '/api/projects', { as, body: { name } });
+    expect((await create('taken')).status).toBe(200);
+    expect((await create('refused')).status).toBe(429);
+    const { body } = await base.call('GET', '/api/projects', { as: ada });
+    expect(body.projects.map(({ name }: { name: string }) => name)).not.toContain('refused');
+  });
+
+  test('switched off, nothing is counted and no header says so', async () => {
+    const service = await startLimited({ RATE_LIMITS: 'off' });
+    const { key } = await base.createKey(ada, projectId);
+    expect(await statusesOf(10, () => presign(service, { key, address: '192.0.2.1' }))).toEqual(repeat(10, 200));
+    expect((await presign(service, { key })).headers.has('ratelimit')).toBe(false);
+  });
+});
+
+describe('limits of an address', () => {
+  const address = '192.0.2.7';
+
+  test.each([
+    ['what anybody may ask', (service: TestService) => service.call('GET', '/openapi.json', { address }), 200],
+    ['nothing that is there', (service: TestService) => service.call('GET', '/nothing', { address }), 404],
+    ['a wrong method', (service: TestService) => service.call('PUT', '/api/projects', { address }), 405],
+    ['no credential', (service: TestService) => list(service, { address }), 401],
+    ['no session', (service: TestService) => service.call('GET', '/api/projects', { address }), 401],
+    [
+      'no session, but a key',
+      (service: TestService) => service.call('GET', '/api/projects', { address, key: 'x' }),
+      401,
+    ],
+    [
+      'a session that is none',
+      (service: TestService) =>
+        service.call('GET', '/api/projects', { address, headers: { Cookie: 'cadiz.session_token=x.y' } }),
+      401,
+    ],
+  ])('%s: 8 a minute, then 429', async (_what, ask, status) => {
+    const service = await startLimited();
+    expect(await statusesOf(10, () => ask(service))).toEqual([...repeat(8, status), ...repeat(2, 'rate_limited')]);
+    expect((await service.call('GET', '/openapi.json', { address: '192.0.2.8' })).status).toBe(200);
+  });
+
+  test('counts a network of IPv6 as one, and believes no header', async () => {
+    const service = await startLimited();
+    let count = 0;
+    const ask = () => {
+      count += 1;
+      const headers = { 'X-Forwarded-For': `203.0.113.${count}`, Forwarded: `for=203.0.113.${count}` };
+      return service.call('GET', '/openapi.json', { address: `2001:db8:1:2::${count}`, headers });
+    };
+    expect(await statusesOf(10, ask)).toEqual([...repeat(8, 200), ...repeat(2, 'rate_limited')]);
+    expect((await service.call('GET', '/openapi.json', { address: '2001:db8:1:3::1' })).status).toBe(200);
+  });
+
+  test('behind a trusted proxy counts the client', async () => {
+    const service = await startLimited({ TRUSTED_PROXIES: '10.0.0.0/8' });
+    const ask = (client: string) =>
+      service.call('GET', '/openapi.json', {
+        address: '10.0.0.1',
+        headers: { 'X-Forwarded-For': `1.2.3.4, ${client}` },
+      });
+    expect(await statusesOf(9, () => ask('203.0.113.1'))).toEqual([...repeat(8, 200), 'rate_limited']);
+    expect((await ask('203.0.113.2')).status).toBe(200);
+  });
+
+  test('does not touch who has a credential, nor the probes', async () => {
+    const service = await startLimited();
+    await statusesOf(9, () => service.call('GET', '/openapi.json', { address }));
+    const { key } = await base.createKey(ada, projectId);
+    expect((await presign(service, { key, address })).status).toBe(200);
+    expect((await presign(service, { as: await signIn(service, ada), address })).status).toBe(200);
+    expect(await statusesOf(10, () => service.call('GET', '/livez', { address }))).toEqual(repeat(10, 200));
+    expect(await statusesOf(10, () => service.call('GET', '/readyz', { address }))).toEqual(repeat(10, 200));
+  });
+});
+
+describe('keys that are not accepted', () => {
+  const address = '198.51.100.3';
+
+  /** How often the database was asked for a key. */
+  function countLookUps(): { count(): number; stop(): void } {
+    const { pool } = base.deps.db;
+    const query = pool.query;
+    let count = 0;
+    pool.query = ((...all: Parameters<typeof query>) => {
+      if ((all[0] as { name?: string }).name === 'find-api-key') count += 1;
+      return query.apply(pool, all);
+    }) as typeof query;
+    return {
+      count: () => count,
+      stop: () => {
+        pool.query = query;
+      },
+    };
+  }
+
+  test('are limited per address before any SQL, and those that were accepted go on', async () => {
+    const service = await startLimited();
+    const { key } = await base.createKey(ada, projectId);
+    expect((await presign(service, { key, address })).status).toBe(200);
+    const lookUps = countLookUps();
+    try {
+      const answers = await statusesOf(10, () => presign(service, { key: mintToken(), address }));
+      expect(answers).toEqual([...repeat(4, 401), ...repeat(6, 'rate_limited')]);
+      // The fifth is refused by its look: only four were asked for.
+      expect(lookUps.count()).toBe(4);
+      // Not by what is cached alone: after ten seconds the key is asked for again.
+      service.advance(11_000);
+      expect((await presign(service, { key, address })).status).toBe(200);
+      expect(lookUps.count()).toBe(5);
+      expect((await presign(service, { key: mintToken(), address: '198.51.100.4' })).status).toBe(401);
+    } finally {
+      lookUps.stop();
+    }
+  });
+
+  test.each([
+    ['malformed', 'cz_live_x'],
+    ['with a wrong checksum', `cz_live_${'a'.repeat(49)}`],
+    ['of somebody else', 'sk_live_1234567890'],
+  ])('%s: never SQL, and limited the same', async (_what, key) => {
+    const service = await startLimited();
+    const lookUps = countLookUps();
+    try {
+      expect(await statusesOf(6, () => presign(service, { key, address }))).toEqual([
+        ...repeat(4, 401),
+        ...repeat(2, 'rate_limited'),
+      ]);
+      expect(lookUps.count()).toBe(0);
+    } finally {
+      lookUps.stop();
+    }
+  });
+
+  test('a key that was revoked is no longer asked for beyond the limit', async () => {
+    const service = await startLimited();
+    const { id, key } = await base.createKey(ada, projectId);
+    expect((await presign(service, { key, address })).status).toBe(200);
+    await service.call('DELETE', `/api/api-keys/${id}`, { as: await signIn(service, ada) });
+    const lookUps = countLookUps();
+    try {
+      await statusesOf(8, () => presign(service, { key, address }));
+      expect(lookUps.count()).toBe(4);
+    } finally {
+      lookUps.stop();
+    }
+  });
+});
+
+test.each(Object.entries(routes) as [OperationId, Route][])('%s names rate_limited among its errors', (_id, route) => {
+  expect(errorsOf(route).includes('rate_limited')).toBe(route.path !== '/livez' && route.path !== '/readyz');
+});

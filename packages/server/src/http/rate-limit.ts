@@ -1,0 +1,85 @@
+import type { OperationId, Route } from '@cadiz/contract';
+import { routes } from '@cadiz/contract';
+import type { Deps } from '../deps.ts';
+import { type Quota, type RateLimitPolicy, rateLimitWindowSeconds } from '../features/rate-limits/rate-limits.ts';
+import { Problem } from '../problem.ts';
+import { clientAddress, toAddressBlock } from './client-address.ts';
+import type { Exchange } from './exchange.ts';
+
+/** An upload is several of these, one after the other. */
+const uploads: ReadonlySet<OperationId> = new Set([
+  'presign',
+  'record',
+  'createUpload',
+  'signParts',
+  'getUpload',
+  'completeUpload',
+]);
+/** POST, but nothing changes. */
+const alsoReads: ReadonlySet<OperationId> = new Set(['createDownloadUrl', 'createArchiveUrl']);
+
+const policies = new Map(
+  (Object.entries(routes) as [OperationId, Route][]).map(([operation, { method }]) => {
+    if (uploads.has(operation)) return [operation, 'uploads'];
+    return [operation, method === 'GET' || alsoReads.has(operation) ? 'reads' : 'changes'];
+  }),
+) as ReadonlyMap<OperationId, RateLimitPolicy>;
+
+/** Counts a request of somebody who is known. @param id of the key or session @throws Problem rate_limited */
+export function limitCaller(deps: Deps, exchange: Exchange, id: string): Promise<void> {
+  const policy = (exchange.operation && policies.get(exchange.operation)) ?? 'changes';
+  return limit(deps, exchange, policy, id);
+}
+
+/** Counts a request of nobody who is known. @throws Problem rate_limited */
+export function limitAddress(deps: Deps, exchange: Exchange): Promise<void> {
+  return limit(deps, exchange, 'address', blockOf(deps, exchange));
+}
+
+/** Counts a key that is none. @throws Problem rate_limited */
+export function limitInvalidKeys(deps: Deps, exchange: Exchange): Promise<void> {
+  return limit(deps, exchange, 'invalid-keys', blockOf(deps, exchange));
+}
+
+/** To be asked before a key is looked for in the database. @throws Problem rate_limited after too many invalid ones */
+export async function requireFewInvalidKeys(deps: Deps, exchange: Exchange): Promise<void> {
+  const quota = await deps.rateLimits.look('invalid-keys', blockOf(deps, exchange));
+  if (quota?.isExceeded) refuse(exchange, quota);
+}
+
+function blockOf(deps: Deps, exchange: Exchange): string {
+  return toAddressBlock(clientAddress(deps, exchange));
+}
+
+async function limit(deps: Deps, exchange: Exchange, policy: RateLimitPolicy, subject: string): Promise<void> {
+  const quota = await deps.rateLimits.take(policy, subject);
+  if (!quota) return;
+  if (quota.isExceeded) refuse(exchange, quota);
+  tell(exchange, quota);
+}
+
+function refuse(exchange: Exchange, quota: Quota): never {
+  tell(exchange, quota);
+  const { policy, limit, resetSeconds } = quota;
+  throw new Problem('rate_limited', `${sentences[policy]}, ${limit} a minute, is used up.`, {
+    headers: { 'Retry-After': String(resetSeconds) },
+  });
+}
+
+const sentences: Record<RateLimitPolicy, string> = {
+  uploads: 'What one API key or session may upload',
+  reads: 'What one API key or session may read',
+  changes: 'What one API key or session may change',
+  address: 'What one address may ask without a credential',
+  'invalid-keys': 'What one address may send of keys that are not accepted',
+};
+
+/** @see https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-10 */
+function tell({ extraHeaders }: Exchange, { policy, limit, remaining, resetSeconds }: Quota): void {
+  extraHeaders.push(
+    'RateLimit-Policy',
+    `"${policy}";q=${limit};w=${rateLimitWindowSeconds}`,
+    'RateLimit',
+    `"${policy}";r=${remaining};t=${resetSeconds}`,
+  );
+}
