@@ -36,3 +36,10 @@ export const SignedOut = z.object({ success: z.boolean() });
 export const CurrentSession = z
   .object({ session: z.object({ id: uuidOut, userId: uuidOut, expiresAt: timestampOut }), user: User })
   .nullable();
+
+export const SignInMethods = z.object({
+  oidc: z
+    .object({ name: z.string() })
+    .nullable()
+    .meta({ description: 'The OpenID Connect issuer, where there is one.' }),
+});

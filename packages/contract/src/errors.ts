@@ -134,6 +134,12 @@ export const errorCatalogue = {
       'The invitation does not exist, was used or withdrawn, is older than a week, or was made for another e-mail address than that of your account. The answer does not say which of these it is.',
     mend: 'Sign in with the e-mail address that was invited, or ask an owner of the project for a new invitation.',
   },
+  sign_in_method_off: {
+    status: 404,
+    title: 'This way of signing in is switched off.',
+    happened: 'The service has no such way of signing in; `detail` names the setting that switches it on.',
+    mend: 'Sign in another way, or ask whoever runs the service.',
+  },
   upload_not_found: {
     status: 404,
     title: 'There is no such upload.',
@@ -171,6 +177,58 @@ export const errorCatalogue = {
     title: 'There is already an account with this e-mail address.',
     happened: 'Another account was made with the same e-mail address (upper and lower case are the same).',
     mend: 'Sign in instead, or use another e-mail address.',
+  },
+  oidc_sign_in_expired: {
+    status: 400,
+    title: 'This sign-in cannot be finished.',
+    happened:
+      'The browser has come back from the issuer with a sign-in that was not begun in this browser, was begun more than ten minutes ago, or is finished already.',
+    mend: 'Begin again with `POST /api/auth/sign-in/social`, in the browser that is to be signed in. Cookies must be allowed.',
+  },
+  oidc_answer_invalid: {
+    status: 400,
+    title: 'The answer of the issuer cannot be believed.',
+    happened:
+      'The code was used before or belongs to somebody else, or the ID token is not signed by the issuer, not for this service, not for this sign-in, or out of date. The log of the service says which, under the request id.',
+    mend: 'Begin again. If it stays, compare `OIDC_ISSUER` and `OIDC_CLIENT_ID` with what the issuer says, and the clocks of both machines.',
+  },
+  account_disabled: {
+    status: 403,
+    title: 'Your account is disabled.',
+    happened: 'Somebody who runs the service has disabled the account. Nothing of it was deleted.',
+    mend: 'Ask whoever runs the service to enable it again.',
+  },
+  oidc_refused: {
+    status: 403,
+    title: 'The issuer has not signed you in.',
+    happened: 'The issuer sent the browser back without a sign-in; `detail` has the word that it gave for it.',
+    mend: 'Begin again and allow the sign-in there. If the issuer says no, ask whoever runs it.',
+  },
+  oidc_email_not_verified: {
+    status: 403,
+    title: 'The issuer does not vouch for your e-mail address.',
+    happened:
+      'An account is made, or tied to an issuer, only by an e-mail address that the issuer says is verified (the claim `email_verified`). It named none, or did not say so.',
+    mend: 'Have your e-mail address verified there, and begin again. Whoever runs the service can look whether the issuer sends `email` and `email_verified`, and for which `OIDC_SCOPES`.',
+  },
+  oidc_account_not_linked: {
+    status: 409,
+    title: 'There is already an account with your e-mail address.',
+    happened:
+      'The account was made in another way, and the same e-mail address alone does not open it: whoever made it need not be you.',
+    mend: 'Sign in to it as before, and tie it to the issuer with `POST /api/auth/link-social`. From then on both ways lead to it.',
+  },
+  oidc_email_differs: {
+    status: 409,
+    title: 'The issuer knows you by another e-mail address.',
+    happened: 'An account is tied to one of the issuer only when both have the same e-mail address.',
+    mend: 'Sign in at the issuer with the e-mail address of your account here.',
+  },
+  oidc_account_taken: {
+    status: 409,
+    title: 'Another account uses this one of the issuer.',
+    happened: 'One account of the issuer opens one account here, and this one is tied to another already.',
+    mend: 'Sign out, and sign in with the issuer to reach the other account.',
   },
   last_owner: {
     status: 409,
@@ -357,6 +415,13 @@ export const errorCatalogue = {
     title: 'The object store does not answer.',
     happened: 'The service could not reach the object store, or it refused the service. Nothing was changed.',
     mend: 'Try again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
+  },
+  oidc_unavailable: {
+    status: 503,
+    title: 'The issuer does not answer.',
+    happened:
+      'The service could not reach the OpenID Connect issuer, or cannot use what it says of itself. The log of the service says why, under the request id. Nothing was changed.',
+    mend: 'Try again after the seconds in `Retry-After`, or sign in with a password. Whoever runs the service can compare `OIDC_ISSUER`, `OIDC_CLIENT_ID` and `OIDC_CLIENT_SECRET` with the issuer.',
   },
   archives_busy: {
     status: 503,

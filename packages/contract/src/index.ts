@@ -6,6 +6,7 @@ export * from './downloads.ts';
 export * from './errors.ts';
 export { nameProblem } from './fields.ts';
 export * from './members.ts';
+export * from './oidc.ts';
 export * from './openapi.ts';
 export * from './operation.ts';
 export * from './projects.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CurrentSession, SignedIn, SignedOut, SignInRequest, SignUpRequest } from './accounts.ts';
+import { CurrentSession, SignedIn, SignedOut, SignInMethods, SignInRequest, SignUpRequest } from './accounts.ts';
 import {
   ApiKey,
   ApiKeyList,
@@ -28,6 +28,7 @@ import {
   RemovedInvitation,
   RemovedMember,
 } from './members.ts';
+import { OidcAnswerQuery, OidcRedirection, OidcRequest } from './oidc.ts';
 import { ErrorParams, Live, Ready, Welcome } from './operation.ts';
 import {
   CreateProjectRequest,
@@ -166,6 +167,65 @@ export const routes = {
     access: 'anybody',
     answer: CurrentSession,
     errors: [],
+  },
+  listSignInMethods: {
+    method: 'GET',
+    path: '/api/auth/methods',
+    summary: 'The ways of signing in besides a password that are switched on',
+    tag: 'Accounts',
+    access: 'anybody',
+    answer: SignInMethods,
+    errors: [],
+  },
+  signInWithOidc: {
+    method: 'POST',
+    path: '/api/auth/sign-in/social',
+    summary: 'Begin to sign in with the OpenID Connect issuer: send the browser to `url`, which comes back',
+    tag: 'Accounts',
+    access: 'anybody',
+    body: OidcRequest,
+    headers: {
+      'X-Setup-Token':
+        'The token from the start-up message, for the first account of a service that listens beyond loopback.',
+      'X-Invitation': 'The token of an invitation: who has no account yet gets one also where sign-up is closed.',
+    },
+    answer: OidcRedirection,
+    errors: ['cross_site_request', 'sign_in_method_off', 'setup_token_required', 'oidc_unavailable'],
+  },
+  linkOidc: {
+    method: 'POST',
+    path: '/api/auth/link-social',
+    summary: 'Begin to tie an account of the OpenID Connect issuer to yours, to sign in with it from then on',
+    tag: 'Accounts',
+    access: 'session',
+    body: OidcRequest,
+    answer: OidcRedirection,
+    errors: ['sign_in_method_off', 'oidc_unavailable'],
+  },
+  finishOidc: {
+    method: 'GET',
+    path: '/api/auth/callback/oidc',
+    summary: 'Where the OpenID Connect issuer sends the browser back to; sets the session cookie',
+    tag: 'Accounts',
+    access: 'anybody',
+    query: OidcAnswerQuery,
+    answer: z.never(),
+    redirectsTo: 'The `callbackURL` that the sign-in began with.',
+    errors: [
+      'sign_in_method_off',
+      'oidc_sign_in_expired',
+      'oidc_refused',
+      'oidc_answer_invalid',
+      'oidc_email_not_verified',
+      'oidc_account_not_linked',
+      'oidc_email_differs',
+      'oidc_account_taken',
+      'oidc_unavailable',
+      'account_disabled',
+      'sign_up_closed',
+      'setup_token_required',
+      'invitation_not_found',
+    ],
   },
   createProject: {
     method: 'POST',

@@ -84,6 +84,9 @@ describe('settings', () => {
     ['CADIZ_SIGN_UP', 'everybody'],
     ['CADIZ_SECRET', 'short'],
     ['DATABASE_URL', 'mysql://db'],
+    ['OIDC_SCOPES', 'openid "email"'],
+    ['OIDC_SIGN_UP', 'everybody'],
+    ['OIDC_SIGN_UP', 'example.com, *.example.org'],
     ['DATABASE_POOL_SIZE', '0'],
     ['S3_PUBLIC_ENDPOINT', 'rgw'],
     ['STORE_PORT', 'x'],
@@ -115,6 +118,17 @@ describe('settings', () => {
       { S3_UPLOAD_ACCESS_KEY_ID: 'id' },
       /^S3_UPLOAD_ACCESS_KEY_ID and S3_UPLOAD_SECRET_ACCESS_KEY must be set together\.$/,
     ],
+    [
+      { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'cadiz' },
+      /^OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET must be set together, and OIDC_CLIENT_SECRET is not\.$/,
+    ],
+    ...['http://id.example.com', 'http://127.evil.example.com', 'id.example.com', 'https://id.example.com/?x'].map(
+      (issuer) =>
+        [
+          { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'cadiz', OIDC_CLIENT_SECRET: 'secret' },
+          /^OIDC_ISSUER must be an address that starts with https:\/\/, or with http:\/\/ on loopback/,
+        ] as const,
+    ),
     [{ S3_BUCKET: 'media' }, /^S3_ENDPOINT must be set when S3_BUCKET is\.$/],
     [{ PORT: '4001' }, /^PORT and STORE_PORT must be different, and both are 4001\.$/],
     [{ METRICS_PORT: '4000' }, /^PORT and METRICS_PORT must be different/],

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { DatabaseSettings } from './db/open.ts';
 import type { RateLimitSettings } from './features/rate-limits/rate-limits.ts';
+import { isLoopback } from './loopback.ts';
 import type { S3Settings } from './store/s3-store.ts';
 
 /** A setting is its name, its default and its sentence, here and nowhere else; `docs/settings.md` is made from this. */
@@ -47,6 +48,30 @@ const networks = z.string().transform((list, context) => {
   }
   return found;
 });
+/** Kept to the letter: an issuer is compared as a text (OpenID Connect Discovery 1.0 §4.3). */
+const issuer = z.string().refine(
+  (text) => {
+    if (!URL.canParse(text)) return false;
+    const { protocol, hostname, search, hash, username } = new URL(text);
+    if (search || hash || username) return false;
+    return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+  },
+  { error: 'must be an address that starts with https://, or with http:// on loopback, without ? and #' },
+);
+const scopes = z
+  .string()
+  .transform((text) => [...new Set(['openid', ...text.split(/\s+/).filter(Boolean)])])
+  .refine((list) => list.every((scope) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)), {
+    error: 'must be scopes with spaces between',
+  });
+const domain = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/;
+const oidcSignUp = z
+  .string()
+  .transform((text) => text.toLowerCase().trim())
+  .transform((text) => (text === 'open' || text === 'closed' ? text : text.split(/\s*,\s*/)))
+  .refine((value) => typeof value === 'string' || value.every((part) => domain.test(part)), {
+    error: 'must be closed, open, or domains such as example.com with commas between',
+  });
 
 /** 5 GiB: the most that S3 takes in one PUT. */
 const singlePutLimitBytes = 5 * 1024 ** 3;
@@ -86,6 +111,26 @@ export const settings = {
     default: 'first',
     sentence: 'Who may make an account: only the `first` person, everybody (`open`), or nobody (`closed`).',
     check: z.enum(['first', 'open', 'closed'], { error: 'must be first, open or closed' }),
+  },
+  OIDC_ISSUER: {
+    default: undefined,
+    sentence:
+      'People can sign in with this OpenID Connect issuer: its address as it names itself, over https (http on loopback only). Off when it is not set.',
+    check: issuer,
+  },
+  OIDC_CLIENT_ID: { default: undefined, sentence: 'What the issuer calls this service.', check: text },
+  OIDC_CLIENT_SECRET: { default: undefined, sentence: 'The secret that it shares with this service.', check: text },
+  OIDC_NAME: { default: 'the host of OIDC_ISSUER', sentence: 'What people call the issuer.', check: text },
+  OIDC_SCOPES: {
+    default: 'openid email profile',
+    sentence: 'What the issuer is asked for, with spaces between.',
+    check: scopes,
+  },
+  OIDC_SIGN_UP: {
+    default: 'closed',
+    sentence:
+      'Who gets an account by signing in with the issuer for the first time, beyond those whom CADIZ_SIGN_UP or an invitation lets in: nobody (`closed`), everybody whom the issuer knows (`open`), or those with an e-mail address of domains such as `example.com, example.org`.',
+    check: oidcSignUp,
   },
   DATABASE_URL: {
     default: undefined,
@@ -244,6 +289,18 @@ export const settings = {
 type Name = keyof typeof settings;
 type Values = { [N in Name]: (typeof settings)[N] extends { check: z.ZodType<infer T> } ? T | undefined : never };
 
+/** Signing in with an OpenID Connect issuer. */
+export interface OidcSettings {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** What people call the issuer. */
+  name: string;
+  scopes: readonly string[];
+  /** Who gets an account at the first sign-in; a list is of domains in lower case. */
+  signUp: 'closed' | 'open' | readonly string[];
+}
+
 export interface EmbeddedStoreSettings {
   kind: 'embedded';
   port: number;
@@ -267,6 +324,7 @@ export interface Config {
   dataDir: string;
   secret: string | undefined;
   signUp: 'first' | 'open' | 'closed';
+  oidc: OidcSettings | undefined;
   database: DatabaseSettings;
   objectStore: EmbeddedStoreSettings | OtherStoreSettings;
   presignTtlSeconds: number;
@@ -328,6 +386,13 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   else if (given('S3_UPLOAD_ACCESS_KEY_ID') && !environment.S3_ENDPOINT)
     mistakes.push(`S3_ENDPOINT must be set when ${upload.join(' and ')} are.`);
 
+  const oidcNames: Name[] = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'];
+  const oidcMissing = oidcNames.filter((name) => !environment[name]);
+  if (oidcMissing.length === 1 || oidcMissing.length === 2)
+    mistakes.push(
+      `${oidcNames.join(', ')} must be set together, and ${oidcMissing.join(', ')} ${oidcMissing.length > 1 ? 'are' : 'is'} not.`,
+    );
+
   if (given('DATABASE_DIRECT_URL') && !environment.DATABASE_URL) {
     mistakes.push('DATABASE_URL must be set when DATABASE_DIRECT_URL is.');
   }
@@ -366,6 +431,17 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     dataDir,
     secret: values.CADIZ_SECRET,
     signUp: values.CADIZ_SIGN_UP ?? 'first',
+    oidc:
+      values.OIDC_ISSUER === undefined
+        ? undefined
+        : {
+            issuer: values.OIDC_ISSUER,
+            clientId: values.OIDC_CLIENT_ID ?? '',
+            clientSecret: values.OIDC_CLIENT_SECRET ?? '',
+            name: values.OIDC_NAME ?? new URL(values.OIDC_ISSUER).host,
+            scopes: values.OIDC_SCOPES ?? ['openid', 'email', 'profile'],
+            signUp: values.OIDC_SIGN_UP ?? 'closed',
+          },
     database:
       values.DATABASE_URL === undefined
         ? { kind: 'embedded', dataDir: resolve(dataDir, 'database') }
@@ -429,6 +505,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 
 const secretNames: ReadonlySet<string> = new Set([
   'CADIZ_SECRET',
+  'OIDC_CLIENT_SECRET',
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
   'S3_SECRET_ACCESS_KEY',

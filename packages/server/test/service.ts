@@ -123,6 +123,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     signUp: config.signUp,
     secret: randomBytes(32).toString('base64url'),
     setupToken: options.setupToken,
+    oidc: config.oidc,
   };
   const deps: Deps = {
     config,

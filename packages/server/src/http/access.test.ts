@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type OperationId, routes, type Scope, scopes } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startTestIssuer, type TestIssuer } from '../../test/oidc-issuer.ts';
 import {
   type Answer,
   type CallOptions,
@@ -101,6 +102,10 @@ const expected: Record<OperationId, readonly string[]> = {
   signIn:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   signOut:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   getSession:       [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  listSignInMethods:[ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  signInWithOidc:   [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  linkOidc:         [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  finishOidc:       Array(13).fill('400 oidc_sign_in_expired'),
 
   welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
@@ -211,6 +216,11 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   signIn: () => ({ path: '/api/auth/sign-in/email', body: { email: ada.email, password } }),
   signOut: () => ({ path: '/api/auth/sign-out' }),
   getSession: () => ({ path: '/api/auth/get-session' }),
+  listSignInMethods: () => ({ path: '/api/auth/methods' }),
+  signInWithOidc: () => ({ path: '/api/auth/sign-in/social', body: { provider: 'oidc' } }),
+  linkOidc: () => ({ path: '/api/auth/link-social', body: { provider: 'oidc' } }),
+  // Only the browser that has begun can finish: oidc.test.ts has that.
+  finishOidc: () => ({ path: '/api/auth/callback/oidc?code=x&state=y' }),
 
   welcome: () => ({ path: '/' }),
   live: () => ({ path: '/livez' }),
@@ -240,6 +250,7 @@ async function createProjectOfAll(): Promise<string> {
 const photo = () => ({ fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId: null });
 
 let service: TestService;
+let issuer: TestIssuer;
 let ada: Person;
 let bob: Person;
 let editor: Person;
@@ -280,7 +291,13 @@ async function reconcileOne(): Promise<{ path: string }> {
 }
 
 beforeAll(async () => {
-  service = await startTestService();
+  issuer = await startTestIssuer();
+  const settings = {
+    OIDC_ISSUER: issuer.url,
+    OIDC_CLIENT_ID: issuer.clientId,
+    OIDC_CLIENT_SECRET: issuer.clientSecret,
+  };
+  service = await startTestService({ settings });
   ada = await service.signUp('Ada');
   bob = await service.signUp('Bob');
   projectId = await service.createProject(ada);
@@ -314,7 +331,10 @@ beforeAll(async () => {
     'files:delete': await without('files:delete'),
   };
 });
-afterAll(() => service.close());
+afterAll(async () => {
+  await service.close();
+  await issuer.stop();
+});
 
 function credentials(name: CallerName, scope: Scope | undefined): CallOptions {
   const options: Record<CallerName, CallOptions> = {

@@ -11,7 +11,7 @@ import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findMethods, findRoute, type Match } from './router.ts';
-import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
+import { getSession, listSignInMethods, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
 import { listEventsRoute } from './routes/audit.ts';
 import {
@@ -37,6 +37,7 @@ import {
   removeInvitationRoute,
   removeMemberRoute,
 } from './routes/members.ts';
+import { finishOidcRoute, linkOidcRoute, signInWithOidcRoute } from './routes/oidc.ts';
 import { errorPage, live, openapi, ready, welcome } from './routes/operation.ts';
 import {
   createProjectRoute,
@@ -114,6 +115,10 @@ export const handlers: Record<OperationId, Handler> = {
   signIn,
   signOut,
   getSession,
+  listSignInMethods,
+  signInWithOidc: signInWithOidcRoute,
+  linkOidc: linkOidcRoute,
+  finishOidc: finishOidcRoute,
 
   welcome,
   live,

@@ -370,8 +370,6 @@ describe('what Better Auth could do besides', () => {
     ['POST', 'request-password-reset'],
     ['POST', 'reset-password'],
     ['POST', 'verify-password'],
-    ['POST', 'sign-in/social'],
-    ['POST', 'link-social'],
     ['GET', 'callback/github'],
     ['POST', 'get-access-token'],
     ['GET', ''],

@@ -1,19 +1,22 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { SignInRequest, SignUpRequest } from '@cadiz/contract';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
+import type { OidcSettings } from '../../config.ts';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { acceptInvitation, isInvited } from '../invitations/accept-invitation.ts';
-import { type AccountAnswer, type AuthSettings, answer, createAuth, toProblem } from './auth.ts';
+import { type AccountAnswer, type Auth, type AuthSettings, answer, createAuth, toProblem } from './auth.ts';
 import { inAuthContext } from './auth-context.ts';
+import { createOidc, type Oidc } from './oidc.ts';
 import { withHashingCapacity } from './password.ts';
+import { sameText } from './same-text.ts';
 
 export interface AccountSettings extends AuthSettings {
   /** Asked of the first sign-up when the service listens beyond loopback. */
   setupToken: string | undefined;
+  oidc: OidcSettings | undefined;
 }
 
 /** Sign-up, sign-in and sessions. Better Auth does the work; only what is named here can be reached. */
@@ -26,6 +29,8 @@ export interface Accounts {
   getSession(headers: Headers): Promise<AccountAnswer>;
   /** The signed-in user behind a cookie. */
   findCaller(headers: Headers): Promise<(SessionCaller & { sessionId: string }) | undefined>;
+  /** Signing in with an OpenID Connect issuer, where one is set. */
+  oidc: Oidc | undefined;
 }
 
 export function createAccounts(settings: AccountSettings, db: Database, now: () => number, log: Logger): Accounts {
@@ -99,20 +104,16 @@ export function createAccounts(settings: AccountSettings, db: Database, now: () 
       });
       return session ? { kind: 'session', userId: session.user.id, sessionId: session.session.id } : undefined;
     },
+    oidc: settings.oidc && createOidc(settings.oidc, settings, db, now, log),
   };
 }
 
 const uniqueViolation = '23505';
 
 function makeAccount(
-  auth: ReturnType<typeof createAuth>,
+  auth: Auth,
   headers: Headers,
   { name, email, password }: z.output<typeof SignUpRequest>,
 ): Promise<AccountAnswer> {
   return answer(() => auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }));
-}
-
-function sameText(given: string | null, expected: string): boolean {
-  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(expected)];
-  return a.length === b.length && timingSafeEqual(a, b);
 }

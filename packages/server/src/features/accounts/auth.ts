@@ -1,4 +1,4 @@
-import { betterAuth } from 'better-auth';
+import { type BetterAuthOptions, betterAuth } from 'better-auth';
 import { APIError } from 'better-auth/api';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
@@ -21,9 +21,16 @@ export interface AccountAnswer {
   cookies: string[];
 }
 
-/** Better Auth with our options; what of it can be reached is for its callers to say. */
-export function createAuth({ publicUrl, secret, signUp }: AuthSettings, db: Database, log: Logger) {
-  return betterAuth({
+export type Auth = ReturnType<typeof createAuth>;
+
+/** Better Auth for passwords and sessions; what of it can be reached is for its callers to say. */
+export function createAuth(settings: AuthSettings, db: Database, log: Logger) {
+  return betterAuth(toAuthOptions(settings, db, log));
+}
+
+/** What every set-up of Better Auth here has in common. */
+export function toAuthOptions({ publicUrl, secret, signUp }: AuthSettings, db: Database, log: Logger) {
+  return {
     baseURL: publicUrl,
     secret,
     database: createSessionStore(db.kysely, { ownerOnly: signUp === 'first' }),
@@ -82,7 +89,7 @@ export function createAuth({ publicUrl, secret, signUp }: AuthSettings, db: Data
       modelName: 'verifications',
       fields: { expiresAt: 'expires_at', createdAt: 'created_at', updatedAt: 'updated_at' },
     },
-  });
+  } satisfies BetterAuthOptions;
 }
 
 /** Better Auth's answer in our shape: its errors as ours, and no token outside of the cookie. */
@@ -90,7 +97,7 @@ export async function answer(call: () => Promise<{ headers: Headers; response: u
   const { headers, response } = await inAuthContext(call).catch((error: unknown) => {
     throw toProblem(error);
   });
-  return { body: withoutTokens(response as Record<string, unknown> | null), cookies: headers.getSetCookie() };
+  return { body: withoutTokens(response as Record<string, unknown> | null), cookies: toCookies(headers) };
 }
 
 export function toProblem(error: unknown): unknown {
@@ -110,4 +117,9 @@ function withoutTokens(body: Record<string, unknown> | null): unknown {
   if (!session) return { user: body.user };
   const { id, userId, expiresAt } = session;
   return { session: { id, userId, expiresAt }, user: body.user };
+}
+
+/** What an endpoint of Better Auth sets, if anything. */
+export function toCookies(headers: Headers | null | undefined): string[] {
+  return headers?.getSetCookie() ?? [];
 }

@@ -75,7 +75,9 @@ async function createRow(
   ownerOnly: boolean,
 ): Promise<unknown> {
   if (query.model === 'user') {
-    const role = ownerOnly || (await inner.count({ model: 'user' })) === 0 ? 'owner' : 'member';
+    // No request can name a role: it is an input of none of Better Auth's, and here only where code of ours says it.
+    const isOwner = ownerOnly || query.data.role === 'owner' || (await inner.count({ model: 'user' })) === 0;
+    const role = isOwner ? 'owner' : 'member';
     return inner.create({ ...query, data: { ...query.data, role } });
   }
   if (query.model !== 'session') return inner.create(query);

@@ -1,8 +1,8 @@
 import { SignInRequest, SignUpRequest } from '@cadiz/contract';
-import type { AccountAnswer } from '../../features/accounts/auth.ts';
 import { requireSameSite } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody } from '../input.ts';
+import { withCookies } from '../with-cookies.ts';
 
 export const signUp: Handler = async (deps, exchange) => {
   requireSameSite(deps, exchange);
@@ -22,8 +22,6 @@ export const signOut: Handler = async (deps, exchange) => {
 export const getSession: Handler = async (deps, exchange) =>
   withCookies(await deps.accounts.getSession(exchange.headers()));
 
-function withCookies({ body, cookies }: AccountAnswer): Response {
-  const headers = new Headers({ 'Content-Type': 'application/json' });
-  for (const cookie of cookies) headers.append('Set-Cookie', cookie);
-  return new Response(JSON.stringify(body), { headers });
-}
+export const listSignInMethods: Handler = ({ accounts }) => ({
+  oidc: accounts.oidc ? { name: accounts.oidc.name } : null,
+});

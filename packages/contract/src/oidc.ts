@@ -1,0 +1,21 @@
+import { z } from 'zod';
+
+/** A path of the service's own, so that nobody is sent elsewhere after signing in. */
+const ownPath = z
+  .string()
+  .max(2048, { error: 'must be at most 2048 characters' })
+  // Browsers read //host and /\host as another host, and drop tabs and line ends before they do.
+  .regex(/^\/(?![/\\])[\x21-\x7e]*$/, { error: 'must be a path of this service, such as /projects' })
+  .meta({ examples: ['/projects'] });
+
+/** Better Auth's own body; there is one provider. */
+export const OidcRequest = z.object({
+  provider: z.literal('oidc', { error: 'must be oidc' }),
+  callbackURL: ownPath.default('/'),
+});
+
+export const OidcRedirection = z.object({ url: z.url(), redirect: z.boolean() });
+
+const given = z.string().max(4096, { error: 'must be at most 4096 characters' }).optional();
+/** RFC 6749 §4.1.2 and RFC 9207 §2. */
+export const OidcAnswerQuery = z.object({ state: given, code: given, error: given, iss: given });
