@@ -84,6 +84,10 @@ describe('settings', () => {
     ['CADIZ_SIGN_UP', 'everybody'],
     ['CADIZ_SECRET', 'short'],
     ['DATABASE_URL', 'mysql://db'],
+    ['OIDC_ISSUER', 'id.example.com'],
+    ['OIDC_ISSUER', 'http://id.example.com'],
+    ['OIDC_ISSUER', 'http://127.evil.example.com'],
+    ['OIDC_ISSUER', 'https://id.example.com/?x'],
     ['OIDC_SCOPES', 'openid "email"'],
     ['OIDC_SIGN_UP', 'everybody'],
     ['OIDC_SIGN_UP', 'example.com, *.example.org'],
@@ -100,7 +104,7 @@ describe('settings', () => {
     ['LOG_LEVEL', 'verbose'],
     ['DRAIN_SECONDS', '1.5'],
   ])('%s=%s is one mistake, which names it', (name, value) => {
-    const mistakes = mistakesOf({ [name]: value });
+    const mistakes = mistakesOf({ [name]: value }).filter((mistake) => !mistake.includes('must be set together'));
     expect(mistakes).toHaveLength(1);
     expect(mistakes[0]).toMatch(new RegExp(`^${name} must be .*\\.$`));
   });
@@ -122,13 +126,6 @@ describe('settings', () => {
       { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'cadiz' },
       /^OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET must be set together, and OIDC_CLIENT_SECRET is not\.$/,
     ],
-    ...['http://id.example.com', 'http://127.evil.example.com', 'id.example.com', 'https://id.example.com/?x'].map(
-      (issuer) =>
-        [
-          { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'cadiz', OIDC_CLIENT_SECRET: 'secret' },
-          /^OIDC_ISSUER must be an address that starts with https:\/\/, or with http:\/\/ on loopback/,
-        ] as const,
-    ),
     [{ S3_BUCKET: 'media' }, /^S3_ENDPOINT must be set when S3_BUCKET is\.$/],
     [{ PORT: '4001' }, /^PORT and STORE_PORT must be different, and both are 4001\.$/],
     [{ METRICS_PORT: '4000' }, /^PORT and METRICS_PORT must be different/],
