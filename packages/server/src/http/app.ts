@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type ErrorCode, type OperationId, routes } from '@cadiz/contract';
+import { type OperationId, routes } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
-import { Problem } from '../problem.ts';
+import type { Problem } from '../problem.ts';
 import { allowOrigins, answerPreflight, toCommonHeaders } from './answer-headers.ts';
 import type { Answer, Exchange, Handler } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
+import { toMalformed, toUnmatched } from './malformed.ts';
 import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
-import { findMethods, findRoute, type Match } from './router.ts';
+import { findRoute, type Match } from './router.ts';
 import { getSession, listSignInMethods, signIn, signOut, signUp } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
 import { listEventsRoute } from './routes/audit.ts';
@@ -144,19 +145,13 @@ export function createApp(deps: Deps): App {
     },
     refuse(error) {
       const requestId = randomUUID();
-      const code = parserErrors[error.code ?? ''] ?? 'malformed_request';
-      return toFailure(new Problem(code), [...common, 'X-Request-Id', requestId], requestId, deps.config.publicUrl);
+      const headers = [...common, 'X-Request-Id', requestId, 'Connection', 'close'];
+      return toFailure(toMalformed(error), headers, requestId, deps.config.publicUrl);
     },
     fetch: async (request, remoteAddress) =>
       toFetch(await answer(deps, common, fromFetch(request, remoteAddress)), request.method),
   };
 }
-
-/** What Node's parser calls the reasons that are told apart; everything else is malformed. */
-const parserErrors: Record<string, ErrorCode> = {
-  HPE_HEADER_OVERFLOW: 'headers_too_large',
-  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-};
 
 /** What happens to every request: an id, the handler, one place for failures, the headers that every answer bears. */
 async function answer(deps: Deps, common: readonly string[], exchange: Exchange): Promise<Answer> {
@@ -196,9 +191,7 @@ function isLimitedByAddress(operation: OperationId): boolean {
 function answerUnmatched(exchange: Exchange): Response {
   const preflight = answerPreflight(exchange);
   if (preflight) return preflight;
-  const methods = findMethods(exchange.path);
-  if (methods.length === 0) throw new Problem('not_found', `There is nothing at ${exchange.path}.`);
-  throw new Problem('method_not_allowed', undefined, { headers: { Allow: methods.join(', ') } });
+  throw toUnmatched(exchange.path);
 }
 
 function toFailure(

@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { App } from './app.ts';
 import { maxBodyBytes } from './input.ts';
+import { isAmbiguous } from './malformed.ts';
 import { findRoute } from './router.ts';
 
 export interface Listening {
@@ -20,18 +21,39 @@ const slowest: http.ServerOptions = {
   maxHeaderSize: 16 * 1024,
 };
 
+/** CONNECT is answered as a method that nothing takes. */
+const noProxy = { code: 'HPE_INVALID_METHOD', rawPacket: Buffer.from('CONNECT / HTTP/1.1\r\n') };
+
 /** @throws the system's error when the port is taken (`code` EADDRINUSE) or the address is not this machine's */
 export async function listen(app: App, host: string, port: number, limits = slowest): Promise<Listening> {
-  const server = http.createServer(limits, (request, response) => void app.listener(request, response));
+  const answer = (request: http.IncomingMessage, response: http.ServerResponse) => {
+    if (isAmbiguous(request)) refuseRequest(app, request, response);
+    else void app.listener(request, response);
+  };
+  const server = http.createServer(limits, answer);
   // A client that asks before it sends is told no before it sends: the app refuses by Content-Length.
   server.on('checkContinue', (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
     const limit = findRoute(request.method ?? '', path)?.maxBodyBytes ?? maxBodyBytes;
     if (Number(request.headers['content-length'] ?? 0) <= limit) response.writeContinue();
-    void app.listener(request, response);
+    answer(request, response);
   });
+  // An expectation that we do not know may be ignored (RFC 9110 §10.1.1); Node would answer by itself, without our headers.
+  server.on('checkExpectation', answer);
+  server.on('connect', (_request: http.IncomingMessage, socket: Duplex) =>
+    refuse(app, Object.assign(new Error('This is no proxy'), noProxy), socket),
+  );
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuse(app, error, socket));
   return serve(server, host, port);
+}
+
+/** Connections that get no other answer, whatever else Node finds wrong with what comes. */
+const refused = new WeakSet<Duplex>();
+
+function refuseRequest(app: App, { socket }: http.IncomingMessage, response: http.ServerResponse): void {
+  refused.add(socket);
+  const { status, headers, text } = app.refuse(new Error('The request can be read in two ways'));
+  response.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(text))]).end(text);
 }
 
 /** There is no request to answer, only a connection: the answer is written by hand, and the connection closed. */
@@ -40,8 +62,12 @@ function refuse(app: App, error: NodeJS.ErrnoException, socket: Duplex): void {
     socket.destroy();
     return;
   }
+  if (refused.has(socket)) {
+    socket.end(() => socket.destroy());
+    return;
+  }
   const { status, headers, text } = app.refuse(error);
-  const all = [...headers, 'Content-Length', String(Buffer.byteLength(text)), 'Connection', 'close'];
+  const all = [...headers, 'Content-Length', String(Buffer.byteLength(text))];
   const lines = all.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
   // Not only ended: who sends slowly on purpose would hold the other half open.
   socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines}\r\n${text}`, () => socket.destroy());
