@@ -43,6 +43,23 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
     await Promise.all([...listings, ...streams]);
   });
 
+  test('lets the streams pause for as long as they ran while the thread is busy', async () => {
+    let isBusy = true;
+    const spin = () => {
+      const until = performance.now() + 5;
+      while (performance.now() < until);
+      if (isBusy) setImmediate(spin);
+    };
+    spin();
+    const text = `select extract(epoch from clock_timestamp()) * 1000 as start from pg_sleep(0.2)`;
+    const [first, second] = await Promise.all(
+      [1, 2].map(() => db.listing.query<{ start: string }>({ text }, 'stream', never())),
+    );
+    isBusy = false;
+    // Each says the time after its own sleep, and the pause is at least as long as the first took.
+    expect(Number(second?.rows[0]?.start) - Number(first?.rows[0]?.start)).toBeGreaterThan(395);
+  });
+
   test('does not send what nobody waits for any more', async () => {
     await db.pool.query('create table if not exists sent (n int)');
     const gone = new AbortController();

@@ -1,3 +1,5 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
 
@@ -5,17 +7,21 @@ import { ListingTooSlow, TooManyListings } from './database-errors.ts';
 const pagesAtOnce = 2;
 /** All the streams together: one reads a million files as fast with a connection as with several. */
 const streamsAtOnce = 1;
+/** A thread that works for more of its time than this has somebody waiting. */
+const busyThread = 0.8;
 export const listingConnections = pagesAtOnce + streamsAtOnce;
 /**
  * What a connection for listings is told. A page has to come out of an index in its order, whatever the statistics say:
- * sorting and reading a whole table are for what has no index. Compiling pays for a report, and costs a page a hundred times its own time. And no
- * statement of a listing takes seconds unless the database is in trouble.
+ * sorting and reading a whole table are for what has no index. Compiling pays for a report, and costs a page a hundred times its own time. What the index
+ * of names finds has to fit into memory, or each name on its pages is cut into grams again. And no statement of a listing
+ * takes seconds unless the database is in trouble.
  */
 export const listingSettings = {
   enable_seqscan: 'off',
   enable_sort: 'off',
   enable_incremental_sort: 'off',
   jit: 'off',
+  work_mem: '64MB',
   statement_timeout: '15s',
 };
 const pagesWaiting = 256;
@@ -55,6 +61,7 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
   return {
     async query(statement, pace, signal) {
       const leave = await gates[pace](signal);
+      const measureThread = startThreadMeasure();
       try {
         return await run(pool, statement, signal, options);
       } catch (error) {
@@ -62,7 +69,10 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
         if (error instanceof pg.DatabaseError && error.code === '57014') throw new ListingTooSlow(error);
         throw error;
       } finally {
-        leave();
+        const { milliseconds, utilization } = measureThread();
+        // While others want the thread, the streams together take half of the time, and not all that they can get.
+        if (pace === 'stream' && utilization > busyThread) void delay(milliseconds, undefined, { ref: false }).then(leave);
+        else leave();
       }
     },
     async close() {
@@ -107,6 +117,16 @@ async function withSettings<R extends pg.QueryResultRow>(
   } finally {
     await client.query('rollback');
   }
+}
+
+/** From now on until it is called: how long that was, and how much of it this thread worked. */
+function startThreadMeasure(): () => { milliseconds: number; utilization: number } {
+  const started = performance.now();
+  const before = performance.eventLoopUtilization();
+  return () => ({
+    milliseconds: performance.now() - started,
+    utilization: performance.eventLoopUtilization(before).utilization,
+  });
 }
 
 /** Lets so many in at once, the others in the order of their coming; the answer is how to leave again. */

@@ -59,8 +59,10 @@ create index files_trash_index on files (project_id, trashed_at, id) include (fi
 create index files_check_index on files (check_at, project_id, id) where check_at is not null;
 
 -- Three characters from each place of a name, fewer at its end, each behind the end of the project's id: what a search
--- looks up, as `toGramQuery` makes it. Whole characters of any script; a search for one or two of them is a prefix. The
--- price keeps the planner from calling it for each row where it could ask the index.
+-- looks up, as `toGramQuery` makes it. Whole characters of any script; a search for one or two of them is a prefix. Those
+-- at the beginning of a name stand behind a control character, which is in no name: a word that many names begin with is
+-- asked of the index by name, and only what has it further inside is looked for here. The price keeps the planner from
+-- calling it for each row where it could ask the index.
 create function name_grams(project_id uuid, name_key text) returns tsvector
 language plpgsql immutable strict parallel safe cost 100 as $$
 declare
@@ -68,7 +70,7 @@ declare
   grams text[] := '{}';
 begin
   for place in 1..length(name_key) loop
-    grams[place] := prefix || substr(name_key, place, 3);
+    grams[place] := prefix || case when place = 1 then E'\x01' else '' end || substr(name_key, place, 3);
   end loop;
   return array_to_tsvector(grams);
 end $$;

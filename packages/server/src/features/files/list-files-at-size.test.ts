@@ -7,7 +7,7 @@ import { listingSettings } from '../../db/listing-lane.ts';
 import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
 import type { Kind, Listed, Position } from './cursor.ts';
-import { findStatement, scanStatement, skipStatement } from './list-files-sql.ts';
+import { findByNameStatement, findStatement, scanStatement, skipStatement } from './list-files-sql.ts';
 
 const half = 30_000;
 const limit = 100;
@@ -185,6 +185,23 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
           expect(indexes.map((node) => node['Index Name'])).toEqual([`${kind}_search_index`]);
           for (const node of nodes) {
             expect(node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)).toBeLessThanOrEqual(most);
+          }
+        }
+      }
+    },
+  );
+
+  test.each(variants.filter(({ sort }) => sort === 'name'))(
+    'a search for what many names of $kind in $where begin with, by name, $order, looks at no more than it may',
+    async ({ place, sort, order, kind }) => {
+      const search = kind === 'files' ? 'FILE ' : 'FOLDER ';
+      for (const start of [null, middle(kind, sort), { id: idAt(1), key: 'A' }, { id: idAt(1), key: 'Z' }]) {
+        const listed = { ...place(), sort, order, search };
+        const statement = findByNameStatement(kind, listed, start, limit, { most: 10_000, bound: 1000 });
+        for (const mode of ['custom', 'generic'] as const) {
+          for (const node of await planOf(statement, mode)) {
+            const handled = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0);
+            expect(handled, JSON.stringify(node)).toBeLessThanOrEqual(1000);
           }
         }
       }

@@ -3,20 +3,27 @@ const mostGrams = 8;
 /** Grams side by side, none over another: a quarter of the time of all of them, measured. */
 const leastStep = 3;
 
+/** What stands before the gram at the beginning of a name, as `name_grams` has it. */
+const beginning = '\u0001';
+
 /**
  * What every name key that contains `part` has in the index of `name_grams`, as a tsquery. Two characters or one are the
  * beginning of a gram.
+ * @param where `inside` leaves out the names that have `part` only at their beginning
  */
-export function toGramQuery(projectId: string, part: string): string {
+export function toGramQuery(projectId: string, part: string, where: 'anywhere' | 'inside'): string {
   const prefix = projectId.slice(-12);
   const characters = [...part];
-  if (characters.length < 3) return `${quote(prefix + part)}:*`;
+  const first = characters.slice(0, 3).join('');
+  const end = characters.length < 3 ? ':*' : '';
+  const beginnings = where === 'anywhere' ? ['', beginning] : [''];
+  const asFirst = beginnings.map((before) => quote(prefix + before + first) + end).join(' | ');
   const grams = new Set<string>();
   const last = characters.length - 3;
   const step = Math.max(leastStep, last / (mostGrams - 1));
-  for (let place = 0; place < last; place += step) grams.add(gramAt(characters, Math.floor(place)));
-  grams.add(gramAt(characters, last));
-  return [...grams].map((gram) => quote(prefix + gram)).join(' & ');
+  for (let place = step; place < last; place += step) grams.add(gramAt(characters, Math.floor(place)));
+  if (last > 0) grams.add(gramAt(characters, last));
+  return [`(${asFirst})`, ...[...grams].map((gram) => quote(prefix + gram))].join(' & ');
 }
 
 function gramAt(characters: string[], place: number): string {

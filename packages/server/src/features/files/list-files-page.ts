@@ -1,16 +1,27 @@
 import type { Pace } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
 import type { Kind, Listed, Position } from './cursor.ts';
-import { findStatement, type PageRow, type Start, scanStatement, skipStatement } from './list-files-sql.ts';
+import {
+  findByNameStatement,
+  findStatement,
+  type PageRow,
+  type Start,
+  scanStatement,
+  skipStatement,
+} from './list-files-sql.ts';
 
 /** A page that is only looked for in the order of its index looks at so many rows, at least. */
 const firstBound = 5000;
 /** And then at so many for each statement: some 20 ms, so that nobody waits long who shares the connection. */
 const nextBound = 20_000;
-/** After so many of them a search that seemed frequent is looked up in the index of names all the same. */
+/** After so many of them the index of names is asked for more. */
 const mostScans = 5;
-/** So many names are read that the index of names finds. */
+/** So many names are read that the index of names finds: at first, and when reading on has not filled the page. */
 const mostFound = 10_000;
+const mostFoundLate = 200_000;
+
+/** So many of the names that begin with what is searched for are looked at: more than a page, since some may be in the trash. */
+const mostBeginning = 2000;
 
 export interface Page {
   json: string;
@@ -42,15 +53,15 @@ export async function readPage(
   const first = await read(deps, scanStatement(kind, listed, after, limit, bound), reading);
   if (first.more || !first.reached) return toPage(first);
   const seemsRare = first.count * 20 <= limit;
-  const found = seemsRare ? await find(deps, kind, listed, after, limit, reading) : undefined;
+  const found = seemsRare ? await find(deps, kind, listed, after, limit, mostFound, reading) : undefined;
   if (found) return found;
 
   const onward: Reading = { pace: 'stream', signal: reading.signal };
   const page = toPage(first);
   let reached: PageRow['reached'] = first.reached;
   for (let scans = 1; !page.more && reached; scans += 1) {
-    if (scans === mostScans && !seemsRare) {
-      const whole = await find(deps, kind, listed, after, limit, onward);
+    if (scans === mostScans) {
+      const whole = await find(deps, kind, listed, after, limit, mostFoundLate, onward);
       if (whole) return whole;
     }
     const start = await findNext(deps, listed, { key: reached[0], id: reached[1] }, onward);
@@ -62,18 +73,24 @@ export async function readPage(
   return page;
 }
 
-/** The page by the index of names; undefined when it finds too many, and when nothing is searched for. */
+/** The page by the index of names; undefined when it finds more than `most`, and when nothing is searched for. */
 async function find(
   deps: Deps,
   kind: Kind,
   listed: Listed,
   after: Position | null,
   limit: number,
+  most: number,
   reading: Reading,
 ): Promise<Page | undefined> {
-  const { search } = listed;
+  const { search, sort } = listed;
   if (search === undefined) return undefined;
-  const found = await read(deps, findStatement(kind, { ...listed, search }, after, limit, mostFound), reading);
+  const searched = { ...listed, search };
+  const statement =
+    sort === 'name' || (kind === 'folders' && sort === 'fileSize')
+      ? findByNameStatement(kind, searched, after, limit, { most, bound: mostBeginning })
+      : findStatement(kind, searched, after, limit, most);
+  const found = await read(deps, statement, reading);
   return found.overflow ? undefined : toPage(found);
 }
 

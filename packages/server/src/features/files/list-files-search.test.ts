@@ -226,6 +226,53 @@ test('of names that more contain than the index of names is asked for, each is f
   expect(namesOf(await list({ projectId, search: 'word' }))).toHaveLength(10_300);
 });
 
+// Behind thousands of other names, so that the index of names and that of the order have to find them.
+describe.each(['asc', 'desc'] as const)('a word that many names begin with, by name, %s', (order) => {
+  let projectId: string;
+  let hidden: string;
+  const beginning = Array.from({ length: 10_300 }, (_, n) => `m word ${n}`);
+  const inside = ['a m word in a name', 'm word m word', 'z m word', '\u{10FFFF}m word', 'm wo', 'm wor d'];
+  const last = `m word ${'\u{10FFFF}'.repeat(40)}`;
+
+  beforeAll(async () => {
+    projectId = await service.createProject(ada, 'Beginning');
+    hidden = await createFolder(projectId, 'Hidden');
+    for (const before of ['b', 'y']) {
+      await addFiles(
+        projectId,
+        Array.from({ length: 5200 }, (_, n) => `${before} ${n}`),
+      );
+    }
+    await addFiles(projectId, [...inside, last, ...beginning]);
+    const beforeAndBehind = (n: number) => [`m word  ${n}`, `m word x${n}`];
+    await addFiles(
+      projectId,
+      ['a m word', ...Array.from({ length: 2100 }, (_, n) => beforeAndBehind(n)).flat()],
+      hidden,
+    );
+    const deleted = await service.call('DELETE', `/api/storage/folders/${hidden}?recursive=true`, { as: ada });
+    expect(deleted.status).toBe(200);
+  });
+
+  // The last page of so many has few, some of which begin with it.
+  test.each(['m word', 'm', 'm '])('%j, all of them in their order, each once', async (search) => {
+    const bytes = (name: string) => Buffer.from(toNameKey(name));
+    const wanted = [...beginning, ...inside, last]
+      .filter((name) => toNameKey(name).includes(toNameKey(search)))
+      .sort((a, b) => Buffer.compare(bytes(a), bytes(b)) * (order === 'asc' ? 1 : -1));
+    const found: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const query = { projectId, search, sort: 'name', order, limit: '429', ...(cursor ? { cursor } : {}) };
+      const answer: Answer = await list(query);
+      expect(answer, answer.text).toMatchObject({ status: 200 });
+      found.push(...namesOf(answer));
+      cursor = answer.body.nextCursor;
+    } while (cursor);
+    expect(found).toEqual(wanted);
+  });
+});
+
 test.each(['', '\0', 'a\nb', 'x'.repeat(256), '写'.repeat(86)])('%j is refused', async (search) => {
   const projectId = await service.createProject(ada, 'Refused');
   const { status, body } = await list({ projectId, search });

@@ -96,8 +96,8 @@ class Query {
     return folderId === 'root' ? `and ${parent} is null` : `and ${parent} = ${this.add(folderId)}`;
   }
 
-  get afterStart(): string {
-    const start = this.#start;
+  /** @param start another one than that of the page */
+  after(start = this.#start): string {
     if (!start) return '';
     const sign = (this.direction === 'asc' ? '>' : '<') + (start.inclusive ? '=' : '');
     const id = `${this.add(start.id)}::uuid`;
@@ -154,7 +154,7 @@ export function scanStatement(
 ): pg.QueryConfig {
   const query = new Query('scan', kind, listed, start, [limit]);
   const most = planned(limit);
-  const rows = `from ${kind} where project_id = $1 and trash_id is null ${query.inPlace} ${query.afterStart}
+  const rows = `from ${kind} where project_id = $1 and trash_id is null ${query.inPlace} ${query.after()}
     order by ${query.indexOrder}`;
   const { filters } = query;
   if (filters.length === 0) {
@@ -191,7 +191,7 @@ export function findStatement(
   most: number,
 ): pg.QueryConfig {
   const query = new Query('find', kind, listed, start, [limit]);
-  const grams = query.add(toGramQuery(listed.projectId, listed.search));
+  const grams = query.add(toGramQuery(listed.projectId, listed.search, 'anywhere'));
   // The project is in the grams: as a condition on its own it could lead the planner to another index.
   return query.toStatement(
     `with candidates as materialized (
@@ -199,11 +199,77 @@ export function findStatement(
        limit ${most + 1}
      ), page as materialized (
        select * from candidates
-       where project_id = $1 ${query.inPlace} ${query.afterStart} and ${query.filters.join(' and ')}
+       where project_id = $1 ${query.inPlace} ${query.after()} and ${query.filters.join(' and ')}
        order by ${query.order} limit $2 + 1
      ),
      ${gather(query, kind, `(select count(*) > ${most} from candidates) as overflow`)}`,
+    most,
   );
+}
+
+/** The last character that there is, once more than fits into the 255 bytes of a name: names that begin with a word come before it. */
+const beyond = '\u{10FFFF}'.repeat(64);
+
+/**
+ * One page of a search in the order of names. Names that begin with what is searched for lie side by side in the index of
+ * the order, where the first `bound` of them are looked at; those that have it further inside come from the index of names,
+ * unless there are more than `most`.
+ */
+export function findByNameStatement(
+  kind: Kind,
+  listed: Listed & { search: string },
+  start: Start | null,
+  limit: number,
+  { most, bound }: { most: number; bound: number },
+): pg.QueryConfig {
+  const query = new Query('find-by-name', kind, listed, start, [limit]);
+  const { search, order } = listed;
+  const grams = query.add(toGramQuery(listed.projectId, search, 'inside'));
+  const word = query.add(search);
+  const { inPlace } = query;
+  const filters = query.filters.join(' and ');
+  const first: Start = {
+    inclusive: true,
+    ...(order === 'asc' ? { key: search, id: leastId } : { key: search + beyond, id: greatestId }),
+  };
+  const begin = laterOf(start, first, order);
+  return query.toStatement(
+    `with candidates as materialized (
+       select * from ${kind} where name_grams(project_id, name_key) @@ ${grams}::tsquery and trash_id is null
+       limit ${most + 1}
+     ), beginning as materialized (
+       select * from (
+         select * from ${kind} where project_id = $1 and trash_id is null ${inPlace} ${query.after(begin)}
+         order by ${query.indexOrder} limit ${bound}
+       ) next where starts_with(name_key, ${word})
+     ), page as materialized (
+       select * from (
+         select * from beginning
+         union all
+         select * from candidates where project_id = $1 ${inPlace} ${query.after()} and not starts_with(name_key, ${word})
+       ) either
+       where ${filters} order by ${query.order} limit $2 + 1
+     ),
+     ${gather(
+       query,
+       kind,
+       `(select count(*) > ${most} from candidates) or
+        count(*) <= $2 and (select count(*) = ${bound} from beginning) as overflow`,
+     )}`,
+    begin === first ? 'beginning' : 'within',
+    most,
+    bound,
+  );
+}
+
+const leastId = '00000000-0000-0000-0000-000000000000';
+const greatestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Whichever comes later in the order. Names are ordered by their UTF-8 bytes. */
+function laterOf(start: Start | null, other: Start, order: Listed['order']): Start {
+  if (!start) return other;
+  const isAfter = Buffer.compare(Buffer.from(start.key), Buffer.from(other.key)) >= 0;
+  return isAfter === (order === 'asc') ? start : other;
 }
 
 /** The next file behind `start` that no trashed folder hides: the first of the first ones of all folders. */
@@ -213,7 +279,7 @@ export function skipStatement(listed: Listed, start: Start): pg.QueryConfig {
     select ${query.column} as key, id from files
     where project_id = $1 and folder_id ${inFolder} and trash_id is null ${afterStart}
     order by folder_id ${query.direction}, trash_id ${query.direction}, ${query.order} limit 1`;
-  const { afterStart } = query;
+  const afterStart = query.after();
   return query.toStatement(`
     select key::text, id from (
       (${next('is null')})
