@@ -71,7 +71,8 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
       } finally {
         const { milliseconds, utilization } = measureThread();
         // While others want the thread, the streams together take half of the time, and not all that they can get.
-        if (pace === 'stream' && utilization > busyThread) void delay(milliseconds, undefined, { ref: false }).then(leave);
+        if (pace === 'stream' && utilization > busyThread)
+          void delay(milliseconds, undefined, { ref: false }).then(leave);
         else leave();
       }
     },
