@@ -9,16 +9,25 @@ const expiresAt = z.iso
   .nullable()
   .optional();
 
-export const CreateApiKeyRequest = z.object({
-  name: label,
-  projectId: uuid.nullable(),
-  scopes: z
-    .array(z.enum(scopes, { error: `must be one of ${scopes.join(', ')}` }))
-    .min(1, { error: 'must name at least one scope' })
-    .transform((list) => [...new Set(list)])
-    .optional(),
-  expiresAt,
-});
+export const CreateApiKeyRequest = z
+  .object({
+    name: label,
+    projectId: uuid.nullable(),
+    folderId: uuid
+      .nullable()
+      .optional()
+      .meta({ description: 'A folder of that project; what does not lie in it is not there for the key.' }),
+    scopes: z
+      .array(z.enum(scopes, { error: `must be one of ${scopes.join(', ')}` }))
+      .min(1, { error: 'must name at least one scope' })
+      .transform((list) => [...new Set(list)])
+      .optional(),
+    expiresAt,
+  })
+  .refine(({ projectId, folderId }) => projectId !== null || !folderId, {
+    path: ['folderId'],
+    error: 'must be a folder of the project that projectId names',
+  });
 
 /** Of the old key, from now on: a day unless told, and a week at most. */
 const overlapSeconds = z
@@ -41,6 +50,7 @@ export const ApiKey = z.object({
   id: uuidOut,
   name: z.string(),
   projectId: uuidOut.nullable(),
+  folderId: uuidOut.nullable().meta({ description: 'The folder of the project that the key is tied to.' }),
   scopes: z.array(z.enum(scopes)),
   last4: z.string().length(4),
   keyHash: z.string().regex(/^sha256:[0-9a-f]{64}$/),

@@ -391,7 +391,7 @@ export const routes = {
     access: 'session',
     body: CreateApiKeyRequest,
     answer: CreatedApiKey,
-    errors: ['role_missing', 'project_not_found'],
+    errors: ['role_missing', 'project_not_found', 'folder_not_found'],
   },
   listApiKeys: {
     method: 'GET',

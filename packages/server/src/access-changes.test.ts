@@ -72,6 +72,58 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     }
   });
 
+  const presign = (service: TestService, key: string, folderId: string | null) => {
+    const body = { projectId, fileName: 'a', mimeType: 'image/png', fileSize: 1, folderId };
+    return service.call('POST', '/api/storage/presign', { key, body });
+  };
+
+  async function untilRefused(service: TestService, key: string, folderId: string | null): Promise<unknown> {
+    const started = performance.now();
+    for (;;) {
+      const { status, body } = await presign(service, key, folderId);
+      if (status !== 200) return body.code;
+      if (performance.now() - started > 5_000) throw new Error('It is still allowed after 5 seconds');
+      await sleep(10);
+    }
+  }
+
+  const elsewhere = { disabled: 'a disabled', removed: 'a removed', demoted: 'a demoted' };
+  test.each(Object.entries(elsewhere))('the keys of %s member are dead on the other (checklist 7, 28)', async (how) => {
+    await untilListening();
+    const eve = await one.join(ada, projectId, 'editor');
+    const tied = await one.createKey(eve, projectId);
+    const untied = await one.createKey(eve, null);
+    for (const { key } of [tied, untied]) expect((await presign(other, key, null)).status).toBe(200);
+    const path = `/api/projects/${projectId}/members/${eve.id}`;
+    if (how === 'removed') await one.call('DELETE', path, { as: ada });
+    if (how === 'demoted') await one.call('PATCH', path, { as: ada, body: { role: 'viewer' } });
+    if (how === 'disabled') {
+      await one.deps.db.pool.query('update users set disabled_at = now() where id = $1', [eve.id]);
+      await one.deps.accessChanges.publish({ kind: 'user', id: eve.id });
+    }
+    const codes = {
+      disabled: ['invalid_api_key', 'invalid_api_key'],
+      removed: ['invalid_api_key', 'project_not_found'],
+      demoted: ['role_missing', 'role_missing'],
+    }[how];
+    expect([await untilRefused(other, tied.key, null), await untilRefused(other, untied.key, null)]).toEqual(codes);
+  });
+
+  test('what leaves the folder of a key, and the folder itself, is gone for it on the other', async () => {
+    await untilListening();
+    const makeFolder = async (parentId: string | null, name: string) =>
+      (await one.call('POST', '/api/storage/folders', { as: ada, body: { projectId, name, parentId } })).body.id;
+    const own = await makeFolder(null, 'own');
+    const inner = await makeFolder(own, 'inner');
+    const { key } = await one.createKey(ada, projectId, { folderId: own });
+    for (const folderId of [own, inner]) expect((await presign(other, key, folderId)).status).toBe(200);
+    await one.call('PATCH', `/api/storage/folders/${inner}`, { as: ada, body: { parentId: null } });
+    expect(await untilRefused(other, key, inner)).toBe('folder_not_found');
+    expect((await presign(other, key, own)).status).toBe(200);
+    await one.call('DELETE', `/api/storage/folders/${own}`, { as: ada });
+    expect(await untilRefused(other, key, own)).toBe('project_not_found');
+  });
+
   test('what was missed while the connection was cut is forgotten when it is back', async () => {
     const { id, key } = await one.createKey(ada, projectId);
     const before = await untilListening();

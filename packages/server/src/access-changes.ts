@@ -2,12 +2,19 @@ import type { Logger } from 'pino';
 import type { Database } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createApiKeys } from './features/api-keys/find-api-key.ts';
+import { createSubtreeCache } from './features/folders/is-within.ts';
 import { createFolderCache } from './features/folders/require-folder.ts';
 import { createLimitsCache } from './features/projects/find-limits.ts';
 import { createReach } from './features/projects/open-project.ts';
 
 /** What somebody may no longer do, or under other conditions. */
-export type AccessChange = { kind: 'apiKey' | 'project' | 'user'; id: string };
+export interface AccessChange {
+  kind: (typeof kinds)[number];
+  /** Of the key, the user, or the project; `folders` are those of a project that were moved or deleted. */
+  id: string;
+}
+
+const kinds = ['apiKey', 'project', 'folders', 'user'] as const;
 
 /** Tells every process of the service that access has changed, so that its caches forget what they believed. */
 export interface AccessChanges {
@@ -26,18 +33,20 @@ export function openAccess(
   db: Database,
   now: () => number,
   log: Logger,
-): Pick<Deps, 'apiKeys' | 'reach' | 'folders' | 'limits' | 'accessChanges'> {
+): Pick<Deps, 'apiKeys' | 'reach' | 'folders' | 'subtrees' | 'limits' | 'accessChanges'> {
   const apiKeys = createApiKeys(db.pool, now);
   const reach = createReach(db.pool, now);
   const folders = createFolderCache(db.pool, now);
+  const subtrees = createSubtreeCache(db.pool, now);
   const limits = createLimitsCache(db.pool, now);
   function forget(change: AccessChange | undefined): void {
     if (change?.kind === 'apiKey') apiKeys.forget(change.id);
+    else if (change?.kind === 'folders') for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
     else
-      for (const cache of [apiKeys, reach, folders, limits])
+      for (const cache of [apiKeys, reach, folders, subtrees, limits])
         change?.kind === 'project' ? cache.forgetProject(change.id) : cache.forgetAll();
   }
-  return { apiKeys, reach, folders, limits, accessChanges: createAccessChanges(db, forget, log) };
+  return { apiKeys, reach, folders, subtrees, limits, accessChanges: createAccessChanges(db, forget, log) };
 }
 
 /** @param forget everything when the change is undefined, since some may have been missed */
@@ -69,5 +78,9 @@ function createAccessChanges(
 /** What cannot be read comes from another version of the service, and may mean anything. */
 function parseChange(payload: string): AccessChange | undefined {
   const [kind, id] = payload.split(' ');
-  return (kind === 'apiKey' || kind === 'project' || kind === 'user') && id ? { kind, id } : undefined;
+  return isKind(kind) && id ? { kind, id } : undefined;
+}
+
+function isKind(text: string | undefined): text is AccessChange['kind'] {
+  return kinds.some((kind) => kind === text);
 }

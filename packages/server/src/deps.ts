@@ -40,6 +40,8 @@ export interface Deps {
   reach: FoundCache<Role>;
   /** Which folders exist. */
   folders: FoundCache<true>;
+  /** Which folders lie in which. */
+  subtrees: FoundCache<true>;
   /** To be told of everything that takes access away. */
   accessChanges: AccessChanges;
   /** What each project takes, and how much it stores. */
@@ -73,7 +75,8 @@ export interface SessionCaller {
 export interface ApiKeyCaller {
   kind: 'apiKey';
   keyId: string;
-  projectId: string | null;
+  /** With the role that its creator has there now; and tied to one folder of the project, or (null) to all of it. */
+  tied: { projectId: string; folderId: string | null; role: Role } | null;
   createdBy: string;
   scopes: readonly Scope[];
   /** Where the request came from, when somebody knows. */

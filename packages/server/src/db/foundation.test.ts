@@ -61,7 +61,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
     expect(Object.fromEntries(rows.map(({ name, columns }) => [name, columns]))).toMatchInlineSnapshot(`
       {
         "accounts": "id user_id account_id provider_id access_token refresh_token id_token access_token_expires_at refresh_token_expires_at scope password created_at updated_at",
-        "api_keys": "id hash hash_alg name project_id created_by last4 scopes created_at expires_at revoked_at last_used_at",
+        "api_keys": "id hash hash_alg name project_id created_by last4 scopes created_at expires_at revoked_at last_used_at folder_id",
         "audit_events": "project_id id type at user_id api_key_id ip subject",
         "cadiz_migrations": "name sha256 applied_at",
         "files": "project_id id store_key file_name file_size mime_type folder_id etag created_by_user created_by_key created_at updated_at name_key trash_id trashed_at trashed_by_user trashed_by_key detected_mime_type content_check check_at sha256 sha256_state",

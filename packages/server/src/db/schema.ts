@@ -92,6 +92,7 @@ interface ApiKeysTable {
   hash_alg: Generated<number>;
   name: string;
   project_id: string | null;
+  folder_id: string | null;
   created_by: string;
   last4: string;
   scopes: Scope[];

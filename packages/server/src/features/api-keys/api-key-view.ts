@@ -9,6 +9,7 @@ export function toApiKeyView(row: Selectable<Schema['api_keys']>): z.output<type
     id: row.id,
     name: row.name,
     projectId: row.project_id,
+    folderId: row.folder_id,
     scopes: row.scopes,
     last4: row.last4,
     keyHash: `sha256:${row.hash.toString('hex')}`,

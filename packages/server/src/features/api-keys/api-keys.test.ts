@@ -46,6 +46,7 @@ describe('making a key', () => {
         id: body.id,
         name: 'CI',
         projectId,
+        folderId: null,
         scopes: ['files:read', 'files:write', 'files:delete'],
         last4: body.key.slice(-4),
         keyHash: `sha256:${createHash('sha256').update(body.key).digest('hex')}`,
@@ -122,7 +123,7 @@ describe('what a key may do', () => {
     ]);
   });
 
-  test('an untied key reaches what its creator reaches at that moment', async () => {
+  test('an untied key (checklist 32) reaches what its creator reaches at that moment', async () => {
     const { key } = await service.createKey(ada, null);
     const later = await service.createProject(ada);
     const foreign = await service.createProject(bob);
@@ -145,6 +146,57 @@ describe('what a key may do', () => {
     expect(outcome(await list(key, foreign))).toBe('404 project_not_found');
     expect(outcome(await presign(key, foreign))).toBe('404 project_not_found');
     expect(outcome(await list(key))).toBe(200);
+  });
+
+  test('a key of somebody who was taken out of the project is dead there at once, and alive again with them', async () => {
+    const eve = await service.join(ada, projectId, 'editor');
+    const tied = await service.createKey(eve, projectId);
+    const untied = await service.createKey(eve, null);
+    const own = await service.createProject(eve);
+    for (const { key } of [tied, untied]) expect(outcome(await presign(key))).toBe(200);
+    await service.call('DELETE', `/api/projects/${projectId}/members/${eve.id}`, { as: ada });
+    expect(outcome(await presign(tied.key))).toBe('401 invalid_api_key');
+    expect(outcome(await presign(untied.key))).toBe('404 project_not_found');
+    expect(outcome(await presign(untied.key, own))).toBe(200);
+    await service.deps.db.pool.query(
+      "insert into project_members (project_id, user_id, role) values ($1, $2, 'viewer')",
+      [projectId, eve.id],
+    );
+    expect(outcome(await list(tied.key))).toBe(200);
+    expect(outcome(await presign(tied.key))).toBe('403 role_missing');
+  });
+
+  test('a tied key may no more than its creator may at that moment', async () => {
+    const eve = await service.join(ada, projectId, 'editor');
+    const tied = await service.createKey(eve, projectId);
+    expect(outcome(await presign(tied.key))).toBe(200);
+    const path = `/api/projects/${projectId}/members/${eve.id}`;
+    await service.call('PATCH', path, { as: ada, body: { role: 'viewer' } });
+    expect(outcome(await presign(tied.key))).toBe('403 role_missing');
+    expect(outcome(await list(tied.key))).toBe(200);
+    await service.call('PATCH', path, { as: ada, body: { role: 'editor' } });
+    expect(outcome(await presign(tied.key))).toBe(200);
+  });
+
+  test('the keys of a disabled account are dead at once, tied or not, and alive with it (checklist 7)', async () => {
+    const eve = await service.signUp('Eve');
+    const project = await service.createProject(eve);
+    const all = [await service.createKey(eve, project), await service.createKey(eve, null)];
+    const archive = await service.call('POST', '/api/storage/archives', {
+      key: all[0]?.key,
+      body: { projectId: project },
+    });
+    const outcomes = async () => Promise.all(all.map(async ({ key }) => outcome(await presign(key, project))));
+    const disable = async (at: Date | null) => {
+      await service.deps.db.pool.query('update users set disabled_at = $2 where id = $1', [eve.id, at]);
+      await service.deps.accessChanges.publish({ kind: 'user', id: eve.id });
+    };
+    expect(await outcomes()).toEqual([200, 200]);
+    await disable(new Date());
+    expect(await outcomes()).toEqual(['401 invalid_api_key', '401 invalid_api_key']);
+    expect((await service.fetch(new Request(archive.body.url))).status).toBe(404);
+    await disable(null);
+    expect(await outcomes()).toEqual([200, 200]);
   });
 
   test('a key of an account that is gone is dead within ten seconds', async () => {
@@ -248,11 +300,26 @@ describe('revoking a key', () => {
 describe('when a key was used', () => {
   const lastUsedAt = async () => (await listed(ada))[0]?.lastUsedAt;
 
-  test('is written by the flush alone: a thousand calls write nothing', async () => {
+  test('is written by the flush alone: a thousand calls write nothing (checklist 36)', async () => {
     const { key } = await service.createKey(ada, projectId);
-    for (let n = 0; n < 1000; n++) {
-      if (!(await service.deps.apiKeys.find(key))) throw new Error('the key is alive');
-    }
+    await presign(key);
+    const thousand = await statementsDuring(async () => {
+      for (let n = 0; n < 1000; n++) {
+        if ((await presign(key)).status !== 200) throw new Error('the key is alive');
+      }
+    });
+    expect(thousand).toEqual([]);
+    expect(await lastUsedAt()).toBeNull();
+    const flush = await statementsDuring(async () => {
+      await service.deps.apiKeys.flushLastUsed();
+      await service.deps.apiKeys.flushLastUsed();
+    });
+    expect(flush).toEqual(['flush-last-used']);
+    expect(await lastUsedAt()).not.toBeNull();
+  });
+
+  test('is when it was used last', async () => {
+    const { key } = await service.createKey(ada, projectId);
     await list(key);
     expect(await lastUsedAt()).toBeNull();
     const before = service.deps.now();
@@ -277,7 +344,27 @@ describe('when a key was used', () => {
   });
 });
 
-describe('the raw key', () => {
+describe('what cannot be a key (checklist 26)', () => {
+  test('is refused without a query; what can be one takes one', async () => {
+    const { key } = await service.createKey(ada, projectId);
+    const wrong = [
+      ...Array.from({ length: 57 }, (_, at) => key.slice(0, at) + (key[at] === 'x' ? 'y' : 'x') + key.slice(at + 1)),
+      key.slice(0, -1),
+      `${key}0`,
+      key.toUpperCase(),
+      key.replace('cz_live_', 'cz_test_'),
+      '',
+      'x'.repeat(5000),
+    ];
+    const statements = await statementsDuring(async () => {
+      for (const text of wrong) expect(outcome(await list(text))).toBe('401 invalid_api_key');
+    });
+    expect(statements).toEqual([]);
+    expect(await statementsDuring(() => list(mintToken()))).toEqual(['find-api-key']);
+  });
+});
+
+describe('the raw key (checklist 27)', () => {
   test('is in no row, no log line and no later answer', async () => {
     const tied = await service.createKey(ada, projectId);
     const untied = await service.createKey(ada, null);
@@ -305,6 +392,35 @@ describe('the raw key', () => {
     expect(service.logged()).toContain('"operation":"presign"');
   });
 });
+
+/** The names of the statements that reach the database meanwhile; `connection` for one that was taken out of the pool. */
+async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const { pool } = service.deps.db;
+  const { query, connect } = pool;
+  const statements: string[] = [];
+  let isOwn = false;
+  Object.assign(pool, {
+    query: (...all: unknown[]) => {
+      const [statement] = all as [{ name?: string } | string];
+      statements.push(typeof statement === 'string' ? statement : (statement.name ?? 'unnamed'));
+      // A query takes a connection out by itself, before it returns.
+      isOwn = true;
+      const answer: unknown = Reflect.apply(query, pool, all);
+      isOwn = false;
+      return answer;
+    },
+    connect: (...all: unknown[]) => {
+      if (!isOwn) statements.push('connection');
+      return Reflect.apply(connect, pool, all);
+    },
+  });
+  try {
+    await work();
+  } finally {
+    Object.assign(pool, { query, connect });
+  }
+  return statements;
+}
 
 /** Every row of every table, as a dump has it. */
 async function dump(): Promise<string> {

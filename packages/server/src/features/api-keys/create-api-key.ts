@@ -4,12 +4,13 @@ import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
+import { requireFolder } from '../folders/require-folder.ts';
 import { openProject } from '../projects/open-project.ts';
 import { hashToken, mintToken } from './token.ts';
 
 /**
  * Makes an API key. The raw key is in this answer and nowhere else: only its SHA-256 is kept.
- * @throws Problem project_not_found, role_missing, invalid_request (an expiry that is over)
+ * @throws Problem project_not_found, role_missing, folder_not_found, invalid_request (an expiry that is over)
  */
 export async function createApiKey(
   deps: Deps,
@@ -17,7 +18,11 @@ export async function createApiKey(
   request: z.output<typeof CreateApiKeyRequest>,
 ): Promise<z.output<typeof CreatedApiKey>> {
   const expiresAt = toExpiry(request.expiresAt, deps.now());
-  if (request.projectId !== null) await openProject(deps, caller, request.projectId, 'keys:manage');
+  const { projectId, folderId = null } = request;
+  if (projectId !== null) {
+    const project = await openProject(deps, caller, projectId, 'keys:manage');
+    await requireFolder(deps, project, folderId);
+  }
   const id = uuidv7();
   const key = mintToken();
   const createdAt = new Date(deps.now());
@@ -25,7 +30,8 @@ export async function createApiKey(
     id,
     hash: Buffer.from(hashToken(key), 'hex'),
     name: request.name,
-    project_id: request.projectId,
+    project_id: projectId,
+    folder_id: folderId,
     created_by: caller.userId,
     last4: key.slice(-4),
     scopes: request.scopes ?? [...scopes],
@@ -34,7 +40,13 @@ export async function createApiKey(
   };
   await deps.db.kysely.transaction().execute(async (trx) => {
     await trx.insertInto('api_keys').values(row).execute();
-    const subject = { apiKeyId: id, name: row.name, scopes: row.scopes, expiresAt: expiresAt?.toISOString() ?? null };
+    const subject = {
+      apiKeyId: id,
+      name: row.name,
+      folderId,
+      scopes: row.scopes,
+      expiresAt: expiresAt?.toISOString() ?? null,
+    };
     await recordEvent(trx, createdAt.getTime(), {
       type: 'api_key.created',
       projectId: row.project_id,
@@ -42,7 +54,7 @@ export async function createApiKey(
       subject,
     });
   });
-  return { id, name: request.name, key, projectId: request.projectId, createdAt: createdAt.toISOString() };
+  return { id, name: request.name, key, projectId, createdAt: createdAt.toISOString() };
 }
 
 /** @throws Problem invalid_request (an expiry that is over) */

@@ -1,20 +1,12 @@
 import type { ApiKeyCaller, Deps } from '../../deps.ts';
+import { type AliveKeyRow, selectAliveKey, toApiKeyCaller } from './alive-key.ts';
 
-/** The caller that a key makes at this moment, by the key's id; undefined when it is revoked, expired or gone. */
+/** The caller that a key makes at this moment, by the key's id; undefined when it is dead or gone. */
 export async function findApiKeyCaller({ db, now }: Deps, keyId: string): Promise<ApiKeyCaller | undefined> {
-  const row = await db.kysely
-    .selectFrom('api_keys')
-    .select(['id', 'project_id', 'created_by', 'scopes'])
-    .where('id', '=', keyId)
-    .where('revoked_at', 'is', null)
-    .where((is) => is.or([is('expires_at', 'is', null), is('expires_at', '>', new Date(now()))]))
-    .executeTakeFirst();
-  if (!row) return undefined;
-  return {
-    kind: 'apiKey',
-    keyId: row.id,
-    projectId: row.project_id,
-    createdBy: row.created_by,
-    scopes: row.scopes,
-  };
+  const { rows } = await db.pool.query<AliveKeyRow>({
+    name: 'find-api-key-caller',
+    text: `${selectAliveKey} and api_keys.id = $1`,
+    values: [keyId, new Date(now())],
+  });
+  return rows[0] && toApiKeyCaller(rows[0]);
 }

@@ -1,14 +1,14 @@
-import type { Scope } from '@cadiz/contract';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { ApiKeyCaller } from '../../deps.ts';
 import { foundCacheMilliseconds } from '../../found-cache.ts';
+import { type AliveKeyRow, selectAliveKey, toApiKeyCaller } from './alive-key.ts';
 import { hashToken, isWellFormedToken } from './token.ts';
 
 /** Looks keys up by their hash, and remembers those that it found for at most ten seconds. */
 export interface ApiKeys {
   /**
-   * The caller behind a raw key; undefined when it is malformed, unknown, revoked or expired.
+   * The caller behind a raw key; undefined when it is malformed, unknown or dead.
    * @param beforeAsking comes before a query for a key that was never found here, and may throw to prevent it
    */
   find(token: string, beforeAsking?: () => Promise<void>): Promise<ApiKeyCaller | undefined> | ApiKeyCaller | undefined;
@@ -25,14 +25,6 @@ interface Known {
   knownUntil: number;
 }
 
-interface Row {
-  id: string;
-  project_id: string | null;
-  created_by: string;
-  scopes: Scope[];
-  expires_at: Date | null;
-}
-
 export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   const known = new LRUCache<string, Known>({ max: 100_000 });
   /** Keys that were good the last time: whatever others send from the same address, they may be asked for. */
@@ -43,10 +35,9 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   async function ask(hash: string, beforeAsking?: () => Promise<void>): Promise<ApiKeyCaller | undefined> {
     const revocationsBefore = revocations;
     if (beforeAsking && !familiar.has(hash)) await beforeAsking();
-    const { rows } = await pool.query<Row>({
+    const { rows } = await pool.query<AliveKeyRow>({
       name: 'find-api-key',
-      text: `select id, project_id, created_by, scopes, expires_at from api_keys
-             where hash = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`,
+      text: `${selectAliveKey} and hash = $1`,
       values: [Buffer.from(hash, 'hex'), new Date(now())],
     });
     const [row] = rows;
@@ -55,13 +46,7 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
       return undefined;
     }
     familiar.set(hash, true);
-    const caller: ApiKeyCaller = {
-      kind: 'apiKey',
-      keyId: row.id,
-      projectId: row.project_id,
-      createdBy: row.created_by,
-      scopes: row.scopes,
-    };
+    const caller = toApiKeyCaller(row);
     lastUsed.set(caller.keyId, now());
     // A key that was revoked while this query ran must not come to life again in the cache.
     if (revocations !== revocationsBefore) return caller;
@@ -85,7 +70,7 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
       return hit.caller;
     },
     forget: (keyId) => forgetWhere((caller) => caller.keyId === keyId),
-    forgetProject: (projectId) => forgetWhere((caller) => caller.projectId === projectId),
+    forgetProject: (projectId) => forgetWhere((caller) => caller.tied?.projectId === projectId),
     forgetAll: () => forgetWhere(() => true),
     async flushLastUsed() {
       if (lastUsed.size === 0) return;

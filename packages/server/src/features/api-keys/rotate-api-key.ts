@@ -9,7 +9,7 @@ import { selectManageableKeys } from './manageable-keys.ts';
 import { hashToken, mintToken } from './token.ts';
 
 /**
- * A new key with the name, the project, the scopes and, unless told otherwise, the expiry of the old one. Both work for
+ * A new key with the name, the project, the folder, the scopes and, unless told otherwise, the expiry of the old one. Both work for
  * the overlap, so that a program can be given the new key without an interruption; then the old one expires.
  * @throws Problem api_key_not_found, api_key_dead, invalid_request (an expiry that is over)
  */
@@ -38,6 +38,7 @@ export async function rotateApiKey(
       hash: Buffer.from(hashToken(key), 'hex'),
       name: old.name,
       project_id: old.project_id,
+      folder_id: old.folder_id,
       created_by: caller.userId,
       last4: key.slice(-4),
       scopes: old.scopes,

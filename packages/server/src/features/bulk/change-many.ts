@@ -46,7 +46,7 @@ export async function changeMany(deps: Deps, caller: Caller, request: z.output<t
     },
     { dryRun },
   );
-  if (action === 'delete' && !dryRun) deps.folders.forgetProject(project.id);
+  if (chosen.folderIds.length > 0 && !dryRun) await deps.accessChanges.publish({ kind: 'folders', id: project.id });
   return answer;
 }
 
@@ -58,7 +58,7 @@ async function move(
   at: Date,
 ): Promise<Answer> {
   const folders = await requireInSight(trx, project, chosen);
-  if (folderId !== null) await requireLiveFolder(trx, project, folderId);
+  if (folderId !== null || project.within !== null) await requireLiveFolder(trx, project, folderId);
   const placed = folders.map(({ id, name, name_key }) => ({ id, name, nameKey: name_key }));
   if (placed.length > 0) await requirePlace(trx, project, folderId, placed);
   const counts = await countInSight(trx, project, chosen);

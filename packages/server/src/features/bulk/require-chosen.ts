@@ -2,6 +2,7 @@ import { type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import { whereInSight } from '../files/in-sight.ts';
+import { whereBelow, whereWithin } from '../folders/is-within.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 
 /** What somebody chose to do something with. */
@@ -28,6 +29,7 @@ export async function requireInSight(
     .where('project_id', '=', project.id)
     .where(sql<SqlBool>`id = any(${fileIds}::uuid[])`)
     .where(whereInSight)
+    .where(whereWithin(project, 'folder_id'))
     .orderBy('id')
     .forNoKeyUpdate()
     .execute();
@@ -37,6 +39,7 @@ export async function requireInSight(
     .where('project_id', '=', project.id)
     .where(sql<SqlBool>`id = any(${folderIds}::uuid[])`)
     .where('trash_id', 'is', null)
+    .where(whereBelow(project, 'id'))
     .execute();
   requireAll({ fileIds, folderIds }, files, folders);
   return folders;
@@ -60,6 +63,7 @@ export async function requireDeleted(
     .where(sql<SqlBool>`id = any(${fileIds}::uuid[])`)
     .where('trash_id', 'is not', null)
     .where('trashed_at', '>', after)
+    .where(whereWithin(project, 'folder_id'))
     .orderBy('id')
     .forNoKeyUpdate()
     .execute();
@@ -74,6 +78,7 @@ export async function requireDeleted(
     .where(sql<SqlBool>`folders.id = any(${folderIds}::uuid[])`)
     .whereRef('folders.trash_id', '=', 'folders.id')
     .where('folders.trashed_at', '>', after)
+    .where(whereBelow(project, 'folders.id'))
     .execute();
   requireAll({ fileIds, folderIds }, files, folders);
   return sortOuterFirst(folders);

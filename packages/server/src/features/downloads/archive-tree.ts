@@ -30,27 +30,29 @@ const fileColumns = `id, file_name as name, store_key as "storeKey", file_size a
 const pageSize = 500;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Those of the files and folders that are there, each in the order of their names. */
+/** Those of the files and folders that are there for the caller, each in the order of their names. */
 export async function findSelected(
   { db }: Deps,
   project: OpenProject,
   fileIds: readonly string[],
   folderIds: readonly string[],
 ): Promise<Selected> {
+  const isWithin = (column: string) => `($3::uuid is null or ${column} in (select folders_within($1, $3)))`;
   const files = await db.pool.query<ArchivedFile>({
     name: 'archive-selected-files',
     text: `select ${fileColumns} from files
-           where project_id = $1 and id = any($2) and trash_id is null
+           where project_id = $1 and id = any($2) and trash_id is null and ${isWithin('folder_id')}
              and (folder_id is null
                   or exists (select 1 from folders where project_id = $1 and id = folder_id and trash_id is null))
            order by name_key, id`,
-    values: [project.id, fileIds],
+    values: [project.id, fileIds, project.within],
   });
   const folders = await db.pool.query<Selected['folders'][number]>({
     name: 'archive-selected-folders',
     text: `select id, name, updated_at as "updatedAt" from folders
-           where project_id = $1 and id = any($2) and trash_id is null order by name_key, id`,
-    values: [project.id, folderIds],
+           where project_id = $1 and id = any($2) and trash_id is null and ${isWithin('id')}
+           order by name_key, id`,
+    values: [project.id, folderIds, project.within],
   });
   return { files: files.rows, folders: folders.rows };
 }

@@ -18,7 +18,9 @@ export async function createArchiveUrl(
 ): Promise<z.output<typeof DownloadUrl>> {
   const project = await openProject(deps, caller, request.projectId, 'files:read');
   const fileIds = [...new Set(request.fileIds)];
-  const folderIds = [...new Set(request.folderIds)];
+  const isAll = fileIds.length + request.folderIds.length === 0;
+  // All that there is for a key that is tied to a folder.
+  const folderIds = isAll && project.within !== null ? [project.within] : [...new Set(request.folderIds)];
   const selected = await findSelected(deps, project, fileIds, folderIds);
   if (selected.files.length < fileIds.length) throw new Problem('file_not_found');
   if (selected.folders.length < folderIds.length) throw new Problem('folder_not_found');

@@ -8,6 +8,8 @@ export interface Listed {
   folderId: string | undefined;
   sort: 'name' | 'createdAt' | 'fileSize';
   order: 'asc' | 'desc';
+  /** The folder outside of which nothing is there for the caller; null when everything is. */
+  within?: string | null;
   /** What the names contain, as `toNameKey` makes it. */
   search: string | undefined;
 }

@@ -59,6 +59,7 @@ class Query {
     this.#words = [operation, kind, place, this.column, listed.order];
     if (start) this.#words.push(start.inclusive ? 'from' : 'after');
     if (listed.search !== undefined) this.#words.push('search');
+    if (listed.within) this.#words.push('within');
   }
 
   /** Each text has a name of its own, so that a connection prepares it once. */
@@ -110,6 +111,10 @@ class Query {
     const filters: string[] = [];
     if (this.#listed.search !== undefined) filters.push(`strpos(name_key, ${this.add(this.#listed.search)}) > 0`);
     if (this.#kind === 'files' && this.#listed.folderId === undefined) filters.push(isOutOfTrash);
+    // A folder within another one has been looked up already.
+    if (this.#listed.within && !this.#isByPlace) {
+      filters.push(`${parentColumns[this.#kind]} in (select folders_within($1, ${this.add(this.#listed.within)}))`);
+    }
     return filters;
   }
 

@@ -15,10 +15,14 @@ interface Breadcrumb {
   name: string;
 }
 
-/** From the root, which bears the project's name, to the folder that is listed. */
+/**
+ * From the root, which bears the project's name, to the folder that is listed; for a key that is tied to a folder, from
+ * that one.
+ * @throws Problem project_not_found, folder_not_found
+ */
 async function readBreadcrumbs(
   { db }: Deps,
-  { projectId, folderId }: Listed,
+  { projectId, folderId, within }: Listed,
   signal: AbortSignal,
 ): Promise<Breadcrumb[]> {
   const statement = {
@@ -35,12 +39,15 @@ async function readBreadcrumbs(
         select null, name, 2147483647 from projects where id = $1
       )
       select id, name from crumbs order by height desc`,
-    values: [projectId, folderId === 'root' ? null : (folderId ?? null)],
+    values: [projectId, folderId === 'root' ? null : (folderId ?? within ?? null)],
   };
   const { rows } = await db.listing.query<Breadcrumb>(statement, 'page', signal);
   if (rows.length === 0) throw new Problem('project_not_found');
   if (folderId !== undefined && folderId !== 'root' && rows.length === 1) throw new Problem('folder_not_found');
-  return rows;
+  if (!within) return rows;
+  const own = rows.findIndex(({ id }) => id === within);
+  if (own === -1) throw new Problem('folder_not_found');
+  return rows.slice(own);
 }
 
 /**
@@ -58,9 +65,10 @@ export async function listFiles(
 ): Promise<AsyncGenerator<string, void>> {
   const { projectId, folderId, sort, order, limit } = query;
   const search = query.search === undefined ? undefined : toNameKey(query.search);
-  const listed: Listed = { projectId, folderId, sort, order, search };
-  const start = query.cursor === undefined ? undefined : decodeCursor(query.cursor, listed);
-  await openProject(deps, caller, projectId, 'files:read');
+  const asked: Listed = { projectId, folderId, sort, order, search };
+  const start = query.cursor === undefined ? undefined : decodeCursor(query.cursor, asked);
+  const { within } = await openProject(deps, caller, projectId, 'files:read');
+  const listed: Listed = { ...asked, within };
   const breadcrumbs = await readBreadcrumbs(deps, listed, gone);
   return limit === undefined && start === undefined
     ? streamAll(deps, listed, breadcrumbs, gone)

@@ -3,12 +3,13 @@ import type { Selectable } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { isWithin } from '../folders/is-within.ts';
 import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
 import { whereInSight } from './in-sight.ts';
 
 /**
- * A file by its id alone, with the project that it is in. Absent, in the trash (itself or its folder), and in a project
- * that the caller cannot reach are one and the same answer.
+ * A file by its id alone, with the project that it is in. Absent, in the trash (itself or its folder), and where
+ * the caller cannot reach it are one and the same answer.
  * @throws Problem scope_missing, file_not_found
  */
 export async function openFile(
@@ -25,5 +26,7 @@ export async function openFile(
     .where(whereInSight)
     .executeTakeFirst();
   if (!file) throw new Problem('file_not_found');
-  return { project: await openProjectOf(deps, caller, file.project_id, scope, 'file_not_found'), file };
+  const project = await openProjectOf(deps, caller, file.project_id, scope, 'file_not_found');
+  if (!(await isWithin(deps, project, file.folder_id))) throw new Problem('file_not_found');
+  return { project, file };
 }

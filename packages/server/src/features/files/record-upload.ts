@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import type { ObjectFacts } from '../../store/object-store.ts';
+import { isWithin } from '../folders/is-within.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { type OpenProject, openProject } from '../projects/open-project.ts';
 import { type FileView, toFileView } from './file-view.ts';
@@ -30,6 +31,7 @@ export async function recordUpload(deps: Deps, caller: Caller, request: Recordin
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
   await requireFolder(deps, project, request.folderId);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
+  await requireNotElsewhere(deps, project, request.storeKey);
 
   const deadline = issuedAt + deps.config.recordDeadlineSeconds * 1000;
   // Past the deadline the object may be swept at any moment: only what is recorded already is answered.
@@ -48,6 +50,13 @@ export async function recordUpload(deps: Deps, caller: Caller, request: Recordin
   const file = await insertFile(deps, caller, project, { ...request, etag, sha256State });
   // Recorded already; or the folder, which the cache believed in, has gone.
   return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
+}
+
+/** What was recorded outside of the folder that a key is tied to is answered as if nobody had uploaded it. */
+async function requireNotElsewhere(deps: Deps, project: OpenProject, storeKey: string): Promise<void> {
+  if (project.within === null) return;
+  const row = await findRecorded(deps.db.kysely, project, storeKey);
+  if (row && !(await isWithin(deps, project, row.folder_id))) throw new Problem('upload_missing');
 }
 
 /** The object, with its SHA-256 where the request declares one and the store has verified it. */

@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
+import { isWithin } from '../folders/is-within.ts';
 import { changeTree } from '../folders/lock-tree.ts';
 import { openProjectOf, requireScope } from '../projects/open-project.ts';
 import { restoreFiles } from '../trash/restore-files.ts';
@@ -19,11 +20,12 @@ export async function restoreFile(deps: Deps, caller: Caller, fileId: string): P
   requireScope(caller, 'files:write');
   const found = await deps.db.kysely
     .selectFrom('files')
-    .select('project_id')
+    .select(['project_id', 'folder_id'])
     .where('id', '=', fileId)
     .executeTakeFirst();
   if (!found) throw new Problem('file_not_found');
   const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'file_not_found');
+  if (!(await isWithin(deps, project, found.folder_id))) throw new Problem('file_not_found');
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const [file] = await restoreFiles(
       trx,

@@ -34,5 +34,6 @@ export async function changeFolder(
       .returningAll()
       .executeTakeFirstOrThrow();
   });
+  if (parentId !== undefined) await deps.accessChanges.publish({ kind: 'folders', id: project.id });
   return toFolderView(row);
 }

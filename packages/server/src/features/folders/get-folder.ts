@@ -6,6 +6,7 @@ import { openFolder } from './open-folder.ts';
 
 /** One folder by its id alone. @throws Problem scope_missing, folder_not_found */
 export async function getFolder(deps: Deps, caller: Caller, folderId: string): Promise<z.output<typeof Folder>> {
-  const { folder } = await openFolder(deps, caller, folderId, 'files:read');
-  return toFolderView(folder);
+  const { project, folder } = await openFolder(deps, caller, folderId, 'files:read');
+  // What it lies in is not there for a key that is tied to it.
+  return toFolderView(folderId === project.within ? { ...folder, parent_id: null } : folder);
 }

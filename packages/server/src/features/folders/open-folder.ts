@@ -4,10 +4,11 @@ import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
+import { isWithin } from './is-within.ts';
 
 /**
- * A folder by its id alone, with the project that it is in. Absent, in the trash, and in a project that the caller cannot
- * reach are one and the same answer.
+ * A folder by its id alone, with the project that it is in. Absent, in the trash, and where the caller cannot reach it are
+ * one and the same answer. A key that is tied to a folder can look at that one, and change only what lies in it.
  * @throws Problem scope_missing, folder_not_found
  */
 export async function openFolder(
@@ -24,5 +25,9 @@ export async function openFolder(
     .where('trash_id', 'is', null)
     .executeTakeFirst();
   if (!folder) throw new Problem('folder_not_found');
-  return { project: await openProjectOf(deps, caller, folder.project_id, scope, 'folder_not_found'), folder };
+  const project = await openProjectOf(deps, caller, folder.project_id, scope, 'folder_not_found');
+  const isOwn = folderId === project.within;
+  if (isOwn ? scope !== 'files:read' : !(await isWithin(deps, project, folderId)))
+    throw new Problem('folder_not_found');
+  return { project, folder };
 }

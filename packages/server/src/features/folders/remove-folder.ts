@@ -35,7 +35,7 @@ export async function removeFolder(
     await recordEvent(trx, deps.now(), { type: 'folder.deleted', projectId: project.id, by: caller, subject });
     return stamp.trashed_at;
   });
-  deps.folders.forgetProject(project.id);
+  await deps.accessChanges.publish({ kind: 'folders', id: project.id });
   return { id: folderId, deleted: true, restorableUntil: toRestorableUntil(deps, trashedAt) };
 }
 

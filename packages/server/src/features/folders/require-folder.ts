@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { createFoundCache, type FoundCache } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import type { OpenProject } from '../projects/open-project.ts';
+import { isWithin, whereWithin } from './is-within.ts';
 
 /** Which folders exist and are not in the trash. The statement that puts something into one has the last word. */
 export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache<true> {
@@ -18,18 +19,19 @@ export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache<
   }, now);
 }
 
-/** @throws Problem folder_not_found; null is the root, which always exists */
+/** @throws Problem folder_not_found; null is the root, which exists for all but keys that are tied to a folder */
 export async function requireFolder(deps: Deps, project: OpenProject, folderId: string | null): Promise<void> {
-  if (folderId === null) return;
-  const found = deps.folders.find(project.id, folderId);
+  if (folderId === null && project.within === null) return;
+  const found = folderId !== null && deps.folders.find(project.id, folderId);
   if (!(found === true || (await found))) throw new Problem('folder_not_found');
+  if (project.within !== null && !(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
 }
 
 /** The folder as it is now, for a change under the lock of the tree. @throws Problem folder_not_found */
 export async function requireLiveFolder(
   trx: Transaction<Schema>,
   project: OpenProject,
-  folderId: string,
+  folderId: string | null,
 ): Promise<Selectable<Schema['folders']>> {
   const folder = await trx
     .selectFrom('folders')
@@ -37,6 +39,7 @@ export async function requireLiveFolder(
     .where('project_id', '=', project.id)
     .where('id', '=', folderId)
     .where('trash_id', 'is', null)
+    .where(whereWithin(project, 'id'))
     .executeTakeFirst();
   if (!folder) throw new Problem('folder_not_found');
   return folder;

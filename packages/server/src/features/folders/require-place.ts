@@ -28,6 +28,7 @@ export async function requirePlace(
   const moved = placed.flatMap(({ id }) => id ?? []);
   const path = await readPath(trx, project, parentId);
   if (parentId !== null && path.length === 0) throw new Problem('folder_not_found');
+  if (project.within !== null && !path.includes(project.within)) throw new Problem('folder_not_found');
   if (path.some((id) => moved.includes(id))) throw new Problem('folder_cycle');
   const levels = path.length + (moved.length > 0 ? await readHeight(trx, project, moved) : 1);
   if (levels > maxFolderLevels) {

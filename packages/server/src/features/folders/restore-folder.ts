@@ -7,6 +7,7 @@ import { openProjectOf, requireScope } from '../projects/open-project.ts';
 import { restoreTree } from '../trash/restore-tree.ts';
 import { findTrashStart } from '../trash/retention.ts';
 import { toFolderView } from './folder-view.ts';
+import { isWithin } from './is-within.ts';
 import { changeTree } from './lock-tree.ts';
 
 /**
@@ -27,6 +28,7 @@ export async function restoreFolder(
     .executeTakeFirst();
   if (!found) throw new Problem('folder_not_found');
   const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'folder_not_found');
+  if (folderId === project.within || !(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
   const { folder, restored } = await changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const row = await trx
       .selectFrom('folders')
@@ -42,5 +44,6 @@ export async function restoreFolder(
     await recordEvent(trx, deps.now(), { type: 'folder.restored', projectId: project.id, by: caller, subject });
     return restoreTree(trx, project, row, new Date(deps.now()));
   });
+  if (restored.movedToRoot) await deps.accessChanges.publish({ kind: 'folders', id: project.id });
   return { ...toFolderView(folder), restored };
 }

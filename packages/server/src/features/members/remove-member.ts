@@ -6,8 +6,8 @@ import { openProject } from '../projects/open-project.ts';
 import { lockMembers } from './lock-members.ts';
 
 /**
- * Takes somebody out of a project: an owner anybody, everybody themselves. What they made stays, API keys that are tied to
- * the project included, since programs depend on those; their keys that are tied to none no longer reach it.
+ * Takes somebody out of a project: an owner anybody, everybody themselves. What they made stays,
+ * but their API keys are dead there: those that are tied to the project, and the others for it.
  * @throws Problem project_not_found, role_missing, member_not_found, last_owner
  */
 export async function removeMember(

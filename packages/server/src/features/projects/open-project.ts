@@ -9,6 +9,11 @@ declare const opened: unique symbol;
 /** Proof that the caller may work in this project. `openProject` is its only source, and every query asks for one. */
 export interface OpenProject {
   readonly id: string;
+  /**
+   * The folder that the caller's key is tied to; null for everybody else. What does not lie in it is not there for the
+   * caller: `isWithin` and `whereWithin` say what does.
+   */
+  readonly within: string | null;
   readonly [opened]: true;
 }
 
@@ -36,24 +41,36 @@ export function createReach(pool: pg.Pool, now: () => number): FoundCache<Role> 
 }
 
 /**
- * Checks that the caller may do this in this project.
+ * Checks that the caller may do this in this project. Of a key, its scopes and the role that its creator has now.
  * @throws Problem scope_missing, project_not_allowed (a key that is tied to another project),
- *   project_not_found (absent and foreign projects alike), role_missing
+ *   project_not_found (absent and foreign projects alike; and where the folder is gone that a key is tied to), role_missing
  */
 export async function openProject(deps: Deps, caller: Caller, projectId: string, right: Right): Promise<OpenProject> {
   requireScope(caller, right);
-  if (caller.kind === 'apiKey' && caller.projectId !== null) {
-    if (caller.projectId !== projectId) throw new Problem('project_not_allowed');
-    return { id: projectId } as OpenProject;
+  if (caller.kind === 'apiKey' && caller.tied) {
+    const { tied } = caller;
+    if (tied.projectId !== projectId) throw new Problem('project_not_allowed');
+    requireRole(tied.role, right);
+    if (tied.folderId !== null) await requireOwnFolder(deps, projectId, tied.folderId);
+    return { id: projectId, within: tied.folderId } as OpenProject;
   }
   const userId = caller.kind === 'session' ? caller.userId : caller.createdBy;
   const found = deps.reach.find(projectId, userId);
   const role = found instanceof Promise ? await found : found;
   if (role === undefined) throw new Problem('project_not_found');
-  if (!rightsOf[role].includes(right)) {
-    throw new Problem('role_missing', `The role ${role} does not allow this (${right}).`);
-  }
-  return { id: projectId } as OpenProject;
+  requireRole(role, right);
+  return { id: projectId, within: null } as OpenProject;
+}
+
+async function requireOwnFolder(deps: Deps, projectId: string, folderId: string): Promise<void> {
+  const found = deps.folders.find(projectId, folderId);
+  if (!(found === true || (await found))) throw new Problem('project_not_found');
+}
+
+/** @throws Problem role_missing */
+function requireRole(role: Role, right: Right): void {
+  if (rightsOf[role].includes(right)) return;
+  throw new Problem('role_missing', `The role ${role} does not allow this (${right}).`);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Counts, EmptyTrashQuery } from '@cadiz/contract';
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { changeTree } from '../folders/lock-tree.ts';
 import { openProject } from '../projects/open-project.ts';
@@ -11,7 +12,7 @@ import { findTrashStart } from './retention.ts';
 /**
  * Ends for good what is in the trash of a project now: it can no longer be restored, and `purgeTrash` removes it. One row
  * changes, however much it is. Answers how much it was.
- * @throws Problem project_not_found, project_not_allowed, scope_missing
+ * @throws Problem project_not_found, project_not_allowed, scope_missing (also for keys that are tied to a folder)
  */
 export async function emptyTrash(
   deps: Deps,
@@ -19,6 +20,9 @@ export async function emptyTrash(
   { projectId }: z.output<typeof EmptyTrashQuery>,
 ): Promise<z.output<typeof Counts>> {
   const project = await openProject(deps, caller, projectId, 'files:delete');
+  // One moment for the whole project says what is out of the trash.
+  if (project.within !== null)
+    throw new Problem('scope_missing', 'A key that is tied to a folder cannot empty the trash.');
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const start = findTrashStart(deps, trashEmptiedAt);
     const inTrash = sql<boolean>`trash_id is not null and trashed_at > ${start}`;

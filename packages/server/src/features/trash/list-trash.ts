@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
+import { whereBelow, whereWithin } from '../folders/is-within.ts';
 import { openProject } from '../projects/open-project.ts';
 import { findTrashStart, toRestorableUntil } from './retention.ts';
 
@@ -45,10 +46,10 @@ export async function listTrash(
     with entries as (
       select * from (
         (select 'folder' as kind, id, name, parent_id, trashed_at, 0::bigint as size
-         from folders where trash_id = id and ${page})
+         from folders where trash_id = id and ${whereBelow(project, 'id')} and ${page})
         union all
         (select 'file', id, file_name, folder_id, trashed_at, file_size
-         from files where trash_id is not null and ${page})
+         from files where trash_id is not null and ${whereWithin(project, 'folder_id')} and ${page})
       ) both_kinds order by trashed_at desc, id desc limit ${limit + 1}
     )
     select kind, entries.id, name, parent_id, trashed_at, coalesce(tree.folders, 0) as folders,

@@ -4,7 +4,8 @@ import type { FileRow } from '../files/file-view.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 
 /**
- * Brings files that somebody deleted back, each to the folder that it was in, or to the root when that is not there.
+ * Brings files that somebody deleted back, each to the folder that it was in, or to the root when that is not there (for a key
+ * that is tied to a folder: into that one).
  * Right only under the lock of the tree.
  * @param after only what was deleted after this
  * @returns those that came back
@@ -26,7 +27,7 @@ export async function restoreFiles(
     )
     update files
     set trash_id = null, trashed_at = null, trashed_by_user = null, trashed_by_key = null, updated_at = ${at},
-        folder_id = case when moved_to_root then null else folder_id end
+        folder_id = case when moved_to_root then ${project.within}::uuid else folder_id end
     from entries
     where files.project_id = ${project.id} and files.id = entries.id
     returning files.*, moved_to_root`.execute(trx);

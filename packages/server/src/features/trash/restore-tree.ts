@@ -2,6 +2,7 @@ import type { Restored } from '@cadiz/contract';
 import type { Selectable, Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
+import { Problem } from '../../problem.ts';
 import { findTakenNames, maxFolderLevels, readPath } from '../folders/require-place.ts';
 import { toNameKey } from '../name-key.ts';
 import type { OpenProject } from '../projects/open-project.ts';
@@ -10,9 +11,11 @@ import { untrashed } from './retention.ts';
 type FolderRow = Selectable<Schema['folders']>;
 
 /**
- * Brings a folder that somebody deleted back, and the folders that went with it: to where it was, else to the root; under
- * its name, else under a free one like it. Right only under the lock of the tree.
+ * Brings a folder that somebody deleted back, and the folders that went with it: to where it was, else to the root (for a
+ * key that is tied to a folder: into that one); under its name, else under a free one like it. Right only under the lock of
+ * the tree.
  * @param entry a row whose trash_id is its own id
+ * @throws Problem folder_not_found (it fits nowhere that the key reaches)
  */
 export async function restoreTree(
   trx: Transaction<Schema>,
@@ -20,7 +23,10 @@ export async function restoreTree(
   entry: FolderRow,
   at: Date,
 ): Promise<{ folder: FolderRow; restored: z.output<typeof Restored> }> {
-  const parentId = (await fitsWhereItWas(trx, project, entry)) ? entry.parent_id : null;
+  const parentId = (await fitsInto(trx, project, entry, entry.parent_id)) ? entry.parent_id : project.within;
+  if (parentId !== entry.parent_id && !(await fitsInto(trx, project, entry, parentId))) {
+    throw new Problem('folder_not_found');
+  }
   const name = await findFreeName(trx, project, parentId, entry.name);
   const folder = await trx
     .updateTable('folders')
@@ -41,10 +47,15 @@ export async function restoreTree(
   };
 }
 
-/** Whether its parent is there, and not so deep by now that the tree would not fit. */
-async function fitsWhereItWas(trx: Transaction<Schema>, project: OpenProject, entry: FolderRow): Promise<boolean> {
-  if (entry.parent_id === null) return true;
-  const path = await readPath(trx, project, entry.parent_id);
+/** Whether a parent is there, and not so deep by now that the tree would not fit. */
+async function fitsInto(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  entry: FolderRow,
+  parentId: string | null,
+): Promise<boolean> {
+  if (parentId === null) return true;
+  const path = await readPath(trx, project, parentId);
   if (path.length === 0) return false;
   const folders = await trx
     .selectFrom('folders')

@@ -2,13 +2,14 @@ import type { Selectable } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { isWithin } from '../folders/is-within.ts';
 import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
 
 export type UploadRow = Selectable<Schema['uploads']>;
 
 /**
- * An upload by its id alone, with the project that it is in. Absent and in a project that the caller cannot reach are one
- * and the same answer. It may be over: see `requireOpen`.
+ * An upload by its id alone, with the project that it is in. Absent and where the caller cannot reach it are one and the
+ * same answer. It may be over: see `requireOpen`.
  * @throws Problem scope_missing, role_missing, upload_not_found
  */
 export async function openUpload(
@@ -19,7 +20,9 @@ export async function openUpload(
   requireScope(caller, 'files:write');
   const upload = await deps.db.kysely.selectFrom('uploads').selectAll().where('id', '=', uploadId).executeTakeFirst();
   if (!upload) throw new Problem('upload_not_found');
-  return { project: await openProjectOf(deps, caller, upload.project_id, 'files:write', 'upload_not_found'), upload };
+  const project = await openProjectOf(deps, caller, upload.project_id, 'files:write', 'upload_not_found');
+  if (!(await isWithin(deps, project, upload.folder_id))) throw new Problem('upload_not_found');
+  return { project, upload };
 }
 
 /** @throws Problem upload_not_found when the upload was aborted, or its time is over before it was completed */

@@ -2,6 +2,7 @@ import type { Usage, UsageQuery } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { isWithin } from '../folders/is-within.ts';
 import { type OpenProject, openProject } from '../projects/open-project.ts';
 
 type UsageView = z.output<typeof Usage>;
@@ -9,7 +10,8 @@ type UsageView = z.output<typeof Usage>;
 /**
  * How many files and bytes a project stores, or a folder with everything below it. `fileCount` and `totalBytes` are of
  * the files that are there, `trashedBytes` is what is stored beyond them: files in the trash, in folders that are in
- * the trash, and what has left the trash but not yet the object store. Each answer is one statement, and so is true of one moment.
+ * the trash, and what has left the trash but not yet the object store. For a key that is tied to a folder, that one is all there
+ * is. Each answer is one statement, and so is true of one moment.
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found
  */
 export async function readUsage(
@@ -18,7 +20,10 @@ export async function readUsage(
   { projectId, folderId }: z.output<typeof UsageQuery>,
 ): Promise<UsageView> {
   const project = await openProject(deps, caller, projectId, 'files:read');
-  return folderId === undefined ? ofProject(deps, project) : ofFolder(deps, project, folderId);
+  const shown = folderId ?? project.within;
+  if (shown === null) return ofProject(deps, project);
+  if (!(await isWithin(deps, project, shown))) throw new Problem('folder_not_found');
+  return ofFolder(deps, project, shown);
 }
 
 /** The sum of the slots, less what is in the trash: it costs what the trash costs, not what the project does. */
