@@ -20,6 +20,7 @@ export type Exit = { code: number | null; stdout: string; stderr: string };
 export type Service = {
   url: string;
   welcome: string;
+  pid: number;
   signal: (signal: NodeJS.Signals) => void;
   exit: Promise<Exit>;
 };
@@ -71,7 +72,13 @@ export async function startService(settings: Settings): Promise<Service> {
   const url = `http://127.0.0.1:${settings.PORT}`;
   const welcome = firstOutput(child);
   await Promise.race([failed, untilReady(url, 60_000)]);
-  return { url, welcome: await Promise.race([failed, welcome]), signal: child.kill.bind(child), exit };
+  return {
+    url,
+    welcome: await Promise.race([failed, welcome]),
+    pid: child.pid ?? 0,
+    signal: child.kill.bind(child),
+    exit,
+  };
 }
 
 /** Stops a service as a supervisor does, and waits for its end. */

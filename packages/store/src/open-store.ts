@@ -25,6 +25,8 @@ export interface StoreOptions {
   presignedOverwrite?: 'allow' | 'deny';
   /** A connection on which nothing moves for so long during a request is cut; 60 s unless given */
   idleMilliseconds?: number;
+  /** A connection whose request's body brings less than 128 bytes in so long is cut; 8 s unless given */
+  slowBodyMilliseconds?: number;
 }
 
 export interface RunningStore {
@@ -37,6 +39,7 @@ export interface RunningStore {
 
 export const DEFAULT_DRAIN_MILLISECONDS = 10_000;
 const DEFAULT_IDLE_MILLISECONDS = 60_000;
+const DEFAULT_SLOW_BODY_MILLISECONDS = 8_000;
 const FIVE_GIB = 5 * 1024 ** 3;
 
 /**
@@ -54,7 +57,10 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
     now: options.now ?? Date.now,
     log: options.log ?? (() => undefined),
   });
-  const limits = { idleMilliseconds: options.idleMilliseconds ?? DEFAULT_IDLE_MILLISECONDS };
+  const limits = {
+    idleMilliseconds: options.idleMilliseconds ?? DEFAULT_IDLE_MILLISECONDS,
+    slowBodyMilliseconds: options.slowBodyMilliseconds ?? DEFAULT_SLOW_BODY_MILLISECONDS,
+  };
   const { server, drain } = createStoreServer(store, { accessKeyId, secretAccessKey }, limits);
   try {
     server.listen(options.port, options.host);

@@ -98,6 +98,37 @@ describe('what is no good request', () => {
   });
 });
 
+test('a body that drips is cut off, and leaves nothing; one that moves is not (checklist 48)', async () => {
+  const impatient = await startStore({ slowBodyMilliseconds: 200 });
+  const headOf = (key: string, contentLength: number) => {
+    const url = impatient.presign('PUT', key, { contentLength });
+    return `PUT ${targetOf(url)} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\nContent-Length: ${contentLength}\r\n\r\n`;
+  };
+  const send = async (key: string, contentLength: number, piece: string) => {
+    const socket = connect(impatient.port, '127.0.0.1').setEncoding('utf8');
+    let text = '';
+    socket.on('data', (data) => {
+      text += data;
+      socket.end();
+    });
+    socket.on('error', () => undefined);
+    socket.write(headOf(key, contentLength));
+    let left = contentLength;
+    const drip = setInterval(() => {
+      if (left > 0) socket.write(piece);
+      left -= piece.length;
+    }, 20);
+    await new Promise((resolve) => socket.once('close', resolve));
+    clearInterval(drip);
+    return text;
+  };
+  const [dripped, moved] = await Promise.all([send('dripped', 1_000, 'x'), send('moved', 100_000, 'x'.repeat(1_000))]);
+  expect(dripped).toBe('');
+  expect(moved).toMatch(/^HTTP\/1.1 200 /);
+  await until(() => impatient.files().every((file) => !file.includes('incoming/')));
+  await impatient.close();
+});
+
 test('a body that stands still is cut off, and leaves nothing', async () => {
   const impatient = await startStore({ idleMilliseconds: 150 });
   const url = impatient.presign('PUT', 'still', { contentLength: 100 });

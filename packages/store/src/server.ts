@@ -22,7 +22,9 @@ export interface StoreServer {
   drain(milliseconds: number): Promise<void>;
 }
 
-const HEADERS_MILLISECONDS = 20_000;
+const HEADERS_MILLISECONDS = 8_000;
+const CHECK_MILLISECONDS = 2_000;
+const SLOW_BODY_BYTES = 128;
 const KEEP_ALIVE_MILLISECONDS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const LINGER_MILLISECONDS = 30_000;
@@ -34,7 +36,7 @@ const LINGER_BYTES = 16 * 1024 * 1024;
 export function createStoreServer(
   store: Store,
   credentials: Credentials,
-  limits: { idleMilliseconds: number },
+  limits: { idleMilliseconds: number; slowBodyMilliseconds: number },
 ): StoreServer {
   const inFlight = new Set<Promise<void>>();
   let draining = false;
@@ -44,7 +46,8 @@ export function createStoreServer(
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: HEADERS_MILLISECONDS,
-    // An upload may take as long as it moves; a body that stands still is cut off by the socket's idle timeout below.
+    connectionsCheckingInterval: CHECK_MILLISECONDS,
+    // An upload may take as long as it moves; `cutSlowBody` sees to it that it does.
     requestTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     // A missing Host is refused by the signature check, in S3's form.
@@ -65,6 +68,7 @@ export function createStoreServer(
   async function serve(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
     const requestId = setRequestId(response);
     response.on('error', () => undefined);
+    if (hasBody(request)) cutSlowBody(request, limits.slowBodyMilliseconds);
     if (draining) response.setHeader('connection', 'close');
     try {
       setCorsHeaders(store, bucketOf(request), request, response);
@@ -185,6 +189,19 @@ async function answerError(
 /** Never with the query: there lies the signature. */
 function pathOf(url: string | undefined): string {
   return (url ?? '').split('?')[0] ?? '';
+}
+
+/** A byte now and then would keep the connection from being idle, and the upload open for ever. */
+function cutSlowBody(request: IncomingMessage, milliseconds: number): void {
+  const { socket } = request;
+  let bytesBefore = socket.bytesRead;
+  const timer = setInterval(() => {
+    if (request.complete) return clearInterval(timer);
+    // What has arrived and waits to be taken is our own slowness, not the client's.
+    if (request.readableLength === 0 && socket.bytesRead - bytesBefore < SLOW_BODY_BYTES) socket.destroy();
+    bytesBefore = socket.bytesRead;
+  }, milliseconds);
+  request.once('close', () => clearInterval(timer));
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
