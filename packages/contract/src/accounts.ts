@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { label, timestampOut, uuidOut } from './fields.ts';
+import { label, timestampOut, uuid, uuidOut } from './fields.ts';
 
 const password = z
   .string()
-  .min(12, { error: 'must be at least 12 characters' })
+  // As a person counts them, however the keyboard composes them: a password is hashed in this form (NFKC).
+  .refine((text) => [...text.normalize('NFKC')].length >= 12, { error: 'must be at least 12 characters' })
   .max(1024, { error: 'must be at most 1024 characters' })
   .refine((text) => text.isWellFormed() && !text.includes('\0'), { error: 'must be well-formed Unicode without NUL' })
-  .meta({ format: 'password' });
+  .meta({ format: 'password', minLength: 12 });
 
 export const email = z
   .email({ error: 'must be an e-mail address' })
@@ -43,3 +44,50 @@ export const SignInMethods = z.object({
     .nullable()
     .meta({ description: 'The OpenID Connect issuer, where there is one.' }),
 });
+
+export const ChangePasswordRequest = z.object({
+  currentPassword: SignInRequest.shape.password,
+  newPassword: password,
+  /** Whether everything ends that the account has made: not only the other sessions. */
+  revokeApiKeys: z.boolean({ error: 'must be true or false' }).default(false),
+});
+export const ChangedPassword = z.object({ endedSessions: z.int(), revokedApiKeys: z.int() });
+
+export const PasswordResetRequest = z.object({ email });
+/** The same for every address, whether it has an account or not. */
+export const PasswordResetRequested = z.object({ success: z.literal(true) });
+export const ResetPasswordRequest = z.object({
+  token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the token of the message, 43 characters' }),
+  newPassword: password,
+  revokeApiKeys: z.boolean({ error: 'must be true or false' }).default(false),
+});
+
+export const SessionView = z.object({
+  id: uuidOut,
+  createdAt: timestampOut,
+  expiresAt: timestampOut,
+  ipAddress: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  /** Whether it is the one that asks. */
+  current: z.boolean(),
+});
+export const SessionList = z.object({ sessions: z.array(SessionView) });
+export const SessionParams = z.object({ sessionId: uuid });
+export const EndedSession = z.object({ id: uuidOut, ended: z.literal(true) });
+export const EndedSessions = z.object({ endedSessions: z.int() });
+
+export const UserAccount = z.object({
+  id: uuidOut,
+  name: z.string(),
+  email: z.string(),
+  role: z.enum(['owner', 'member']),
+  createdAt: timestampOut,
+  disabledAt: timestampOut.nullable(),
+});
+export const UsersQuery = z.object({
+  cursor: uuid.optional().meta({ description: 'Where the page before this one ended, as its `nextCursor`.' }),
+});
+export const UserPage = z.object({ users: z.array(UserAccount), nextCursor: z.string().nullable() });
+export const UserParams = z.object({ userId: uuid });
+export const ChangeUserRequest = z.object({ disabled: z.boolean({ error: 'must be true or false' }) });
+export const RemovedUser = z.object({ userId: uuidOut, removed: z.literal(true) });

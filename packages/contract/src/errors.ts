@@ -56,6 +56,18 @@ export const errorCatalogue = {
     happened: 'No account has this e-mail address with this password. The answer does not say which of the two it is.',
     mend: 'Check both, and sign in again.',
   },
+  wrong_password: {
+    status: 403,
+    title: 'The current password is wrong.',
+    happened: 'A new password is only set together with the current one, which is another than the one that was sent.',
+    mend: 'Send the current password. A forgotten one can be reset by e-mail, or by the operator with `npm run users`.',
+  },
+  owner_required: {
+    status: 403,
+    title: 'Only the owner of the service may do this.',
+    happened: 'Accounts are managed by the owner of the service: the person who made its first account.',
+    mend: 'Ask the owner of the service, or its operator, who has `npm run users`.',
+  },
   cross_site_request: {
     status: 403,
     title: 'The request comes from another site.',
@@ -140,6 +152,18 @@ export const errorCatalogue = {
     happened: 'The service has no such way of signing in; `detail` names the setting that switches it on.',
     mend: 'Sign in another way, or ask whoever runs the service.',
   },
+  session_not_found: {
+    status: 404,
+    title: 'There is no such session.',
+    happened: 'You have no session with this id: it has ended, never existed, or is somebody else’s.',
+    mend: '`GET /api/account/sessions` lists the sessions that you have.',
+  },
+  user_not_found: {
+    status: 404,
+    title: 'There is no such user.',
+    happened: 'No account has this id.',
+    mend: '`GET /api/users` lists the accounts of the service.',
+  },
   upload_not_found: {
     status: 404,
     title: 'There is no such upload.',
@@ -196,7 +220,7 @@ export const errorCatalogue = {
     status: 403,
     title: 'Your account is disabled.',
     happened: 'Somebody who runs the service has disabled the account. Nothing of it was deleted.',
-    mend: 'Ask whoever runs the service to enable it again.',
+    mend: 'Ask whoever runs the service to enable it again, with `PATCH /api/users/{userId}` or `npm run users`.',
   },
   oidc_refused: {
     status: 403,
@@ -351,6 +375,13 @@ export const errorCatalogue = {
       '`fileSize` is over a limit; `detail` says which one: that of the service (`MAX_FILE_SIZE_BYTES`, and in any case 5 GiB in a single PUT and 5 TiB in parts) or that of the project (`maxFileSizeBytes`).',
     mend: 'Upload a smaller file, upload one of over 5 GiB in parts (`POST /api/storage/uploads`), raise `MAX_FILE_SIZE_BYTES`, or change the project with `PATCH /api/projects/{projectId}`. An object that was uploaded and not recorded is removed after the recording deadline.',
   },
+  password_too_common: {
+    status: 400,
+    title: 'This password is one of those that are guessed first.',
+    happened:
+      'The new password is a common one, or a name or address of its owner, also with some digits and signs around it or in it; or it is a short text again and again, or a row of the alphabet.',
+    mend: 'Take several words that do not belong together, or let a password manager make one.',
+  },
   unsupported_media_type: {
     status: 415,
     title: 'The body must be JSON.',
@@ -370,6 +401,13 @@ export const errorCatalogue = {
     happened:
       'This API key, this session or this address has asked more often within a minute than the service allows. The headers `RateLimit-Policy` and `RateLimit` of every answer say how much that is, how much is left, and in how many seconds all of it is there again. Keys that are not accepted are counted as well, so that nobody can try keys out.',
     mend: 'Wait for the seconds in `Retry-After`, and spread requests out. Whoever runs the service sets the limits with `RATE_LIMIT_…`.',
+  },
+  too_many_attempts: {
+    status: 429,
+    title: 'Too many attempts were made from here, or at this account.',
+    happened:
+      'Ten attempts a minute are taken from one address, and five in a quarter of an hour at one account, whoever makes them; an account at which the guessing goes on is closed for longer each time, up to four hours. Attempts that succeed do not count. Whether the account exists makes no difference.',
+    mend: 'Wait for the seconds in `Retry-After`. A forgotten password can be reset, which opens the account again. Behind a reverse proxy, `TRUSTED_PROXIES` must name it, or all clients count as one.',
   },
   too_many_sign_ins: {
     status: 429,

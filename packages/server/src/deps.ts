@@ -67,6 +67,8 @@ export interface Deps {
 export interface SessionCaller {
   kind: 'session';
   userId: string;
+  /** Which session of theirs it is, when there is one. */
+  sessionId?: string | undefined;
   /** Where the request came from, when somebody knows. */
   address?: string | undefined;
 }

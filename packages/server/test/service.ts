@@ -11,8 +11,10 @@ import addFormats from 'ajv-formats';
 import { pino } from 'pino';
 import { openAccess } from '../src/access-changes.ts';
 import { type Config, readConfig } from '../src/config.ts';
+import type { Database } from '../src/db/open.ts';
 import type { Deps } from '../src/deps.ts';
 import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
+import type { Passwords } from '../src/features/accounts/password.ts';
 import { createContentChecks } from '../src/features/content-checks/check-contents.ts';
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
@@ -45,8 +47,8 @@ export interface CallOptions {
   /** Whose session cookie is sent. */
   as?: Person | undefined;
   headers?: Record<string, string>;
-  /** Where the request comes from; nowhere that is known, and so limited by no address, unless it says so. */
-  address?: string;
+  /** Where the request comes from; each from elsewhere by default, so that limits by address meet nobody. */
+  address?: string | undefined;
 }
 
 export interface TestService {
@@ -54,7 +56,7 @@ export interface TestService {
   /** One request through the app in memory. Every answer is checked against the OpenAPI document. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** The app itself, for requests that `call` cannot make. */
-  fetch(request: Request): Promise<Response>;
+  fetch(request: Request, address?: string): Promise<Response>;
   signUp(name?: string): Promise<Person>;
   /** A project of this person's own; returns its id. */
   createProject(owner: Person, name?: string): Promise<string>;
@@ -96,6 +98,10 @@ export interface TestServiceOptions {
   /** Settings as in the environment, such as `{ MAX_FILE_SIZE_BYTES: '1000' }`. */
   settings?: Record<string, string>;
   setupToken?: string;
+  /** Instead of a database of its own; it is closed with the service. */
+  db?: Database;
+  /** Hashes passwords; as in the service by default. */
+  passwords?: Passwords;
   /** Told of every file that is recorded. Nobody looks at contents by default, so that rows stay as they were made. */
   checkContent?: Deps['contents']['enqueue'];
   /** Shares the database and the object store of another test service, which outlives this one. */
@@ -114,7 +120,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const now = () => Date.now() + ahead;
 
   const { beside } = options;
-  const db = beside?.deps.db ?? (await openTestDatabase());
+  const db = beside?.deps.db ?? options.db ?? (await openTestDatabase());
   const store = beside
     ? { objects: beside.deps.objects, close: async () => undefined }
     : await openTestStore(config, now);
@@ -129,7 +135,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     config,
     db,
     objects: store.objects,
-    accounts: createAccounts(accountSettings, db, now, log),
+    accounts: createAccounts(accountSettings, db, now, log, options.passwords),
     ...openAccess(db, now, log),
     rateLimits: createRateLimits(config.rateLimits),
     archiveLinks: createArchiveLinks(accountSettings.secret, now),
@@ -145,13 +151,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     now,
   };
   const app = createApp(deps);
-  const fetch = async (request: Request) => app.fetch(request);
+  const fetch = async (request: Request, address = newAddress()) => app.fetch(request, address);
 
-  async function call(
-    method: string,
-    path: string,
-    { body, key, as, headers, address }: CallOptions = {},
-  ): Promise<Answer> {
+  async function call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
+    const { body, key, as, headers, address } = options;
     const request = new Request(config.publicUrl + path, {
       method,
       headers: {
@@ -162,7 +165,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
-    const response = await app.fetch(request, address);
+    const response = await fetch(request, address);
     const text = await response.text();
     const isJson = /json/.test(response.headers.get('content-type') ?? '');
     const answer: Answer = {
@@ -230,6 +233,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
   };
   return service;
+}
+
+/** Of the block for documentation (RFC 3849), in a /64 of its own. */
+function newAddress(): string {
+  return `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`;
 }
 
 /** A request over the wire as a client makes it, with a Content-Length and nothing else. */

@@ -46,6 +46,12 @@ interface VerificationsTable extends Times {
   expires_at: Date;
 }
 
+interface PasswordResetsTable {
+  token_hash: Buffer;
+  user_id: string;
+  expires_at: Date;
+}
+
 interface ProjectsTable extends Times {
   id: string;
   name: string;
@@ -235,6 +241,7 @@ export interface Schema {
   sessions: SessionsTable;
   accounts: AccountsTable;
   verifications: VerificationsTable;
+  password_resets: PasswordResetsTable;
   projects: ProjectsTable;
   project_members: ProjectMembersTable;
   project_usage: ProjectUsageTable;

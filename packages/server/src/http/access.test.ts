@@ -43,6 +43,8 @@ const noFile = '404 file_not_found';
 const noInvitation = '404 invitation_not_found';
 const noUpload = '404 upload_not_found';
 const noApiKey = '404 api_key_not_found';
+const noSession = '404 session_not_found';
+const noOwner = '403 owner_required';
 
 /** What every operation answers to everybody, in the order of `callers`. A new route needs a new row. */
 // biome-ignore format: a table is read by its columns
@@ -106,6 +108,15 @@ const expected: Record<OperationId, readonly string[]> = {
   signInWithOidc:   [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   linkOidc:         [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
   finishOidc:       Array(13).fill('400 oidc_sign_in_expired'),
+
+  changePassword:   [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  listSessions:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  endSession:       [people,   people,     people,  people,      people,  people,  people,    ok,       noSession,     people,  people,     noSession,     noSession],
+  endOtherSessions: [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  listUsers:        [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
+  changeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
+  removeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
+  endUserSessions:  [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
 
   welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
@@ -221,6 +232,17 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   linkOidc: () => ({ path: '/api/auth/link-social', body: { provider: 'oidc' } }),
   // Only the browser that has begun can finish: oidc.test.ts has that.
   finishOidc: () => ({ path: '/api/auth/callback/oidc?code=x&state=y' }),
+  changePassword: () => ({
+    path: '/api/account/password',
+    body: { currentPassword: password, newPassword: password },
+  }),
+  listSessions: () => ({ path: '/api/account/sessions' }),
+  endSession: async () => ({ path: `/api/account/sessions/${await anotherSession()}` }),
+  endOtherSessions: () => ({ path: '/api/account/sessions' }),
+  listUsers: () => ({ path: '/api/users' }),
+  changeUser: async () => ({ path: `/api/users/${(await service.signUp()).id}`, body: { disabled: true } }),
+  removeUser: async () => ({ path: `/api/users/${(await service.signUp()).id}` }),
+  endUserSessions: async () => ({ path: `/api/users/${(await service.signUp()).id}/sessions` }),
 
   welcome: () => ({ path: '/' }),
   live: () => ({ path: '/livez' }),
@@ -228,6 +250,13 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   openapi: () => ({ path: '/openapi.json' }),
   errorPage: () => ({ path: '/errors/not_found' }),
 };
+
+/** One more session of Ada's. */
+async function anotherSession(): Promise<string> {
+  const { headers } = await service.call('POST', '/api/auth/sign-in/email', { body: { email: ada.email, password } });
+  const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  return (await service.call('GET', '/api/auth/get-session', { headers: { Cookie: cookie } })).body.session.id;
+}
 
 const invitation = (email = `${randomUUID()}@example.com`) => ({ email, role: 'viewer' });
 
@@ -364,6 +393,8 @@ async function fingerprint(): Promise<unknown> {
            (select json_agg(t order by id) from files t) as files,
            (select json_agg(t order by id) from uploads t) as uploads,
            (select json_agg(t order by id) from reconciliations t) as reconciliations,
+           (select json_agg(t order by id) from (select id, disabled_at from users) t) as users,
+           (select json_agg(t order by id) from (select id from sessions) t) as sessions,
            (select json_agg(t order by user_id) from project_members t) as members,
            (select json_agg(t order by id) from invitations t) as invitations,
            (select json_agg(t order by id) from audit_events t) as events`);
@@ -385,9 +416,9 @@ describe.each(Object.keys(expected) as OperationId[])('%s', (operation) => {
       const { method } = routes[operation];
       const { scope } = routes[operation] as { scope?: Scope };
       const { path, body } = await requests[operation]();
-      // Signing out ends the session that is used, so it gets one of its own.
+      // Signing out and signing in end the session that is used, so they get one of their own.
       const caller =
-        operation === 'signOut' && credentials(name, scope).as
+        (operation === 'signOut' || operation === 'signIn') && credentials(name, scope).as
           ? { as: await service.signUp() }
           : credentials(name, scope);
       const before = await fingerprint();

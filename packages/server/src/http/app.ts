@@ -12,7 +12,17 @@ import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
-import { getSession, listSignInMethods, signIn, signOut, signUp } from './routes/accounts.ts';
+import {
+  changePasswordRoute,
+  endOtherSessionsRoute,
+  endSessionRoute,
+  getSession,
+  listSessionsRoute,
+  listSignInMethods,
+  signIn,
+  signOut,
+  signUp,
+} from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
 import { listEventsRoute } from './routes/audit.ts';
 import {
@@ -58,6 +68,7 @@ import {
   getUploadRoute,
   signPartsRoute,
 } from './routes/uploads.ts';
+import { changeUserRoute, endUserSessionsRoute, listUsersRoute, removeUserRoute } from './routes/users.ts';
 
 /** Every route, by the name of its operation. Its method, path, inputs and errors stand in the contract. */
 export const handlers: Record<OperationId, Handler> = {
@@ -120,6 +131,14 @@ export const handlers: Record<OperationId, Handler> = {
   signInWithOidc: signInWithOidcRoute,
   linkOidc: linkOidcRoute,
   finishOidc: finishOidcRoute,
+  changePassword: changePasswordRoute,
+  listSessions: listSessionsRoute,
+  endSession: endSessionRoute,
+  endOtherSessions: endOtherSessionsRoute,
+  listUsers: listUsersRoute,
+  changeUser: changeUserRoute,
+  removeUser: removeUserRoute,
+  endUserSessions: endUserSessionsRoute,
 
   welcome,
   live,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { toAddressBlock } from '../address-block.ts';
 import { readConfig } from '../config.ts';
-import { clientAddress, toAddressBlock } from './client-address.ts';
+import { clientAddress } from './client-address.ts';
 import { fromFetch } from './fetch.ts';
 
 function from(remote: string | undefined, forwarded: string | undefined, proxies?: string): string {

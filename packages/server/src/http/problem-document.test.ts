@@ -54,6 +54,7 @@ describe('what an error of the database means to the caller', () => {
       folders_parent_fkey: 'folder_not_found',
       folders_project_id_fkey: 'project_not_found',
       // A new project, to which a member is added in the same transaction.
+      password_resets_user_id_fkey: 'internal_error',
       project_members_project_id_fkey: 'internal_error',
       project_members_user_id_fkey: 'session_required',
       invitations_created_by_fkey: 'session_required',

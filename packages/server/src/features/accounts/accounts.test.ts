@@ -23,16 +23,6 @@ afterAll(() => open.close());
 const forgetEverybody = () => open.deps.db.pool.query('truncate users cascade');
 const newEmail = () => `ada-${randomUUID()}@example.com`;
 
-interface User {
-  role: string;
-  email: string;
-  email_verified: boolean;
-}
-
-async function readUsers(): Promise<User[]> {
-  return (await open.deps.db.pool.query<User>('select role, email, email_verified from users')).rows;
-}
-
 async function count(table: 'users' | 'accounts' | 'sessions'): Promise<number> {
   return (await open.deps.db.pool.query(`select from ${table}`)).rowCount ?? 0;
 }
@@ -91,25 +81,6 @@ describe('who may sign up', () => {
     expect((await signUp(guarded, {}, right)).body.user.role).toBe('owner');
     expect((await signUp(guarded)).body.user.role).toBe('member');
   });
-
-  test.each([
-    ['first', () => first, ['owner']],
-    ['open', () => open, ['member', 'member', 'member', 'member', 'member', 'owner']],
-  ] as const)(
-    '%s: six race to be the first, twenty times, and one becomes the owner',
-    async (_mode, service, roles) => {
-      for (let round = 0; round < 20; round++) {
-        await forgetEverybody();
-        const answers = await Promise.all(Array.from({ length: 6 }, () => signUp(service())));
-
-        expect((await readUsers()).map(({ role }) => role).sort()).toEqual(roles);
-        expect(await count('accounts')).toBe(roles.length);
-        const refused = answers.filter(({ status }) => status !== 200);
-        expect(refused.map(outcome)).toEqual(Array(6 - roles.length).fill('403 sign_up_closed'));
-      }
-    },
-    90_000,
-  );
 
   test('one e-mail address raced makes one account', async () => {
     await signUp(open);
@@ -186,9 +157,10 @@ describe('what an account is made of', () => {
 
   test.each([
     ['of 12 characters', 'twelve chars'],
-    ['of 1024 characters', 'ü'.repeat(1024)],
+    ['of 1024 characters', `grün ${'ü'.repeat(1019)}`],
+    ['of 64 characters', 'nine horses walk into a bar and order 1 oat latte each, please!!'],
     ['in any script', 'パスワードはとても長いです🙂'],
-  ])('a password %s is taken as it is', async (_what, secret) => {
+  ])('a password %s is taken as it is, to its last character (checklist 12)', async (_what, secret) => {
     const email = newEmail();
     expect(outcome(await signUp(open, { email, password: secret }))).toBe(200);
     expect(outcome(await signIn(open, email, secret))).toBe(200);
@@ -210,7 +182,7 @@ describe('what an account is made of', () => {
     expect(body.user.email).toBe(email);
   });
 
-  test('the password is kept as argon2id, and nowhere as it was', async () => {
+  test('the password is kept as argon2id, and nowhere as it was (checklist 11)', async () => {
     const email = newEmail();
     await signUp(open, { email });
     const { rows } = await open.deps.db.pool.query(
@@ -238,7 +210,7 @@ describe('sessions', () => {
     expect(wrong.headers.getSetCookie()).toEqual([]);
   });
 
-  test('a session serves from sign-in to sign-out, and a kept cookie is worth nothing after it', async () => {
+  test('a session serves from sign-in to sign-out, and a kept cookie is worth nothing after it (checklist 6)', async () => {
     const email = newEmail();
     await signUp(open, { email });
     const signedIn = await signIn(open, email);
@@ -306,7 +278,7 @@ describe('sessions', () => {
     );
   });
 
-  test('the token is in the cookie alone: in no body, and in the database only as its SHA-256', async () => {
+  test('the token is in the cookie alone: in no body, and in the database only as its SHA-256 (checklist 2, 3)', async () => {
     const email = newEmail();
     const answers = [await signUp(open, { email }), await signIn(open, email)];
     const cookies = answers.map(cookieOf);
@@ -316,7 +288,8 @@ describe('sessions', () => {
 
     const { rows } = await open.deps.db.pool.query<{ token: string }>('select * from sessions');
     for (const token of tokens) {
-      expect(token.length).toBeGreaterThanOrEqual(32);
+      // 32 characters of 64: 192 bits, of which 128 are asked.
+      expect(token).toMatch(/^[\w-]{32,}$/);
       for (const answer of answers) expect(answer.text).not.toContain(token);
       expect(JSON.stringify(rows)).not.toContain(token);
       expect(open.logged()).not.toContain(token);
@@ -324,7 +297,7 @@ describe('sessions', () => {
     }
   });
 
-  test('the cookie is out of reach of scripts and of other sites', async () => {
+  test('the cookie is out of reach of scripts and of other sites (checklist 1)', async () => {
     const [cookie = '', ...others] = (await signUp(open)).headers.getSetCookie();
     expect(others).toEqual([]);
     const [pair, ...attributes] = cookie.split('; ');
@@ -332,10 +305,10 @@ describe('sessions', () => {
     expect(attributes.sort()).toEqual(['HttpOnly', expect.stringMatching(/^Max-Age=\d+$/), 'Path=/', 'SameSite=Lax']);
   });
 
-  test('under https it is Secure besides, says so in its name, and works', async () => {
+  test('under https it is Secure besides, of this host alone (__Host-), and works (checklist 1)', async () => {
     const answer = await signUp(secure);
     const [cookie = ''] = answer.headers.getSetCookie();
-    expect(cookie).toMatch(/^__Secure-cadiz\.session_token=/);
+    expect(cookie).toMatch(/^__Host-cadiz\.session_token=/);
     const [, ...attributes] = cookie.split('; ');
     expect(attributes.sort()).toEqual([
       'HttpOnly',
@@ -346,7 +319,7 @@ describe('sessions', () => {
     ]);
     const Cookie = cookieOf(answer);
     expect(outcome(await secure.call('POST', '/api/projects', { headers: { Cookie }, body: { name: 'P' } }))).toBe(200);
-    const plain = Cookie.replace('__Secure-', '');
+    const plain = Cookie.replace('__Host-', '');
     expect(outcome(await secure.call('GET', '/api/projects', { headers: { Cookie: plain } }))).toBe(
       '401 session_required',
     );
@@ -384,11 +357,11 @@ describe('what Better Auth could do besides', () => {
   });
 });
 
-describe('a flood', () => {
+describe('a flood (checklist 14)', () => {
   test('of 200 sign-ins at once is let in a few at a time, and the service goes on', async () => {
     const email = newEmail();
     await signUp(open, { email });
-    const flood = Promise.all(Array.from({ length: 200 }, () => signIn(open, email, 'wrong horse battery')));
+    const flood = Promise.all(Array.from({ length: 200 }, () => signIn(open, newEmail(), 'wrong horse battery')));
     expect(outcome(await open.call('GET', '/livez'))).toBe(200);
     const answers = await flood;
 

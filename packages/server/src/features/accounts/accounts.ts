@@ -6,12 +6,23 @@ import type { OidcSettings } from '../../config.ts';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
 import { acceptInvitation, isInvited } from '../invitations/accept-invitation.ts';
-import { type AccountAnswer, type Auth, type AuthSettings, answer, createAuth, toProblem } from './auth.ts';
+import {
+  type AccountAnswer,
+  type Auth,
+  type AuthSettings,
+  answer,
+  clientAddressHeader,
+  createAuth,
+  toProblem,
+} from './auth.ts';
 import { inAuthContext } from './auth-context.ts';
+import { requireUncommonPassword } from './common-passwords.ts';
 import { createOidc, type Oidc } from './oidc.ts';
-import { withHashingCapacity } from './password.ts';
+import { createPasswords, isOutdated, type Passwords } from './password.ts';
 import { sameText } from './same-text.ts';
+import { createSignInLimits, type SignInLimits } from './sign-in-limits.ts';
 
 export interface AccountSettings extends AuthSettings {
   /** Asked of the first sign-up when the service listens beyond loopback. */
@@ -19,11 +30,22 @@ export interface AccountSettings extends AuthSettings {
   oidc: OidcSettings | undefined;
 }
 
-/** Sign-up, sign-in and sessions. Better Auth does the work; only what is named here can be reached. */
+/**
+ * Sign-up, sign-in and sessions. Better Auth does the work; only what is named here can be reached. All headers are to
+ * have the address of the client as `clientAddressHeader`.
+ */
 export interface Accounts {
-  /** @throws Problem sign_up_closed, setup_token_required, invitation_not_found, account_exists, too_many_sign_ins */
+  passwords: Passwords;
+  limits: SignInLimits;
+  /**
+   * @throws Problem sign_up_closed, setup_token_required, invitation_not_found, account_exists, password_too_common,
+   * too_many_sign_ins, too_many_attempts
+   */
   signUp(headers: Headers, request: z.output<typeof SignUpRequest>): Promise<AccountAnswer>;
-  /** @throws Problem invalid_email_or_password, too_many_sign_ins */
+  /**
+   * A session that the request has already ends, so that no token outlives a sign-in.
+   * @throws Problem invalid_email_or_password, account_disabled, too_many_sign_ins, too_many_attempts
+   */
   signIn(headers: Headers, request: z.output<typeof SignInRequest>): Promise<AccountAnswer>;
   signOut(headers: Headers): Promise<AccountAnswer>;
   getSession(headers: Headers): Promise<AccountAnswer>;
@@ -33,10 +55,18 @@ export interface Accounts {
   oidc: Oidc | undefined;
 }
 
-export function createAccounts(settings: AccountSettings, db: Database, now: () => number, log: Logger): Accounts {
-  const auth = createAuth(settings, db, log);
+export function createAccounts(
+  settings: AccountSettings,
+  db: Database,
+  now: () => number,
+  log: Logger,
+  passwords = createPasswords(),
+): Accounts {
+  const limits = createSignInLimits(db);
+  const auth = createAuth(settings, db, log, passwords, now);
   // Who is invited is no owner, and comes in where only the first account may be made.
-  const authOfInvited = settings.signUp === 'first' ? createAuth({ ...settings, signUp: 'open' }, db, log) : auth;
+  const authOfInvited =
+    settings.signUp === 'first' ? createAuth({ ...settings, signUp: 'open' }, db, log, passwords, now) : auth;
 
   async function requireOpenSignUp(headers: Headers): Promise<void> {
     if (settings.signUp === 'closed') throw new Problem('sign_up_closed');
@@ -76,36 +106,91 @@ export function createAccounts(settings: AccountSettings, db: Database, now: () 
     return made;
   }
 
+  async function signIn(headers: Headers, { email, password }: z.output<typeof SignInRequest>): Promise<AccountAnswer> {
+    const address = addressOf(headers);
+    await limits.countAccount(email);
+    const call = () => auth.api.signInEmail({ body: { email, password }, headers, returnHeaders: true });
+    const made = await answer(call).catch(async (error: unknown) => {
+      if (error instanceof Problem) {
+        const by = { kind: 'nobody' as const, address };
+        await recordEvent(db.kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject: { email } });
+      }
+      throw error;
+    });
+    const { user } = made.body as { user?: { id: string } };
+    // Whoever still owes a second factor is not signed in yet.
+    if (!user) return made;
+    await limits.forgive(address, email);
+    const before = await findCaller(headers);
+    if (before) await db.kysely.deleteFrom('sessions').where('id', '=', before.sessionId).execute();
+    await renewHash(user.id, password);
+    const by = { kind: 'session' as const, userId: user.id, address };
+    await recordEvent(db.kysely, now(), { type: 'sign_in.succeeded', projectId: null, by, subject: {} });
+    return made;
+  }
+
+  /** The one moment at which the password is known: a hash of older parameters becomes one of today's. */
+  async function renewHash(userId: string, password: string): Promise<void> {
+    const account = await db.kysely
+      .selectFrom('accounts')
+      .select(['id', 'password'])
+      .where('user_id', '=', userId)
+      .where('provider_id', '=', 'credential')
+      .executeTakeFirst();
+    if (!account?.password || !isOutdated(account.password)) return;
+    await db.kysely
+      .updateTable('accounts')
+      .set({ password: await passwords.hash(password) })
+      .where('id', '=', account.id)
+      .where('password', '=', account.password)
+      .execute();
+  }
+
+  async function findCaller(headers: Headers): Promise<(SessionCaller & { sessionId: string }) | undefined> {
+    // Only GET /api/auth/get-session prolongs a session, since only it can set the cookie anew.
+    const call = () => auth.api.getSession({ headers, query: { disableRefresh: true } });
+    const session = await inAuthContext(call).catch((error: unknown) => {
+      throw toProblem(error);
+    });
+    return session ? { kind: 'session', userId: session.user.id, sessionId: session.session.id } : undefined;
+  }
+
   return {
-    signUp: (headers, request) =>
-      withHashingCapacity(() => {
+    passwords,
+    limits,
+    async signUp(headers, request) {
+      await requireUncommonPassword(request.password, [request.name, request.email]);
+      await limits.countAddress(addressOf(headers));
+      return passwords.withCapacity(async () => {
         const invitation = headers.get('x-invitation');
-        return invitation === null ? signUp(headers, request) : signUpInvited(headers, invitation, request);
-      }),
-    signIn: (headers, { email, password }) =>
-      withHashingCapacity(() =>
-        answer(() => auth.api.signInEmail({ body: { email, password }, headers, returnHeaders: true })),
-      ),
+        const made = await (invitation === null
+          ? signUp(headers, request)
+          : signUpInvited(headers, invitation, request));
+        await limits.forgive(addressOf(headers), request.email);
+        const { user } = made.body as { user: { id: string } };
+        const by = { kind: 'session' as const, userId: user.id, address: addressOf(headers) };
+        await recordEvent(db.kysely, now(), { type: 'account.created', projectId: null, by, subject: {} });
+        return made;
+      });
+    },
+    async signIn(headers, request) {
+      await limits.countAddress(addressOf(headers));
+      return passwords.withCapacity(() => signIn(headers, request));
+    },
     async signOut(headers) {
       // Better Auth hides a session that it failed to delete, and would say that somebody is signed out who is not.
-      const { body } = await answer(() =>
-        auth.api.getSession({ headers, query: { disableRefresh: true }, returnHeaders: true }),
-      );
-      const session = (body as { session: { id: string } } | null)?.session;
-      if (session) await db.kysely.deleteFrom('sessions').where('id', '=', session.id).execute();
+      const session = await findCaller(headers);
+      if (session) await db.kysely.deleteFrom('sessions').where('id', '=', session.sessionId).execute();
       return answer(() => auth.api.signOut({ headers, returnHeaders: true }));
     },
     getSession: (headers) => answer(() => auth.api.getSession({ headers, returnHeaders: true })),
-    async findCaller(headers) {
-      // Only GET /api/auth/get-session prolongs a session, since only it can set the cookie anew.
-      const call = () => auth.api.getSession({ headers, query: { disableRefresh: true } });
-      const session = await inAuthContext(call).catch((error: unknown) => {
-        throw toProblem(error);
-      });
-      return session ? { kind: 'session', userId: session.user.id, sessionId: session.session.id } : undefined;
-    },
+    findCaller,
     oidc: settings.oidc && createOidc(settings.oidc, settings, db, now, log),
   };
+}
+
+function addressOf(headers: Headers): string {
+  return headers.get(clientAddressHeader) ?? 'unknown';
 }
 
 const uniqueViolation = '23505';

@@ -5,8 +5,8 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../db/open.ts';
 import { Problem } from '../../problem.ts';
 import { inAuthContext } from './auth-context.ts';
-import { hashPassword, verifyPassword } from './password.ts';
-import { createSessionStore } from './session-store.ts';
+import type { Passwords } from './password.ts';
+import { createSessionStore, idleSeconds } from './session-store.ts';
 
 export interface AuthSettings {
   publicUrl: string;
@@ -21,19 +21,31 @@ export interface AccountAnswer {
   cookies: string[];
 }
 
+/** Where Better Auth finds the address of a client: whoever calls it sets this header, whatever the request has. */
+export const clientAddressHeader = 'x-cadiz-client-address';
+
 export type Auth = ReturnType<typeof createAuth>;
 
 /** Better Auth for passwords and sessions; what of it can be reached is for its callers to say. */
-export function createAuth(settings: AuthSettings, db: Database, log: Logger) {
-  return betterAuth(toAuthOptions(settings, db, log));
+export function createAuth(settings: AuthSettings, db: Database, log: Logger, passwords: Passwords, now: () => number) {
+  return betterAuth({
+    ...toAuthOptions(settings, db, log, now),
+    emailAndPassword: { enabled: true, minPasswordLength: 12, maxPasswordLength: 1024, password: passwords },
+  });
 }
 
 /** What every set-up of Better Auth here has in common. */
-export function toAuthOptions({ publicUrl, secret, signUp }: AuthSettings, db: Database, log: Logger) {
+export function toAuthOptions(
+  { publicUrl, secret, signUp }: AuthSettings,
+  db: Database,
+  log: Logger,
+  now: () => number,
+) {
+  const isSecure = publicUrl.startsWith('https:');
   return {
     baseURL: publicUrl,
     secret,
-    database: createSessionStore(db.kysely, { ownerOnly: signUp === 'first' }),
+    database: createSessionStore(db.kysely, { ownerOnly: signUp === 'first', now }),
     telemetry: { enabled: false },
     // Its limiter believes X-Forwarded-For; limits are ours.
     rateLimit: { enabled: false },
@@ -43,23 +55,25 @@ export function toAuthOptions({ publicUrl, secret, signUp }: AuthSettings, db: D
         log[level === 'error' ? 'error' : 'debug']({ from: 'better-auth', error: rest[0] }, message),
     },
     advanced: {
-      cookiePrefix: 'cadiz',
-      useSecureCookies: publicUrl.startsWith('https:'),
+      // __Host-: browsers take such a cookie only over https, and from no other host of the domain. Better Auth's own
+      // prefix is the weaker __Secure-.
+      cookiePrefix: isSecure ? '__Host-cadiz' : 'cadiz',
+      useSecureCookies: false,
+      defaultCookieAttributes: { secure: isSecure },
       database: { generateId: () => uuidv7() },
-      ipAddress: { disableIpTracking: true },
-    },
-    emailAndPassword: {
-      enabled: true,
-      minPasswordLength: 12,
-      maxPasswordLength: 1024,
-      password: { hash: hashPassword, verify: verifyPassword },
+      ipAddress: { ipAddressHeaders: [clientAddressHeader], ipv6Subnet: 128 },
     },
     user: {
       modelName: 'users',
       fields: { emailVerified: 'email_verified', createdAt: 'created_at', updatedAt: 'updated_at' },
-      additionalFields: { role: { type: 'string', input: false, required: false } },
+      additionalFields: {
+        role: { type: 'string', input: false, required: false },
+        disabledAt: { type: 'date', input: false, required: false, returned: false, fieldName: 'disabled_at' },
+      },
     },
     session: {
+      expiresIn: idleSeconds,
+      updateAge: 3600,
       modelName: 'sessions',
       fields: {
         userId: 'user_id',

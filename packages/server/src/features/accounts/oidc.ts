@@ -78,7 +78,7 @@ export function createOidc(settings: OidcSettings, rules: Rules, db: Database, n
   const tools: Tools = { settings, rules, issuer, db, now };
   // Who becomes the owner is decided below, with the role that is stored.
   const auth = betterAuth({
-    ...toAuthOptions({ ...rules, signUp: 'open' }, db, log),
+    ...toAuthOptions({ ...rules, signUp: 'open' }, db, log, now),
     plugins: [toPlugin(tools)],
   });
 

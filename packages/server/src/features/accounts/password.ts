@@ -2,35 +2,46 @@ import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
 import { Problem } from '../../problem.ts';
 
-/** Hashing takes a core and 19 MiB for some 20 ms: more than two at once would delay everything else. */
-const hashing = pLimit(2);
 /** Two seconds of work at the most, also on a slow machine. */
 const mostAtOnce = 32;
 
-/** Argon2id with OWASP's parameters (19 MiB, two passes), which are the library's defaults. */
-export function hashPassword(password: string): Promise<string> {
-  return hashing(() => hash(password.normalize('NFKC')));
+/** What a hash begins with that was made as they are made today. */
+const ofToday = '$argon2id$v=19$m=19456,t=2,p=1$';
+
+/** Argon2id with OWASP's parameters (19 MiB, two passes), which are the library's defaults, over the NFKC of a password. */
+export interface Passwords {
+  hash(password: string): Promise<string>;
+  verify(attempt: { hash: string; password: string }): Promise<boolean>;
+  /**
+   * One sign-up or sign-in. They are counted from their first moment, not from when they come to hash: a flood that
+   * arrives at once would otherwise be let in whole.
+   * @throws Problem too_many_sign_ins
+   */
+  withCapacity<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function verifyPassword({ hash: stored, password }: { hash: string; password: string }): Promise<boolean> {
-  return hashing(() => verify(stored, password.normalize('NFKC')));
+/** Whether a hash was made by weaker parameters than those of today. */
+export function isOutdated(stored: string): boolean {
+  return !stored.startsWith(ofToday);
 }
 
-let underWay = 0;
-
-/**
- * One sign-up or sign-in. They are counted from their first moment, not from when they come to hash: a flood that
- * arrives at once would otherwise be let in whole.
- * @throws Problem too_many_sign_ins
- */
-export async function withHashingCapacity<T>(work: () => Promise<T>): Promise<T> {
-  if (underWay >= mostAtOnce) {
-    throw new Problem('too_many_sign_ins', undefined, { headers: { 'Retry-After': '2' } });
-  }
-  underWay += 1;
-  try {
-    return await work();
-  } finally {
-    underWay -= 1;
-  }
+export function createPasswords(): Passwords {
+  /** Hashing takes a core and 19 MiB for some 20 ms: more than two at once would delay everything else. */
+  const hashing = pLimit(2);
+  let underWay = 0;
+  return {
+    hash: (password) => hashing(() => hash(password.normalize('NFKC'))),
+    verify: (attempt) => hashing(() => verify(attempt.hash, attempt.password.normalize('NFKC'))),
+    async withCapacity(work) {
+      if (underWay >= mostAtOnce) {
+        throw new Problem('too_many_sign_ins', undefined, { headers: { 'Retry-After': '2' } });
+      }
+      underWay += 1;
+      try {
+        return await work();
+      } finally {
+        underWay -= 1;
+      }
+    },
+  };
 }

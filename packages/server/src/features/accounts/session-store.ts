@@ -5,36 +5,50 @@ import { APIError } from 'better-auth/api';
 import type { DBAdapter, Where } from 'better-auth/types';
 import type { Kysely } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
+import { Problem } from '../../problem.ts';
 
 type Methods = Omit<DBAdapter, 'transaction'>;
 
+/** How long a session lives that nobody uses. */
+export const idleSeconds = 7 * 24 * 3600;
+/** How long one lives at all, however much it is used. */
+export const longestMilliseconds = 30 * 24 * 3600 * 1000;
+
+interface StoreOptions {
+  ownerOnly: boolean;
+  now: () => number;
+}
+
 /**
- * Better Auth's own Kysely adapter, with two changes:
+ * Better Auth's own Kysely adapter, with three changes:
  * - a session's token is stored as its SHA-256 only, so that a copy of the database signs nobody in;
  * - the first user becomes the owner. That there is only one is the database's word: the unique index
  *   `users_one_owner` lets one of many racing sign-ups through. With `ownerOnly` everybody is stored as the owner, so
- *   that the same index keeps out all who come after, however narrowly.
+ *   that the same index keeps out all who come after, however narrowly;
+ * - who is disabled gets no session, whichever way they sign in, and a session that is there already, or is too old, is
+ *   none. That is asked at every use, so that a sign-in that races with the disabling leaves nothing behind that works.
  */
 export function createSessionStore(
   kysely: Kysely<Schema>,
-  { ownerOnly }: { ownerOnly: boolean },
+  settings: StoreOptions,
 ): (options: BetterAuthOptions) => DBAdapter {
   const create = kyselyAdapter(kysely, { type: 'postgres', transaction: true });
   return (options) => {
     const adapter = create(options);
     return {
-      ...wrap(letErrorsThrough(adapter), ownerOnly),
-      transaction: (work) => adapter.transaction((inner) => work(wrap(letErrorsThrough(inner), ownerOnly))),
+      ...wrap(letErrorsThrough(adapter), settings),
+      transaction: (work) => adapter.transaction((inner) => work(wrap(letErrorsThrough(inner), settings))),
     };
   };
 }
 
-function wrap(inner: Methods, ownerOnly: boolean): Methods {
+function wrap(inner: Methods, settings: StoreOptions): Methods {
   return {
     ...inner,
-    create: (query) => createRow(inner, query, ownerOnly) as Promise<never>,
+    create: (query) => createRow(inner, query, settings) as Promise<never>,
     async findOne<T>(query: Parameters<Methods['findOne']>[0]) {
       const found = await inner.findOne<T>({ ...query, where: hashTokens(query.model, query.where) });
+      if (query.model === 'session' && isOver(found, settings.now())) return null;
       return withToken(found, query.model, query.where);
     },
     findMany: (query) => inner.findMany({ ...query, where: hashTokens(query.model, query.where ?? []) }),
@@ -72,7 +86,7 @@ function letErrorsThrough(inner: Methods): Methods {
 async function createRow(
   inner: Methods,
   query: Parameters<Methods['create']>[0],
-  ownerOnly: boolean,
+  { ownerOnly }: StoreOptions,
 ): Promise<unknown> {
   if (query.model === 'user') {
     // No request can name a role: it is an input of none of Better Auth's, and here only where code of ours says it.
@@ -81,9 +95,22 @@ async function createRow(
     return inner.create({ ...query, data: { ...query.data, role } });
   }
   if (query.model !== 'session') return inner.create(query);
-  const { token } = query.data as { token?: unknown };
+  const { token, userId } = query.data as { token?: unknown; userId?: string };
+  const user = await inner.findOne<{ disabledAt?: Date | null }>({
+    model: 'user',
+    where: [{ field: 'id', value: String(userId) }],
+  });
+  if (user?.disabledAt) {
+    throw Object.assign(new APIError('FORBIDDEN'), { cause: new Problem('account_disabled') });
+  }
   const created = await inner.create({ ...query, data: { ...query.data, token: hashSessionToken(String(token)) } });
   return { ...created, token };
+}
+
+/** A session with its user, as Better Auth asks for them. */
+function isOver(found: unknown, now: number): boolean {
+  const { createdAt, user } = (found ?? {}) as { createdAt?: Date; user?: { disabledAt?: Date | null } };
+  return Boolean(user?.disabledAt) || (createdAt !== undefined && createdAt.getTime() + longestMilliseconds <= now);
 }
 
 export function hashSessionToken(token: string): string {

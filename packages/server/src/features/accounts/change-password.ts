@@ -1,0 +1,47 @@
+import type { ChangedPassword, ChangePasswordRequest } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
+import { requireUncommonPassword } from './common-passwords.ts';
+import { setPassword } from './set-password.ts';
+
+/**
+ * Sets the caller's password, and ends all their other sessions; their API keys too when they ask for it, since programs
+ * depend on those. The current password is asked for, and guessing it is limited as at sign-in: a session that was left
+ * open is not enough to take the account.
+ * @throws Problem wrong_password, password_too_common, too_many_attempts, too_many_sign_ins
+ */
+export async function changePassword(
+  { db, now, accounts, accessChanges }: Deps,
+  caller: SessionCaller,
+  { currentPassword, newPassword, revokeApiKeys }: z.output<typeof ChangePasswordRequest>,
+): Promise<z.output<typeof ChangedPassword>> {
+  const { passwords, limits } = accounts;
+  const user = await db.kysely
+    .selectFrom('users')
+    .leftJoin('accounts', (join) =>
+      join.onRef('accounts.user_id', '=', 'users.id').on('accounts.provider_id', '=', 'credential'),
+    )
+    .select(['users.name', 'users.email', 'accounts.password'])
+    .where('users.id', '=', caller.userId)
+    .executeTakeFirst();
+  if (!user?.password) throw new Problem('wrong_password', 'This account has no password: reset it to set the first.');
+  await requireUncommonPassword(newPassword, [user.name, user.email]);
+  const hash = user.password;
+  const changed = await passwords.withCapacity(async () => {
+    await limits.countAccount(user.email);
+    if (!(await passwords.verify({ hash, password: currentPassword }))) throw new Problem('wrong_password');
+    const newHash = await passwords.hash(newPassword);
+    return db.kysely.transaction().execute(async (trx) => {
+      const at = now();
+      const { userId, sessionId: except } = caller;
+      const ended = await setPassword(trx, { userId, hash: newHash, at: new Date(at), except, revokeApiKeys });
+      await recordEvent(trx, at, { type: 'password.changed', projectId: null, by: caller, subject: ended });
+      return ended;
+    });
+  });
+  await limits.forgiveAccount(user.email);
+  if (changed.revokedApiKeys > 0) await accessChanges.publish({ kind: 'user', id: caller.userId });
+  return changed;
+}

@@ -1,0 +1,40 @@
+import type { Kysely } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import type { Schema } from '../../db/schema.ts';
+import { endSessions } from './end-sessions.ts';
+
+export interface NewPassword {
+  userId: string;
+  /** As `Passwords.hash` makes it. */
+  hash: string;
+  at: Date;
+  /** The session that goes on, if any. */
+  except?: string | undefined;
+  revokeApiKeys: boolean;
+}
+
+/** Sets somebody's password, also the first one, and ends what the old one may have let in. */
+export async function setPassword(
+  trx: Kysely<Schema>,
+  { userId, hash, at, except, revokeApiKeys }: NewPassword,
+): Promise<{ endedSessions: number; revokedApiKeys: number }> {
+  const { numUpdatedRows } = await trx
+    .updateTable('accounts')
+    .set({ password: hash, updated_at: at })
+    .where('user_id', '=', userId)
+    .where('provider_id', '=', 'credential')
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) {
+    const account = { id: uuidv7(), user_id: userId, account_id: userId, provider_id: 'credential', password: hash };
+    await trx.insertInto('accounts').values(account).execute();
+  }
+  const endedSessions = await endSessions(trx, userId, except);
+  if (!revokeApiKeys) return { endedSessions, revokedApiKeys: 0 };
+  const revoked = await trx
+    .updateTable('api_keys')
+    .set({ revoked_at: at })
+    .where('created_by', '=', userId)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirst();
+  return { endedSessions, revokedApiKeys: Number(revoked.numUpdatedRows) };
+}

@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  RateLimiterRes,
+} from 'rate-limiter-flexible';
+import { toAddressBlock } from '../../address-block.ts';
+import type { Database } from '../../db/open.ts';
+import { Problem } from '../../problem.ts';
+
+/** Guesses at passwords, and everything else about accounts that somebody could try again and again. */
+export interface SignInLimits {
+  /** Counts one attempt from an address. @throws Problem too_many_attempts */
+  countAddress(address: string): Promise<void>;
+  /** Counts one attempt at an account, which need not exist. @throws Problem too_many_attempts */
+  countAccount(email: string): Promise<void>;
+  /** Counts one message to an address for e-mail. @throws Problem too_many_attempts */
+  countMessage(email: string): Promise<void>;
+  /** An attempt was right, so it does not count, and the account starts anew. */
+  forgive(address: string, email: string): Promise<void>;
+  /** The account starts anew, since its password was set by somebody who may. */
+  forgiveAccount(email: string): Promise<void>;
+}
+
+const perAddress = { points: 10, duration: 60 };
+const perAccount = { points: 5, duration: 15 * 60 };
+const messages = { points: 3, duration: 3600 };
+/** How often an account was closed within a day: each time for twice as long as before, up to four hours. */
+const closures = { points: 1_000_000, duration: 24 * 3600 };
+const longestClosureSeconds = 4 * 3600;
+
+/**
+ * Ten attempts a minute from one address, and five in a quarter of an hour at one account, whoever makes them. Counted
+ * in PostgreSQL for all processes together, or in the memory of the only one. A database that fails lets nobody in.
+ */
+export function createSignInLimits(db: Database): SignInLimits {
+  const byAddress = createLimiter(db, 'address', perAddress);
+  const byAccount = createLimiter(db, 'account', perAccount);
+  const byMessage = createLimiter(db, 'message', messages);
+  const closed = createLimiter(db, 'closed', closures);
+
+  async function close(key: string): Promise<number> {
+    const { consumedPoints } = await closed.consume(key);
+    const seconds = Math.min(perAccount.duration * 2 ** (consumedPoints - 1), longestClosureSeconds);
+    await byAccount.block(key, seconds);
+    return seconds;
+  }
+
+  async function forgiveAccount(email: string): Promise<void> {
+    const key = toKey(email);
+    await byAccount.delete(key);
+    await closed.delete(key);
+  }
+
+  return {
+    async countAddress(address) {
+      const refused = await count(byAddress, toAddressBlock(address));
+      if (refused) throw tooMany(refused.msBeforeNext / 1000);
+    },
+    async countAccount(email) {
+      const key = toKey(email);
+      const refused = await count(byAccount, key);
+      if (!refused) return;
+      // Of many at once, one is the first that is too many.
+      const isFirst = refused.consumedPoints === perAccount.points + 1;
+      throw tooMany(isFirst ? await close(key) : refused.msBeforeNext / 1000);
+    },
+    async countMessage(email) {
+      const refused = await count(byMessage, toKey(email));
+      if (refused) throw tooMany(refused.msBeforeNext / 1000);
+    },
+    async forgive(address, email) {
+      await byAddress.reward(toAddressBlock(address));
+      await forgiveAccount(email);
+    },
+    forgiveAccount,
+  };
+}
+
+function createLimiter(
+  db: Database,
+  keyPrefix: string,
+  limit: { points: number; duration: number },
+): RateLimiterAbstract {
+  if (db.kind === 'embedded') return new RateLimiterMemory({ keyPrefix, ...limit });
+  return new RateLimiterPostgres({
+    keyPrefix,
+    ...limit,
+    storeClient: db.pool,
+    storeType: 'pool',
+    tableName: 'sign_in_limits',
+    tableCreated: true,
+    // One of them tidies the table for all.
+    clearExpiredByTimeout: keyPrefix === 'address',
+  });
+}
+
+/** What the limiter says when it is too much, and undefined otherwise. */
+async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes | undefined> {
+  try {
+    await limiter.consume(key);
+    return undefined;
+  } catch (refused) {
+    if (refused instanceof RateLimiterRes) return refused;
+    throw refused;
+  }
+}
+
+/** Of one length, however long the address is; and a copy of the table names nobody who is not known anyhow. */
+function toKey(email: string): string {
+  return createHash('sha256').update(email.toLowerCase()).digest('base64url');
+}
+
+function tooMany(seconds: number): Problem {
+  const retryAfter = String(Math.max(1, Math.ceil(seconds)));
+  return new Problem('too_many_attempts', undefined, { headers: { 'Retry-After': retryAfter } });
+}
