@@ -1,0 +1,336 @@
+import { existsSync } from 'node:fs';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  cleanUp,
+  freePorts,
+  type Service,
+  type Settings,
+  startService,
+  stopService,
+  testedSettings,
+} from './service.ts';
+
+// biome-ignore-start lint/suspicious/noExplicitAny: what runs in pages has their globals, which no test has
+declare const document: any;
+declare const navigator: any;
+// biome-ignore-end lint/suspicious/noExplicitAny: as above
+
+const executablePath = '/usr/bin/chromium';
+const installed = existsSync(executablePath);
+if (!installed)
+  console.warn(`LEFT OUT: requests from other sites in a browser, because ${executablePath} is not there.`);
+
+let settings: Settings;
+let service: Service;
+/** As a browser knows it: the cookies are those of localhost. */
+let site: string;
+let elsewhere: { port: number; close(): void };
+let browser: Browser;
+let context: BrowserContext;
+let cookie: string;
+let projectId: string;
+let key: string;
+let fileId: string;
+
+/** Empty pages, on a port of their own; which site they are of says the name that they are asked under. */
+async function startPages() {
+  const server = http.createServer((request, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    const frame = new URL(request.url ?? '/', 'http://x').searchParams.get('frame');
+    response.end(`<!doctype html><title>elsewhere</title>${frame ? `<iframe src="${frame}"></iframe>` : ''}`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as AddressInfo).port, close: () => server.close() };
+}
+
+async function ask(method: string, path: string, body?: unknown): Promise<Response> {
+  const headers = { Cookie: cookie ?? '', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
+  return fetch(service.url + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is looked into field by field
+async function askJson(method: string, path: string, body?: unknown): Promise<any> {
+  const response = await ask(method, path, body);
+  if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  return response.json();
+}
+
+/** All that the attacks below are after. */
+async function readState(): Promise<unknown> {
+  const paths = [
+    '/api/projects',
+    '/api/api-keys',
+    `/api/storage/list?projectId=${projectId}`,
+    `/api/storage/trash?projectId=${projectId}`,
+    `/api/projects/${projectId}/members`,
+    `/api/projects/${projectId}/invitations`,
+    '/api/auth/get-session',
+  ];
+  return Promise.all(paths.map((path) => askJson('GET', path)));
+}
+
+async function upload(): Promise<string> {
+  const facts = { projectId, fileName: 'a.txt', mimeType: 'text/plain', fileSize: 5, folderId: null };
+  const { presignedUrl, storeKey } = await askJson('POST', '/api/storage/presign', facts);
+  await fetch(presignedUrl, { method: 'PUT', body: 'hello' });
+  return (await askJson('POST', '/api/storage/record', { ...facts, storeKey })).id;
+}
+
+beforeAll(async () => {
+  if (!installed) return;
+  settings = await testedSettings();
+  settings.CADIZ_SIGN_UP = 'open';
+  settings.METRICS_PORT = String((await freePorts(1))[0]);
+  service = await startService(settings);
+  site = `http://localhost:${settings.PORT}`;
+  elsewhere = await startPages();
+  const account = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery' };
+  const signedUp = await ask('POST', '/api/auth/sign-up/email', account);
+  cookie = signedUp.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  projectId = (await askJson('POST', '/api/projects', { name: 'P' })).id;
+  ({ key } = await askJson('POST', '/api/api-keys', { name: 'K', projectId }));
+  fileId = await upload();
+  const args = '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking';
+  browser = await chromium.launch({
+    executablePath,
+    headless: true,
+    args: [
+      ...args.split(' '),
+      '--disable-component-update',
+      '--disable-sync',
+      '--host-resolver-rules=MAP evil.test 127.0.0.1',
+    ],
+  });
+  context = await browser.newContext({ bypassCSP: true });
+  const [name = '', ...value] = cookie.split('=');
+  await context.addCookies([{ name, value: value.join('='), domain: 'localhost', path: '/', sameSite: 'Lax' }]);
+}, 120_000);
+
+afterAll(async () => {
+  if (!installed) return;
+  await browser?.close();
+  elsewhere?.close();
+  await stopService(service);
+  await cleanUp(settings);
+});
+
+const origins = {
+  'another site': () => `http://evil.test:${elsewhere.port}`,
+  'the same host on another port': () => `http://localhost:${elsewhere.port}`,
+  'the address of the same host': () => `http://127.0.0.1:${elsewhere.port}`,
+  'a name below ours': () => `http://sub.localhost:${elsewhere.port}`,
+};
+
+interface Target {
+  method: string;
+  path: string;
+  body?: Record<string, unknown>;
+}
+
+/** What an attacker would have Ada's browser do. */
+const targets = (): Target[] => [
+  { method: 'POST', path: '/api/api-keys', body: { name: 'stolen', projectId: null } },
+  { method: 'POST', path: '/api/projects', body: { name: 'made' } },
+  { method: 'POST', path: `/api/projects/${projectId}/invitations`, body: { email: 'e@example.com', role: 'owner' } },
+  { method: 'POST', path: '/api/storage/folders', body: { projectId, name: 'made', parentId: null } },
+  {
+    method: 'POST',
+    path: '/api/storage/bulk',
+    body: { projectId, action: 'delete', fileIds: [fileId], folderIds: [] },
+  },
+  { method: 'POST', path: '/api/auth/sign-out' },
+  {
+    method: 'POST',
+    path: '/api/auth/sign-in/email',
+    body: { email: 'eve@example.com', password: 'correct horse battery' },
+  },
+  { method: 'DELETE', path: `/api/storage/files/${fileId}` },
+  { method: 'DELETE', path: `/api/projects/${projectId}?force=true` },
+  { method: 'PATCH', path: `/api/projects/${projectId}`, body: { name: 'changed' } },
+];
+
+/** Sends a form as a page can, into a frame of it; forms know GET and POST only. */
+async function sendForm(page: Page, { path, body = {} }: Target, enctype: string): Promise<void> {
+  await page.evaluate(
+    ({ action, enctype, json, target }) => {
+      const form = document.createElement('form');
+      Object.assign(form, { action, enctype, method: 'POST', target });
+      const field = document.createElement('input');
+      // As text/plain a form sends name=value: split so, the whole is JSON.
+      const isPlain = enctype === 'text/plain';
+      field.name = isPlain ? json.replace(/\}$/, `${json === '{}' ? '' : ','}"x":"`) : 'json';
+      field.value = isPlain ? '"}' : json;
+      form.append(field);
+      const sink = document.createElement('iframe');
+      sink.name = target;
+      document.body.append(sink, form);
+      form.submit();
+    },
+    { action: site + path, enctype, json: JSON.stringify(body), target: `sink-${path}-${enctype}` },
+  );
+}
+
+/** As scripts can: without asking first, by a beacon, and by asking first. */
+async function sendByScript(page: Page, { method, path, body }: Target): Promise<void> {
+  await page.evaluate(
+    async ({ url, method, json }) => {
+      const text = json ?? '';
+      const options = { method, credentials: 'include', ...(method === 'POST' ? { body: text } : {}) } as const;
+      const types = ['text/plain', 'application/x-www-form-urlencoded', 'application/json'];
+      await Promise.allSettled([
+        fetch(url, { ...options, mode: 'no-cors' }),
+        ...types.map((type) => fetch(url, { ...options, mode: 'cors', headers: { 'Content-Type': type } })),
+      ]);
+      for (const type of method === 'POST' ? types.slice(0, 2) : [])
+        navigator.sendBeacon(url, new Blob([text], { type }));
+    },
+    { url: site + path, method, json: body && JSON.stringify(body) },
+  );
+}
+
+/** How often the service has answered what to requests that may change something; browsers hide some of it from us. */
+async function countAnswers(): Promise<Map<string, number>> {
+  const text = await (await fetch(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).text();
+  const line = /^cadiz_http_requests_total\{operation="\w+",method="(POST|PATCH|DELETE)",status="(\d+)"\} (\d+)$/gm;
+  const counts = new Map<string, number>();
+  for (const [, method, status, count] of text.matchAll(line)) {
+    const answer = `${method} ${status}`;
+    counts.set(answer, (counts.get(answer) ?? 0) + Number(count));
+  }
+  return counts;
+}
+
+/** What was answered since `before`, once nothing more comes. */
+async function answersSince(before: Map<string, number>): Promise<Map<string, number>> {
+  let last = '';
+  for (;;) {
+    const counts = await countAnswers();
+    const since = [...counts].map(([answer, count]) => [answer, count - (before.get(answer) ?? 0)] as const);
+    const now = JSON.stringify(since);
+    if (now === last) return new Map(since.filter(([, count]) => count > 0));
+    last = now;
+    await delay(500);
+  }
+}
+
+describe.runIf(installed)('requests that pages of other origins make with a cookie (T18, checklist 17)', () => {
+  test('the alarm works: a page of the service itself is let through', async () => {
+    const page = await context.newPage();
+    await page.goto(`${site}/errors/not_found`);
+    const status = await page.evaluate(async () => {
+      const headers = { 'Content-Type': 'application/json' };
+      return (await fetch('/api/projects', { method: 'POST', headers, body: '{"name":"own"}' })).status;
+    });
+    expect(status).toBe(200);
+    await page.close();
+  });
+
+  test('and a program that sends neither Origin nor Sec-Fetch-Site', async () => {
+    expect((await ask('POST', '/api/projects', { name: 'by a program' })).status).toBe(200);
+  });
+
+  test.each(Object.entries(origins))('%s changes nothing, by forms, scripts and beacons', async (name, originOf) => {
+    const before = await readState();
+    const answersBefore = await countAnswers();
+    const page = await context.newPage();
+    await page.goto(originOf());
+    for (const target of targets()) {
+      if (target.method === 'POST') {
+        for (const enctype of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
+          await sendForm(page, target, enctype);
+        }
+      }
+      await sendByScript(page, target);
+    }
+    const answers = await answersSince(answersBefore);
+    const refused = ['POST 401', 'POST 403', 'POST 415'];
+    expect([...answers.keys()].filter((answer) => !refused.includes(answer))).toEqual([]);
+    // Three forms, three requests by script that need no asking first, and two beacons, for each of seven.
+    const count = refused.reduce((sum, answer) => sum + (answers.get(answer) ?? 0), 0);
+    expect(count).toBeGreaterThanOrEqual(7 * 8);
+    // A port is no part of a site: there the cookie was sent along, and it was the check that refused it.
+    if (name === 'the same host on another port') expect(answers.get('POST 403')).toBe(count);
+    expect(await readState()).toEqual(before);
+    const kept = await context.cookies(site);
+    expect(kept.map(({ name, value }) => `${name}=${value}`)).toEqual([cookie]);
+    await page.close();
+  });
+});
+
+describe.runIf(installed)('what pages of other origins can read (T19)', () => {
+  test('with a key: what routes for keys answer, with their limits; with a cookie: nothing', async () => {
+    for (const originOf of Object.values(origins)) {
+      const page = await context.newPage();
+      await page.goto(originOf());
+      const read = await page.evaluate(
+        async ({ site, key, projectId }) => {
+          const list = `${site}/api/storage/list?projectId=${projectId}`;
+          const tell = (asked: Promise<Response>) =>
+            asked.then(
+              (response) => `${response.status} ${response.headers.get('ratelimit')?.split(';')[0]}`,
+              () => 'blocked',
+            );
+          const headers = { Authorization: `Bearer ${key}` };
+          const body = JSON.stringify({ projectId, fileName: 'a', mimeType: 'a/b', fileSize: 1, folderId: null });
+          const json = { ...headers, 'Content-Type': 'application/json' };
+          return {
+            key: await tell(fetch(list, { headers })),
+            presign: await tell(fetch(`${site}/api/storage/presign`, { method: 'POST', headers: json, body })),
+            cookie: await tell(fetch(list, { credentials: 'include' })),
+            projects: await tell(fetch(`${site}/api/projects`, { credentials: 'include' })),
+            session: await tell(fetch(`${site}/api/auth/get-session`)),
+          };
+        },
+        { site, key, projectId },
+      );
+      expect(read).toEqual({
+        key: '200 "reads"',
+        presign: '200 "uploads"',
+        cookie: 'blocked',
+        projects: 'blocked',
+        session: 'blocked',
+      });
+      await page.close();
+    }
+  });
+});
+
+describe.runIf(installed)('a page of the service (checklist 21)', () => {
+  test('runs no script that was put into it', async () => {
+    const strict = await browser.newContext();
+    const page = await strict.newPage();
+    await page.goto(`${site}/errors/not_found`);
+    const ran = await page.evaluate(() => {
+      const script = document.createElement('script');
+      script.textContent = 'globalThis.ran = 1';
+      const image = document.createElement('img');
+      image.setAttribute('onerror', 'globalThis.ran = 1');
+      image.src = 'data:,x';
+      document.body.append(script, image);
+      return new Promise((resolve) => setTimeout(() => resolve((globalThis as { ran?: number }).ran ?? 0), 300));
+    });
+    expect(ran).toBe(0);
+    await strict.close();
+  });
+
+  test('is shown in no frame', async () => {
+    const strict = await browser.newContext();
+    for (const originOf of Object.values(origins)) {
+      const page = await strict.newPage();
+      const framed = `${site}/errors/not_found`;
+      await page.goto(`${originOf()}/?frame=${encodeURIComponent(framed)}`);
+      await delay(200);
+      const shown = await page
+        .frames()[1]
+        ?.evaluate(() => document.body?.innerText ?? '')
+        .catch(() => '');
+      expect(shown).not.toContain('What happened');
+      await page.close();
+    }
+    await strict.close();
+  });
+});
