@@ -696,7 +696,7 @@ export const routes = {
     params: FolderParams,
     body: ChangeFolderRequest,
     answer: Folder,
-    errors: ['folder_not_found', 'folder_exists', 'folder_cycle', 'folder_too_deep'],
+    errors: ['project_not_found', 'folder_not_found', 'folder_exists', 'folder_cycle', 'folder_too_deep'],
   },
   deleteFolder: {
     method: 'DELETE',
@@ -708,7 +708,7 @@ export const routes = {
     params: FolderParams,
     query: DeleteFolderQuery,
     answer: Trashed,
-    errors: ['folder_not_found', 'folder_not_empty'],
+    errors: ['project_not_found', 'folder_not_found', 'folder_not_empty'],
   },
   restoreFolder: {
     method: 'POST',
@@ -719,7 +719,7 @@ export const routes = {
     scope: 'files:write',
     params: FolderParams,
     answer: RestoredFolder,
-    errors: ['folder_not_found'],
+    errors: ['project_not_found', 'folder_not_found'],
   },
   getFile: {
     method: 'GET',
@@ -764,7 +764,7 @@ export const routes = {
     scope: 'files:write',
     params: FileParams,
     answer: RestoredFile,
-    errors: ['file_not_found'],
+    errors: ['project_not_found', 'file_not_found'],
   },
   listTrash: {
     method: 'GET',

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { pino } from 'pino';
 import { readConfig } from './config.ts';
+import { createLog } from './log.ts';
 import { type RunningService, startService } from './service.ts';
 import { toSentence } from './start-error.ts';
 import { toWelcome } from './welcome.ts';
@@ -10,7 +11,7 @@ if (existsSync('.env')) process.loadEnvFile('.env');
 try {
   const config = readConfig(process.env);
   // People read standard output; the log goes to standard error.
-  const log = pino({ level: config.logLevel, errorKey: 'error' }, pino.destination(2));
+  const log = createLog(config.logLevel, pino.destination(2));
   const service = await startService(config, log);
   process.stdout.write(toWelcome(config, service));
   stopOnSignal(service);

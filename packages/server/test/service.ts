@@ -20,9 +20,11 @@ import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
 import { createRateLimits } from '../src/features/rate-limits/rate-limits.ts';
 import { createApp } from '../src/http/app.ts';
+import { logOptions } from '../src/log.ts';
 import type { ObjectStore } from '../src/store/object-store.ts';
 import { createS3Store, type S3Settings } from '../src/store/s3-store.ts';
 import { openTestDatabase } from './database.ts';
+import { createSecrecy } from './secrecy.ts';
 
 /** Cookies of a signed-in user. */
 export interface Person {
@@ -79,6 +81,7 @@ export interface TestService {
   logged(): string;
   /** Moves the service's clock. */
   advance(milliseconds: number): void;
+  /** Throws when a credential of anybody was logged or stored. */
   close(): Promise<void>;
 }
 
@@ -113,9 +116,13 @@ export interface TestServiceOptions {
  * that TEST_S3_* names), and the whole app in memory.
  */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const config = readConfig({ CADIZ_SIGN_UP: 'open', LOG_LEVEL: 'debug', RATE_LIMITS: 'off', ...options.settings });
+  const config = readConfig({ CADIZ_SIGN_UP: 'open', RATE_LIMITS: 'off', ...options.settings });
   const lines: string[] = [];
-  const log = pino({ level: config.logLevel, errorKey: 'error' }, { write: (line) => void lines.push(line) });
+  // Everything is logged, since `close` looks through it for what must not be logged at any level.
+  const level = options.settings?.LOG_LEVEL ?? 'trace';
+  const log = pino({ ...logOptions, level }, { write: (line) => void lines.push(line) });
+  const secrecy = createSecrecy();
+  secrecy.remember(options.setupToken);
   let ahead = 0;
   const now = () => Date.now() + ahead;
 
@@ -174,6 +181,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       body: isJson && text !== '' ? JSON.parse(text) : undefined,
       text,
     };
+    secrecy.remember((body as { password?: string } | undefined)?.password);
+    secrecy.rememberAnswer(answer.headers, answer.body);
     requireContract(method, path, answer);
     return answer;
   }
@@ -227,9 +236,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       ahead += milliseconds;
     },
     async close() {
+      const isOwn = !beside && !db.pool.ended;
+      const leak = secrecy.findIn(lines.join('')) ?? (isOwn ? await secrecy.findInDatabase(db) : undefined);
       await store.close();
       await deps.accessChanges.close();
       if (!beside) await db.close();
+      if (leak !== undefined) throw new Error(`A credential was written down (checklist 27 and 46): …${leak}…`);
     },
   };
   return service;
@@ -347,7 +359,7 @@ export function findOperation(method: string, path: string): (typeof patterns)[n
 }
 
 /** Every answer must be one that the OpenAPI document describes. */
-function requireContract(method: string, path: string, answer: Answer): void {
+export function requireContract(method: string, path: string, answer: Answer): void {
   const operation = findOperation(method, path);
   if (!operation) return;
   if (answer.status === 302) {

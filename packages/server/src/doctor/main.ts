@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { type Config, readConfig } from '../config.ts';
+import { createLog } from '../log.ts';
 import { toSentence } from '../start-error.ts';
 import { openSubject } from './open-subject.ts';
 import { createJsonReport, createTextReport } from './report.ts';
@@ -54,7 +55,7 @@ function toOrigin(text: string): string {
 }
 
 async function run(config: Config, { fix, yes, json, origin }: Options): Promise<number> {
-  const log = pino({ level: config.logLevel, errorKey: 'error' }, pino.destination(2));
+  const log = createLog(config.logLevel, pino.destination(2));
   const stop = stopOnSignal();
   const write = (text: string) => void process.stdout.write(text);
   const subject = await openSubject(config, log);

@@ -1,0 +1,182 @@
+import { availableParallelism } from 'node:os';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApp } from '../src/http/app.ts';
+import { type Listening, listen } from '../src/http/listen.ts';
+import { findFault } from './hostile/judge.ts';
+import { createRandom } from './hostile/random.ts';
+import { type HostileRequest, toCurl, toHostileRequest } from './hostile/requests.ts';
+import { createSender, type HostileAnswer } from './hostile/send.ts';
+import { prepareSubject, type Subject } from './hostile/subject.ts';
+import { readColumns, readRows } from './rows.ts';
+import { startTestService, type TestService } from './service.ts';
+
+/** HOSTILE_SEED repeats the choices of another run, HOSTILE_REQUESTS says how many there are. */
+const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000_000);
+const howMany = Number(process.env.HOSTILE_REQUESTS ?? 50_000);
+const atOnce = 32;
+const aRound = 5_000;
+
+let service: TestService;
+let listening: Listening;
+let subject: Subject;
+let sender: ReturnType<typeof createSender>;
+const faults: string[] = [];
+const statuses: Record<string, number> = {};
+const reached = new Map<string, Set<number>>();
+
+beforeAll(async () => {
+  service = await startTestService({ settings: { ARCHIVES_AT_ONCE: '64' } });
+  listening = await listen(createApp(service.deps), '127.0.0.1', 0);
+  subject = await prepareSubject(service);
+  sender = createSender(listening.port, atOnce);
+});
+afterAll(async () => {
+  sender.close();
+  await listening.close(0);
+  await service.close();
+});
+
+/** Operations on accounts may end the session that they come with, and passwords take long to check. */
+const isOfAccounts = ({ path }: { path: string }) =>
+  !/^\/api\/(?:storage|projects|api-keys|invitations)|^\/api$/.test(path);
+
+function makeRequest(index: number, only?: string): HostileRequest & { operationId: string } {
+  const random = createRandom(seed * 1_000_003 + index);
+  let operation = random.pick(subject.operations);
+  while (operation.path.startsWith('/api/auth') && operation.body && random.chance(0.9))
+    operation = random.pick(subject.operations);
+  const request = toHostileRequest(random, operation, subject.surroundings);
+  const names = Object.keys(subject.callers);
+  // Half of the requests come from who may do most, so that they get far.
+  const name =
+    only ??
+    (random.chance(0.5) ? random.pick(operation.isForPeople ? ['owner'] : ['owner', 'tied']) : random.pick(names));
+  const credentials = isOfAccounts(operation) && name !== 'none' ? subject.mayfly : subject.callers[name];
+  return { ...request, headers: { ...credentials, ...request.headers }, operationId: operation.operationId };
+}
+
+async function attack(
+  request: HostileRequest & { operationId: string },
+  index: number,
+): Promise<HostileAnswer | undefined> {
+  const blame = (fault: string, text = '') =>
+    faults.push(
+      `seed ${seed}, request ${index}, ${request.operationId}: ${fault}\n  ${toCurl(request, `http://127.0.0.1:${listening.port}`)}\n  ${text.slice(0, 1500)}`,
+    );
+  try {
+    const answer = await sender.send(request);
+    statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+    reached.set(request.operationId, (reached.get(request.operationId) ?? new Set()).add(answer.status));
+    const fault = findFault(request, answer, subject.secrets);
+    if (fault) blame(fault, `${answer.status} ${answer.text}${toldOf(answer)}`);
+    else if (answer.status === 200 && answer.text.startsWith('{')) subject.learn(JSON.parse(answer.text));
+    return answer;
+  } catch (error) {
+    const brokeOff = service
+      .logged()
+      .split('\n')
+      .filter((line) => line.includes('broke off'));
+    // An archive breaks off when something in it goes while it is sent: half of it must not look whole.
+    if (request.operationId !== 'downloadArchive' || !/archive only|has gone/.test(brokeOff.at(-1) ?? '')) {
+      blame(String(error), brokeOff.at(-1));
+    }
+    return undefined;
+  }
+}
+
+/** What the log says of a request that failed. */
+function toldOf({ status, headers }: HostileAnswer): string {
+  const id = headers.get('x-request-id') ?? '';
+  return status < 500
+    ? ''
+    : `\n  ${service
+        .logged()
+        .split('\n')
+        .filter((line) => line.includes(id))
+        .join('\n  ')}`;
+}
+
+const requireNoFault = () => expect(faults.slice(0, 5).join('\n\n')).toBe('');
+
+describe('hostile requests, made from the OpenAPI document (checklist 45; T9, T26, T27, T32)', () => {
+  test('one after another: what is refused changes nothing', async () => {
+    // These change by themselves, or tell of refused requests on purpose.
+    const apart = ['sessions', 'jobs', 'verifications', 'rate_limits', 'audit_events'];
+    const tables = [...(await readColumns(service.deps.db)).keys()].filter((table) => !apart.includes(table));
+    let before = await readRows(service.deps.db, tables);
+    for (let index = -1; index >= -Math.ceil(howMany / 50) && faults.length === 0; index--) {
+      const request = makeRequest(index);
+      const answer = await attack(request, index);
+      const after = await readRows(service.deps.db, tables);
+      const changed = tables.filter((table) => before[table] !== after[table]);
+      if (answer && answer.status >= 400 && changed.length > 0) {
+        faults.push(
+          `seed ${seed}, request ${index}: ${answer.status}, but it changed ${changed}\n  ${toCurl(request, '')}\n  ${answer.text}`,
+        );
+      }
+      before = after;
+    }
+    requireNoFault();
+    if (!(await subject.isIntact())) subject = await prepareSubject(service);
+  }, 120_000);
+
+  test(`${howMany} of them, ${atOnce} at once: no 5xx, no leak, every answer is in the document`, async () => {
+    const started = performance.now();
+    let next = 0;
+    while (next < howMany && faults.length < 20) {
+      const { victim } = subject;
+      const tables = [...(await readColumns(service.deps.db))]
+        .filter(([, columns]) => columns.includes('project_id'))
+        .map(([table]) => table);
+      const before = await readRows(service.deps.db, tables, victim.projectId);
+      const end = Math.min(howMany, next + aRound);
+      await Promise.all(
+        Array.from({ length: atOnce }, async () => {
+          while (next < end && faults.length < 20) {
+            const index = next++;
+            await attack(makeRequest(index), index);
+          }
+        }),
+      );
+      expect(
+        await readRows(service.deps.db, tables, victim.projectId),
+        `seed ${seed}: a project of somebody else changed`,
+      ).toEqual(before);
+      if (next < howMany && !(await subject.isIntact())) subject = await prepareSubject(service);
+    }
+    const seconds = (performance.now() - started) / 1000;
+    console.log(
+      `seed ${seed}: ${next} hostile requests in ${seconds.toFixed(0)} s on ${availableParallelism()} cores, answered ${JSON.stringify(statuses)}`,
+    );
+    requireNoFault();
+  }, 600_000);
+
+  test('they got far: every operation was refused, and nearly every one has also succeeded', () => {
+    const never = subject.operations
+      .map(({ operationId }) => operationId)
+      .filter((id) => ![...(reached.get(id) ?? [])].some((status) => status < 400));
+    expect(never.length, `never succeeded: ${never}`).toBeLessThan(subject.operations.length / 5);
+    const refused = subject.operations.filter(
+      ({ operationId, parameters, body }) =>
+        (parameters.length > 0 || body) && ![...(reached.get(operationId) ?? [])].some((status) => status >= 400),
+    );
+    expect(refused.map(({ operationId }) => operationId)).toEqual([]);
+  });
+
+  test('no object of the service has got a property that all have', () => {
+    const all: string[] = [];
+    for (const name in {}) all.push(name);
+    expect(all).toEqual([]);
+    expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('role');
+  });
+
+  test('the service is as well as before', async () => {
+    expect((await service.call('GET', '/readyz')).status).toBe(200);
+    const ada = await service.signUp();
+    const projectId = await service.createProject(ada);
+    const body = await service.upload({ as: ada }, projectId, Buffer.from('bytes'));
+    expect((await service.call('POST', '/api/storage/record', { as: ada, body })).status).toBe(200);
+    const { files } = (await service.call('GET', `/api/storage/list?projectId=${projectId}`, { as: ada })).body;
+    expect(files).toHaveLength(1);
+  });
+});

@@ -1,0 +1,49 @@
+import { errorCatalogue } from '@cadiz/contract';
+import { findOperation, requireContract } from '../service.ts';
+import type { HostileRequest } from './requests.ts';
+import type { HostileAnswer } from './send.ts';
+
+/** What is true when 32 clients ask at once: there are so many listings and archives at a time. */
+const truthful = new Set(['too_many_listings', 'archives_busy']);
+/** What is answered before a route is looked at, or where there is none. */
+const ofNoRoute = new Set(['not_found', 'method_not_allowed', 'body_too_large', 'malformed_request']);
+
+/** What a failure must not let out: SQL, the database's own words, where the code lies. The requests have none of it. */
+const leaks =
+  /\b(?:select|insert|update|delete)\b.{0,200}\b(?:from|into|set|where|values)\b|SQLSTATE|\brelation "|\bconstraint\b|duplicate key|invalid input syntax|violates|invalid byte sequence|out of range for type|node_modules|\.[tj]s:\d|\bat \w+ \(|file:\/\/|\/tmp\/|\/root\/|TypeError|RangeError|\[object Object\]|PGlite|kysely|better-auth|Better Auth/i;
+
+/** What is wrong with an answer, or undefined. */
+export function findFault(
+  request: HostileRequest,
+  answer: HostileAnswer,
+  secrets: readonly string[],
+): string | undefined {
+  const { status, headers, text } = answer;
+  if (headers.get('cache-control') !== 'no-store') return 'the answer may be cached';
+  if (headers.get('x-content-type-options') !== 'nosniff') return 'the type of the answer may be guessed at';
+  if (!headers.get('x-request-id')) return 'the answer has no request id';
+  for (const secret of secrets) if (text.includes(secret)) return 'the answer repeats a credential';
+  if (request.method === 'HEAD')
+    return text === '' && status < 500 ? undefined : `HEAD answered ${status} with a body of ${text.length}`;
+  if (status === 302) return undefined;
+
+  const isJson = headers.get('content-type')?.includes('json') ?? false;
+  const body = isJson && text !== '' ? JSON.parse(text) : undefined;
+  if (status >= 500 && !truthful.has(body?.code)) return `${status}`;
+  if (status >= 400) {
+    const entry = errorCatalogue[body?.code as keyof typeof errorCatalogue];
+    if (entry?.status !== status) return `${status} is no problem of the catalogue`;
+    const told = text.replaceAll(JSON.stringify(request.target).slice(1, -1), '');
+    const leak = leaks.exec(told);
+    if (leak) return `it lets out ${JSON.stringify(leak[0])}`;
+  }
+  const [path = ''] = request.target.split('?');
+  if (!findOperation(request.method, path))
+    return ofNoRoute.has(body?.code) ? undefined : `${status} where no route is`;
+  try {
+    requireContract(request.method, request.target, { ...answer, body });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return undefined;
+}
