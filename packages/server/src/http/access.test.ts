@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type OperationId, routes, type Scope, scopes } from '@cadiz/contract';
+import { type OperationId, routes, type Scope, scopes, toOpenApiDocument } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../../test/oidc-issuer.ts';
 import {
@@ -583,6 +583,147 @@ describe('what is foreign is answered exactly as what is absent', () => {
     for (const key of [keys.revoked, keys.expired, 'cz_live_', 'x', keys.tied.toLowerCase(), `${keys.tied}0`]) {
       const answer = await service.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
       expect(comparable(answer)).toEqual(comparable(absent));
+    }
+  });
+});
+
+describe('every place where the contract takes an id (T2, T28)', () => {
+  type Schema = { format?: string; anyOf?: Schema[]; items?: Schema; properties?: Record<string, Schema> };
+  type Documented = { parameters: { name: string; in: string; schema: Schema }[]; requestBody?: { content: object } };
+  const document = toOpenApiDocument('http://localhost', '0.0.0') as {
+    paths: Record<string, Record<string, Documented>>;
+  };
+
+  const takesId = ({ format, anyOf = [], items }: Schema): boolean =>
+    format === 'uuid' || anyOf.some(takesId) || (items !== undefined && takesId(items));
+
+  /** Where an operation takes ids, such as `path id` and `body fileIds`. */
+  function findPlaces(operation: OperationId): { place: string; name: string; isList: boolean }[] {
+    const { path, method } = routes[operation];
+    const { parameters, requestBody } = document.paths[path]?.[method.toLowerCase()] ?? { parameters: [] };
+    const [body] = Object.values(requestBody?.content ?? {}) as { schema: Schema }[];
+    return [
+      ...parameters.map(({ name, in: place, schema }) => ({ place, name, schema })),
+      ...Object.entries(body?.schema.properties ?? {}).map(([name, schema]) => ({ place: 'body', name, schema })),
+    ]
+      .filter(({ schema }) => takesId(schema))
+      .map(({ place, name, schema }) => ({ place, name, isList: schema.items !== undefined }));
+  }
+
+  /** Something of Bob's for each name, or for the part of a path before `{id}`. */
+  let foreignIds: Record<string, string>;
+  beforeAll(async () => {
+    const asked = `/api/projects/${bobsProjectId}`;
+    const invited = await service.call('POST', `${asked}/invitations`, { as: bob, body: invitation() });
+    const run = await service.call('POST', `${asked}/reconcile`, { as: bob, body: { dryRun: true } });
+    const [key, file] = [await service.createKey(bob, bobsProjectId), await createFile(bob, bobsProjectId)];
+    foreignIds = {
+      ...{ projectId: bobsProjectId, userId: bob.id, uploadId: await createUpload(bob, bobsProjectId) },
+      ...{ folderId: bobsFolderId, parentId: bobsFolderId, folderIds: bobsFolderId, fileIds: file },
+      ...{
+        folders: bobsFolderId,
+        files: file,
+        invitations: invited.body.id,
+        'api-keys': key.id,
+        reconcile: run.body.id,
+      },
+    };
+  });
+
+  function put(
+    { path, body }: Asked,
+    operation: OperationId,
+    place: string,
+    name: string,
+    id: string,
+    isList: boolean,
+  ): Asked {
+    if (place === 'body') return { path, body: { ...(body as object), [name]: isList ? [id] : id } };
+    const [pathname = '', query] = path.split('?');
+    if (place === 'query') {
+      const parameters = new URLSearchParams(query);
+      parameters.set(name, id);
+      return { path: `${pathname}?${parameters}`, body };
+    }
+    const index = routes[operation].path.split('/').indexOf(`{${name}}`);
+    return { path: pathname.split('/').with(index, id).join('/') + (query === undefined ? '' : `?${query}`), body };
+  }
+
+  const toForeignId = (operation: OperationId, place: string, name: string): string => {
+    const parts = routes[operation].path.split('/');
+    const kind = name !== 'id' ? name : place === 'path' ? parts[parts.indexOf('{id}') - 1] : parts.at(-1);
+    const id = foreignIds[kind ?? ''];
+    if (id === undefined) throw new Error(`Say in foreignIds what ${name} of ${operation} is: ${kind}.`);
+    return id;
+  };
+
+  /** The whole answer as bytes would show it, without the request's own id, the clock and the counts of rate limits. */
+  function toBytes({ status, headers, text }: Answer): string {
+    const requestId = headers.get('x-request-id') ?? '';
+    const lines = [...headers]
+      .filter(([name]) => !/^(?:x-request-id|date|ratelimit.*)$/.test(name))
+      .map((line) => line.join(': '));
+    return [status, ...lines, '', text.replaceAll(requestId, '…')].join('\n');
+  }
+
+  const all = (Object.keys(routes) as OperationId[]).flatMap((operation) =>
+    findPlaces(operation).map((at) => [`${operation}: ${at.place} ${at.name}`, operation, at] as const),
+  );
+
+  test('there are many', () => expect(all.length).toBeGreaterThan(50));
+
+  test.each(all)('%s: an id of somebody else is answered as one of nothing, to the byte', async (_, operation, at) => {
+    const { access, method } = routes[operation];
+    const askers = access === 'keyOrSession' ? [{ as: ada }, { key: keys.tied }, { key: keys.untied }] : [{ as: ada }];
+    for (const asker of askers) {
+      const asked = await requests[operation]();
+      const ask = async (id: string) => {
+        const { path, body } = put(asked, operation, at.place, at.name, id, at.isList);
+        return service.call(method, path, { ...asker, body });
+      };
+      const before = await fingerprint();
+      const [foreign, absent] = [await ask(toForeignId(operation, at.place, at.name)), await ask(randomUUID())];
+      expect(foreign.status).toBeGreaterThanOrEqual(400);
+      expect(toBytes(foreign)).toBe(toBytes(absent));
+      expect(await fingerprint()).toEqual(before);
+    }
+  });
+
+  test('a page of another project is no page here, whosever it is', async () => {
+    const adasOther = await service.createProject(ada);
+    const findCursor = async (path: string, owner: Person, of: string): Promise<string> => {
+      for (let i = 0; i < 2; i++) {
+        const id = await createFile(owner, of);
+        if (path === 'trash') await service.call('DELETE', `/api/storage/files/${id}`, { as: owner });
+      }
+      const page = await service.call('GET', `/api/storage/${path}?projectId=${of}&limit=1`, { as: owner });
+      expect(page.body.nextCursor).toEqual(expect.any(String));
+      return encodeURIComponent(page.body.nextCursor);
+    };
+    for (const path of ['list', 'trash']) {
+      const [foreign, own] = [await findCursor(path, bob, bobsProjectId), await findCursor(path, ada, adasOther)];
+      for (const asker of [{ as: ada }, { key: keys.tied }]) {
+        const ask = (cursor: string) =>
+          service.call('GET', `/api/storage/${path}?projectId=${projectId}&limit=1&cursor=${cursor}`, asker);
+        const answer = await ask(foreign);
+        expect(answer.body.code).toBe('invalid_request');
+        expect(toBytes(answer)).toBe(toBytes(await ask(own)));
+      }
+    }
+  });
+
+  test('a storeKey of another project is recorded nowhere (checklist 37, T4)', async () => {
+    const bobs = await service.upload({ as: bob }, bobsProjectId, Buffer.from('bytes'));
+    for (const asker of [{ as: ada }, { key: keys.tied }, { key: keys.untied }]) {
+      const here = (storeKey: string) =>
+        service.call('POST', '/api/storage/record', { ...asker, body: { ...bobs, projectId, storeKey } });
+      const before = await fingerprint();
+      const [existing, absent] = [await here(bobs.storeKey), await here(bobs.storeKey.replace('photo', 'photi'))];
+      expect(existing.body.code).toBe('invalid_store_key');
+      expect(toBytes(existing)).toBe(toBytes(absent));
+      const there = await service.call('POST', '/api/storage/record', { ...asker, body: bobs });
+      expect(there.status).toBeGreaterThanOrEqual(403);
+      expect(await fingerprint()).toEqual(before);
     }
   });
 });
