@@ -29,7 +29,8 @@ export async function migrate(pool: pg.Pool, folder: URL = ownFolder): Promise<{
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
   try {
-    await client.query('begin');
+    // A migration takes as long as it takes, and so does waiting for the process that does it.
+    await client.query('begin; set local statement_timeout = 0; set local lock_timeout = 0');
     const applied = await applyPending(client, migrations);
     await client.query('commit');
     client.release();

@@ -100,6 +100,12 @@ class UnnamedClient extends pg.Client {
   }
 }
 
+/**
+ * How long anything may wait for the database, so that whoever asks is told to come again while it hangs, and one table
+ * that is locked does not take every connection for good. Behind a pooler only the last can be set.
+ */
+const patience = { statement_timeout: 60_000, lock_timeout: 10_000, query_timeout: 300_000 };
+
 function createPostgresPool(url: string, max: number, isPooled: boolean, more: pg.PoolConfig = {}): pg.Pool {
   return new pg.Pool({
     connectionString: url,
@@ -108,7 +114,7 @@ function createPostgresPool(url: string, max: number, isPooled: boolean, more: p
     keepAlive: true,
     application_name: 'cadiz',
     types,
-    ...(isPooled ? { Client: UnnamedClient } : {}),
+    ...(isPooled ? { Client: UnnamedClient, query_timeout: patience.query_timeout } : patience),
     ...more,
   });
 }
@@ -119,7 +125,12 @@ function createPostgresPool(url: string, max: number, isPooled: boolean, more: p
  */
 function openListing(pool: pg.Pool, url: string, isPooled: boolean): ListingLane {
   const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
-  const own = createPostgresPool(url, listingConnections, isPooled, isPooled ? {} : { options: options.join(' ') });
+  const own = createPostgresPool(
+    url,
+    listingConnections,
+    isPooled,
+    isPooled ? {} : { options: options.join(' '), statement_timeout: false },
+  );
   own.on('error', () => undefined);
   const cancel = (client: pg.PoolClient) =>
     pool.query('select pg_cancel_backend($1)', [(client as pg.PoolClient & { processID: number }).processID]);

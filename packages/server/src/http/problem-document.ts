@@ -54,8 +54,8 @@ function fromDatabase(error: pg.DatabaseError): Problem {
   const absent = code === '23503' ? absentRows[error.constraint ?? ''] : undefined;
   if (absent) return new Problem(absent, undefined, { cause: error });
   // 08 connection, 53 out of connections, memory or disk, 57 shutting down or cancelled, 25006 read-only,
-  // 40 serialisation or deadlock: all pass by themselves.
-  if (/^(?:08|53|57|40|25006|58)/.test(code)) return databaseUnavailable(error);
+  // 40 serialisation or deadlock, 55P03 a lock that was waited for too long: all pass by themselves.
+  if (/^(?:08|53|57|40|25006|58|55P03)/.test(code)) return databaseUnavailable(error);
   return new Problem('internal_error', undefined, { cause: error });
 }
 

@@ -1,4 +1,5 @@
 import type { DeletedProject, DeleteProjectQuery } from '@cadiz/contract';
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -18,6 +19,8 @@ export async function removeProject(
 ): Promise<z.output<typeof DeletedProject>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   await deps.db.kysely.transaction().execute(async (trx) => {
+    // A million rows take longer to delete than anything else may take.
+    await sql`set local statement_timeout = 0`.execute(trx);
     // The lock keeps a file that is being recorded at this moment from slipping in between the check and the deletion.
     const row = await trx
       .selectFrom('projects')

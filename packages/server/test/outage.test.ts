@@ -1,0 +1,249 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type OperationId, type Route, routes } from '@cadiz/contract';
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { freePorts } from '../../../e2e/service.ts';
+import { readConfig } from '../src/config.ts';
+import { mintToken } from '../src/features/api-keys/token.ts';
+import { type RunningService, startService } from '../src/service.ts';
+import { testableKinds } from './database.ts';
+
+const script = fileURLToPath(new URL('../../../scripts/ci/postgres.sh', import.meta.url));
+const poolSize = 4;
+
+/** A PostgreSQL of its own, since it is stopped, starved and frozen here. */
+const server = {
+  folder: join(tmpdir(), `cadiz-outage-${randomBytes(6).toString('hex')}`),
+  run: async (command: string) =>
+    (
+      await promisify(execFile)('bash', [script, command], {
+        env: { ...process.env, PG_DIR: server.folder, PG_MAX_CONNECTIONS: '24' },
+      })
+    ).stdout.trim(),
+};
+
+interface Asked {
+  method?: string;
+  key?: string;
+  cookie?: string | undefined;
+  body?: unknown;
+}
+
+let url: string;
+let database: string;
+let folder: string;
+let service: RunningService;
+let cookie: string;
+let projectId: string;
+let keys: Record<'used' | 'unused' | 'revoked' | 'unknown', string>;
+/** Undoes what a test has done to the server, also when it fails. */
+let undo: (() => Promise<unknown>) | undefined;
+
+// biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came
+async function ask(path: string, { method = 'GET', key, cookie: sent, body }: Asked = {}): Promise<any> {
+  const response = await fetch(url + path, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
+      ...(sent === undefined ? {} : { Cookie: sent }),
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('json');
+  return { headers: response.headers, text, ...(isJson ? JSON.parse(text) : {}), status: response.status };
+}
+
+const presign = (key: string, folderId: string | null = null) =>
+  ask('/api/storage/presign', {
+    method: 'POST',
+    key,
+    body: { projectId, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId },
+  });
+
+/** A request of every operation that needs the database, with a session that is good; and with keys, where those count. */
+function findRequests(): [string, () => ReturnType<typeof ask>][] {
+  const toPath = (path: string) => path.replaceAll(/\{\w+\}/g, '01990000-0000-7000-8000-000000000000');
+  const guarded = (Object.entries(routes) as [OperationId, Route][]).filter(([, { access }]) => access !== 'anybody');
+  const { unused, revoked, unknown } = keys;
+  const account = { email: 'ada@example.com', password: 'correct horse battery' };
+  return [
+    ...guarded.flatMap(([operation, { method, path, access, body }]): [string, () => ReturnType<typeof ask>][] => {
+      const asked = { method, ...(body ? { body: {} } : {}) };
+      const withKeys = access === 'keyOrSession' ? Object.entries({ unused, revoked, unknown }) : [];
+      return [
+        [`${operation} with a session`, () => ask(toPath(path), { ...asked, cookie })],
+        ...withKeys.map(([name, key]): [string, () => ReturnType<typeof ask>] => [
+          `${operation} with a key, ${name}`,
+          () => ask(toPath(path), { ...asked, key }),
+        ]),
+      ];
+    }),
+    ['getSession', () => ask('/api/auth/get-session', { cookie })],
+    ['signOut', () => ask('/api/auth/sign-out', { method: 'POST', cookie })],
+    ['signIn', () => ask('/api/auth/sign-in/email', { method: 'POST', body: account })],
+    ['signUp', () => ask('/api/auth/sign-up/email', { method: 'POST', body: { ...account, name: 'Eve' } })],
+  ];
+}
+
+async function expectUnavailable(requests: [string, () => ReturnType<typeof ask>][]): Promise<void> {
+  const answers = await Promise.all(
+    requests.map(async ([name, send]) => {
+      const { status, code, headers, text } = await send();
+      expect(text, name).not.toMatch(/5432|127\.0\.0\.1|select |connect|pool/i);
+      return [name, status, code, headers.get('retry-after')];
+    }),
+  );
+  expect(answers).toEqual(requests.map(([name]) => [name, 503, 'database_unavailable', '5']));
+}
+
+async function expectRecovery(): Promise<void> {
+  const deadline = Date.now() + 25_000;
+  for (;;) {
+    const answers = await Promise.all([
+      ask('/readyz'),
+      presign(keys.unused),
+      ask('/api/projects', { cookie }),
+      ask(`/api/storage/list?projectId=${projectId}`, { key: keys.used }),
+    ]);
+    if (answers.every(({ status }) => status === 200)) break;
+    if (Date.now() > deadline) throw new Error(`It has not recovered: ${answers.map(({ text }) => text)}`);
+    await delay(200);
+  }
+  for (const key of [keys.revoked, keys.unknown]) expect((await presign(key)).code).toBe('invalid_api_key');
+}
+
+/** What needs no database goes on, and what is refused by itself is refused still. */
+async function expectTheRest(): Promise<void> {
+  expect((await ask('/livez')).status).toBe(200);
+  expect((await ask('/openapi.json')).status).toBe(200);
+  expect((await presign('cz_live_no')).code).toBe('invalid_api_key');
+  expect((await ask('/api/projects')).code).toBe('session_required');
+}
+
+describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (checklist 49)', () => {
+  beforeAll(async () => {
+    database = await server.run('start');
+    folder = await mkdtemp(join(tmpdir(), 'cadiz-outage-data-'));
+    const [port, storePort] = await freePorts(2);
+    const config = readConfig({
+      PORT: String(port),
+      STORE_PORT: String(storePort),
+      CADIZ_DATA_DIR: folder,
+      DATABASE_URL: database,
+      DATABASE_POOL_SIZE: String(poolSize),
+    });
+    service = await startService(config, pino({ level: 'silent' }));
+    url = `http://127.0.0.1:${port}`;
+    const account = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery' };
+    const { headers } = await ask('/api/auth/sign-up/email', { method: 'POST', body: account });
+    cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    projectId = (await ask('/api/projects', { method: 'POST', cookie, body: { name: 'P' } })).id;
+    const make = () => ask('/api/api-keys', { method: 'POST', cookie, body: { name: 'K', projectId } });
+    const [used, unused, revoked] = [await make(), await make(), await make()];
+    keys = { used: used.key, unused: unused.key, revoked: revoked.key, unknown: mintToken() };
+    expect((await presign(keys.used)).status).toBe(200);
+    expect((await presign(keys.revoked)).status).toBe(200);
+    await ask(`/api/api-keys/${revoked.id}`, { method: 'DELETE', cookie });
+    // This server flushes nothing by itself.
+    const admin = new pg.Client({ connectionString: database });
+    await admin.connect();
+    await admin.query('checkpoint');
+    await admin.end();
+  });
+  afterEach(async () => {
+    await undo?.();
+    undo = undefined;
+  });
+  afterAll(async () => {
+    await service?.stop();
+    await server.run('stop');
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  test('down: 503 everywhere, nobody is let in, and it is all there again without a restart', async () => {
+    await presign(keys.used);
+    await server.run('halt');
+    undo = () => server.run('resume');
+    // What is cached may presign for its ten seconds, and does nothing else.
+    expect([200, 503]).toContain((await presign(keys.used)).status);
+    await expectUnavailable([['a folder', () => presign(keys.used, '01990000-0000-7000-8000-000000000000')]]);
+    await expectUnavailable(findRequests());
+    expect((await ask('/readyz')).code).toBe('not_ready');
+    await expectTheRest();
+    await undo();
+    undo = undefined;
+    await expectRecovery();
+  }, 120_000);
+
+  test('locked: who waits is told to come again, and the connections are there for others after it', async () => {
+    const locker = new pg.Client({ connectionString: database });
+    await locker.connect();
+    undo = () => locker.end();
+    await locker.query('begin');
+    await locker.query('lock table sessions, api_keys, project_members in access exclusive mode');
+    await expectUnavailable(findRequests().slice(0, 2 * poolSize));
+    await expectTheRest();
+    await undo();
+    undo = undefined;
+    await expectRecovery();
+  }, 120_000);
+
+  test('out of connections: 503, until there are some', async () => {
+    const others: pg.Client[] = [];
+    undo = () => Promise.all(others.map((client) => client.end()));
+    const admin = new pg.Client({ connectionString: database });
+    await admin.connect();
+    others.push(admin);
+    // Whoever connects here is a superuser, as the service is: the reserved connections are used up too.
+    const takeAll = async () => {
+      for (;;) {
+        const client = new pg.Client({ connectionString: database });
+        client.on('error', () => undefined);
+        const full = await client.connect().then(
+          () => undefined,
+          (error: unknown) => error,
+        );
+        if (full instanceof pg.DatabaseError && full.code === '53300') return;
+        if (full) throw full;
+        others.push(client);
+      }
+    };
+    await takeAll();
+    const terminate = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'";
+    while ((await admin.query(terminate)).rowCount) await takeAll();
+    await takeAll();
+    await expectUnavailable(findRequests());
+    await expectTheRest();
+    await undo();
+    undo = undefined;
+    await expectRecovery();
+  }, 120_000);
+
+  test('frozen: connections that come to nothing are given up', async () => {
+    const postmaster = Number((await readFile(join(server.folder, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
+    const admin = new pg.Client({ connectionString: database });
+    await admin.connect();
+    process.kill(postmaster, 'SIGSTOP');
+    undo = async () => {
+      process.kill(postmaster, 'SIGCONT');
+      await admin.end();
+    };
+    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'");
+    await expectUnavailable(findRequests());
+    await expectTheRest();
+    await undo();
+    undo = undefined;
+    await expectRecovery();
+  }, 120_000);
+});
