@@ -43,7 +43,9 @@ let folder: string;
 let service: RunningService;
 let cookie: string;
 let projectId: string;
-let keys: Record<'used' | 'unused' | 'revoked' | 'unknown', string>;
+let keys: Record<'used' | 'revoked' | 'unknown', string>;
+/** Keys that nobody has used, so that no cache knows them: one for each time. */
+let unused: string[];
 /** Undoes what a test has done to the server, also when it fails. */
 let undo: (() => Promise<unknown>) | undefined;
 
@@ -75,12 +77,13 @@ const presign = (key: string, folderId: string | null = null) =>
 function findRequests(): [string, () => ReturnType<typeof ask>][] {
   const toPath = (path: string) => path.replaceAll(/\{\w+\}/g, '01990000-0000-7000-8000-000000000000');
   const guarded = (Object.entries(routes) as [OperationId, Route][]).filter(([, { access }]) => access !== 'anybody');
-  const { unused, revoked, unknown } = keys;
+  const { revoked, unknown } = keys;
+  const fresh = unused.pop() ?? '';
   const account = { email: 'ada@example.com', password: 'correct horse battery' };
   return [
     ...guarded.flatMap(([operation, { method, path, access, body }]): [string, () => ReturnType<typeof ask>][] => {
       const asked = { method, ...(body ? { body: {} } : {}) };
-      const withKeys = access === 'keyOrSession' ? Object.entries({ unused, revoked, unknown }) : [];
+      const withKeys = access === 'keyOrSession' ? Object.entries({ fresh, revoked, unknown }) : [];
       return [
         [`${operation} with a session`, () => ask(toPath(path), { ...asked, cookie })],
         ...withKeys.map(([name, key]): [string, () => ReturnType<typeof ask>] => [
@@ -108,11 +111,12 @@ async function expectUnavailable(requests: [string, () => ReturnType<typeof ask>
 }
 
 async function expectRecovery(): Promise<void> {
+  const fresh = unused.pop() ?? '';
   const deadline = Date.now() + 25_000;
   for (;;) {
     const answers = await Promise.all([
       ask('/readyz'),
-      presign(keys.unused),
+      presign(fresh),
       ask('/api/projects', { cookie }),
       ask(`/api/storage/list?projectId=${projectId}`, { key: keys.used }),
     ]);
@@ -142,6 +146,7 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
       CADIZ_DATA_DIR: folder,
       DATABASE_URL: database,
       DATABASE_POOL_SIZE: String(poolSize),
+      RATE_LIMITS: 'off',
     });
     service = await startService(config, pino({ level: 'silent' }));
     url = `http://127.0.0.1:${port}`;
@@ -150,8 +155,9 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
     projectId = (await ask('/api/projects', { method: 'POST', cookie, body: { name: 'P' } })).id;
     const make = () => ask('/api/api-keys', { method: 'POST', cookie, body: { name: 'K', projectId } });
-    const [used, unused, revoked] = [await make(), await make(), await make()];
-    keys = { used: used.key, unused: unused.key, revoked: revoked.key, unknown: mintToken() };
+    const [used, revoked] = [await make(), await make()];
+    unused = await Promise.all(Array.from({ length: 8 }, async () => (await make()).key));
+    keys = { used: used.key, revoked: revoked.key, unknown: mintToken() };
     expect((await presign(keys.used)).status).toBe(200);
     expect((await presign(keys.revoked)).status).toBe(200);
     await ask(`/api/api-keys/${revoked.id}`, { method: 'DELETE', cookie });
