@@ -49,6 +49,7 @@ describe('what an error of the database means to the caller', () => {
     expect(codes).toEqual({
       accounts_user_id_fkey: 'internal_error',
       api_keys_created_by_fkey: 'session_required',
+      api_keys_folder_fkey: 'folder_not_found',
       api_keys_project_id_fkey: 'project_not_found',
       files_folder_fkey: 'folder_not_found',
       files_project_id_fkey: 'project_not_found',

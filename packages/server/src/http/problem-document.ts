@@ -38,6 +38,7 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   files_folder_fkey: 'folder_not_found',
   folders_project_id_fkey: 'project_not_found',
   folders_parent_fkey: 'folder_not_found',
+  api_keys_folder_fkey: 'folder_not_found',
   api_keys_project_id_fkey: 'project_not_found',
   api_keys_created_by_fkey: 'session_required',
   invitations_created_by_fkey: 'session_required',
