@@ -28,6 +28,7 @@ export const User = z.object({
   emailVerified: z.boolean(),
   image: z.string().nullable().optional(),
   role: z.enum(['owner', 'member']),
+  twoFactorEnabled: z.boolean().nullable().optional(),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });
@@ -39,6 +40,7 @@ export const CurrentSession = z
   .nullable();
 
 export const SignInMethods = z.object({
+  secondFactor: z.boolean().meta({ description: 'Whether an account can get a second factor.' }),
   oidc: z
     .object({ name: z.string() })
     .nullable()

@@ -68,6 +68,20 @@ export const errorCatalogue = {
     happened: 'Accounts are managed by the owner of the service: the person who made its first account.',
     mend: 'Ask the owner of the service, or its operator, who has `npm run users`.',
   },
+  invalid_second_factor: {
+    status: 401,
+    title: 'The code is wrong.',
+    happened:
+      'It is not the code that the app shows at this moment, was used already, or is no backup code that is left.',
+    mend: 'Type the next code that the app shows. If none is right, set the clock of the device, or use a backup code.',
+  },
+  second_factor_expired: {
+    status: 401,
+    title: 'No sign-in waits for a code here.',
+    happened:
+      'The code is asked for after the password, in the same browser, for ten minutes and five attempts at the most.',
+    mend: 'Sign in with the password again, and then send a code.',
+  },
   cross_site_request: {
     status: 403,
     title: 'The request comes from another site.',
@@ -254,6 +268,18 @@ export const errorCatalogue = {
     happened: 'One account of the issuer opens one account here, and this one is tied to another already.',
     mend: 'Sign out, and sign in with the issuer to reach the other account.',
   },
+  second_factor_set_up: {
+    status: 409,
+    title: 'The account has a second factor.',
+    happened: 'One is set up already, and its secret is shown no more.',
+    mend: 'Use it. For another device, disable it with `POST /api/auth/two-factor/disable`, and set it up anew.',
+  },
+  second_factor_not_set_up: {
+    status: 409,
+    title: 'The account has no second factor.',
+    happened: 'None is set up, or its first code was never sent.',
+    mend: 'Begin with `POST /api/auth/two-factor/enable`, and send a code to `POST /api/auth/two-factor/verify-totp`.',
+  },
   last_owner: {
     status: 409,
     title: 'The project must keep an owner.',
@@ -408,6 +434,12 @@ export const errorCatalogue = {
     happened:
       'Ten attempts a minute are taken from one address, and five in a quarter of an hour at one account, whoever makes them; an account at which the guessing goes on is closed for longer each time, up to four hours. Attempts that succeed do not count. Whether the account exists makes no difference.',
     mend: 'Wait for the seconds in `Retry-After`. A forgotten password can be reset, which opens the account again. Behind a reverse proxy, `TRUSTED_PROXIES` must name it, or all clients count as one.',
+  },
+  second_factor_locked: {
+    status: 429,
+    title: 'Too many wrong codes were sent for this account.',
+    happened: 'After ten wrong codes in a row, whoever sent them, the account takes none for a quarter of an hour.',
+    mend: 'Wait for the seconds in `Retry-After`. Who sent the codes knew the password: if it was not you, change it.',
   },
   too_many_sign_ins: {
     status: 429,

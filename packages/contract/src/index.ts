@@ -11,6 +11,7 @@ export * from './openapi.ts';
 export * from './operation.ts';
 export * from './projects.ts';
 export * from './routes.ts';
+export * from './second-factor.ts';
 export * from './storage.ts';
 export * from './trash.ts';
 export * from './uploads.ts';

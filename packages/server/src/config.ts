@@ -48,6 +48,8 @@ const networks = z.string().transform((list, context) => {
   }
   return found;
 });
+const onOrOff = z.enum(['on', 'off'], { error: 'must be on or off' });
+
 /** Kept to the letter: an issuer is compared as a text (OpenID Connect Discovery 1.0 §4.3). */
 const issuer = z.string().refine(
   (text) => {
@@ -131,6 +133,12 @@ export const settings = {
     sentence:
       'Who gets an account by signing in with the issuer for the first time, beyond those whom CADIZ_SIGN_UP or an invitation lets in: nobody (`closed`), everybody whom the issuer knows (`open`), or those with an e-mail address of domains such as `example.com, example.org`.',
     check: oidcSignUp,
+  },
+  SECOND_FACTOR: {
+    default: 'on',
+    sentence:
+      'Whether accounts with a password can get a second factor, codes of an app: `on` or `off`. Who has one needs it in any case.',
+    check: onOrOff,
   },
   DATABASE_URL: {
     default: undefined,
@@ -325,6 +333,8 @@ export interface Config {
   secret: string | undefined;
   signUp: 'first' | 'open' | 'closed';
   oidc: OidcSettings | undefined;
+  /** Whether an account can get a second factor. */
+  secondFactor: boolean;
   database: DatabaseSettings;
   objectStore: EmbeddedStoreSettings | OtherStoreSettings;
   presignTtlSeconds: number;
@@ -431,6 +441,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     dataDir,
     secret: values.CADIZ_SECRET,
     signUp: values.CADIZ_SIGN_UP ?? 'first',
+    secondFactor: values.SECOND_FACTOR !== 'off',
     oidc:
       values.OIDC_ISSUER === undefined
         ? undefined

@@ -137,6 +137,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     secret: randomBytes(32).toString('base64url'),
     setupToken: options.setupToken,
     oidc: config.oidc,
+    secondFactor: config.secondFactor,
   };
   const deps: Deps = {
     config,

@@ -39,6 +39,17 @@ interface AccountsTable extends Times {
   password: string | null;
 }
 
+interface TwoFactorsTable {
+  id: string;
+  user_id: string;
+  secret: string;
+  backup_codes: string;
+  verified: boolean;
+  last_step: number | null;
+  failed_verification_count: Generated<number>;
+  locked_until: Date | null;
+}
+
 interface VerificationsTable extends Times {
   id: string;
   identifier: string;
@@ -240,6 +251,7 @@ export interface Schema {
   users: UsersTable;
   sessions: SessionsTable;
   accounts: AccountsTable;
+  two_factors: TwoFactorsTable;
   verifications: VerificationsTable;
   password_resets: PasswordResetsTable;
   projects: ProjectsTable;

@@ -42,6 +42,8 @@ const noFolder = '404 folder_not_found';
 const noFile = '404 file_not_found';
 const noInvitation = '404 invitation_not_found';
 const noUpload = '404 upload_not_found';
+const noFactor = '409 second_factor_not_set_up';
+const noStep = '401 second_factor_expired';
 const noApiKey = '404 api_key_not_found';
 const noSession = '404 session_not_found';
 const noOwner = '403 owner_required';
@@ -107,6 +109,11 @@ const expected: Record<OperationId, readonly string[]> = {
   listSignInMethods:[ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   signInWithOidc:   [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   linkOidc:         [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  enableSecondFactor:[people,  people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  renewBackupCodes: [people,   people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor],
+  disableSecondFactor:[people, people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor],
+  verifyTotp:       [noStep,   noStep,     noStep,  noStep,      noStep,  noStep,  noStep,    noFactor, noFactor,      noStep,  noStep,     noFactor,      noFactor],
+  verifyBackupCode: Array(13).fill('401 second_factor_expired'),
   finishOidc:       Array(13).fill('400 oidc_sign_in_expired'),
 
   changePassword:   [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
@@ -230,6 +237,21 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   listSignInMethods: () => ({ path: '/api/auth/methods' }),
   signInWithOidc: () => ({ path: '/api/auth/sign-in/social', body: { provider: 'oidc' } }),
   linkOidc: () => ({ path: '/api/auth/link-social', body: { provider: 'oidc' } }),
+  // Nobody has one here: totp.test.ts has those.
+  enableSecondFactor: () => ({ path: '/api/auth/two-factor/enable', body: { password } }),
+  renewBackupCodes: async () => ({
+    path: '/api/auth/two-factor/generate-backup-codes',
+    body: (await withoutSecondFactors()) && { password },
+  }),
+  disableSecondFactor: async () => ({
+    path: '/api/auth/two-factor/disable',
+    body: (await withoutSecondFactors()) && { password, code: '123456' },
+  }),
+  verifyTotp: async () => ({
+    path: '/api/auth/two-factor/verify-totp',
+    body: (await withoutSecondFactors()) && { code: '123456' },
+  }),
+  verifyBackupCode: () => ({ path: '/api/auth/two-factor/verify-backup-code', body: { code: 'aB3dE-fG5hI' } }),
   // Only the browser that has begun can finish: oidc.test.ts has that.
   finishOidc: () => ({ path: '/api/auth/callback/oidc?code=x&state=y' }),
   changePassword: () => ({
@@ -257,6 +279,9 @@ async function anotherSession(): Promise<string> {
   const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
   return (await service.call('GET', '/api/auth/get-session', { headers: { Cookie: cookie } })).body.session.id;
 }
+
+/** Those that were begun are forgotten again. */
+const withoutSecondFactors = () => service.deps.db.pool.query('delete from two_factors');
 
 const invitation = (email = `${randomUUID()}@example.com`) => ({ email, role: 'viewer' });
 

@@ -59,6 +59,13 @@ import {
   reconcileProjectRoute,
   updateProjectRoute,
 } from './routes/projects.ts';
+import {
+  disableSecondFactorRoute,
+  enableSecondFactorRoute,
+  renewBackupCodesRoute,
+  verifyBackupCodeRoute,
+  verifyTotpRoute,
+} from './routes/second-factor.ts';
 import { list, presign, record, usage } from './routes/storage.ts';
 import { bulk, emptyTrashRoute, listTrashRoute } from './routes/trash.ts';
 import {
@@ -139,6 +146,11 @@ export const handlers: Record<OperationId, Handler> = {
   changeUser: changeUserRoute,
   removeUser: removeUserRoute,
   endUserSessions: endUserSessionsRoute,
+  enableSecondFactor: enableSecondFactorRoute,
+  verifyTotp: verifyTotpRoute,
+  verifyBackupCode: verifyBackupCodeRoute,
+  renewBackupCodes: renewBackupCodesRoute,
+  disableSecondFactor: disableSecondFactorRoute,
 
   welcome,
   live,

@@ -19,3 +19,36 @@ create table password_resets (
   expires_at timestamptz(3) not null
 );
 create index password_resets_user_id_index on password_resets (user_id);
+
+
+-- Second factors, as Better Auth keeps them: the secret and the backup codes are encrypted with CADIZ_SECRET.
+alter table users add column two_factor_enabled boolean not null default false;
+create table two_factors (
+  id uuid primary key,
+  user_id uuid not null constraint two_factors_user_id_key unique
+    constraint two_factors_user_id_fkey references users on delete cascade,
+  secret text not null,
+  backup_codes text not null,
+  -- Whether a code was right once; before that nothing is asked for.
+  verified boolean not null,
+  -- The step of time of the last code that was accepted: each counts once.
+  last_step bigint,
+  failed_verification_count integer not null default 0,
+  locked_until timestamptz(3)
+);
+
+-- Passkeys: public keys of WebAuthn, as Better Auth keeps them.
+create table passkeys (
+  id uuid primary key,
+  user_id uuid not null constraint passkeys_user_id_fkey references users on delete cascade,
+  name text,
+  credential_id text not null constraint passkeys_credential_id_key unique,
+  public_key text not null,
+  counter bigint not null,
+  device_type text not null,
+  backed_up boolean not null,
+  transports text,
+  aaguid text,
+  created_at timestamptz(3) not null default now()
+);
+create index passkeys_user_id_index on passkeys (user_id);

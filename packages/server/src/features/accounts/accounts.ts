@@ -23,11 +23,14 @@ import { createOidc, type Oidc } from './oidc.ts';
 import { createPasswords, isOutdated, type Passwords } from './password.ts';
 import { sameText } from './same-text.ts';
 import { createSignInLimits, type SignInLimits } from './sign-in-limits.ts';
+import { createSecondFactor, type SecondFactor } from './totp.ts';
 
 export interface AccountSettings extends AuthSettings {
   /** Asked of the first sign-up when the service listens beyond loopback. */
   setupToken: string | undefined;
   oidc: OidcSettings | undefined;
+  /** Whether an account can get a second factor. */
+  secondFactor: boolean;
 }
 
 /**
@@ -53,6 +56,7 @@ export interface Accounts {
   findCaller(headers: Headers): Promise<(SessionCaller & { sessionId: string }) | undefined>;
   /** Signing in with an OpenID Connect issuer, where one is set. */
   oidc: Oidc | undefined;
+  secondFactor: SecondFactor;
 }
 
 export function createAccounts(
@@ -186,6 +190,7 @@ export function createAccounts(
     getSession: (headers) => answer(() => auth.api.getSession({ headers, returnHeaders: true })),
     findCaller,
     oidc: settings.oidc && createOidc(settings.oidc, settings, db, now, log),
+    secondFactor: createSecondFactor(auth, { isOn: settings.secondFactor, passwords, limits, db, now }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@cadiz/contract';
 import { type BetterAuthOptions, betterAuth } from 'better-auth';
 import { APIError } from 'better-auth/api';
 import type { Logger } from 'pino';
@@ -7,6 +8,7 @@ import { Problem } from '../../problem.ts';
 import { inAuthContext } from './auth-context.ts';
 import type { Passwords } from './password.ts';
 import { createSessionStore, idleSeconds } from './session-store.ts';
+import { toSecondFactorPlugins } from './totp-plugins.ts';
 
 export interface AuthSettings {
   publicUrl: string;
@@ -31,6 +33,7 @@ export function createAuth(settings: AuthSettings, db: Database, log: Logger, pa
   return betterAuth({
     ...toAuthOptions(settings, db, log, now),
     emailAndPassword: { enabled: true, minPasswordLength: 12, maxPasswordLength: 1024, password: passwords },
+    plugins: toSecondFactorPlugins(db, now),
   });
 }
 
@@ -114,12 +117,30 @@ export async function answer(call: () => Promise<{ headers: Headers; response: u
   return { body: withoutTokens(response as Record<string, unknown> | null), cookies: toCookies(headers) };
 }
 
+/** What Better Auth calls things that have a page of their own here. */
+const problemsOf: Record<string, ErrorCode> = {
+  INVALID_PASSWORD: 'wrong_password',
+  INVALID_CODE: 'invalid_second_factor',
+  INVALID_BACKUP_CODE: 'invalid_second_factor',
+  INVALID_TWO_FACTOR_COOKIE: 'second_factor_expired',
+  TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: 'second_factor_expired',
+  ACCOUNT_TEMPORARILY_LOCKED: 'second_factor_locked',
+  TOTP_ALREADY_ENABLED: 'second_factor_set_up',
+  TOTP_NOT_ENABLED: 'second_factor_not_set_up',
+  TWO_FACTOR_NOT_ENABLED: 'second_factor_not_set_up',
+  BACKUP_CODES_NOT_ENABLED: 'second_factor_not_set_up',
+};
+const lockedHeaders = { 'Retry-After': '900' };
+
 export function toProblem(error: unknown): unknown {
   if (!(error instanceof APIError)) return error;
   if (error.cause) return error.cause;
   const code = String(error.body?.code ?? '');
   if (code === 'INVALID_EMAIL_OR_PASSWORD') return new Problem('invalid_email_or_password');
   if (code.startsWith('USER_ALREADY_EXISTS')) return new Problem('account_exists');
+  // Of two uses of one backup code at the same moment, the slower is a conflict without a code.
+  const known = error.statusCode === 409 ? 'invalid_second_factor' : problemsOf[code];
+  if (known) return new Problem(known, undefined, known === 'second_factor_locked' ? { headers: lockedHeaders } : {});
   if (error.statusCode < 500) return new Problem('invalid_request', error.body?.message);
   return error;
 }
@@ -127,6 +148,8 @@ export function toProblem(error: unknown): unknown {
 function withoutTokens(body: Record<string, unknown> | null): unknown {
   if (!body) return null;
   if (body.success !== undefined) return { success: body.success };
+  const { twoFactorRedirect, twoFactorMethods } = body;
+  if (twoFactorRedirect) return { twoFactorRedirect, twoFactorMethods };
   const { session } = body as { session?: { id: string; userId: string; expiresAt: string } };
   if (!session) return { user: body.user };
   const { id, userId, expiresAt } = session;

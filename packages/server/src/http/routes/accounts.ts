@@ -29,7 +29,8 @@ export const signOut: Handler = async (deps, exchange) => {
 export const getSession: Handler = async (deps, exchange) =>
   withCookies(await deps.accounts.getSession(accountHeaders(deps, exchange)));
 
-export const listSignInMethods: Handler = ({ accounts }) => ({
+export const listSignInMethods: Handler = ({ accounts, config }) => ({
+  secondFactor: config.secondFactor,
   oidc: accounts.oidc ? { name: accounts.oidc.name } : null,
 });
 

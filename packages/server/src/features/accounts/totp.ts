@@ -1,0 +1,170 @@
+import type { BackupCodes, SecondFactorDisabled, SecondFactorSecrets } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Database } from '../../db/open.ts';
+import type { SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
+import { type AccountAnswer, type Auth, answer, toCookies, toProblem } from './auth.ts';
+import { inAuthContext } from './auth-context.ts';
+import type { Passwords } from './password.ts';
+import { requireEnabled } from './require-enabled.ts';
+import type { SignInLimits } from './sign-in-limits.ts';
+
+/**
+ * A second factor by time-based codes (RFC 6238), for accounts with a password that want one. Better Auth keeps the
+ * secrets, encrypted, and asks for a code after the password; that each code counts once is added here.
+ */
+export interface SecondFactor {
+  /** A secret and backup codes, which count once a code was right. @throws Problem sign_in_method_off, second_factor_set_up, wrong_password */
+  enable(
+    headers: Headers,
+    caller: SessionCaller,
+    password: string,
+  ): Promise<Answered<z.output<typeof SecondFactorSecrets>>>;
+  /**
+   * The code that finishes a sign-in, or, when somebody is signed in, the first one of a new secret.
+   * @throws Problem invalid_second_factor, second_factor_expired, second_factor_locked, second_factor_not_set_up,
+   *   second_factor_set_up, account_disabled, too_many_attempts
+   */
+  verify(headers: Headers, code: string, address: string): Promise<AccountAnswer>;
+  /** A backup code, which finishes a sign-in, once. @throws Problem as verify */
+  verifyBackupCode(headers: Headers, code: string, address: string): Promise<AccountAnswer>;
+  /** New backup codes in place of all others. @throws Problem second_factor_not_set_up, wrong_password */
+  renewBackupCodes(headers: Headers, caller: SessionCaller, password: string): Promise<z.output<typeof BackupCodes>>;
+  /** @throws Problem second_factor_not_set_up, wrong_password, invalid_second_factor */
+  disable(
+    headers: Headers,
+    caller: SessionCaller,
+    request: { password: string; code: string },
+  ): Promise<Answered<z.output<typeof SecondFactorDisabled>>>;
+}
+
+interface Answered<T> {
+  body: T;
+  cookies: string[];
+}
+
+interface Tools {
+  /** Whether an account can get a second factor; who has one needs it in any case. */
+  isOn: boolean;
+  passwords: Passwords;
+  limits: SignInLimits;
+  db: Database;
+  now: () => number;
+}
+
+export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, now }: Tools): SecondFactor {
+  async function requireEmail(userId: string): Promise<string> {
+    const query = db.kysely.selectFrom('users').select('email').where('id', '=', userId);
+    return (await query.executeTakeFirstOrThrow()).email;
+  }
+
+  /** Work that asks for the password of who is signed in: guessing it is limited as at sign-in. */
+  async function withPassword<T>({ userId }: SessionCaller, work: () => Promise<T>): Promise<T> {
+    const email = await requireEmail(userId);
+    const made = await passwords.withCapacity(async () => {
+      await limits.countAccount(email);
+      return work();
+    });
+    await limits.forgiveAccount(email);
+    return made;
+  }
+
+  const find = (headers: Headers) => run(() => auth.api.findSecondFactor({ headers }));
+
+  async function requireSetUp(headers: Headers): Promise<void> {
+    const found = await find(headers);
+    if (!found?.isVerified) throw new Problem('second_factor_not_set_up');
+  }
+
+  /** Finishes a sign-in, and writes down how it went. */
+  async function finish(
+    userId: string,
+    address: string,
+    method: 'totp' | 'backup_code',
+    call: () => Promise<AccountAnswer>,
+  ): Promise<AccountAnswer> {
+    await requireEnabled(db, userId);
+    const made = await call().catch(async (error: unknown) => {
+      if (error instanceof Problem) {
+        const by = { kind: 'nobody', address } as const;
+        await recordEvent(db.kysely, now(), {
+          type: 'sign_in.failed',
+          projectId: null,
+          by,
+          subject: { userId, method },
+        });
+      }
+      throw error;
+    });
+    await limits.forgive(address, await requireEmail(userId));
+    const by = { kind: 'session', userId, address } as const;
+    await recordEvent(db.kysely, now(), { type: 'sign_in.succeeded', projectId: null, by, subject: { method } });
+    return made;
+  }
+
+  const giveTotp = async (headers: Headers, userId: string, code: string): Promise<AccountAnswer> => {
+    await run(() => auth.api.claimTotpCode({ body: { userId, code } }));
+    return answer(() => auth.api.verifyTOTP({ body: { code }, headers, returnHeaders: true }));
+  };
+
+  return {
+    async enable(headers, caller, password) {
+      if (!isOn) throw new Problem('sign_in_method_off', 'SECOND_FACTOR is off.');
+      const { response, headers: answered } = await withPassword(caller, () =>
+        run(() => auth.api.enableTwoFactor({ body: { password, method: 'totp' }, headers, returnHeaders: true })),
+      );
+      const { totpURI, backupCodes } = response as z.output<typeof SecondFactorSecrets>;
+      return { body: { totpURI, backupCodes }, cookies: toCookies(answered) };
+    },
+    async verify(headers, code, address) {
+      await limits.countAddress(address);
+      const found = await find(headers);
+      if (!found) throw new Problem('second_factor_expired');
+      const { userId, isSignedIn, isSetUp, isVerified } = found;
+      if (!isSetUp) throw new Problem('second_factor_not_set_up');
+      if (!isSignedIn) return finish(userId, address, 'totp', () => giveTotp(headers, userId, code));
+      if (isVerified) throw new Problem('second_factor_set_up');
+      const made = await giveTotp(headers, userId, code);
+      const by = { kind: 'session', userId, address } as const;
+      await recordEvent(db.kysely, now(), { type: 'second_factor.added', projectId: null, by, subject: { userId } });
+      // Better Auth answers the user as they were before.
+      const { user } = made.body as { user: object };
+      return { ...made, body: { user: { ...user, twoFactorEnabled: true } } };
+    },
+    async verifyBackupCode(headers, code, address) {
+      await limits.countAddress(address);
+      const found = await find(headers);
+      if (!found || found.isSignedIn) throw new Problem('second_factor_expired');
+      return finish(found.userId, address, 'backup_code', () =>
+        answer(() => auth.api.verifyBackupCode({ body: { code }, headers, returnHeaders: true })),
+      );
+    },
+    async renewBackupCodes(headers, caller, password) {
+      await requireSetUp(headers);
+      const { backupCodes } = await withPassword(caller, () =>
+        run(() => auth.api.generateBackupCodes({ body: { password }, headers })),
+      );
+      return { backupCodes };
+    },
+    async disable(headers, caller, { password, code }) {
+      await requireSetUp(headers);
+      const { headers: answered } = await withPassword(caller, async () => {
+        // Before a code is used up by who does not know the password.
+        await run(() => auth.api.verifyPassword({ body: { password }, headers }));
+        if (/^\d+$/.test(code)) await giveTotp(headers, caller.userId, code);
+        else await run(() => auth.api.verifyBackupCode({ body: { code, disableSession: true }, headers }));
+        return run(() => auth.api.disableTwoFactor({ body: { password }, headers, returnHeaders: true }));
+      });
+      const subject = { userId: caller.userId };
+      await recordEvent(db.kysely, now(), { type: 'second_factor.removed', projectId: null, by: caller, subject });
+      return { body: { success: true }, cookies: toCookies(answered) };
+    },
+  };
+}
+
+function run<T>(call: () => Promise<T>): Promise<T> {
+  return inAuthContext(call).catch((error: unknown) => {
+    throw toProblem(error);
+  });
+}
