@@ -68,6 +68,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "folders": "project_id id parent_id name name_key created_at updated_at trash_id trashed_at trashed_by_user trashed_by_key created_by_user created_by_key",
         "invitations": "project_id id email role token_hash created_by created_at expires_at",
         "jobs": "name due_at lease leased_until last_success_at",
+        "passkeys": "id user_id name credential_id public_key counter device_type backed_up transports aaguid created_at",
         "password_resets": "token_hash user_id expires_at",
         "project_members": "project_id user_id role created_at",
         "project_sweeps": "project_id swept_until next_sweep_at next_reconcile_at",
@@ -80,8 +81,9 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "sessions": "id user_id token expires_at ip_address user_agent created_at updated_at",
         "sign_in_limits": "key points expire",
         "stuck_orphans": "project_id store_key issued_at found_at reason",
+        "two_factors": "id user_id secret backup_codes verified last_step failed_verification_count locked_until",
         "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size sha256 created_by_user created_by_key created_at expires_at aborted_at completed_at file_id",
-        "users": "id name email email_verified image role created_at updated_at disabled_at",
+        "users": "id name email email_verified image role created_at updated_at disabled_at two_factor_enabled",
         "verifications": "id identifier value expires_at created_at updated_at",
       }
     `);
