@@ -361,6 +361,12 @@ export const errorCatalogue = {
     happened: 'A folder with files or folders in it is not deleted by accident.',
     mend: 'Delete what is in it first, or send `?recursive=true` to delete it with everything in it. It can be restored from the trash.',
   },
+  quarantine_not_found: {
+    status: 404,
+    title: 'There is no such quarantine.',
+    happened: 'The project has no quarantine with this id.',
+    mend: 'Check the id. `GET /api/projects/{projectId}/quarantines` lists them.',
+  },
   reconciliation_not_found: {
     status: 404,
     title: 'There is no such reconciliation.',
@@ -379,6 +385,13 @@ export const errorCatalogue = {
     title: 'The project still holds files.',
     happened: 'A project with files in it is not deleted by accident.',
     mend: 'Delete the files first, or send `?force=true` to delete the project with everything in it. That cannot be undone.',
+  },
+  quarantine_not_held: {
+    status: 409,
+    title: 'This cannot be done with the quarantine as it is.',
+    happened:
+      'What was in the quarantine has been given back or put into the trash already; or it is still `marking`, and can be given back, but not yet be put into the trash.',
+    mend: 'Look at its `state` with `GET /api/projects/{projectId}/quarantines`. While it is `marking`, wait until it is `held`. What is in the trash can be restored from there.',
   },
   quota_exceeded: {
     status: 409,

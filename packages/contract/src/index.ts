@@ -10,6 +10,7 @@ export * from './oidc.ts';
 export * from './openapi.ts';
 export * from './operation.ts';
 export * from './projects.ts';
+export * from './quarantines.ts';
 export * from './routes.ts';
 export * from './second-factor.ts';
 export * from './storage.ts';

@@ -23,7 +23,16 @@ export interface Answered {
 }
 
 /** What the service does by itself; `jobs/jobs.ts` says what each is. */
-export type JobName = 'sweep' | 'multiparts' | 'uploads' | 'trash' | 'contents' | 'reconcile' | 'audit' | 'tidy';
+export type JobName =
+  | 'sweep'
+  | 'multiparts'
+  | 'uploads'
+  | 'trash'
+  | 'contents'
+  | 'reconcile'
+  | 'quarantines'
+  | 'audit'
+  | 'tidy';
 
 /** Told of what a job has removed. */
 export type Count = (what: Removed, howMany: number) => void;

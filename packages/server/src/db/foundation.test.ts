@@ -74,6 +74,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "project_sweeps": "project_id swept_until next_sweep_at next_reconcile_at",
         "project_usage": "project_id slot file_count total_bytes",
         "projects": "id name created_at updated_at quota_bytes max_file_size_bytes allowed_mime_types content_mismatch trash_emptied_at",
+        "quarantines": "project_id id api_key_id created_by since created_at state reached file_count total_bytes ended_by ended_at",
         "rate_limits": "name used ends_at",
         "reconciliation_findings": "project_id reconciliation_id kind store_key facts",
         "reconciliations": "project_id id requested_by dry_run requested_at started_at finished_at compared_until next_turn_at object_count object_bytes file_count pending_count orphan_count orphan_bytes removed_count missing_count changed_count foreign_count",

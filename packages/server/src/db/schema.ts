@@ -229,6 +229,21 @@ interface ReconciliationFindingsTable {
   facts: Record<string, unknown>;
 }
 
+interface QuarantinesTable {
+  project_id: string;
+  id: string;
+  api_key_id: string;
+  created_by: string;
+  since: Date;
+  created_at: Date;
+  state: 'marking' | 'held' | 'releasing' | 'released' | 'trashing' | 'trashed';
+  reached: string;
+  file_count: Generated<number>;
+  total_bytes: Generated<number>;
+  ended_by: string | null;
+  ended_at: Date | null;
+}
+
 interface AuditEventsTable {
   project_id: string | null;
   id: string;
@@ -269,5 +284,6 @@ export interface Schema {
   reconciliations: ReconciliationsTable;
   reconciliation_findings: ReconciliationFindingsTable;
   audit_events: AuditEventsTable;
+  quarantines: QuarantinesTable;
   rate_limits: RateLimitsTable;
 }

@@ -102,6 +102,12 @@ const expected: Record<OperationId, readonly string[]> = {
   revokeApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     ok,            noApiKey],
   rotateApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     ok,            noApiKey],
 
+  listKeyUploads:   [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  createQuarantine: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  listQuarantines:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  releaseQuarantine:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  trashQuarantine:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+
   signUp:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   signIn:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   signOut:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
@@ -202,6 +208,13 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   },
 
   listEvents: () => ({ path: `/api/projects/${projectId}/audit` }),
+  listKeyUploads: () => ({
+    path: `/api/projects/${projectId}/api-keys/${randomUUID()}/uploads?since=2026-01-01T00:00:00Z`,
+  }),
+  createQuarantine: () => ({ path: `/api/projects/${projectId}/quarantines`, body: quarantine() }),
+  listQuarantines: () => ({ path: `/api/projects/${projectId}/quarantines` }),
+  releaseQuarantine: async () => ({ path: `${await quarantineOne()}/release`, body: {} }),
+  trashQuarantine: async () => ({ path: `${await quarantineOne()}/trash`, body: {} }),
   listMembers: () => ({ path: `/api/projects/${projectId}/members` }),
   changeMember: async () => ({
     path: `/api/projects/${projectId}/members/${(await service.join(ada, projectId, 'editor')).id}`,
@@ -409,6 +422,14 @@ function credentials(name: CallerName, scope: Scope | undefined): CallOptions {
   return options[name];
 }
 
+const quarantine = () => ({ apiKeyId: randomUUID(), since: '2026-01-01T00:00:00Z' });
+
+async function quarantineOne(): Promise<string> {
+  const path = `/api/projects/${projectId}/quarantines`;
+  const { id } = (await service.call('POST', path, { as: ada, body: quarantine() })).body;
+  return `${path}/${id}`;
+}
+
 /** All that a request may change, so that a refused one is seen to change nothing. */
 async function fingerprint(): Promise<unknown> {
   const { rows } = await service.deps.db.pool.query(`
@@ -422,6 +443,7 @@ async function fingerprint(): Promise<unknown> {
            (select json_agg(t order by id) from (select id from sessions) t) as sessions,
            (select json_agg(t order by user_id) from project_members t) as members,
            (select json_agg(t order by id) from invitations t) as invitations,
+           (select json_agg(t order by id) from quarantines t) as quarantines,
            (select json_agg(t order by id) from audit_events t) as events`);
   return rows[0];
 }
@@ -524,6 +546,9 @@ describe('what is foreign is answered exactly as what is absent', () => {
       ['POST', (id) => ({ path: `/api/projects/${id}/reconcile`, body: { dryRun: true } })],
       ['GET', (id) => ({ path: `/api/projects/${id}/reconcile` })],
       ['GET', (id) => ({ path: `/api/projects/${id}/audit` })],
+      ['GET', (id) => ({ path: `/api/projects/${id}/quarantines` })],
+      ['POST', (id) => ({ path: `/api/projects/${id}/quarantines`, body: quarantine() })],
+      ['POST', (id) => ({ path: `/api/projects/${id}/quarantines/${id}/release`, body: {} })],
       ['POST', (id) => ({ path: '/api/api-keys', body: { name: 'Mine', projectId: id } })],
       ['GET', (id) => ({ path: `/api/api-keys?projectId=${id}` })],
     ] satisfies [string, (id: string) => Asked][]) {

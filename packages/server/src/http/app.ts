@@ -60,6 +60,13 @@ import {
   updateProjectRoute,
 } from './routes/projects.ts';
 import {
+  createQuarantineRoute,
+  listKeyUploadsRoute,
+  listQuarantinesRoute,
+  releaseQuarantineRoute,
+  trashQuarantineRoute,
+} from './routes/quarantines.ts';
+import {
   disableSecondFactorRoute,
   enableSecondFactorRoute,
   renewBackupCodesRoute,
@@ -129,6 +136,11 @@ export const handlers: Record<OperationId, Handler> = {
   listApiKeys: listApiKeysRoute,
   revokeApiKey: revokeApiKeyRoute,
   rotateApiKey: rotateApiKeyRoute,
+  listKeyUploads: listKeyUploadsRoute,
+  createQuarantine: createQuarantineRoute,
+  listQuarantines: listQuarantinesRoute,
+  releaseQuarantine: releaseQuarantineRoute,
+  trashQuarantine: trashQuarantineRoute,
 
   signUp,
   signIn,

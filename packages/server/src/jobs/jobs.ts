@@ -4,6 +4,7 @@ import { forgetEvents } from '../features/audit/forget-events.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { runReconciliations } from '../features/janitor/run-reconciliations.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
+import { advanceQuarantines } from '../features/quarantines/advance-quarantine.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
 import { abandonUploads } from '../features/uploads/abandon-uploads.ts';
 import type { Job } from './run-jobs.ts';
@@ -17,6 +18,9 @@ const contentsAtOnce = 20;
 
 /** As often as autovacuum by its defaults, nearly: a look costs one query when nothing is to be done. */
 const tidySeconds = 300;
+
+/** A quarantine wakes the job when it is large; this finds those that a process left behind. */
+const quarantinesSeconds = 60;
 
 const auditSeconds = 3600;
 const eventsAtOnce = 10_000;
@@ -53,6 +57,10 @@ export function createJobs(deps: Deps): Job[] {
       everySeconds: reconcileSeconds,
       run: (signal, count) => runReconciliations(deps, signal, count),
     },
+    quarantines: {
+      everySeconds: quarantinesSeconds,
+      run: (signal) => finishQuarantines(deps, signal),
+    },
     audit: {
       everySeconds: auditSeconds,
       run: (signal, count) => forgetOldEvents(deps, signal, count),
@@ -86,6 +94,10 @@ async function emptyTrash(deps: Deps, signal: AbortSignal, count: Count): Promis
     count('trashed_file', files);
     if (files < filesAtOnce) return;
   }
+}
+
+async function finishQuarantines(deps: Deps, signal: AbortSignal): Promise<void> {
+  while (await advanceQuarantines(deps)) signal.throwIfAborted();
 }
 
 async function forgetOldEvents(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {

@@ -38,3 +38,28 @@ create function folders_within(project uuid, folder uuid) returns table (id uuid
   )
   select within.id from within
 $$;
+
+-- What a leaked key has recorded since a moment, and is out of sight until somebody has looked at it. Its files are marked
+-- with the quarantine's id in trash_id, so that nothing that keeps away from the trash shows or serves them; an entry
+-- of the trash is a file whose trash_id is its own id.
+create table quarantines (
+  project_id uuid not null constraint quarantines_project_id_fkey references projects,
+  id uuid not null,
+  -- No references: the facts outlive both.
+  api_key_id uuid not null,
+  created_by uuid not null,
+  since timestamptz(3) not null,
+  created_at timestamptz(3) not null,
+  -- Files are marked, and let go, a batch at a time.
+  state text not null constraint quarantines_state_check
+    check (state in ('marking', 'held', 'releasing', 'released', 'trashing', 'trashed')),
+  -- How far the batches of this state have come.
+  reached uuid not null,
+  file_count bigint not null default 0,
+  total_bytes bigint not null default 0,
+  ended_by uuid,
+  ended_at timestamptz(3),
+  primary key (project_id, id)
+);
+create index quarantines_unfinished_index on quarantines (project_id, id) where state in ('marking', 'releasing', 'trashing');
+create index files_trash_entries_index on files (project_id, trashed_at, id) where trash_id = id;

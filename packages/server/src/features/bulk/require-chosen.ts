@@ -61,7 +61,7 @@ export async function requireDeleted(
     .select('id')
     .where('project_id', '=', project.id)
     .where(sql<SqlBool>`id = any(${fileIds}::uuid[])`)
-    .where('trash_id', 'is not', null)
+    .whereRef('trash_id', '=', 'id')
     .where('trashed_at', '>', after)
     .where(whereWithin(project, 'folder_id'))
     .orderBy('id')

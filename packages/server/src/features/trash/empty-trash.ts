@@ -25,14 +25,15 @@ export async function emptyTrash(
     throw new Problem('scope_missing', 'A key that is tied to a folder cannot empty the trash.');
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const start = findTrashStart(deps, trashEmptiedAt);
-    const inTrash = sql<boolean>`trash_id is not null and trashed_at > ${start}`;
-    const folders = sql`select id from folders where project_id = ${project.id} and ${inTrash}`;
-    const counts = await countContents(trx, project, folders, inTrash);
+    const folders = sql`
+      select id from folders where project_id = ${project.id} and trash_id is not null and trashed_at > ${start}`;
+    const files = sql<boolean>`trash_id = id and trashed_at > ${start}`;
+    const counts = await countContents(trx, project, folders, files);
     // Also what was deleted on a replica whose clock runs ahead.
     await sql`
       update projects set trash_emptied_at = greatest(${new Date(deps.now())}::timestamptz,
         (select max(trashed_at) from folders where project_id = ${project.id} and trash_id = id),
-        (select max(trashed_at) from files where project_id = ${project.id} and trash_id is not null))
+        (select max(trashed_at) from files where project_id = ${project.id} and trash_id = id))
       where id = ${project.id}`.execute(trx);
     const event = { projectId: project.id, by: caller, subject: counts };
     await recordEvent(trx, deps.now(), { type: 'trash.emptied', ...event });

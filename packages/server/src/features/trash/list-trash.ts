@@ -49,7 +49,7 @@ export async function listTrash(
          from folders where trash_id = id and ${whereBelow(project, 'id')} and ${page})
         union all
         (select 'file', id, file_name, folder_id, trashed_at, file_size
-         from files where trash_id is not null and ${whereWithin(project, 'folder_id')} and ${page})
+         from files where trash_id = id and ${whereWithin(project, 'folder_id')} and ${page})
       ) both_kinds order by trashed_at desc, id desc limit ${limit + 1}
     )
     select kind, entries.id, name, parent_id, trashed_at, coalesce(tree.folders, 0) as folders,

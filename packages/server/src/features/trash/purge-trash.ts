@@ -34,7 +34,7 @@ export async function purgeTrash(deps: Deps, limit: number): Promise<Purged> {
   const oldest = new Date(findTrashStart(deps, null).getTime() - marginMilliseconds);
   const { rows } = await deps.db.pool.query<{ id: string; until: Date }>(
     `select projects.id, until from projects cross join lateral (select greatest($1, trash_emptied_at) as until) cut
-     where exists (select 1 from files where project_id = projects.id and trash_id is not null and trashed_at <= until)
+     where exists (select 1 from files where project_id = projects.id and trash_id = id and trashed_at <= until)
         or exists (select 1 from folders where project_id = projects.id and trash_id = id and trashed_at <= until)`,
     [oldest],
   );
@@ -52,7 +52,7 @@ async function purgeFiles(deps: Deps, projectId: string, until: Date, purged: Pu
   while (purged.files < limit) {
     const { rows } = await deps.db.pool.query<Doomed & { trashed_at: Date }>(
       `select id, store_key, trashed_at from files
-       where project_id = $1 and trash_id is not null and trashed_at <= $2 and (trashed_at, id) > ($3, $4)
+       where project_id = $1 and trash_id = id and trashed_at <= $2 and (trashed_at, id) > ($3, $4)
        order by trashed_at, id limit $5`,
       [projectId, until, last.trashed_at, last.id, Math.min(batchSize, limit - purged.files)],
     );

@@ -23,7 +23,7 @@ export async function restoreFiles(
       from files left join folders
         on folders.project_id = files.project_id and folders.id = files.folder_id and folders.trash_id is null
       where files.project_id = ${project.id} and files.id = any(${fileIds}::uuid[])
-        and files.trash_id is not null and files.trashed_at > ${after}
+        and files.trash_id = files.id and files.trashed_at > ${after}
     )
     update files
     set trash_id = null, trashed_at = null, trashed_by_user = null, trashed_by_key = null, updated_at = ${at},

@@ -1,0 +1,137 @@
+import { sql, type Transaction } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { Deps } from '../../deps.ts';
+import type { QuarantineRow } from './quarantine-view.ts';
+
+/** So many files are looked at, or let go, with one statement: others wait for the rows no longer than that takes. */
+const batchSize = 1000;
+
+/** So many batches are done while somebody waits for the answer; the job does the rest. */
+const batchesInRequest = 5;
+
+const underWay: ReadonlySet<QuarantineRow['state']> = new Set(['marking', 'releasing', 'trashing']);
+
+/** Works on a quarantine while its request is answered, and hands it to the job when there is more. */
+export async function advanceNow(deps: Deps, row: QuarantineRow): Promise<QuarantineRow> {
+  let current = row;
+  for (let batches = 0; underWay.has(current.state) && batches < batchesInRequest; batches += 1) {
+    current = (await advanceQuarantine(deps, current)) ?? current;
+  }
+  if (underWay.has(current.state)) await deps.wake('quarantines');
+  return current;
+}
+
+/** One batch for each quarantine that is under way. Returns whether there is more to do. */
+export async function advanceQuarantines(deps: Deps): Promise<boolean> {
+  const rows = await deps.db.kysely
+    .selectFrom('quarantines')
+    .selectAll()
+    .where('state', 'in', ['marking', 'releasing', 'trashing'])
+    .limit(batchSize)
+    .execute();
+  for (const row of rows) await advanceQuarantine(deps, row);
+  return rows.length > 0;
+}
+
+interface Batch {
+  /** The last that was looked at; null when none was. */
+  last: string | null;
+  /** How many were looked at. */
+  looked: number;
+  files: number;
+  bytes: number;
+}
+
+/**
+ * One batch, and how far that came, in one transaction: safe to break off anywhere, and on many replicas at once.
+ * @returns the row afterwards; undefined when it has gone
+ */
+async function advanceQuarantine({ db }: Deps, { project_id, id }: QuarantineRow): Promise<QuarantineRow | undefined> {
+  return db.kysely.transaction().execute(async (trx) => {
+    const row = await trx
+      .selectFrom('quarantines')
+      .selectAll()
+      .where('project_id', '=', project_id)
+      .where('id', '=', id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!row || !underWay.has(row.state)) return row;
+    const batch = row.state === 'marking' ? await mark(trx, row) : await letGo(trx, row);
+    const isDone = batch.looked < batchSize;
+    const isMarking = row.state === 'marking';
+    return trx
+      .updateTable('quarantines')
+      .set({
+        state: isDone ? doneAfter[row.state] : row.state,
+        reached: batch.last ?? row.reached,
+        file_count: row.file_count + (isMarking ? batch.files : 0),
+        total_bytes: row.total_bytes + (isMarking ? batch.bytes : 0),
+      })
+      .where('project_id', '=', project_id)
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst();
+  });
+}
+
+const doneAfter: Record<QuarantineRow['state'], QuarantineRow['state']> = {
+  marking: 'held',
+  held: 'held',
+  releasing: 'released',
+  released: 'released',
+  trashing: 'trashed',
+  trashed: 'trashed',
+};
+
+const counted = sql`
+  select (select id from looked order by id desc limit 1) as last, (select count(*) from looked)::int as looked,
+         count(*)::int as files, coalesce(sum(file_size), 0)::bigint as bytes from changed`;
+
+/**
+ * In the order of ids, which is that of time: from the moment on there is no file of the key that is not looked at.
+ * As in `joinChildren`, `num_nulls` keeps a planner without statistics from the indexes of what is not in the trash; and an
+ * array of ids keeps it from a join that reads all files for each of them.
+ */
+async function mark(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch> {
+  const { rows } = await sql<Batch>`
+    with looked as materialized (
+      select id, created_by_key from files
+      where project_id = ${row.project_id} and id > ${row.reached} order by id limit ${batchSize}
+    ), changed as (
+      update files
+      set trash_id = ${row.id}::uuid, trashed_at = ${row.created_at}, trashed_by_user = ${row.created_by}::uuid
+      where project_id = ${row.project_id} and num_nulls(trash_id) = 1
+        and id = any(array(select id from looked where created_by_key = ${row.api_key_id}))
+      returning file_size
+    )
+    ${counted}`.execute(trx);
+  return rows[0] ?? nothing;
+}
+
+/** Back to sight, or on into the trash, where each file is an entry of its own. */
+async function letGo(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch> {
+  const isRelease = row.state === 'releasing';
+  const changes = isRelease
+    ? sql`trash_id = null, trashed_at = null, trashed_by_user = null, trashed_by_key = null,
+          folder_id = case when id = any(array(select id from looked where is_lost)) then null else folder_id end`
+    : sql`trash_id = id, trashed_by_user = ${row.ended_by}::uuid, trashed_by_key = null,
+          trashed_at = greatest(${row.ended_at}::timestamptz,
+            (select trash_emptied_at + interval '1 millisecond' from projects where id = ${row.project_id}))`;
+  const { rows } = await sql<Batch>`
+    with looked as materialized (
+      select held.id, folders.trash_id is not null as is_lost from (
+        select id, folder_id from files
+        where project_id = ${row.project_id} and trash_id is not null and trashed_at = ${row.created_at}
+          and id > ${row.reached} and trash_id = ${row.id}::uuid
+        order by id limit ${batchSize}
+      ) held left join folders on folders.project_id = ${row.project_id} and folders.id = held.folder_id
+    ), changed as (
+      update files set ${changes}
+      where project_id = ${row.project_id} and id = any(array(select id from looked)) and trash_id = ${row.id}::uuid
+      returning file_size
+    )
+    ${counted}`.execute(trx);
+  return rows[0] ?? nothing;
+}
+
+const nothing: Batch = { last: null, looked: 0, files: 0, bytes: 0 };

@@ -1,0 +1,57 @@
+import type { CreateQuarantineRequest } from '@cadiz/contract';
+import { sql } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { recordEvent } from '../audit/record-event.ts';
+import { changeTree } from '../folders/lock-tree.ts';
+import { openProject } from '../projects/open-project.ts';
+import { advanceNow } from './advance-quarantine.ts';
+import { idOfMoment } from './id-of-moment.ts';
+import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
+
+/**
+ * Puts what a key has recorded in a project since a moment out of sight: not listed, not served, not restorable, until it
+ * is given back or put into the trash. What is in the trash already stays there. Many files take a while (decision 0032).
+ * A dry run counts them. The key itself is not revoked by this.
+ * @throws Problem project_not_found, role_missing
+ */
+export async function createQuarantine(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+  { apiKeyId, since, dryRun }: z.output<typeof CreateQuarantineRequest>,
+): Promise<QuarantineView> {
+  const project = await openProject(deps, caller, projectId, 'keys:manage');
+  const start = new Date(since);
+  const { rows } = await sql<{ files: number; bytes: number }>`
+    select count(*) as files, coalesce(sum(file_size), 0)::bigint as bytes from files
+    where project_id = ${project.id} and id > ${idOfMoment(start.getTime())}
+      and created_by_key = ${apiKeyId} and trash_id is null`.execute(deps.db.kysely);
+  const counts = rows[0] ?? { files: 0, bytes: 0 };
+  const at = deps.now();
+  if (dryRun) {
+    const planned = { id: null, state: 'planned', createdAt: null, endedAt: null } as const;
+    return { ...planned, projectId: project.id, apiKeyId, since: start.toISOString(), ...counts };
+  }
+  const id = uuidv7({ msecs: at });
+  const row = await changeTree(deps, project, async (trx) => {
+    const subject = { quarantineId: id, apiKeyId, since: start.toISOString(), ...counts };
+    await recordEvent(trx, at, { type: 'quarantine.created', projectId: project.id, by: caller, subject });
+    return trx
+      .insertInto('quarantines')
+      .values({
+        project_id: project.id,
+        id,
+        api_key_id: apiKeyId,
+        created_by: caller.userId,
+        since: start,
+        created_at: new Date(at),
+        state: 'marking',
+        reached: idOfMoment(start.getTime()),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  });
+  return toQuarantineView(await advanceNow(deps, row));
+}

@@ -1,0 +1,60 @@
+import type { EndQuarantineRequest } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
+import { openProject } from '../projects/open-project.ts';
+import { advanceNow } from './advance-quarantine.ts';
+import { firstId } from './id-of-moment.ts';
+import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
+
+const outcomes = {
+  release: {
+    right: 'keys:manage',
+    from: ['marking', 'held'],
+    working: 'releasing',
+    done: 'released',
+    event: 'quarantine.released',
+  },
+  trash: { right: 'files:delete', from: ['held'], working: 'trashing', done: 'trashed', event: 'quarantine.trashed' },
+} as const;
+
+/**
+ * Gives back what is in a quarantine, each file to its folder (to the root when that is not there any more), or puts it into
+ * the trash. Again is the same; the other way is not possible any more. A dry run answers what is in it.
+ * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
+ */
+export async function endQuarantine(
+  deps: Deps,
+  caller: SessionCaller,
+  { projectId, id }: { projectId: string; id: string },
+  how: keyof typeof outcomes,
+  { dryRun }: z.output<typeof EndQuarantineRequest>,
+): Promise<QuarantineView> {
+  const { right, from, working, done, event } = outcomes[how];
+  const project = await openProject(deps, caller, projectId, right);
+  const row = await deps.db.kysely.transaction().execute(async (trx) => {
+    const before = await trx
+      .selectFrom('quarantines')
+      .selectAll()
+      .where('project_id', '=', project.id)
+      .where('id', '=', id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!before) throw new Problem('quarantine_not_found');
+    if (before.state === working || before.state === done) return before;
+    if (!from.some((state) => state === before.state)) throw new Problem('quarantine_not_held');
+    if (dryRun) return before;
+    const at = deps.now();
+    const subject = { quarantineId: id, files: before.file_count, bytes: before.total_bytes };
+    await recordEvent(trx, at, { type: event, projectId: project.id, by: caller, subject });
+    return trx
+      .updateTable('quarantines')
+      .set({ state: working, reached: firstId, ended_by: caller.userId, ended_at: new Date(at) })
+      .where('project_id', '=', project.id)
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  });
+  return toQuarantineView(await advanceNow(deps, row));
+}

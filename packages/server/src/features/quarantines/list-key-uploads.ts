@@ -1,0 +1,72 @@
+import type { KeyUploadsPage, KeyUploadsQuery } from '@cadiz/contract';
+import { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
+import { type FileRow, toFileView } from '../files/file-view.ts';
+import { openProject } from '../projects/open-project.ts';
+import { idOfMoment } from './id-of-moment.ts';
+
+const defaultLimit = 100;
+
+/** So many files of the project are looked at for a page: no index leads from a key to its files, since uploads would pay for it. */
+const lookedAt = 5_000;
+
+type Row = FileRow & { trash_id: string | null; is_key: boolean };
+
+/**
+ * What a key has recorded in a project since a moment, the earliest first, wherever it is by now.
+ * @throws Problem project_not_found, role_missing, invalid_request (cursor)
+ */
+export async function listKeyUploads(
+  deps: Deps,
+  caller: SessionCaller,
+  { projectId, apiKeyId }: { projectId: string; apiKeyId: string },
+  { since, limit = defaultLimit, cursor }: z.output<typeof KeyUploadsQuery>,
+): Promise<z.output<typeof KeyUploadsPage>> {
+  const subject = { projectId, apiKeyId };
+  const after = cursor === undefined ? idOfMoment(Date.parse(since)) : decodeCursor(cursor, subject);
+  const project = await openProject(deps, caller, projectId, 'keys:manage');
+  const { rows } = await deps.db.pool.query<Row & { last: string | null }>({
+    name: 'key-uploads',
+    text: `
+      with looked as materialized (
+        select * from files where project_id = $1 and id > $2 order by id limit $4
+      ), page as (
+        select * from looked where created_by_key = $3 order by id limit $5 + 1
+      ), rest as (
+        select id as last from looked where (select count(*) from looked) = $4 order by id desc limit 1
+      )
+      select page.*, rest.last from rest full join page on true order by page.id`,
+    values: [project.id, after, apiKeyId, lookedAt, limit],
+  });
+  const files = rows.filter((row) => row.id !== null);
+  const page = files.slice(0, limit);
+  const next = files.length > limit ? page.at(-1)?.id : rows[0]?.last;
+  return {
+    files: page.map((row) => ({ ...toFileView(row), state: toState(row) })),
+    nextCursor: next ? encodeCursor(subject, next) : null,
+  };
+}
+
+function toState({ id, trash_id }: Row): 'present' | 'trashed' | 'quarantined' {
+  if (trash_id === null) return 'present';
+  return trash_id === id ? 'trashed' : 'quarantined';
+}
+
+const Cursor = z.tuple([z.literal('key-uploads'), z.uuid(), z.uuid(), z.uuid()]);
+
+interface Subject {
+  projectId: string;
+  apiKeyId: string;
+}
+
+function encodeCursor({ projectId, apiKeyId }: Subject, last: string): string {
+  return toCursorText(['key-uploads', projectId, apiKeyId, last]);
+}
+
+/** @throws Problem invalid_request when the text is no cursor of this project and key */
+function decodeCursor(text: string, { projectId, apiKeyId }: Subject): string {
+  const parsed = readCursorText(Cursor, text);
+  if (parsed?.[1] === projectId && parsed[2] === apiKeyId) return parsed[3];
+  throw invalidCursor('is not a nextCursor of the uploads of this key');
+}

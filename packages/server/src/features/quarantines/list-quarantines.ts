@@ -1,0 +1,24 @@
+import type { QuarantineList } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { openProject } from '../projects/open-project.ts';
+import { toQuarantineView } from './quarantine-view.ts';
+
+const most = 1000;
+
+/** The quarantines of a project, the latest first, also those that are over. @throws Problem project_not_found, role_missing */
+export async function listQuarantines(
+  deps: Deps,
+  caller: SessionCaller,
+  projectId: string,
+): Promise<z.output<typeof QuarantineList>> {
+  const project = await openProject(deps, caller, projectId, 'keys:manage');
+  const rows = await deps.db.kysely
+    .selectFrom('quarantines')
+    .selectAll()
+    .where('project_id', '=', project.id)
+    .orderBy('id', 'desc')
+    .limit(most)
+    .execute();
+  return { quarantines: rows.map(toQuarantineView) };
+}
