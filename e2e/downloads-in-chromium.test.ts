@@ -233,7 +233,7 @@ suite(`downloads in Chromium${leftOut}`, { timeout: 60_000 }, () => {
     });
   });
 
-  test.each(hostile)('$name recorded as $mimeType runs nothing', async ({ content, mimeType, shown }) => {
+  test.each(hostile)('$name recorded as $mimeType runs nothing (checklist 42, T15)', async ({ content, mimeType, shown }) => {
     const id = await upload('file', mimeType, Buffer.from(withBeacon(content)));
     const urls = { inline: await urlOf(id, 'inline'), attachment: await urlOf(id, 'attachment') };
     for (const [disposition, url] of Object.entries(urls)) {

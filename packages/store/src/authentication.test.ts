@@ -355,7 +355,7 @@ describe.each(allOperations)('$name', ({ name, method }) => {
     }
   });
 
-  test('any other way is refused, and changes nothing', async () => {
+  test('any other way is refused, and changes nothing (checklist 44, T31)', async () => {
     const row = await makeRow();
     const before = await stateOf();
     const refusals: unknown[] = [];

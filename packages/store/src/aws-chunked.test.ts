@@ -170,7 +170,7 @@ describe('takes', () => {
   });
 });
 
-describe('refuses, and stores nothing', () => {
+describe('refuses, and stores nothing (checklist 44, T31)', () => {
   const flip = (text: string) => text.replace('aaaa', 'aaba');
   const cases: [name: string, status: number, code: string, kind: string, chunks: string[], more: object][] = [
     ['an altered chunk', 403, 'SignatureDoesNotMatch', signedKind, chunks, { alter: flip }],

@@ -175,7 +175,7 @@ describe('If-Match', () => {
   });
 });
 
-describe('where a presigned address writes once', () => {
+describe('where a presigned address writes once (checklist 41, T14)', () => {
   let sealed: TestStore;
   beforeAll(async () => {
     sealed = await startStore({ presignedOverwrite: 'deny' });

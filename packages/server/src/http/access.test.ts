@@ -456,7 +456,7 @@ test('every route of the contract has a row here and a handler, and nothing else
   for (const row of Object.values(expected)) expect(row).toHaveLength(callers.length);
 });
 
-describe.each(Object.keys(expected) as OperationId[])('%s', (operation) => {
+describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33)', (operation) => {
   test.each(callers.map((name, column) => [name, expected[operation][column]] as const))(
     'with %s: %s',
     async (name, outcome) => {
@@ -481,7 +481,7 @@ describe.each(Object.keys(expected) as OperationId[])('%s', (operation) => {
   );
 });
 
-describe('what is foreign is answered exactly as what is absent', () => {
+describe('what is foreign is answered exactly as what is absent (checklist 31, T1, T2)', () => {
   const none = randomUUID();
 
   /** The answer without what must differ. */

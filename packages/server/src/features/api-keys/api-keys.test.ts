@@ -217,7 +217,7 @@ describe('what a key may do', () => {
     expect(outcome(await presign(untied.key))).toBe('404 project_not_found');
   });
 
-  test('a key that has expired is dead at that moment, cached or not', async () => {
+  test('a key that has expired is dead at that moment, cached or not (checklist 29)', async () => {
     const expiresAt = new Date(service.deps.now() + 5000).toISOString();
     const used = await service.createKey(ada, projectId, { expiresAt });
     const unused = await service.createKey(ada, projectId, { expiresAt });

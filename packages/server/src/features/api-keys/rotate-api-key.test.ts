@@ -27,7 +27,7 @@ async function find(id: string): Promise<Record<string, unknown>> {
   return body.apiKeys.find((key: { id: string }) => key.id === id);
 }
 
-test('both keys work for the overlap, and then only the new one', async () => {
+test('both keys work for the overlap, and then only the new one (checklist 34)', async () => {
   const old = await service.createKey(ada, projectId);
   expect(await use(old.key)).toBe(200);
   const { status, body } = await rotate(ada, old.id, { overlapSeconds: 600 });

@@ -125,7 +125,7 @@ describe('the answer', () => {
     expect(body.storeKey.startsWith(`${projectId}/`)).toBe(true);
   });
 
-  test('is another storeKey each time: 10,000 of one name are all distinct', async () => {
+  test('is another storeKey each time: 10,000 of one name are all distinct (checklist 39, T11)', async () => {
     const request = { projectId, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 1, folderId: null };
     const storeKeys = new Set<string>();
     for (let n = 0; n < 10_000; n += 1) {
@@ -224,7 +224,7 @@ const remarkableNames = [
   '👍'.repeat(63),
 ];
 
-describe('names', () => {
+describe('names (checklist 39; T8, T9, T10)', () => {
   test('every name that the contract accepts is kept verbatim, and every other one refused', async () => {
     await fc.assert(
       fc.asyncProperty(anyName, async (fileName) => {
@@ -342,7 +342,7 @@ describe('media types', () => {
   ])('adversarial text is refused without delay: %j', (mimeType) => expectRefused('mimeType', { mimeType }));
 });
 
-describe('sizes', () => {
+describe('sizes (T12)', () => {
   test.each([-1, -0.5, 1.5, 2 ** 53, 1e300, '5', '', true, null, [5], { bytes: 5 }])('%j is no size', (fileSize) =>
     expectRefused('fileSize', { fileSize }),
   );

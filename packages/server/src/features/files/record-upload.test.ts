@@ -122,7 +122,7 @@ describe('success', () => {
   });
 });
 
-describe('the store is believed, not the client', () => {
+describe('the store is believed, not the client (checklist 38, T5, T6)', () => {
   test('what was never uploaded is 409 upload_missing, and can be recorded once it is there', async () => {
     const request = { projectId, fileName: 'a.txt', mimeType: 'text/plain', fileSize: bytes.length, folderId: null };
     const { body } = await service.call('POST', '/api/storage/presign', { key, body: request });
@@ -145,7 +145,7 @@ describe('the store is believed, not the client', () => {
   });
 });
 
-describe('again', () => {
+describe('again (checklist 38, T7)', () => {
   test('the same facts answer the same 200', async () => {
     const recording = await upload();
     const first = await record(recording);
@@ -155,7 +155,7 @@ describe('again', () => {
     expect(await rowsOf(recording.storeKey)).toHaveLength(1);
   });
 
-  test('other bytes of the same size under the address change nothing that is recorded', async () => {
+  test('other bytes of the same size under the address change nothing that is recorded (checklist 41, T14)', async () => {
     const request = { projectId, fileName: 'a.txt', mimeType: 'text/plain', fileSize: bytes.length, folderId: null };
     const { body } = await service.call('POST', '/api/storage/presign', { key, body: request });
     await send('PUT', body.presignedUrl, bytes);
@@ -206,7 +206,7 @@ describe('again', () => {
   });
 });
 
-describe('storeKeys that presign did not give to this project', () => {
+describe('storeKeys that presign did not give to this project (checklist 37, T4)', () => {
   const digitsAt = (milliseconds: number) => `${String(Math.floor(milliseconds)).padStart(13, '0')}123456`;
   const facts = { fileName: 'a.txt', mimeType: 'text/plain', fileSize: 5, folderId: null };
 

@@ -175,7 +175,7 @@ describe('record has the last word', () => {
   });
 });
 
-describe('fifty uploads at once', () => {
+describe('fifty uploads at once (checklist 40, T12)', () => {
   async function fifty(projectId: string, size: number) {
     const presigned = await Promise.all(Array.from({ length: 50 }, () => presign(projectId, size)));
     expect(new Set(presigned.map(outcome))).toEqual(new Set([200]));
