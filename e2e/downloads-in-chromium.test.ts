@@ -233,21 +233,24 @@ suite(`downloads in Chromium${leftOut}`, { timeout: 60_000 }, () => {
     });
   });
 
-  test.each(hostile)('$name recorded as $mimeType runs nothing (checklist 42, T15)', async ({ content, mimeType, shown }) => {
-    const id = await upload('file', mimeType, Buffer.from(withBeacon(content)));
-    const urls = { inline: await urlOf(id, 'inline'), attachment: await urlOf(id, 'attachment') };
-    for (const [disposition, url] of Object.entries(urls)) {
+  test.each(hostile)(
+    '$name recorded as $mimeType runs nothing (checklist 42, T15)',
+    async ({ content, mimeType, shown }) => {
+      const id = await upload('file', mimeType, Buffer.from(withBeacon(content)));
+      const urls = { inline: await urlOf(id, 'inline'), attachment: await urlOf(id, 'attachment') };
+      for (const [disposition, url] of Object.entries(urls)) {
+        await inNewPage(async (page) => {
+          const outcome = await open(page, url);
+          expect([disposition, await hasRun(page)]).toEqual([disposition, false]);
+          expect([disposition, outcome]).toEqual([disposition, shown && disposition === 'inline' ? 'shown' : 'saved']);
+        });
+      }
       await inNewPage(async (page) => {
-        const outcome = await open(page, url);
-        expect([disposition, await hasRun(page)]).toEqual([disposition, false]);
-        expect([disposition, outcome]).toEqual([disposition, shown && disposition === 'inline' ? 'shown' : 'saved']);
+        await open(page, toEmbedding(urls.inline, urls.attachment));
+        expect(await hasRun(page)).toBe(false);
       });
-    }
-    await inNewPage(async (page) => {
-      await open(page, toEmbedding(urls.inline, urls.attachment));
-      expect(await hasRun(page)).toBe(false);
-    });
-  });
+    },
+  );
 
   test.skipIf(process.env.TEST_S3_ENDPOINT)(
     'the embedded store runs nothing, even where an address was signed for a page',
