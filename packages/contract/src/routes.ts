@@ -497,7 +497,7 @@ export const routes = {
     params: KeyUploadsParams,
     query: KeyUploadsQuery,
     answer: KeyUploadsPage,
-    errors: ['role_missing', 'project_not_found'],
+    errors: ['role_missing', 'project_not_found', 'api_key_not_found'],
   },
   createQuarantine: {
     method: 'POST',
@@ -508,7 +508,7 @@ export const routes = {
     params: ProjectParams,
     body: CreateQuarantineRequest,
     answer: Quarantine,
-    errors: ['role_missing', 'project_not_found'],
+    errors: ['role_missing', 'project_not_found', 'api_key_not_found'],
   },
   listQuarantines: {
     method: 'GET',

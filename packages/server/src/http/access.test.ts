@@ -208,10 +208,10 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   },
 
   listEvents: () => ({ path: `/api/projects/${projectId}/audit` }),
-  listKeyUploads: () => ({
-    path: `/api/projects/${projectId}/api-keys/${randomUUID()}/uploads?since=2026-01-01T00:00:00Z`,
+  listKeyUploads: async () => ({
+    path: `/api/projects/${projectId}/api-keys/${(await quarantine()).apiKeyId}/uploads?since=2026-01-01T00:00:00Z`,
   }),
-  createQuarantine: () => ({ path: `/api/projects/${projectId}/quarantines`, body: quarantine() }),
+  createQuarantine: async () => ({ path: `/api/projects/${projectId}/quarantines`, body: await quarantine() }),
   listQuarantines: () => ({ path: `/api/projects/${projectId}/quarantines` }),
   releaseQuarantine: async () => ({ path: `${await quarantineOne()}/release`, body: {} }),
   trashQuarantine: async () => ({ path: `${await quarantineOne()}/trash`, body: {} }),
@@ -422,11 +422,14 @@ function credentials(name: CallerName, scope: Scope | undefined): CallOptions {
   return options[name];
 }
 
-const quarantine = () => ({ apiKeyId: randomUUID(), since: '2026-01-01T00:00:00Z' });
+async function quarantine(owner = ada, ofProjectId = projectId): Promise<{ apiKeyId: string; since: string }> {
+  const { id } = await service.createKey(owner, ofProjectId);
+  return { apiKeyId: id, since: '2026-01-01T00:00:00Z' };
+}
 
 async function quarantineOne(): Promise<string> {
   const path = `/api/projects/${projectId}/quarantines`;
-  const { id } = (await service.call('POST', path, { as: ada, body: quarantine() })).body;
+  const { id } = (await service.call('POST', path, { as: ada, body: await quarantine() })).body;
   return `${path}/${id}`;
 }
 
@@ -547,7 +550,10 @@ describe('what is foreign is answered exactly as what is absent (checklist 31, T
       ['GET', (id) => ({ path: `/api/projects/${id}/reconcile` })],
       ['GET', (id) => ({ path: `/api/projects/${id}/audit` })],
       ['GET', (id) => ({ path: `/api/projects/${id}/quarantines` })],
-      ['POST', (id) => ({ path: `/api/projects/${id}/quarantines`, body: quarantine() })],
+      [
+        'POST',
+        (id) => ({ path: `/api/projects/${id}/quarantines`, body: { apiKeyId: id, since: '2026-01-01T00:00:00Z' } }),
+      ],
       ['POST', (id) => ({ path: `/api/projects/${id}/quarantines/${id}/release`, body: {} })],
       ['POST', (id) => ({ path: '/api/api-keys', body: { name: 'Mine', projectId: id } })],
       ['GET', (id) => ({ path: `/api/api-keys?projectId=${id}` })],
@@ -665,6 +671,8 @@ describe('every place where the contract takes an id (T2, T28)', () => {
   beforeAll(async () => {
     const asked = `/api/projects/${bobsProjectId}`;
     const invited = await service.call('POST', `${asked}/invitations`, { as: bob, body: invitation() });
+    const body = await quarantine(bob, bobsProjectId);
+    const held = await service.call('POST', `${asked}/quarantines`, { as: bob, body });
     const run = await service.call('POST', `${asked}/reconcile`, { as: bob, body: { dryRun: true } });
     const [key, file] = [await service.createKey(bob, bobsProjectId), await createFile(bob, bobsProjectId)];
     foreignIds = {
@@ -675,6 +683,8 @@ describe('every place where the contract takes an id (T2, T28)', () => {
         files: file,
         invitations: invited.body.id,
         'api-keys': key.id,
+        apiKeyId: key.id,
+        quarantines: held.body.id,
         reconcile: run.body.id,
       },
     };

@@ -9,12 +9,13 @@ import { openProject } from '../projects/open-project.ts';
 import { advanceNow } from './advance-quarantine.ts';
 import { idOfMoment } from './id-of-moment.ts';
 import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
+import { requireKeyOfProject } from './require-key-of-project.ts';
 
 /**
  * Puts what a key has recorded in a project since a moment out of sight: not listed, not served, not restorable, until it
  * is given back or put into the trash. What is in the trash already stays there. Many files take a while (decision 0032).
  * A dry run counts them. The key itself is not revoked by this.
- * @throws Problem project_not_found, role_missing
+ * @throws Problem project_not_found, role_missing, api_key_not_found
  */
 export async function createQuarantine(
   deps: Deps,
@@ -24,6 +25,7 @@ export async function createQuarantine(
 ): Promise<QuarantineView> {
   const project = await openProject(deps, caller, projectId, 'keys:manage');
   const start = new Date(since);
+  await requireKeyOfProject(deps, project, apiKeyId, idOfMoment(start.getTime()));
   const { rows } = await sql<{ files: number; bytes: number }>`
     select count(*) as files, coalesce(sum(file_size), 0)::bigint as bytes from files
     where project_id = ${project.id} and id > ${idOfMoment(start.getTime())}

@@ -5,6 +5,7 @@ import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
 import { type FileRow, toFileView } from '../files/file-view.ts';
 import { openProject } from '../projects/open-project.ts';
 import { idOfMoment } from './id-of-moment.ts';
+import { requireKeyOfProject } from './require-key-of-project.ts';
 
 const defaultLimit = 100;
 
@@ -15,7 +16,7 @@ type Row = FileRow & { trash_id: string | null; is_key: boolean };
 
 /**
  * What a key has recorded in a project since a moment, the earliest first, wherever it is by now.
- * @throws Problem project_not_found, role_missing, invalid_request (cursor)
+ * @throws Problem project_not_found, role_missing, api_key_not_found, invalid_request (cursor)
  */
 export async function listKeyUploads(
   deps: Deps,
@@ -26,6 +27,7 @@ export async function listKeyUploads(
   const subject = { projectId, apiKeyId };
   const after = cursor === undefined ? idOfMoment(Date.parse(since)) : decodeCursor(cursor, subject);
   const project = await openProject(deps, caller, projectId, 'keys:manage');
+  await requireKeyOfProject(deps, project, apiKeyId, idOfMoment(Date.parse(since)));
   const { rows } = await deps.db.pool.query<Row & { last: string | null }>({
     name: 'key-uploads',
     text: `

@@ -78,7 +78,9 @@ describe('what a leaked key has uploaded since a moment', () => {
     expect(second.nextCursor).toBeNull();
     const all = (await uploads('since=1969-01-01T00:00:00Z')).body.files;
     expect(all.map(({ id }: { id: string }) => id)).toEqual([before, ...after]);
-    expect((await uploads(`since=${since}`, randomUUID())).body).toEqual({ files: [], nextCursor: null });
+    expect(outcome(await uploads(`since=${since}`, randomUUID()))).toBe('404 api_key_not_found');
+    const unused = await service.createKey(ada, projectId);
+    expect((await uploads(`since=${since}`, unused.id)).body).toEqual({ files: [], nextCursor: null });
   });
 
   test('takes no other cursor and no other time', async () => {
@@ -227,7 +229,10 @@ describe('a quarantine', () => {
     projectId = await service.createProject(ada);
     expect(outcome(await byAda('POST', quarantines(`/${id}/release`), {}))).toBe('404 quarantine_not_found');
     expect(outcome(await byAda('POST', quarantines(`/${randomUUID()}/release`), {}))).toBe('404 quarantine_not_found');
-    expect(await makeOne()).toMatchObject({ files: 0, state: 'held' });
+    const elsewhere = { apiKeyId: leaked.id, since };
+    expect(outcome(await byAda('POST', quarantines(), elsewhere))).toBe('404 api_key_not_found');
+    const { id: apiKeyId } = await service.createKey(ada, projectId);
+    expect(await makeOne({ apiKeyId })).toMatchObject({ files: 0, state: 'held' });
     await ok('DELETE', `/api/projects/${mine}?force=true`);
   });
 

@@ -1,0 +1,24 @@
+import { sql } from 'kysely';
+import type { Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import type { OpenProject } from '../projects/open-project.ts';
+
+/**
+ * Checks that a key has to do with a project: it is tied to it, or has recorded something there since, whatever has become of
+ * the key. Of any other key, nobody learns whether it exists.
+ * @param firstId of what is looked at
+ * @throws Problem api_key_not_found
+ */
+export async function requireKeyOfProject(
+  { db }: Deps,
+  project: OpenProject,
+  apiKeyId: string,
+  firstId: string,
+): Promise<void> {
+  const { rows } = await sql<{ known: boolean }>`
+    select exists (select 1 from api_keys where id = ${apiKeyId} and project_id = ${project.id})
+        or exists (
+          select 1 from files where project_id = ${project.id} and id > ${firstId} and created_by_key = ${apiKeyId}
+        ) as known`.execute(db.kysely);
+  if (!rows[0]?.known) throw new Problem('api_key_not_found');
+}
