@@ -50,7 +50,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     }
   }
 
-  test('a key that is revoked on one is dead on the other, which had it in its cache', async () => {
+  test('a key that is revoked on one is dead on the other, which had it in its cache (checklist 28)', async () => {
     await untilListening();
     const { id, key } = await one.createKey(ada, projectId);
     expect(await use(other, key)).toBe(200);
@@ -137,7 +137,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     expect(await secondsUntilDead(other, key)).toBeLessThan(5);
   });
 
-  test('with the connection cut for good the cache forgets by itself', async () => {
+  test('with the connection cut for good the cache forgets by itself (checklist 28)', async () => {
     const { id, key } = await one.createKey(ada, projectId);
     expect(await use(other, key)).toBe(200);
     await other.deps.accessChanges.close();

@@ -109,6 +109,16 @@ describe('every change of access is written down: who, what, when (checklist 47)
     expect(rows).toEqual([{ type: 'project.deleted', user_id: ada.id, subject: { name: 'A project' } }]);
   });
 
+  test('somebody who signs out, once', async () => {
+    const eve = await service.signUp('Eve');
+    for (let n = 0; n < 2; n++) await ok('POST', '/api/auth/sign-out', { as: eve });
+    const { rows } = await service.deps.db.pool.query(
+      `select project_id, api_key_id, ip from audit_events where type = 'sign_out' and user_id = $1`,
+      [eve.id],
+    );
+    expect(rows).toEqual([{ project_id: null, api_key_id: null, ip: expect.stringMatching(/^2001:db8:/) }]);
+  });
+
   test('an untied key is an event of no project', async () => {
     const { id } = await service.createKey(ada, null);
     expect(await events()).toEqual([]);
