@@ -280,6 +280,12 @@ export const errorCatalogue = {
     happened: 'None is set up, or its first code was never sent.',
     mend: 'Begin with `POST /api/auth/two-factor/enable`, and send a code to `POST /api/auth/two-factor/verify-totp`.',
   },
+  mail_off: {
+    status: 409,
+    title: 'This service sends no e-mail.',
+    happened: 'Resetting a password by e-mail needs a mail server, and `SMTP_URL` is not set.',
+    mend: 'Ask the operator, who sets a new password with `npm run users -- reset-password EMAIL`, or sets `SMTP_URL` and `SMTP_FROM`.',
+  },
   last_owner: {
     status: 409,
     title: 'The project must keep an owner.',
@@ -420,6 +426,13 @@ export const errorCatalogue = {
     happened:
       'The new password is a common one, or a name or address of its owner, also with some digits and signs around it or in it; or it is a short text again and again, or a row of the alphabet.',
     mend: 'Take several words that do not belong together, or let a password manager make one.',
+  },
+  invalid_reset_token: {
+    status: 400,
+    title: 'This way to a new password is closed.',
+    happened:
+      'The token was used already, is older than an hour, was replaced by a newer one, or never existed. The answer is the same for all.',
+    mend: 'Ask for a new message with `POST /api/auth/request-password-reset`.',
   },
   unsupported_media_type: {
     status: 415,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { DatabaseSettings } from './db/open.ts';
 import type { RateLimitSettings } from './features/rate-limits/rate-limits.ts';
 import { isLoopback } from './loopback.ts';
+import type { MailSettings } from './mail.ts';
 import type { S3Settings } from './store/s3-store.ts';
 
 /** A setting is its name, its default and its sentence, here and nowhere else; `docs/settings.md` is made from this. */
@@ -139,6 +140,17 @@ export const settings = {
     sentence:
       'Whether accounts with a password can get a second factor, codes of an app: `on` or `off`. Who has one needs it in any case.',
     check: onOrOff,
+  },
+  SMTP_URL: {
+    default: undefined,
+    sentence:
+      'The mail server that messages to reset a password go through, such as `smtps://user:password@mail.example.com`; `smtp://` uses STARTTLS, and insists on it when there is a password. Without it a password is reset with `npm run users`.',
+    check: address('smtp:', 'smtps:'),
+  },
+  SMTP_FROM: {
+    default: undefined,
+    sentence: 'Who these messages come from, such as `Cadiz <media@example.com>`; needed when SMTP_URL is set.',
+    check: text,
   },
   DATABASE_URL: {
     default: undefined,
@@ -335,6 +347,8 @@ export interface Config {
   oidc: OidcSettings | undefined;
   /** Whether an account can get a second factor. */
   secondFactor: boolean;
+  /** Where e-mail goes out; undefined where none does. */
+  mail: MailSettings | undefined;
   database: DatabaseSettings;
   objectStore: EmbeddedStoreSettings | OtherStoreSettings;
   presignTtlSeconds: number;
@@ -403,6 +417,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       `${oidcNames.join(', ')} must be set together, and ${oidcMissing.join(', ')} ${oidcMissing.length > 1 ? 'are' : 'is'} not.`,
     );
 
+  if (given('SMTP_URL') !== given('SMTP_FROM')) mistakes.push('SMTP_URL and SMTP_FROM must be set together.');
+
   if (given('DATABASE_DIRECT_URL') && !environment.DATABASE_URL) {
     mistakes.push('DATABASE_URL must be set when DATABASE_DIRECT_URL is.');
   }
@@ -453,6 +469,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
             scopes: values.OIDC_SCOPES ?? ['openid', 'email', 'profile'],
             signUp: values.OIDC_SIGN_UP ?? 'closed',
           },
+    mail: values.SMTP_URL === undefined ? undefined : { url: values.SMTP_URL, from: values.SMTP_FROM ?? '' },
     database:
       values.DATABASE_URL === undefined
         ? { kind: 'embedded', dataDir: resolve(dataDir, 'database') }
@@ -519,6 +536,7 @@ const secretNames: ReadonlySet<string> = new Set([
   'OIDC_CLIENT_SECRET',
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
+  'SMTP_URL',
   'S3_SECRET_ACCESS_KEY',
   'S3_UPLOAD_SECRET_ACCESS_KEY',
   'STORE_SECRET_ACCESS_KEY',

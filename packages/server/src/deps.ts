@@ -11,6 +11,7 @@ import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
 import type { LimitsCache } from './features/projects/find-limits.ts';
 import type { RateLimits } from './features/rate-limits/rate-limits.ts';
 import type { FoundCache } from './found-cache.ts';
+import type { Mailer } from './mail.ts';
 import type { ObjectStore } from './store/object-store.ts';
 
 /** What is known of a request once it is answered. `started` is by performance.now(). */
@@ -61,6 +62,8 @@ export interface Deps {
   archiveSlots: ArchiveSlots;
   /** Looks at what was uploaded, off the path of requests. */
   contents: ContentChecks;
+  /** Undefined where no mail server is set. */
+  mail: Mailer | undefined;
   log: Logger;
   /** Told of every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;

@@ -17,6 +17,7 @@ import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
 import { isLoopback } from './loopback.ts';
+import { createMailer } from './mail.ts';
 import { createMetrics } from './metrics.ts';
 import { createMetricsExporter } from './metrics-exporter.ts';
 import { needsSecrets, readOrMakeSecrets } from './secrets.ts';
@@ -83,8 +84,11 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const counts = db.kind === 'postgres' ? createSharedCounts(db.pool) : undefined;
     const rateLimits = createRateLimits(config.rateLimits, counts);
     if (counts) opened.push(shareRegularly(rateLimits, counts, log));
+    const mail = config.mail && createMailer(config.mail, log);
+    if (mail) opened.push({ close: () => mail.idle() });
     const deps: Deps = {
       config,
+      mail,
       db,
       objects: store.objects,
       accounts: createAccounts({ ...config, secret, setupToken }, db, now, log),

@@ -21,6 +21,7 @@ import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
 import { createRateLimits } from '../src/features/rate-limits/rate-limits.ts';
 import { createApp } from '../src/http/app.ts';
 import { logOptions } from '../src/log.ts';
+import { createMailer } from '../src/mail.ts';
 import type { ObjectStore } from '../src/store/object-store.ts';
 import { createS3Store, type S3Settings } from '../src/store/s3-store.ts';
 import { openTestDatabase } from './database.ts';
@@ -139,8 +140,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     oidc: config.oidc,
     secondFactor: config.secondFactor,
   };
+  const mail = config.mail && createMailer(config.mail, log);
   const deps: Deps = {
     config,
+    mail,
     db,
     objects: store.objects,
     accounts: createAccounts(accountSettings, db, now, log, options.passwords),
@@ -237,6 +240,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       ahead += milliseconds;
     },
     async close() {
+      await mail?.idle();
       const isOwn = !beside && !db.pool.ended;
       const leak = secrecy.findIn(lines.join('')) ?? (isOwn ? await secrecy.findInDatabase(db) : undefined);
       await store.close();

@@ -122,6 +122,8 @@ const expected: Record<OperationId, readonly string[]> = {
   verifyBackupCode: Array(13).fill('401 second_factor_expired'),
   finishOidc:       Array(13).fill('400 oidc_sign_in_expired'),
 
+  requestPasswordReset: Array(13).fill('409 mail_off'),
+  resetPassword:    Array(13).fill('400 invalid_reset_token'),
   changePassword:   [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
   listSessions:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
   endSession:       [people,   people,     people,  people,      people,  people,  people,    ok,       noSession,     people,  people,     noSession,     noSession],
@@ -267,6 +269,12 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   verifyBackupCode: () => ({ path: '/api/auth/two-factor/verify-backup-code', body: { code: 'aB3dE-fG5hI' } }),
   // Only the browser that has begun can finish: oidc.test.ts has that.
   finishOidc: () => ({ path: '/api/auth/callback/oidc?code=x&state=y' }),
+  // With a mail server and a real token: password-reset.test.ts.
+  requestPasswordReset: () => ({ path: '/api/auth/request-password-reset', body: { email: ada.email } }),
+  resetPassword: () => ({
+    path: '/api/auth/reset-password',
+    body: { token: 'x'.repeat(43), newPassword: 'nanoseconds are short' },
+  }),
   changePassword: () => ({
     path: '/api/account/password',
     body: { currentPassword: password, newPassword: password },

@@ -340,8 +340,6 @@ describe('what Better Auth could do besides', () => {
     ['POST', 'revoke-session'],
     ['POST', 'revoke-sessions'],
     ['POST', 'forget-password'],
-    ['POST', 'request-password-reset'],
-    ['POST', 'reset-password'],
     ['POST', 'verify-password'],
     ['GET', 'callback/github'],
     ['POST', 'get-access-token'],

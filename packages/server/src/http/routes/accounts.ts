@@ -1,8 +1,18 @@
-import { ChangePasswordRequest, SessionParams, SignInRequest, SignUpRequest } from '@cadiz/contract';
+import {
+  ChangePasswordRequest,
+  PasswordResetRequest,
+  ResetPasswordRequest,
+  SessionParams,
+  SignInRequest,
+  SignUpRequest,
+} from '@cadiz/contract';
 import { changePassword } from '../../features/accounts/change-password.ts';
 import { endOtherSessions, endSession, listSessions } from '../../features/accounts/own-sessions.ts';
+import { requestPasswordReset } from '../../features/accounts/request-password-reset.ts';
+import { resetPassword } from '../../features/accounts/reset-password.ts';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
+import { clientAddress } from '../client-address.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody, readParams } from '../input.ts';
 import { withCookies } from '../with-cookies.ts';
@@ -33,6 +43,17 @@ export const listSignInMethods: Handler = ({ accounts, config }) => ({
   secondFactor: config.secondFactor,
   oidc: accounts.oidc ? { name: accounts.oidc.name } : null,
 });
+
+export const requestPasswordResetRoute: Handler = async (deps, exchange) => {
+  requireSameSite(deps, exchange);
+  const request = await readBody(exchange, PasswordResetRequest);
+  return requestPasswordReset(deps, clientAddress(deps, exchange), request);
+};
+
+export const resetPasswordRoute: Handler = async (deps, exchange) => {
+  requireSameSite(deps, exchange);
+  return resetPassword(deps, clientAddress(deps, exchange), await readBody(exchange, ResetPasswordRequest));
+};
 
 export const changePasswordRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);

@@ -1,0 +1,212 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+
+interface Received {
+  from: string;
+  to: string[];
+  text: string;
+}
+
+let smtp: SMTPServer;
+let refuses = false;
+let received: Received[] = [];
+let service: TestService;
+let port: number;
+
+beforeAll(async () => {
+  smtp = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onRcptTo: (_address, _session, callback) => callback(refuses ? new Error('mailbox unavailable') : null),
+    onData(stream, { envelope }, callback) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const from = envelope.mailFrom ? envelope.mailFrom.address : '';
+        received.push({
+          from,
+          to: envelope.rcptTo.map(({ address }) => address),
+          text: decode(Buffer.concat(chunks).toString()),
+        });
+        callback();
+      });
+    },
+  });
+  await new Promise<void>((resolve) => {
+    smtp.listen(0, '127.0.0.1', resolve);
+  });
+  port = (smtp.server.address() as AddressInfo).port;
+  service = await startTestService({
+    settings: { SMTP_URL: `smtp://127.0.0.1:${port}`, SMTP_FROM: 'Cadiz <media@example.com>' },
+  });
+});
+beforeEach(async () => {
+  await service.deps.mail?.idle();
+  received = [];
+});
+afterAll(async () => {
+  await service.close();
+  await new Promise<void>((resolve) => {
+    smtp.close(() => resolve());
+  });
+});
+
+/** Quoted-printable, as nodemailer sends what is not ASCII. */
+function decode(text: string): string {
+  const bytes = text
+    .replaceAll(/=\r\n/g, '')
+    .replaceAll(/=([0-9A-F]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1').toString();
+}
+
+const newPassword = 'nanoseconds are short';
+const outcome = ({ status, body }: Answer) => (body?.code === undefined ? status : `${status} ${body.code}`);
+const ask = (email: string) => service.call('POST', '/api/auth/request-password-reset', { body: { email } });
+const reset = (token: string, more: object = {}, address?: string) =>
+  service.call('POST', '/api/auth/reset-password', { body: { token, newPassword, ...more }, address });
+const signIn = (email: string, password = newPassword) =>
+  service.call('POST', '/api/auth/sign-in/email', { body: { email, password } });
+const isAlive = async (as: Person) => (await service.call('GET', '/api/projects', { as })).status === 200;
+
+async function askForToken(person: Person): Promise<string> {
+  expect((await ask(person.email)).body).toEqual({ success: true });
+  await service.deps.mail?.idle();
+  const message = received.at(-1);
+  expect(message?.to).toEqual([person.email]);
+  const [, token = ''] = /\/reset-password#([\w-]{43})\s/.exec(message?.text ?? '') ?? [];
+  return token;
+}
+
+describe('a password that is reset by e-mail (checklist 8, 12, 13)', () => {
+  test('works once, ends every session, and opens an account that guesses have closed', async () => {
+    const ada = await service.signUp();
+    for (let guess = 0; guess < 6; guess++) await signIn(ada.email, 'wrong horse battery');
+    expect(outcome(await signIn(ada.email, 'correct horse battery'))).toBe('429 too_many_attempts');
+
+    const token = await askForToken(ada);
+    expect(received[0]).toMatchObject({ from: 'media@example.com' });
+    expect(received[0]?.text).toContain('From: Cadiz <media@example.com>');
+    expect((await reset(token)).body).toEqual({ endedSessions: 1, revokedApiKeys: 0 });
+    expect(await isAlive(ada)).toBe(false);
+    expect(outcome(await signIn(ada.email))).toBe(200);
+    expect(outcome(await signIn(ada.email, 'correct horse battery'))).toBe('401 invalid_email_or_password');
+    expect(outcome(await reset(token))).toBe('400 invalid_reset_token');
+  });
+
+  test('of two at the same moment one is the first', async () => {
+    const token = await askForToken(await service.signUp());
+    const answers = await Promise.all([reset(token), reset(token), reset(token)]);
+    expect(answers.map(outcome).sort()).toEqual([200, '400 invalid_reset_token', '400 invalid_reset_token']);
+  });
+
+  test('the token is kept as its SHA-256, and in no log', async () => {
+    const token = await askForToken(await service.signUp());
+    const { rows } = await service.deps.db.pool.query('select * from password_resets');
+    expect(rows.map((row) => row.token_hash)).toContainEqual(createHash('sha256').update(token).digest());
+    expect(JSON.stringify(rows)).not.toContain(token);
+    expect(service.logged()).not.toContain(token);
+  });
+
+  test('an absent, expired and replaced token get the same answer, and so does that of a disabled account', async () => {
+    const ada = await service.signUp();
+    const replaced = await askForToken(ada);
+    const expired = await askForToken(ada);
+    await service.deps.db.pool.query(`update password_resets set expires_at = now() - interval '1 second'`);
+    const eve = await service.signUp('Eve');
+    const disabled = await askForToken(eve);
+    await service.deps.db.pool.query('update users set disabled_at = now() where id = $1', [eve.id]);
+    const answers = [];
+    for (const token of ['x'.repeat(43), replaced, expired, disabled]) answers.push(await reset(token));
+    const comparable = answers.map(({ status, body }) => ({ status, ...body, requestId: '' }));
+    expect(comparable[0]).toMatchObject({ status: 400, code: 'invalid_reset_token' });
+    for (const one of comparable) expect(one).toEqual(comparable[0]);
+    expect(await isAlive(ada)).toBe(true);
+  });
+
+  test('an address without an account gets the same answer, and no message', async () => {
+    const ada = await service.signUp();
+    const disabled = await service.signUp('Eve');
+    await service.deps.db.pool.query('update users set disabled_at = now() where id = $1', [disabled.id]);
+    const answers = [];
+    for (const email of [ada.email, `${randomUUID()}@example.com`, disabled.email]) answers.push(await ask(email));
+    await service.deps.mail?.idle();
+    const comparable = answers.map(({ status, headers, text }) => ({
+      status,
+      text,
+      headers: [...headers].filter(([name]) => name !== 'x-request-id'),
+    }));
+    for (const one of comparable) expect(one).toEqual(comparable[0]);
+    expect(received.map(({ to }) => to)).toEqual([[ada.email]]);
+  });
+
+  test('three messages an hour go to one address, which need not be anybody’s', async () => {
+    for (const email of [(await service.signUp()).email, `${randomUUID()}@example.com`]) {
+      const answers = [];
+      for (let time = 0; time < 4; time++) answers.push(await ask(email));
+      expect(answers.map(outcome)).toEqual([200, 200, 200, '429 too_many_attempts']);
+    }
+  });
+
+  test('tokens are guessed ten times a minute from one address (checklist 14)', async () => {
+    const answers = [];
+    for (let guess = 0; guess < 11; guess++) answers.push(await reset('x'.repeat(43), {}, '203.0.113.60'));
+    expect(answers.map(outcome)).toEqual([...Array(10).fill('400 invalid_reset_token'), '429 too_many_attempts']);
+  });
+
+  test('the new password follows the rules, and a refused one leaves the token', async () => {
+    const token = await askForToken(await service.signUp());
+    expect(outcome(await reset(token, { newPassword: 'password12345' }))).toBe('400 password_too_common');
+    expect(outcome(await reset(token, { newPassword: 'too short' }))).toBe('400 invalid_request');
+    expect(outcome(await reset('x'))).toBe('400 invalid_request');
+    expect(outcome(await reset(token))).toBe(200);
+  });
+
+  test('API keys are revoked when asked, and otherwise go on', async () => {
+    const ada = await service.signUp();
+    const projectId = await service.createProject(ada);
+    const { key } = await service.createKey(ada, projectId);
+    const list = () => service.call('GET', `/api/storage/list?projectId=${projectId}`, { key }).then(outcome);
+    await reset(await askForToken(ada));
+    expect(await list()).toBe(200);
+    const answer = await reset(await askForToken(ada), { revokeApiKeys: true });
+    expect(answer.body).toEqual({ endedSessions: 0, revokedApiKeys: 1 });
+    expect(await list()).toBe('401 invalid_api_key');
+  });
+
+  test('a mail server that refuses is a line in the log, and no other answer', async () => {
+    const ada = await service.signUp();
+    refuses = true;
+    try {
+      expect((await ask(ada.email)).body).toEqual({ success: true });
+      await service.deps.mail?.idle();
+    } finally {
+      refuses = false;
+    }
+    expect(service.logged()).toContain('Could not send an e-mail');
+    expect(received).toEqual([]);
+  });
+
+  test('a password for the mail server is not sent where it could be read', async () => {
+    const guarded = await startTestService({
+      beside: service,
+      settings: { SMTP_URL: `smtp://ada:hush-hush@127.0.0.1:${port}`, SMTP_FROM: 'media@example.com' },
+    });
+    const ada = await service.signUp();
+    await guarded.call('POST', '/api/auth/request-password-reset', { body: { email: ada.email } });
+    await guarded.deps.mail?.idle();
+    expect(received).toEqual([]);
+    expect(guarded.logged()).toContain('Could not send an e-mail');
+    expect(guarded.logged()).not.toContain('hush-hush');
+    await guarded.close();
+  });
+
+  test('without a mail server it is off, for everybody', async () => {
+    const without = await startTestService({ beside: service });
+    const body = { email: `${randomUUID()}@example.com` };
+    expect(outcome(await without.call('POST', '/api/auth/request-password-reset', { body }))).toBe('409 mail_off');
+    await without.close();
+  });
+});
