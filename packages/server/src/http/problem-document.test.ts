@@ -56,6 +56,7 @@ describe('what an error of the database means to the caller', () => {
       folders_parent_fkey: 'folder_not_found',
       folders_project_id_fkey: 'project_not_found',
       // A new project, to which a member is added in the same transaction.
+      passkeys_user_id_fkey: 'internal_error',
       password_resets_user_id_fkey: 'internal_error',
       project_members_project_id_fkey: 'internal_error',
       project_members_user_id_fkey: 'session_required',
@@ -66,6 +67,7 @@ describe('what an error of the database means to the caller', () => {
       reconciliation_findings_fkey: 'internal_error',
       reconciliations_project_id_fkey: 'project_not_found',
       sessions_user_id_fkey: 'internal_error',
+      two_factors_user_id_fkey: 'internal_error',
       uploads_project_id_fkey: 'project_not_found',
     });
   });

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { changeUser, endUserSessions, listUsers, removeUser } from '../features/accounts/manage-users.ts';
+import { createPasswords } from '../features/accounts/password.ts';
+import { setPassword } from '../features/accounts/set-password.ts';
+import { createSignInLimits } from '../features/accounts/sign-in-limits.ts';
+import { recordEvent } from '../features/audit/record-event.ts';
+import { Problem } from '../problem.ts';
+import type { Users } from './open-users.ts';
+
+export const usage = `npm run users -- COMMAND [EMAIL] [options]
+
+Manages the accounts of the service that the settings name. On PostgreSQL the service may run; the embedded database is
+open to one process only, so stop the service first.
+
+  list                    all accounts
+  reset-password EMAIL    sets a new password and prints it once; all sessions of the account end
+    --revoke-api-keys       and its API keys are revoked
+  end-sessions EMAIL      ends all sessions of the account
+  disable EMAIL           ends them, lets nobody sign in, and its API keys are dead
+  enable EMAIL            takes that back
+  delete EMAIL            deletes the account with its memberships and API keys; what it uploaded stays
+`;
+
+export interface Command {
+  command: string;
+  email: string | undefined;
+  revokeApiKeys: boolean;
+}
+
+/** In the audit: whoever has the machine. */
+const operator = { kind: 'nobody' as const, address: 'operator' };
+
+/**
+ * What one command says when it is done.
+ * @throws Problem user_not_found, last_owner
+ */
+export async function runCommand(users: Users, { command, email, revokeApiKeys }: Command): Promise<string> {
+  if (command === 'list') return list(users);
+  const run = commands[command];
+  if (!run) throw new Error(`There is no command ${command}: npm run users -- --help names them all.`);
+  if (email === undefined) throw new Error(`The command ${command} needs the e-mail address of an account.`);
+  return run(users, await findUser(users, email), revokeApiKeys);
+}
+
+type Run = (users: Users, user: { id: string; email: string }, revokeApiKeys: boolean) => Promise<string>;
+
+const commands: Record<string, Run> = {
+  'reset-password': resetPassword,
+  async 'end-sessions'(users, { id, email }) {
+    const { endedSessions } = await endUserSessions(users, operator, id);
+    return `Ended ${endedSessions} sessions of ${email}.`;
+  },
+  async disable(users, { id, email }) {
+    await changeUser(users, operator, id, { disabled: true });
+    return `Disabled ${email}: its sessions have ended, and its API keys are dead.`;
+  },
+  async enable(users, { id, email }) {
+    await changeUser(users, operator, id, { disabled: false });
+    return `Enabled ${email}.`;
+  },
+  async delete(users, { id, email }) {
+    await removeUser(users, operator, id);
+    return `Deleted ${email}.`;
+  },
+};
+
+async function list(users: Users): Promise<string> {
+  const lines: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await listUsers(users, { cursor });
+    for (const { email, role, disabledAt } of page.users) {
+      lines.push(`${email}  ${role}${disabledAt === null ? '' : `  disabled since ${disabledAt}`}`);
+    }
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return lines.length === 0 ? 'Nobody has an account yet.' : lines.join('\n');
+}
+
+async function findUser({ db }: Users, email: string): Promise<{ id: string; email: string }> {
+  const user = await db.kysely
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('email', '=', email.toLowerCase())
+    .executeTakeFirst();
+  if (!user) throw new Problem('user_not_found', `No account has the e-mail address ${email}.`);
+  return user;
+}
+
+async function resetPassword(
+  { db, now, accessChanges }: Users,
+  { id: userId, email }: { id: string; email: string },
+  revokeApiKeys: boolean,
+): Promise<string> {
+  const password = randomBytes(15).toString('base64url');
+  const hash = await createPasswords().hash(password);
+  const ended = await db.kysely.transaction().execute(async (trx) => {
+    const at = now();
+    const result = await setPassword(trx, { userId, hash, at: new Date(at), revokeApiKeys });
+    const subject = { userId, ...result };
+    await recordEvent(trx, at, { type: 'password.reset', projectId: null, by: operator, subject });
+    return result;
+  });
+  await createSignInLimits(db).forgiveAccount(email);
+  await accessChanges.publish({ kind: 'user', id: userId });
+  const { endedSessions, revokedApiKeys } = ended;
+  return `The new password of ${email} is
+
+  ${password}
+
+Ended ${endedSessions} sessions, revoked ${revokedApiKeys} API keys. Have it changed: POST /api/account/password.`;
+}

@@ -1,0 +1,92 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeTestFolder } from '../../test/database.ts';
+import { type Person, startTestService, type TestService } from '../../test/service.ts';
+import { readConfig } from '../config.ts';
+import { openDatabase } from '../db/open.ts';
+import { openUsers } from './open-users.ts';
+import { runCommand } from './run-command.ts';
+
+let service: TestService;
+let owner: Person;
+
+beforeAll(async () => {
+  service = await startTestService();
+  owner = await service.signUp('Owner');
+});
+afterAll(() => service.close());
+
+const run = (command: string, email?: string, revokeApiKeys = false) =>
+  runCommand({ ...service.deps, close: async () => undefined }, { command, email, revokeApiKeys });
+const isAlive = async (as: Person) => (await service.call('GET', '/api/projects', { as })).status === 200;
+const signIn = async (email: string, password: string) =>
+  (await service.call('POST', '/api/auth/sign-in/email', { body: { email, password } })).status;
+
+describe('what the operator does with npm run users', () => {
+  test('reset-password ends every session, opens a closed account, and shows the password once (checklist 8)', async () => {
+    const ada = await service.signUp();
+    const { key } = await service.createKey(ada, null);
+    const said = await run('reset-password', ada.email.toUpperCase());
+    const password = /^ {2}([\w-]{20})$/m.exec(said)?.[1] ?? '';
+    expect(said).toContain('Ended 1 sessions, revoked 0 API keys.');
+    expect(await isAlive(ada)).toBe(false);
+    expect(await signIn(ada.email, 'correct horse battery')).toBe(401);
+    expect(await signIn(ada.email, password)).toBe(200);
+    expect(await service.deps.apiKeys.find(key)).toBeDefined();
+    const { rows } = await service.deps.db.pool.query('select * from accounts');
+    expect(JSON.stringify(rows)).not.toContain(password);
+
+    expect(await run('reset-password', ada.email, true)).toContain('Ended 1 sessions, revoked 1 API keys.');
+    expect(await service.deps.apiKeys.find(key)).toBeUndefined();
+  });
+
+  test('reset-password gives a first password to who has none', async () => {
+    const ada = await service.signUp();
+    await service.deps.db.pool.query('delete from accounts where user_id = $1', [ada.id]);
+    const password = /^ {2}([\w-]{20})$/m.exec(await run('reset-password', ada.email))?.[1] ?? '';
+    expect(await signIn(ada.email, password)).toBe(200);
+  });
+
+  test('disable, enable, end-sessions and delete (checklist 7, 10)', async () => {
+    const ada = await service.signUp();
+    expect(await run('disable', ada.email)).toContain('Disabled');
+    expect(await isAlive(ada)).toBe(false);
+    expect(await signIn(ada.email, 'correct horse battery')).toBe(403);
+    expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member  disabled since \\d{4}-`, 'm'));
+    await run('enable', ada.email);
+    expect(await signIn(ada.email, 'correct horse battery')).toBe(200);
+    expect(await run('end-sessions', ada.email)).toBe(`Ended 1 sessions of ${ada.email}.`);
+    expect(await run('delete', ada.email)).toBe(`Deleted ${ada.email}.`);
+    expect(await run('list')).not.toContain(ada.email);
+  });
+
+  test('what cannot be done is said in a sentence', async () => {
+    await expect(run('disable', owner.email)).rejects.toThrow('This is the owner of the service');
+    await expect(run('disable', 'nobody@example.com')).rejects.toThrow('No account has the e-mail address');
+    await expect(run('disable')).rejects.toThrow('needs the e-mail address');
+    await expect(run('frobnicate', owner.email)).rejects.toThrow('There is no command frobnicate');
+  });
+});
+
+describe('where the accounts are', () => {
+  const log = pino({ level: 'silent' });
+
+  test('in the embedded database of a service that is stopped, and not of one that runs', async () => {
+    const folder = await makeTestFolder();
+    const config = readConfig({ CADIZ_DATA_DIR: folder });
+    await expect(openUsers(config, log)).rejects.toThrow('There is no database in');
+
+    const running = await openDatabase({ kind: 'embedded', dataDir: join(folder, 'database') });
+    await expect(openUsers(config, log)).rejects.toThrow('The service is running');
+    await running.close();
+
+    const users = await openUsers(config, log);
+    expect(await runCommand(users, { command: 'list', email: undefined, revokeApiKeys: false })).toBe(
+      'Nobody has an account yet.',
+    );
+    await users.close();
+    await rm(folder, { recursive: true });
+  });
+});
