@@ -1,7 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openTestDatabase, testableKinds } from '../../../test/database.ts';
 import type { Database } from '../../db/open.ts';
 import { createRateLimits, type RateLimits } from './rate-limits.ts';
+import { shareRegularly } from './share-regularly.ts';
 import { createSharedCounts } from './shared-counts.ts';
 
 const settings = { uploads: 10, reads: 10, changes: 10, address: 10, 'invalid-keys': 10 };
@@ -33,6 +37,25 @@ describe('in one process', () => {
     await limits.take('reads', 'a');
     expect(await limits.look('reads', 'a')).toMatchObject({ remaining: 0, isExceeded: true });
     expect(await limits.look('reads', 'b')).toMatchObject({ remaining: 10, isExceeded: false });
+  });
+});
+
+describe('while the database does not answer', () => {
+  test('each process counts by itself, nothing is thrown, and the log says so once', async () => {
+    const lines: string[] = [];
+    const log = pino({ errorKey: 'error' }, { write: (line) => void lines.push(line) });
+    const pool = new pg.Pool({ host: '127.0.0.1', port: 1 });
+    const shared = createSharedCounts(pool);
+    const limits = createRateLimits(settings, shared);
+    const sharing = shareRegularly(limits, shared, log, 20);
+    for (let i = 0; i < 15; i += 1) {
+      expect((await limits.take('reads', 'a'))?.isExceeded).toBe(i >= 10);
+      await delay(20);
+    }
+    await sharing.close();
+    await pool.end();
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('Rate limits are not shared');
   });
 });
 

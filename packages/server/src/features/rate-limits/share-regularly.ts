@@ -6,7 +6,12 @@ const shareMilliseconds = 1_000;
 const removeMilliseconds = 60_000;
 
 /** Shares counts every second. A database that does not answer costs nothing but the sharing. */
-export function shareRegularly(limits: RateLimits, shared: SharedCounts, log: Logger): { close(): Promise<void> } {
+export function shareRegularly(
+  limits: RateLimits,
+  shared: SharedCounts,
+  log: Logger,
+  milliseconds = shareMilliseconds,
+): { close(): Promise<void> } {
   let working: Promise<void> | undefined;
   let failing = false;
   let removeAt = Date.now() + removeMilliseconds;
@@ -29,7 +34,7 @@ export function shareRegularly(limits: RateLimits, shared: SharedCounts, log: Lo
     working ??= work().finally(() => {
       working = undefined;
     });
-  }, shareMilliseconds);
+  }, milliseconds);
   return {
     async close() {
       clearInterval(timer);
