@@ -26,7 +26,8 @@ export async function requireKeyOrSession(deps: Deps, exchange: Exchange): Promi
     await limitInvalidKeys(deps, exchange);
     throw invalidApiKey();
   }
-  await limitCaller(deps, exchange, caller.keyId);
+  const limited = limitCaller(deps, exchange, caller.keyId);
+  if (limited) await limited;
   warnOfBrowser(deps, exchange, caller);
   return { ...caller, address: clientAddress(deps, exchange) };
 }

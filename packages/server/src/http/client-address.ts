@@ -1,4 +1,5 @@
 import { type BlockList, isIP } from 'node:net';
+import { LRUCache } from 'lru-cache';
 import type { Deps } from '../deps.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -8,7 +9,7 @@ import type { Exchange } from './exchange.ts';
  * sent the request, and is believed by nobody. IPv4 in IPv6 is IPv4. Where nobody knows the address, `unknown`.
  */
 export function clientAddress({ config }: Pick<Deps, 'config'>, exchange: Exchange): string {
-  let client = toPlain(exchange.remoteAddress() ?? '');
+  let client = ofConnection(exchange.remoteAddress() ?? '');
   if (!client) return 'unknown';
   const hops = exchange.header('x-forwarded-for')?.split(',') ?? [];
   while (hops.length > 0 && isTrusted(config.trustedProxies, client)) {
@@ -22,6 +23,17 @@ export function clientAddress({ config }: Pick<Deps, 'config'>, exchange: Exchan
 
 function isTrusted(proxies: BlockList, address: string): boolean {
   return proxies.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
+}
+
+/** The same few over and over, on every request: what reading them costs is worth remembering. */
+const connections = new LRUCache<string, { address: string | undefined }>({ max: 10_000 });
+
+function ofConnection(text: string): string | undefined {
+  const known = connections.get(text);
+  if (known) return known.address;
+  const address = toPlain(text);
+  connections.set(text, { address });
+  return address;
 }
 
 /** Without a zone, a port or brackets, and IPv4 as itself; undefined for what is no address. */

@@ -52,15 +52,19 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
   }
 
   return {
-    async take(policy, subject) {
-      const result = await consume(limiters[policy], subject);
-      const quota = toQuota(policy, result, 0);
-      // Only what was let through counts elsewhere, or a client that goes on asking would never be let in again.
-      if (shared && !quota.isExceeded) {
-        const name = toName(policy, subject);
-        untold.set(name, (untold.get(name) ?? 0) + 1);
-      }
-      return quota;
+    take(policy, subject) {
+      const count = (result: unknown) => {
+        // The library rejects with its result when there is too much.
+        if (!(result instanceof RateLimiterRes)) throw result;
+        const quota = toQuota(policy, result, 0);
+        // Only what was let through counts elsewhere, or a client that goes on asking would never be let in again.
+        if (shared && !quota.isExceeded) {
+          const name = toName(policy, subject);
+          untold.set(name, (untold.get(name) ?? 0) + 1);
+        }
+        return quota;
+      };
+      return limiters[policy].consume(subject).then(count, count);
     },
     async look(policy, subject) {
       const result = await limiters[policy].get(subject);
@@ -77,16 +81,6 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
       }
     },
   };
-}
-
-/** The library rejects with its result when there is too much. */
-async function consume(limiter: RateLimiterMemory, subject: string): Promise<RateLimiterRes> {
-  try {
-    return await limiter.consume(subject);
-  } catch (result) {
-    if (result instanceof RateLimiterRes) return result;
-    throw result;
-  }
 }
 
 function toName(policy: RateLimitPolicy, subject: string): string {
