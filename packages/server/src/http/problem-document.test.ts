@@ -62,6 +62,7 @@ describe('what an error of the database means to the caller', () => {
       project_members_user_id_fkey: 'session_required',
       invitations_created_by_fkey: 'session_required',
       invitations_project_id_fkey: 'project_not_found',
+      quarantines_project_id_fkey: 'project_not_found',
       project_usage_project_id_fkey: 'project_not_found',
       // Findings of a reconciliation that has been removed with its project: a job's, of no request.
       reconciliation_findings_fkey: 'internal_error',

@@ -44,6 +44,7 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   invitations_created_by_fkey: 'session_required',
   invitations_project_id_fkey: 'project_not_found',
   project_members_user_id_fkey: 'session_required',
+  quarantines_project_id_fkey: 'project_not_found',
   project_usage_project_id_fkey: 'project_not_found',
   reconciliations_project_id_fkey: 'project_not_found',
   uploads_project_id_fkey: 'project_not_found',

@@ -1,0 +1,123 @@
+// @ts-check
+import { parseAst } from 'vite';
+
+/**
+ * @typedef {{ type: string, start: number, end: number, [name: string]: any }} Node
+ * @typedef {{ id: number, start: number, end: number, line: number, kind: string, text: string, isStatement: boolean }} Mutant
+ */
+
+const opposites = /** @type {Record<string, string>} */ ({
+  '===': '!==',
+  '!==': '===',
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '&&': '||',
+  '||': '&&',
+});
+/** What carries an expression; every other node of TypeScript is a type, and gone at run time. */
+const carriers = new Set(['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression']);
+
+/**
+ * Every mutant of a file: conditions that are always true or always false, comparisons and logic turned round, what is
+ * thrown or done left out, texts emptied, truths flipped.
+ * @param {string} code TypeScript
+ * @returns {Mutant[]}
+ */
+export function findMutants(code) {
+  /** @type {Mutant[]} */
+  const mutants = [];
+  /** @param {Node} node @param {string} kind @param {string} text */
+  const add = (node, kind, text, isStatement = false) => {
+    const line = code.slice(0, node.start).split('\n').length;
+    mutants.push({ id: mutants.length, start: node.start, end: node.end, line, kind, text, isStatement });
+  };
+  /** @param {Node} node */
+  const source = (node) => code.slice(node.start, node.end);
+
+  /** @param {Node} node */
+  function look(node) {
+    switch (node.type) {
+      case 'IfStatement':
+      case 'ConditionalExpression':
+        add(node.test, 'condition', 'true');
+        add(node.test, 'condition', 'false');
+        break;
+      case 'BinaryExpression':
+      case 'LogicalExpression': {
+        const opposite = opposites[node.operator];
+        if (opposite) add(node, 'operator', `${source(node.left)} ${opposite} ${source(node.right)}`);
+        break;
+      }
+      case 'UnaryExpression':
+        if (node.operator === '!') add(node, 'negation', source(node.argument));
+        break;
+      case 'Literal':
+        if (typeof node.value === 'boolean') add(node, 'truth', String(!node.value));
+        if (typeof node.value === 'string' && node.value !== '') add(node, 'text', "''");
+        break;
+      case 'ThrowStatement':
+        add(node, 'throw', '', true);
+        break;
+      case 'ExpressionStatement':
+        if (!node.directive) add(node, 'effect', '', true);
+        break;
+    }
+  }
+
+  let functions = 0;
+  /** @param {Node} node */
+  function visit(node) {
+    const isFunction = /Function/.test(node.type);
+    functions += Number(isFunction);
+    visitInside(node);
+    functions -= Number(isFunction);
+  }
+  /** @param {Node} node */
+  function visitInside(node) {
+    if (node.type.startsWith('TS') && !carriers.has(node.type)) return;
+    if (/^(?:Import|ExportAll)/.test(node.type)) return;
+    // What runs as a file is loaded runs once for all mutants: the access matrix is about those tables.
+    if (functions > 0) look(node);
+    for (const [name, child] of Object.entries(node)) {
+      const isName = (name === 'key' || name === 'property') && !node.computed;
+      if (isName || name === 'typeAnnotation' || name === 'source') continue;
+      for (const one of Array.isArray(child) ? child : [child]) if (typeof one?.type === 'string') visit(one);
+    }
+  }
+  visit(/** @type {any} */ (parseAst(code, { lang: 'ts' })));
+  return mutants;
+}
+
+/**
+ * The code with all mutants in it; `globalThis.mutant` says which of them is alive.
+ * @param {string} code @param {string} file @param {Mutant[]} mutants
+ */
+export function instrument(code, file, mutants) {
+  /** @param {number} start @param {number} end @param {Mutant[]} inside */
+  function render(start, end, inside) {
+    let text = '';
+    let at = start;
+    let rest = inside;
+    while (rest.length > 0) {
+      // The outermost one that comes first, with all that replace the same piece.
+      const [first] = [...rest].sort((a, b) => a.start - b.start || b.end - a.end);
+      if (!first) break;
+      const same = rest.filter((one) => one.start === first.start && one.end === first.end);
+      const nested = rest.filter((one) => !same.includes(one) && one.start >= first.start && one.end <= first.end);
+      rest = rest.filter((one) => !same.includes(one) && !nested.includes(one));
+      const own = render(first.start, first.end, nested);
+      text += code.slice(at, first.start) + choose(same, own);
+      at = first.end;
+    }
+    return text + code.slice(at, end);
+  }
+  /** @param {Mutant[]} same @param {string} own */
+  function choose(same, own) {
+    const isAlive = (/** @type {Mutant} */ { id }) => `globalThis.mutant === ${JSON.stringify(`${file}#${id}`)}`;
+    if (same[0]?.isStatement) return `if (!(${same.map(isAlive).join(' || ')})) { ${own} }`;
+    return `(${same.map((one) => `${isAlive(one)} ? (${one.text}) : `).join('')}(${own}))`;
+  }
+  return render(0, code.length, mutants);
+}
