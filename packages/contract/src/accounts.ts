@@ -40,6 +40,7 @@ export const CurrentSession = z
   .nullable();
 
 export const SignInMethods = z.object({
+  passkeys: z.boolean().meta({ description: 'Whether passkeys can be made and used.' }),
   secondFactor: z.boolean().meta({ description: 'Whether an account can get a second factor.' }),
   oidc: z
     .object({ name: z.string() })

@@ -68,6 +68,26 @@ export const errorCatalogue = {
     happened: 'Accounts are managed by the owner of the service: the person who made its first account.',
     mend: 'Ask the owner of the service, or its operator, who has `npm run users`.',
   },
+  passkey_refused: {
+    status: 401,
+    title: 'The passkey was not accepted.',
+    happened:
+      'It is none of this service, is registered already, was taken away, did not verify its user, or did not sign what it was asked to.',
+    mend: 'Use another passkey, or sign in with a password and add one.',
+  },
+  passkey_expired: {
+    status: 401,
+    title: 'No passkey was asked for here.',
+    happened: 'A passkey answers a question of this browser, within five minutes and once.',
+    mend: 'Ask for new options, and answer those, in the same browser. Cookies must be allowed.',
+  },
+  session_not_fresh: {
+    status: 403,
+    title: 'Sign in again for this.',
+    happened:
+      'A passkey can be added in the first hour after a sign-in only, so that a session left open is not enough.',
+    mend: 'Sign in again, and add it then.',
+  },
   invalid_second_factor: {
     status: 401,
     title: 'The code is wrong.',
@@ -177,6 +197,12 @@ export const errorCatalogue = {
     title: 'There is no such user.',
     happened: 'No account has this id.',
     mend: '`GET /api/users` lists the accounts of the service.',
+  },
+  passkey_not_found: {
+    status: 404,
+    title: 'There is no such passkey.',
+    happened: 'You have no passkey with this id.',
+    mend: 'Check the id. `GET /api/auth/passkey/list-user-passkeys` lists your passkeys.',
   },
   upload_not_found: {
     status: 404,

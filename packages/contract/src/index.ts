@@ -9,6 +9,7 @@ export * from './members.ts';
 export * from './oidc.ts';
 export * from './openapi.ts';
 export * from './operation.ts';
+export * from './passkeys.ts';
 export * from './projects.ts';
 export * from './quarantines.ts';
 export * from './routes.ts';

@@ -135,6 +135,11 @@ export const settings = {
       'Who gets an account by signing in with the issuer for the first time, beyond those whom CADIZ_SIGN_UP or an invitation lets in: nobody (`closed`), everybody whom the issuer knows (`open`), or those with an e-mail address of domains such as `example.com, example.org`.',
     check: oidcSignUp,
   },
+  PASSKEYS: {
+    default: 'on',
+    sentence: 'Whether people can add passkeys and sign in by them, under the host of CADIZ_PUBLIC_URL: `on` or `off`.',
+    check: onOrOff,
+  },
   SECOND_FACTOR: {
     default: 'on',
     sentence:
@@ -345,6 +350,7 @@ export interface Config {
   secret: string | undefined;
   signUp: 'first' | 'open' | 'closed';
   oidc: OidcSettings | undefined;
+  passkeys: boolean;
   /** Whether an account can get a second factor. */
   secondFactor: boolean;
   /** Where e-mail goes out; undefined where none does. */
@@ -457,6 +463,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     dataDir,
     secret: values.CADIZ_SECRET,
     signUp: values.CADIZ_SIGN_UP ?? 'first',
+    passkeys: values.PASSKEYS !== 'off',
     secondFactor: values.SECOND_FACTOR !== 'off',
     oidc:
       values.OIDC_ISSUER === undefined

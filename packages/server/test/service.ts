@@ -139,6 +139,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     setupToken: options.setupToken,
     oidc: config.oidc,
     secondFactor: config.secondFactor,
+    passkeys: config.passkeys,
   };
   const mail = config.mail && createMailer(config.mail, log);
   const deps: Deps = {

@@ -50,6 +50,20 @@ interface TwoFactorsTable {
   locked_until: Date | null;
 }
 
+interface PasskeysTable {
+  id: string;
+  user_id: string;
+  name: string | null;
+  credential_id: string;
+  public_key: string;
+  counter: number;
+  device_type: string;
+  backed_up: boolean;
+  transports: string | null;
+  aaguid: string | null;
+  created_at: Generated<Date>;
+}
+
 interface VerificationsTable extends Times {
   id: string;
   identifier: string;
@@ -266,6 +280,7 @@ export interface Schema {
   users: UsersTable;
   sessions: SessionsTable;
   accounts: AccountsTable;
+  passkeys: PasskeysTable;
   two_factors: TwoFactorsTable;
   verifications: VerificationsTable;
   password_resets: PasswordResetsTable;

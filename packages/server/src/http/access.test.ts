@@ -42,6 +42,8 @@ const noFolder = '404 folder_not_found';
 const noFile = '404 file_not_found';
 const noInvitation = '404 invitation_not_found';
 const noUpload = '404 upload_not_found';
+const noPasskey = '404 passkey_not_found';
+const unasked = '401 passkey_expired';
 const noFactor = '409 second_factor_not_set_up';
 const noStep = '401 second_factor_expired';
 const noApiKey = '404 api_key_not_found';
@@ -120,6 +122,13 @@ const expected: Record<OperationId, readonly string[]> = {
   disableSecondFactor:[people, people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor],
   verifyTotp:       [noStep,   noStep,     noStep,  noStep,      noStep,  noStep,  noStep,    noFactor, noFactor,      noStep,  noStep,     noFactor,      noFactor],
   verifyBackupCode: Array(13).fill('401 second_factor_expired'),
+  passkeyRegistrationOptions:[people,people,people,people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  registerPasskey:  [people,   people,     people,  people,      people,  people,  people,    unasked,  unasked,       people,  people,     unasked,       unasked],
+  passkeySignInOptions:[ok,    ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  signInWithPasskey:Array(13).fill('401 passkey_expired'),
+  listPasskeys:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  renamePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey],
+  deletePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey],
   finishOidc:       Array(13).fill('400 oidc_sign_in_expired'),
 
   requestPasswordReset: Array(13).fill('409 mail_off'),
@@ -252,6 +261,25 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   listSignInMethods: () => ({ path: '/api/auth/methods' }),
   signInWithOidc: () => ({ path: '/api/auth/sign-in/social', body: { provider: 'oidc' } }),
   linkOidc: () => ({ path: '/api/auth/link-social', body: { provider: 'oidc' } }),
+  passkeyRegistrationOptions: () => ({ path: '/api/auth/passkey/generate-register-options' }),
+  // Only a browser with a passkey can go on: passkeys-in-chromium.test.ts has those.
+  registerPasskey: () => ({
+    path: '/api/auth/passkey/verify-registration',
+    body: { response: { ...credential, response: { clientDataJSON: 'e30', attestationObject: 'oA' } } },
+  }),
+  passkeySignInOptions: () => ({ path: '/api/auth/passkey/generate-authenticate-options' }),
+  signInWithPasskey: () => ({
+    path: '/api/auth/passkey/verify-authentication',
+    body: {
+      response: { ...credential, response: { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA' } },
+    },
+  }),
+  listPasskeys: () => ({ path: '/api/auth/passkey/list-user-passkeys' }),
+  renamePasskey: async () => ({
+    path: '/api/auth/passkey/update-passkey',
+    body: { id: await insertPasskey(), name: 'Renamed' },
+  }),
+  deletePasskey: async () => ({ path: '/api/auth/passkey/delete-passkey', body: { id: await insertPasskey() } }),
   // Nobody has one here: totp.test.ts has those.
   enableSecondFactor: () => ({ path: '/api/auth/two-factor/enable', body: { password } }),
   renewBackupCodes: async () => ({
@@ -299,6 +327,18 @@ async function anotherSession(): Promise<string> {
   const { headers } = await service.call('POST', '/api/auth/sign-in/email', { body: { email: ada.email, password } });
   const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
   return (await service.call('GET', '/api/auth/get-session', { headers: { Cookie: cookie } })).body.session.id;
+}
+
+const credential = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
+
+/** One of Ada's. */
+async function insertPasskey(): Promise<string> {
+  const id = randomUUID();
+  await service.deps.db.kysely
+    .insertInto('passkeys')
+    .values({ id, user_id: ada.id, credential_id: id, public_key: '', counter: 0, device_type: '', backed_up: false })
+    .execute();
+  return id;
 }
 
 /** Those that were begun are forgotten again. */

@@ -53,6 +53,15 @@ import {
 import { finishOidcRoute, linkOidcRoute, signInWithOidcRoute } from './routes/oidc.ts';
 import { errorPage, live, openapi, ready, welcome } from './routes/operation.ts';
 import {
+  deletePasskeyRoute,
+  listPasskeysRoute,
+  passkeyRegistrationOptionsRoute,
+  passkeySignInOptionsRoute,
+  registerPasskeyRoute,
+  renamePasskeyRoute,
+  signInWithPasskeyRoute,
+} from './routes/passkeys.ts';
+import {
   createProjectRoute,
   deleteProjectRoute,
   getProjectRoute,
@@ -162,6 +171,13 @@ export const handlers: Record<OperationId, Handler> = {
   changeUser: changeUserRoute,
   removeUser: removeUserRoute,
   endUserSessions: endUserSessionsRoute,
+  passkeyRegistrationOptions: passkeyRegistrationOptionsRoute,
+  registerPasskey: registerPasskeyRoute,
+  passkeySignInOptions: passkeySignInOptionsRoute,
+  signInWithPasskey: signInWithPasskeyRoute,
+  listPasskeys: listPasskeysRoute,
+  renamePasskey: renamePasskeyRoute,
+  deletePasskey: deletePasskeyRoute,
   enableSecondFactor: enableSecondFactorRoute,
   verifyTotp: verifyTotpRoute,
   verifyBackupCode: verifyBackupCodeRoute,

@@ -20,6 +20,7 @@ import {
 import { inAuthContext } from './auth-context.ts';
 import { requireUncommonPassword } from './common-passwords.ts';
 import { createOidc, type Oidc } from './oidc.ts';
+import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { createPasswords, isOutdated, type Passwords } from './password.ts';
 import { sameText } from './same-text.ts';
 import { createSignInLimits, type SignInLimits } from './sign-in-limits.ts';
@@ -29,6 +30,7 @@ export interface AccountSettings extends AuthSettings {
   /** Asked of the first sign-up when the service listens beyond loopback. */
   setupToken: string | undefined;
   oidc: OidcSettings | undefined;
+  passkeys: boolean;
   /** Whether an account can get a second factor. */
   secondFactor: boolean;
 }
@@ -57,6 +59,8 @@ export interface Accounts {
   /** Signing in with an OpenID Connect issuer, where one is set. */
   oidc: Oidc | undefined;
   secondFactor: SecondFactor;
+  /** Undefined where they are switched off. */
+  passkeys: Passkeys | undefined;
 }
 
 export function createAccounts(
@@ -196,6 +200,7 @@ export function createAccounts(
     getSession: (headers) => answer(() => auth.api.getSession({ headers, returnHeaders: true })),
     findCaller,
     oidc: settings.oidc && createOidc(settings.oidc, settings, db, now, log),
+    passkeys: settings.passkeys ? createPasskeys(auth, { limits, db, now }) : undefined,
     secondFactor: createSecondFactor(auth, { isOn: settings.secondFactor, passwords, limits, db, now }),
   };
 }

@@ -6,6 +6,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../db/open.ts';
 import { Problem } from '../../problem.ts';
 import { inAuthContext } from './auth-context.ts';
+import { toPasskeyPlugin } from './passkey-plugin.ts';
 import type { Passwords } from './password.ts';
 import { createSessionStore, idleSeconds } from './session-store.ts';
 import { toSecondFactorPlugins } from './totp-plugins.ts';
@@ -33,7 +34,7 @@ export function createAuth(settings: AuthSettings, db: Database, log: Logger, pa
   return betterAuth({
     ...toAuthOptions(settings, db, log, now),
     emailAndPassword: { enabled: true, minPasswordLength: 12, maxPasswordLength: 1024, password: passwords },
-    plugins: toSecondFactorPlugins(db, now),
+    plugins: [...toSecondFactorPlugins(db, now), toPasskeyPlugin(settings.publicUrl)],
   });
 }
 
@@ -77,6 +78,8 @@ export function toAuthOptions(
     session: {
       expiresIn: idleSeconds,
       updateAge: 3600,
+      // How old a session may be that adds a passkey.
+      freshAge: 3600,
       modelName: 'sessions',
       fields: {
         userId: 'user_id',
@@ -119,6 +122,12 @@ export async function answer(call: () => Promise<{ headers: Headers; response: u
 
 /** What Better Auth calls things that have a page of their own here. */
 const problemsOf: Record<string, ErrorCode> = {
+  CHALLENGE_NOT_FOUND: 'passkey_expired',
+  YOU_ARE_NOT_ALLOWED_TO_REGISTER_THIS_PASSKEY: 'passkey_expired',
+  FAILED_TO_VERIFY_REGISTRATION: 'passkey_refused',
+  PASSKEY_NOT_FOUND: 'passkey_refused',
+  AUTHENTICATION_FAILED: 'passkey_refused',
+  SESSION_NOT_FRESH: 'session_not_fresh',
   INVALID_PASSWORD: 'wrong_password',
   INVALID_CODE: 'invalid_second_factor',
   INVALID_BACKUP_CODE: 'invalid_second_factor',

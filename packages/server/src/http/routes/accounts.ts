@@ -40,6 +40,7 @@ export const getSession: Handler = async (deps, exchange) =>
   withCookies(await deps.accounts.getSession(accountHeaders(deps, exchange)));
 
 export const listSignInMethods: Handler = ({ accounts, config }) => ({
+  passkeys: config.passkeys,
   secondFactor: config.secondFactor,
   oidc: accounts.oidc ? { name: accounts.oidc.name } : null,
 });

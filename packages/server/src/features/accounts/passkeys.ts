@@ -1,0 +1,150 @@
+import type { Passkey, PasskeyOptions, RegisterPasskeyRequest, SignInWithPasskeyRequest } from '@cadiz/contract';
+import pg from 'pg';
+import type { z } from 'zod';
+import type { Database } from '../../db/open.ts';
+import type { SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
+import { type AccountAnswer, type Auth, answer, toCookies, toProblem } from './auth.ts';
+import { inAuthContext } from './auth-context.ts';
+import type { SignInLimits } from './sign-in-limits.ts';
+
+/** Signing in by WebAuthn. Better Auth does the ceremonies; a passkey always verifies its user, so it is both factors. */
+export interface Passkeys {
+  /** For `navigator.credentials.create`, in a session of the last hour. @throws Problem session_not_fresh */
+  registrationOptions(headers: Headers): Promise<Answered<z.output<typeof PasskeyOptions>>>;
+  /** @throws Problem passkey_expired, passkey_refused, session_not_fresh */
+  register(
+    headers: Headers,
+    caller: SessionCaller,
+    request: z.output<typeof RegisterPasskeyRequest>,
+  ): Promise<z.output<typeof Passkey>>;
+  /** For `navigator.credentials.get`. */
+  signInOptions(headers: Headers): Promise<Answered<z.output<typeof PasskeyOptions>>>;
+  /** @throws Problem passkey_expired, passkey_refused, account_disabled, too_many_attempts */
+  signIn(headers: Headers, request: z.output<typeof SignInWithPasskeyRequest>, address: string): Promise<AccountAnswer>;
+  list(caller: SessionCaller): Promise<z.output<typeof Passkey>[]>;
+  /** @throws Problem passkey_not_found */
+  rename(caller: SessionCaller, request: { id: string; name: string }): Promise<z.output<typeof Passkey>>;
+  /** @throws Problem passkey_not_found */
+  remove(caller: SessionCaller, id: string): Promise<void>;
+}
+
+interface Answered<T> {
+  body: T;
+  cookies: string[];
+}
+
+interface Tools {
+  limits: SignInLimits;
+  db: Database;
+  now: () => number;
+}
+
+/** What it takes is what the contract has checked. */
+type Assertion = NonNullable<Parameters<Auth['api']['verifyPasskeyAuthentication']>[0]>['body'];
+
+export function createPasskeys(auth: Auth, { limits, db, now }: Tools): Passkeys {
+  const { kysely } = db;
+
+  return {
+    async registrationOptions(headers) {
+      const { response, headers: answered } = await run(() =>
+        auth.api.generatePasskeyRegistrationOptions({ headers, returnHeaders: true }),
+      );
+      return { body: { ...response }, cookies: toCookies(answered) };
+    },
+    async register(headers, caller, body) {
+      const made = await run(() => auth.api.verifyPasskeyRegistration({ headers, body })).catch((error: unknown) => {
+        const isKnown = error instanceof pg.DatabaseError && error.code === uniqueViolation;
+        throw isKnown ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
+      });
+      const subject = { userId: caller.userId, passkeyId: made.id };
+      await recordEvent(kysely, now(), { type: 'passkey.added', projectId: null, by: caller, subject });
+      return findPasskey(db, caller, made.id);
+    },
+    async signInOptions(headers) {
+      const { response, headers: answered } = await run(() =>
+        auth.api.generatePasskeyAuthenticationOptions({ headers, returnHeaders: true }),
+      );
+      // Better Auth has no option for it; without it the passkey is refused below.
+      return { body: { ...response, userVerification: 'required' }, cookies: toCookies(answered) };
+    },
+    async signIn(headers, body, address) {
+      await limits.countAddress(address);
+      const call = () =>
+        auth.api.verifyPasskeyAuthentication({ headers, body: body as Assertion, returnHeaders: true });
+      const made = await answer(call).catch(async (error: unknown) => {
+        if (error instanceof Problem) {
+          const by = { kind: 'nobody', address } as const;
+          const subject = { method: 'passkey' };
+          await recordEvent(kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject });
+        }
+        throw error;
+      });
+      const { user } = made.body as { user: { id: string; email: string } };
+      await limits.forgive(address, user.email);
+      const by = { kind: 'session', userId: user.id, address } as const;
+      const subject = { method: 'passkey' };
+      await recordEvent(kysely, now(), { type: 'sign_in.succeeded', projectId: null, by, subject });
+      return { ...made, body: { user } };
+    },
+    async list({ userId }) {
+      const rows = await kysely
+        .selectFrom('passkeys')
+        .select(columns)
+        .where('user_id', '=', userId)
+        .orderBy('id')
+        .execute();
+      return rows.map(toView);
+    },
+    async rename(caller, { id, name }) {
+      await kysely
+        .updateTable('passkeys')
+        .set({ name })
+        .where('id', '=', id)
+        .where('user_id', '=', caller.userId)
+        .execute();
+      return findPasskey(db, caller, id);
+    },
+    async remove(caller, id) {
+      const { userId } = caller;
+      await kysely.transaction().execute(async (trx) => {
+        const { numDeletedRows } = await trx
+          .deleteFrom('passkeys')
+          .where('id', '=', id)
+          .where('user_id', '=', userId)
+          .executeTakeFirst();
+        if (numDeletedRows === 0n) throw new Problem('passkey_not_found');
+        const subject = { userId, passkeyId: id };
+        await recordEvent(trx, now(), { type: 'passkey.removed', projectId: null, by: caller, subject });
+      });
+    },
+  };
+}
+
+const uniqueViolation = '23505';
+const columns = ['id', 'name', 'created_at', 'backed_up'] as const;
+
+/** Somebody else's and absent ones are one answer. @throws Problem passkey_not_found */
+async function findPasskey({ kysely }: Database, { userId }: SessionCaller, id: string) {
+  const query = kysely.selectFrom('passkeys').select(columns).where('id', '=', id).where('user_id', '=', userId);
+  const row = await query.executeTakeFirst();
+  if (!row) throw new Problem('passkey_not_found');
+  return toView(row);
+}
+
+function toView(row: {
+  id: string;
+  name: string | null;
+  created_at: Date;
+  backed_up: boolean;
+}): z.output<typeof Passkey> {
+  return { id: row.id, name: row.name, createdAt: row.created_at.toISOString(), backedUp: row.backed_up };
+}
+
+function run<T>(call: () => Promise<T>): Promise<T> {
+  return inAuthContext(call).catch((error: unknown) => {
+    throw toProblem(error);
+  });
+}

@@ -1,0 +1,61 @@
+import {
+  DeletePasskeyRequest,
+  RegisterPasskeyRequest,
+  RenamePasskeyRequest,
+  SignInWithPasskeyRequest,
+} from '@cadiz/contract';
+import type { Deps } from '../../deps.ts';
+import type { Passkeys } from '../../features/accounts/passkeys.ts';
+import { Problem } from '../../problem.ts';
+import { accountHeaders } from '../account-headers.ts';
+import { requireSameSite, requireSession } from '../caller.ts';
+import { clientAddress } from '../client-address.ts';
+import type { Handler } from '../exchange.ts';
+import { readBody } from '../input.ts';
+import { withCookies } from '../with-cookies.ts';
+
+export const passkeyRegistrationOptionsRoute: Handler = async (deps, exchange) => {
+  await requireSession(deps, exchange);
+  return withCookies(await requirePasskeys(deps).registrationOptions(accountHeaders(deps, exchange)));
+};
+
+export const registerPasskeyRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  const passkeys = requirePasskeys(deps);
+  const request = await readBody(exchange, RegisterPasskeyRequest);
+  return passkeys.register(accountHeaders(deps, exchange), caller, request);
+};
+
+export const passkeySignInOptionsRoute: Handler = async (deps, exchange) =>
+  withCookies(await requirePasskeys(deps).signInOptions(accountHeaders(deps, exchange)));
+
+export const signInWithPasskeyRoute: Handler = async (deps, exchange) => {
+  requireSameSite(deps, exchange);
+  const passkeys = requirePasskeys(deps);
+  const request = await readBody(exchange, SignInWithPasskeyRequest);
+  return withCookies(await passkeys.signIn(accountHeaders(deps, exchange), request, clientAddress(deps, exchange)));
+};
+
+export const listPasskeysRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  return { passkeys: await requirePasskeys(deps).list(caller) };
+};
+
+export const renamePasskeyRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  const passkeys = requirePasskeys(deps);
+  return passkeys.rename(caller, await readBody(exchange, RenamePasskeyRequest));
+};
+
+export const deletePasskeyRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  const passkeys = requirePasskeys(deps);
+  const { id } = await readBody(exchange, DeletePasskeyRequest);
+  await passkeys.remove(caller, id);
+  return { id, deleted: true };
+};
+
+function requirePasskeys({ accounts }: Deps): Passkeys {
+  if (!accounts.passkeys) throw new Problem('sign_in_method_off', 'PASSKEYS is off.');
+  return accounts.passkeys;
+}
