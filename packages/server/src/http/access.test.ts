@@ -331,12 +331,11 @@ async function anotherSession(): Promise<string> {
 
 const credential = { id: 'AAAA', rawId: 'AAAA', type: 'public-key' };
 
-/** One of Ada's. */
-async function insertPasskey(): Promise<string> {
+async function insertPasskey(owner = ada): Promise<string> {
   const id = randomUUID();
   await service.deps.db.kysely
     .insertInto('passkeys')
-    .values({ id, user_id: ada.id, credential_id: id, public_key: '', counter: 0, device_type: '', backed_up: false })
+    .values({ id, user_id: owner.id, credential_id: id, public_key: '', counter: 0, device_type: '', backed_up: false })
     .execute();
   return id;
 }
@@ -736,6 +735,8 @@ describe('every place where the contract takes an id (T2, T28)', () => {
         apiKeyId: key.id,
         quarantines: held.body.id,
         reconcile: run.body.id,
+        'update-passkey': await insertPasskey(bob),
+        'delete-passkey': await insertPasskey(bob),
       },
     };
   });
