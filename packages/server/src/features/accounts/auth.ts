@@ -106,6 +106,8 @@ export function toAuthOptions(
       },
     },
     verification: {
+      // What a cookie names is in no row as it is.
+      storeIdentifier: 'hashed',
       modelName: 'verifications',
       fields: { expiresAt: 'expires_at', createdAt: 'created_at', updatedAt: 'updated_at' },
     },

@@ -75,7 +75,7 @@ export function createPasskeys(auth: Auth, { limits, db, now }: Tools): Passkeys
       const call = () =>
         auth.api.verifyPasskeyAuthentication({ headers, body: body as Assertion, returnHeaders: true });
       const made = await answer(call).catch(async (error: unknown) => {
-        if (error instanceof Problem) {
+        if (error instanceof Problem && error.code === 'passkey_refused') {
           const by = { kind: 'nobody', address } as const;
           const subject = { method: 'passkey' };
           await recordEvent(kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject });
