@@ -8,8 +8,8 @@ const server = 'packages/server/src';
 export const plan = {
   [`${server}/http/caller.ts`]: [`${server}/http/caller.test.ts`],
   [`${server}/features/projects/open-project.ts`]: [
+    `${server}/features/projects/open-project.test.ts`,
     `${server}/features/projects/projects.test.ts`,
-    `${server}/features/api-keys/api-keys.test.ts`,
   ],
   [`${server}/found-cache.ts`]: [`${server}/found-cache.test.ts`],
   [`${server}/access-changes.ts`]: [`${server}/access-changes.test.ts`, `${server}/features/api-keys/api-keys.test.ts`],
