@@ -152,6 +152,8 @@ export function toProblem(error: unknown): unknown {
   // Of two uses of one backup code at the same moment, the slower is a conflict without a code.
   const known = error.statusCode === 409 ? 'invalid_second_factor' : problemsOf[code];
   if (known) return new Problem(known, undefined, known === 'second_factor_locked' ? { headers: lockedHeaders } : {});
+  // The session has ended since the route asked for it.
+  if (error.statusCode === 401) return new Problem('session_required');
   if (error.statusCode < 500) return new Problem('invalid_request', error.body?.message);
   return error;
 }
