@@ -6,6 +6,7 @@ import { migrate } from './db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createAccounts } from './features/accounts/accounts.ts';
+import type { Setup } from './features/accounts/setup.ts';
 import { createContentChecks } from './features/content-checks/check-contents.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
@@ -28,10 +29,8 @@ import { createS3Store } from './store/s3-store.ts';
 const flushLastUsedMilliseconds = 30_000;
 
 export interface RunningService {
-  /** Whether somebody has an account already. */
-  hasOwner: boolean;
-  /** What the first sign-up must bring along; undefined when it needs nothing. */
-  setupToken: string | undefined;
+  /** How the first account is made; undefined when there is one. */
+  setup: Setup | undefined;
   /** Resolves with the reason if a part of the service ends without having been asked to. */
   failed: Promise<Error>;
   /** Drains and stops: requests and uploads under way finish first. */
@@ -76,7 +75,9 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const access = openAccess(db, now, log);
     opened.push(access.accessChanges);
     const hasOwner = await findOwner(db);
-    const setupToken = isLoopback(config.host) || hasOwner ? undefined : randomBytes(16).toString('base64url');
+    const setup = hasOwner
+      ? undefined
+      : { token: randomBytes(16).toString('base64url'), asksEverybody: !isLoopback(config.host) };
     const secret = config.secret ?? secrets?.secret ?? '';
     const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
     const contents = createContentChecks({ db, objects: store.objects, log, now }, metrics?.countMismatch);
@@ -91,7 +92,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       mail,
       db,
       objects: store.objects,
-      accounts: createAccounts({ ...config, secret, setupToken }, db, now, log),
+      accounts: createAccounts({ ...config, secret, setup }, db, now, log),
       ...access,
       rateLimits,
       archiveLinks: createArchiveLinks(secret, now),
@@ -138,7 +139,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
         // Jobs stop at their next step, and need the store until then.
         Promise.all([api.close(drainMilliseconds), jobs.close().then(() => store.drain(drainMilliseconds))]),
     });
-    return { hasOwner, setupToken, failed: Promise.race(failures), stop };
+    return { setup, failed: Promise.race(failures), stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,8 +1,9 @@
 import type { Config } from './config.ts';
+import type { Setup } from './features/accounts/setup.ts';
 import type { RunningService } from './service.ts';
 
 /** What a person reads when the service is up: where it is, and a transcript that works as pasted into a shell. */
-export function toWelcome(config: Config, { hasOwner, setupToken }: RunningService): string {
+export function toWelcome(config: Config, { setup }: RunningService): string {
   const database = config.database.kind === 'embedded' ? 'embedded database' : 'PostgreSQL';
   const { objectStore } = config;
   const objects = objectStore.kind === 'embedded' ? 'embedded object store' : `objects at ${objectStore.endpoint}`;
@@ -11,9 +12,9 @@ Cadiz is ready at ${config.publicUrl}
   ${database}, ${objects}${usesDataDir(config) ? `, data in ${config.dataDir}` : ''}
   Stop it with Ctrl-C.
 
-${hasOwner ? 'Try it, with the e-mail address and password of your account:' : firstAccount(setupToken)}
+${setup ? firstAccount(setup) : 'Try it, with the e-mail address and password of your account:'}
 
-${toTranscript(config, { hasOwner, setupToken })}
+${toTranscript(config, setup)}
 `;
 }
 
@@ -21,29 +22,23 @@ function usesDataDir({ database, objectStore, secret }: Config): boolean {
   return database.kind === 'embedded' || objectStore.kind === 'embedded' || secret === undefined;
 }
 
-function firstAccount(setupToken: string | undefined): string {
-  const token =
-    setupToken === undefined
-      ? ''
-      : `\nIt needs the setup token ${setupToken}, since this service can be reached from other machines.`;
-  return `Nobody has an account yet. The first one becomes the owner: paste this into a shell.${token}`;
+function firstAccount({ token, asksEverybody }: Setup): string {
+  return `Nobody has an account yet. The first one becomes the owner: paste this into a shell.
+${asksEverybody ? 'It needs' : 'From elsewhere, through a proxy, it needs'} the setup token ${token}`;
 }
 
-function toTranscript(
-  { publicUrl }: Config,
-  { hasOwner, setupToken }: Pick<RunningService, 'hasOwner' | 'setupToken'>,
-): string {
+function toTranscript({ publicUrl }: Config, setup: Setup | undefined): string {
   const json = `-H 'Content-Type: application/json'`;
-  const token = setupToken === undefined ? '' : ` -H 'X-Setup-Token: ${setupToken}'`;
-  const account = hasOwner
-    ? `curl -sS -c cadiz.cookies $CADIZ/api/auth/sign-in/email ${json} \\
-    -d '{"email":"ada@example.com","password":"correct horse battery"}'; echo`
-    : `curl -sS -c cadiz.cookies $CADIZ/api/auth/sign-up/email ${json}${token} \\
-    -d '{"name":"Ada","email":"ada@example.com","password":"correct horse battery"}'; echo`;
+  const token = setup?.asksEverybody ? ` -H 'X-Setup-Token: ${setup.token}'` : '';
+  const account = setup
+    ? `curl -sS -c cadiz.cookies $CADIZ/api/auth/sign-up/email ${json}${token} \\
+    -d '{"name":"Ada","email":"ada@example.com","password":"correct horse battery"}'; echo`
+    : `curl -sS -c cadiz.cookies $CADIZ/api/auth/sign-in/email ${json} \\
+    -d '{"email":"ada@example.com","password":"correct horse battery"}'; echo`;
   return `  CADIZ=${publicUrl}
   field() { sed -n 's/.*"'"$1"'":"\\([^"]*\\)".*/\\1/p'; }
 
-  # ${hasOwner ? 'Sign in' : 'Sign up'}, make a project, and an API key for it
+  # ${setup ? 'Sign up' : 'Sign in'}, make a project, and an API key for it
   ${account}
   PROJECT=$(curl -sS -b cadiz.cookies $CADIZ/api/projects ${json} \\
     -d '{"name":"My app"}' | field id)

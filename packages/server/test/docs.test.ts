@@ -41,8 +41,7 @@ describe('README.md', () => {
   test('shows what the service prints, to the letter', () => {
     const config = readConfig({ CADIZ_DATA_DIR: '/srv/cadiz/data' });
     const service = {
-      hasOwner: false,
-      setupToken: undefined,
+      setup: { token: 'h3nXkVv0mB2Zr8TqYw1cLg', asksEverybody: false },
       failed: new Promise<Error>(() => undefined),
       stop: async () => undefined,
     };

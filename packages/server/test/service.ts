@@ -15,6 +15,7 @@ import type { Database } from '../src/db/open.ts';
 import type { Deps } from '../src/deps.ts';
 import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
 import type { Passwords } from '../src/features/accounts/password.ts';
+import type { Setup } from '../src/features/accounts/setup.ts';
 import { createContentChecks } from '../src/features/content-checks/check-contents.ts';
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
@@ -101,7 +102,7 @@ interface Recordable {
 export interface TestServiceOptions {
   /** Settings as in the environment, such as `{ MAX_FILE_SIZE_BYTES: '1000' }`. */
   settings?: Record<string, string>;
-  setupToken?: string;
+  setup?: Setup;
   /** Instead of a database of its own; it is closed with the service. */
   db?: Database;
   /** Hashes passwords; as in the service by default. */
@@ -123,7 +124,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const level = options.settings?.LOG_LEVEL ?? 'trace';
   const log = pino({ ...logOptions, level }, { write: (line) => void lines.push(line) });
   const secrecy = createSecrecy();
-  secrecy.remember(options.setupToken);
+  secrecy.remember(options.setup?.token);
   let ahead = 0;
   const now = () => Date.now() + ahead;
 
@@ -136,7 +137,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     publicUrl: config.publicUrl,
     signUp: config.signUp,
     secret: randomBytes(32).toString('base64url'),
-    setupToken: options.setupToken,
+    setup: options.setup,
     oidc: config.oidc,
     secondFactor: config.secondFactor,
     passkeys: config.passkeys,

@@ -9,13 +9,16 @@ let first: TestService;
 let closed: TestService;
 let guarded: TestService;
 let secure: TestService;
+let local: TestService;
+const localToken = 'a-token-for-who-comes-from-elsewhere';
 
 beforeAll(async () => {
   open = await startTestService();
   const beside = (options: TestServiceOptions) => startTestService({ ...options, beside: open });
   first = await beside({ settings: { CADIZ_SIGN_UP: 'first' } });
   closed = await beside({ settings: { CADIZ_SIGN_UP: 'closed' } });
-  guarded = await beside({ setupToken: 'a-token-of-the-start-up-message' });
+  guarded = await beside({ setup: { token: 'a-token-of-the-start-up-message', asksEverybody: true } });
+  local = await beside({ setup: { token: localToken, asksEverybody: false } });
   secure = await beside({ settings: { CADIZ_PUBLIC_URL: 'https://media.example.com' } });
 });
 afterAll(() => open.close());
@@ -80,6 +83,24 @@ describe('who may sign up', () => {
     const right = { 'X-Setup-Token': 'a-token-of-the-start-up-message' };
     expect((await signUp(guarded, {}, right)).body.user.role).toBe('owner');
     expect((await signUp(guarded)).body.user.role).toBe('member');
+  });
+
+  test.each<[string, Record<string, string>, boolean]>([
+    ['as localhost', { Host: 'localhost:4000' }, true],
+    ['as 127.0.0.1', { Host: '127.0.0.1:4000' }, true],
+    ['as ::1', { Host: '[::1]:4000' }, true],
+    ['under a name that leads here (DNS rebinding)', { Host: 'rebound.example:4000' }, false],
+    ['under a name that looks like it', { Host: 'localhost.example' }, false],
+    ['under no name', { Host: 'a b' }, false],
+    ['through a proxy that names itself', { Host: 'localhost:4000', Via: '1.1 proxy' }, false],
+    ['through a proxy that names the client', { Host: 'localhost:4000', 'X-Forwarded-For': '127.0.0.1' }, false],
+    ['through nginx', { Host: '127.0.0.1:4000', 'X-Real-IP': '192.0.2.1' }, false],
+    ['through a proxy of RFC 7239', { Host: '127.0.0.1:4000', Forwarded: 'for=192.0.2.1' }, false],
+  ])('on loopback, %s: needs the setup token unless it is from here', async (_how, headers, isFromHere) => {
+    expect(outcome(await signUp(local, {}, headers))).toBe(isFromHere ? 200 : '403 setup_token_required');
+    expect(await count('users')).toBe(isFromHere ? 1 : 0);
+    if (isFromHere) return;
+    expect((await signUp(local, {}, { ...headers, 'X-Setup-Token': localToken })).body.user.role).toBe('owner');
   });
 
   test('one e-mail address raced makes one account', async () => {

@@ -22,13 +22,13 @@ import { requireUncommonPassword } from './common-passwords.ts';
 import { createOidc, type Oidc } from './oidc.ts';
 import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { createPasswords, isOutdated, type Passwords } from './password.ts';
-import { sameText } from './same-text.ts';
+import { requireSetupToken, type Setup } from './setup.ts';
 import { createSignInLimits, type SignInLimits } from './sign-in-limits.ts';
 import { createSecondFactor, type SecondFactor } from './totp.ts';
 
 export interface AccountSettings extends AuthSettings {
-  /** Asked of the first sign-up when the service listens beyond loopback. */
-  setupToken: string | undefined;
+  /** What the first sign-up may need; undefined when the service started with an account. */
+  setup: Setup | undefined;
   oidc: OidcSettings | undefined;
   passkeys: boolean;
   /** Whether an account can get a second factor. */
@@ -81,8 +81,8 @@ export function createAccounts(
     const anybody = await db.kysely.selectFrom('users').select('id').limit(1).executeTakeFirst();
     if (anybody) {
       if (settings.signUp === 'first') throw new Problem('sign_up_closed');
-    } else if (settings.setupToken !== undefined && !sameText(headers.get('x-setup-token'), settings.setupToken)) {
-      throw new Problem('setup_token_required');
+    } else {
+      requireSetupToken(settings.setup, headers);
     }
   }
 

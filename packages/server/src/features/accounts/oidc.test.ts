@@ -35,7 +35,7 @@ beforeAll(async () => {
   closed = await beside({ CADIZ_SIGN_UP: 'closed' });
   welcoming = await beside({ CADIZ_SIGN_UP: 'closed', OIDC_SIGN_UP: 'open' });
   domains = await beside({ CADIZ_SIGN_UP: 'closed', OIDC_SIGN_UP: 'Example.com, example.org' });
-  guarded = await beside({}, { setupToken });
+  guarded = await beside({}, { setup: { token: setupToken, asksEverybody: true } });
   secure = await beside({ CADIZ_PUBLIC_URL: 'https://media.example.com' });
 });
 afterAll(async () => {

@@ -18,6 +18,7 @@ import { inAuthContext } from './auth-context.ts';
 import { type Claims, createIssuer, type Issuer } from './oidc-issuer.ts';
 import { requireEnabled } from './require-enabled.ts';
 import { sameText } from './same-text.ts';
+import { hasSetupToken, requireSetupToken, type Setup } from './setup.ts';
 
 /** Signing in with an OpenID Connect issuer. Better Auth keeps the accounts and the sessions; who gets in is said here. */
 export interface Oidc {
@@ -60,7 +61,7 @@ const Flow = z.object({
 type Flow = z.output<typeof Flow>;
 
 interface Rules extends AuthSettings {
-  setupToken: string | undefined;
+  setup: Setup | undefined;
 }
 
 interface Tools {
@@ -85,9 +86,8 @@ export function createOidc(settings: OidcSettings, rules: Rules, db: Database, n
   return {
     name: settings.name,
     async begin(headers, { callbackURL }, linkTo) {
-      const hasSetupToken = rules.setupToken === undefined || sameText(headers.get('x-setup-token'), rules.setupToken);
       // Told before anybody signs in elsewhere in vain.
-      if (!hasSetupToken && !(await hasAnybody(db))) throw new Problem('setup_token_required');
+      if (!(await hasAnybody(db))) requireSetupToken(rules.setup, headers);
       const flow: Flow = {
         state: random(),
         nonce: random(),
@@ -96,7 +96,7 @@ export function createOidc(settings: OidcSettings, rules: Rules, db: Database, n
         expiresAt: now() + flowSeconds * 1000,
         linkTo: linkTo?.userId,
         invitation: headers.get('x-invitation') ?? undefined,
-        hasSetupToken,
+        hasSetupToken: hasSetupToken(rules.setup, headers),
       };
       const url = await issuer.authorizationUrl(flow);
       const { headers: answered } = await run(() =>

@@ -1,0 +1,34 @@
+import { isLoopback } from '../../loopback.ts';
+import { Problem } from '../../problem.ts';
+import { sameText } from './same-text.ts';
+
+/** What keeps a stranger from making the first account, as long as there is none. */
+export interface Setup {
+  /** Printed when the service starts. */
+  token: string;
+  /** Whether the service listens beyond loopback. Otherwise only who comes from elsewhere is asked. */
+  asksEverybody: boolean;
+}
+
+/** @throws Problem setup_token_required */
+export function requireSetupToken(setup: Setup | undefined, headers: Headers): void {
+  if (!hasSetupToken(setup, headers)) throw new Problem('setup_token_required');
+}
+
+/** Whether the first account may be made by this request. @param setup undefined: there was one at the start */
+export function hasSetupToken(setup: Setup | undefined, headers: Headers): boolean {
+  if (!setup || (!setup.asksEverybody && isFromThisMachine(headers))) return true;
+  return sameText(headers.get('x-setup-token'), setup.token);
+}
+
+const ofProxies = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+/**
+ * Whether a request on a loopback listener is what it seems: through a proxy it comes from anywhere, and under another
+ * name it comes from a page whose domain was pointed here (DNS rebinding), which for a browser is the same origin.
+ */
+function isFromThisMachine(headers: Headers): boolean {
+  if (ofProxies.some((name) => headers.has(name))) return false;
+  const host = headers.get('host');
+  return host === null || (URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname));
+}
