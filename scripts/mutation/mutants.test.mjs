@@ -44,7 +44,7 @@ for (const [file, tests] of Object.entries(plan)) {
         appendFileSync(results, `${JSON.stringify(told)}\n`);
       });
       // Each its own copy of the tests; what they import is shared.
-      for (const path of tests) await import(/* @vite-ignore */ `${join(root, path)}?mutant=${mutant.id}`);
+      for (const path of tests) await import(/* @vite-ignore */ `${join(root, path)}?mutant=${encodeURIComponent(id)}`);
       test('nobody noticed', () => {
         survived = true;
       });
