@@ -145,7 +145,7 @@ const suite = installed ? describe : describe.skip;
 const leftOut = installed ? '' : ' (LEFT OUT: Chromium is not installed)';
 
 suite(`passkeys in Chromium${leftOut}`, { timeout: 60_000 }, () => {
-  test('one is made, signs in without a name, and the token is in the cookie alone (checklist 2)', async () => {
+  test('one is made, signs in without a name, and the token is in the cookie alone, and dies with the next (checklist 2, 4)', async () => {
     const { id } = await signUp(ada);
     const made = await register(ada, 'Laptop');
     expect(await made.json()).toMatchObject({ name: 'Laptop', id: expect.any(String) });
@@ -161,6 +161,12 @@ suite(`passkeys in Chromium${leftOut}`, { timeout: 60_000 }, () => {
     const [token = ''] = decodeURIComponent(session?.value ?? '').split('.');
     expect(token.length).toBeGreaterThanOrEqual(32);
     expect(await signedIn.text()).not.toContain(token);
+
+    await signIn(ada);
+    expect(await whoIs(ada)).toBe(id);
+    const headers = { Cookie: `cadiz.session_token=${session?.value}` };
+    const old = await fetch(`${new URL(signedIn.url()).origin}/api/auth/get-session`, { headers });
+    expect(await old.json()).toBeNull();
   });
 
   test('they are listed, renamed and taken away, each by who has them only', async () => {

@@ -13,11 +13,10 @@ import {
   type Auth,
   type AuthSettings,
   answer,
+  callAuth,
   clientAddressHeader,
   createAuth,
-  toProblem,
 } from './auth.ts';
-import { inAuthContext } from './auth-context.ts';
 import { requireUncommonPassword } from './common-passwords.ts';
 import { createOidc, type Oidc } from './oidc.ts';
 import { createPasskeys, type Passkeys } from './passkeys.ts';
@@ -126,11 +125,10 @@ export function createAccounts(
       throw error;
     });
     const { user } = made.body as { user?: { id: string } };
+    await endPresent(headers);
     // Whoever still owes a second factor is not signed in yet.
     if (!user) return made;
     await limits.forgive(address, email);
-    const before = await findCaller(headers);
-    if (before) await db.kysely.deleteFrom('sessions').where('id', '=', before.sessionId).execute();
     await renewHash(user.id, password);
     const by = { kind: 'session' as const, userId: user.id, address };
     await recordEvent(db.kysely, now(), { type: 'sign_in.succeeded', projectId: null, by, subject: {} });
@@ -157,10 +155,14 @@ export function createAccounts(
   async function findCaller(headers: Headers): Promise<(SessionCaller & { sessionId: string }) | undefined> {
     // Only GET /api/auth/get-session prolongs a session, since only it can set the cookie anew.
     const call = () => auth.api.getSession({ headers, query: { disableRefresh: true } });
-    const session = await inAuthContext(call).catch((error: unknown) => {
-      throw toProblem(error);
-    });
+    const session = await callAuth(call);
     return session ? { kind: 'session', userId: session.user.id, sessionId: session.session.id } : undefined;
+  }
+
+  /** The session that a request has before it gets another one, so that no token outlives a sign-in. */
+  async function endPresent(headers: Headers): Promise<void> {
+    const present = await findCaller(headers);
+    if (present) await db.kysely.deleteFrom('sessions').where('id', '=', present.sessionId).execute();
   }
 
   return {
@@ -199,8 +201,8 @@ export function createAccounts(
     },
     getSession: (headers) => answer(() => auth.api.getSession({ headers, returnHeaders: true })),
     findCaller,
-    oidc: settings.oidc && createOidc(settings.oidc, settings, db, now, log),
-    passkeys: settings.passkeys ? createPasskeys(auth, { limits, db, now }) : undefined,
+    oidc: settings.oidc && createOidc(settings.oidc, settings, { db, now, log, endPresent }),
+    passkeys: settings.passkeys ? createPasskeys(auth, { limits, db, now, endPresent }) : undefined,
     secondFactor: createSecondFactor(auth, { isOn: settings.secondFactor, passwords, limits, db, now }),
   };
 }

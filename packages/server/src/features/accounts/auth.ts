@@ -114,11 +114,16 @@ export function toAuthOptions(
   } satisfies BetterAuthOptions;
 }
 
-/** Better Auth's answer in our shape: its errors as ours, and no token outside of the cookie. */
-export async function answer(call: () => Promise<{ headers: Headers; response: unknown }>): Promise<AccountAnswer> {
-  const { headers, response } = await inAuthContext(call).catch((error: unknown) => {
+/** What Better Auth answers, and its errors as ours. @throws Problem */
+export function callAuth<T>(call: () => Promise<T>): Promise<T> {
+  return inAuthContext(call).catch((error: unknown) => {
     throw toProblem(error);
   });
+}
+
+/** Better Auth's answer in our shape, with no token outside of the cookie. @throws Problem */
+export async function answer(call: () => Promise<{ headers: Headers; response: unknown }>): Promise<AccountAnswer> {
+  const { headers, response } = await callAuth(call);
   return { body: withoutTokens(response as Record<string, unknown> | null), cookies: toCookies(headers) };
 }
 

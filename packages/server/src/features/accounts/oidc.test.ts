@@ -113,6 +113,16 @@ describe('signing in with an issuer', () => {
     expect(again.browser.cookies.get('cadiz.session_token')).not.toBe(browser.cookies.get('cadiz.session_token'));
   });
 
+  test('ends the session that the browser had, also somebody else’s (checklist 4)', async () => {
+    const browser = await signUpByPassword(open, 'grace@example.com');
+    const kept = openBrowser(open);
+    for (const [name, value] of browser.cookies) kept.cookies.set(name, value);
+    expect((await getUser(kept)).email).toBe('grace@example.com');
+    await signIn(open, browser);
+    expect((await getUser(browser)).email).toBe(issuer.person.email);
+    expect(await getUser(kept)).toBeUndefined();
+  });
+
   test('the account is the subject’s, whatever becomes of their e-mail address', async () => {
     const { browser } = await signIn(open);
     const { id, email } = await getUser(browser);

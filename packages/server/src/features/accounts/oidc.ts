@@ -13,8 +13,7 @@ import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { acceptInvitation, isInvited } from '../invitations/accept-invitation.ts';
-import { type AuthSettings, toAuthOptions, toCookies, toProblem } from './auth.ts';
-import { inAuthContext } from './auth-context.ts';
+import { type AuthSettings, callAuth, toAuthOptions, toCookies, toProblem } from './auth.ts';
 import { type Claims, createIssuer, type Issuer } from './oidc-issuer.ts';
 import { requireEnabled } from './require-enabled.ts';
 import { sameText } from './same-text.ts';
@@ -74,7 +73,15 @@ interface Tools {
 
 const flowSeconds = 600;
 
-export function createOidc(settings: OidcSettings, rules: Rules, db: Database, now: () => number, log: Logger): Oidc {
+interface Surroundings {
+  db: Database;
+  now: () => number;
+  log: Logger;
+  /** Ends the session that a request has before it gets another one. */
+  endPresent(headers: Headers): Promise<void>;
+}
+
+export function createOidc(settings: OidcSettings, rules: Rules, { db, now, log, endPresent }: Surroundings): Oidc {
   const issuer = createIssuer(settings, `${rules.publicUrl}/api/auth/callback/oidc`, now, log);
   const tools: Tools = { settings, rules, issuer, db, now };
   // Who becomes the owner is decided below, with the role that is stored.
@@ -99,16 +106,17 @@ export function createOidc(settings: OidcSettings, rules: Rules, db: Database, n
         hasSetupToken: hasSetupToken(rules.setup, headers),
       };
       const url = await issuer.authorizationUrl(flow);
-      const { headers: answered } = await run(() =>
+      const { headers: answered } = await callAuth(() =>
         auth.api.keepOidcFlow({ body: flow, headers, returnHeaders: true }),
       );
       return { body: { url, redirect: true }, cookies: toCookies(answered) };
     },
     async finish(headers, query, address) {
-      const { headers: answered, response } = await run(() =>
+      const { headers: answered, response } = await callAuth(() =>
         auth.api.finishOidcFlow({ body: query, headers, returnHeaders: true }),
       );
       const { userId, done, location } = response;
+      if (done.includes('sign_in.succeeded')) await endPresent(headers);
       const by = { kind: 'session', userId, address } as const;
       for (const type of done) {
         await recordEvent(db.kysely, now(), {
@@ -124,12 +132,6 @@ export function createOidc(settings: OidcSettings, rules: Rules, db: Database, n
 }
 
 const random = () => randomBytes(32).toString('base64url');
-
-function run<T>(call: () => Promise<T>): Promise<T> {
-  return inAuthContext(call).catch((error: unknown) => {
-    throw toProblem(error);
-  });
-}
 
 /** Endpoints without a path: they are called from here, and cannot be reached in another way. */
 function toPlugin(tools: Tools) {

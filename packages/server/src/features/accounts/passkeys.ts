@@ -5,8 +5,7 @@ import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { type AccountAnswer, type Auth, answer, toCookies, toProblem } from './auth.ts';
-import { inAuthContext } from './auth-context.ts';
+import { type AccountAnswer, type Auth, answer, callAuth, toCookies } from './auth.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 
 /** Signing in by WebAuthn. Better Auth does the ceremonies; a passkey always verifies its user, so it is both factors. */
@@ -39,32 +38,36 @@ interface Tools {
   limits: SignInLimits;
   db: Database;
   now: () => number;
+  /** Ends the session that a request has before it gets another one. */
+  endPresent(headers: Headers): Promise<void>;
 }
 
 /** What it takes is what the contract has checked. */
 type Assertion = NonNullable<Parameters<Auth['api']['verifyPasskeyAuthentication']>[0]>['body'];
 
-export function createPasskeys(auth: Auth, { limits, db, now }: Tools): Passkeys {
+export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tools): Passkeys {
   const { kysely } = db;
 
   return {
     async registrationOptions(headers) {
-      const { response, headers: answered } = await run(() =>
+      const { response, headers: answered } = await callAuth(() =>
         auth.api.generatePasskeyRegistrationOptions({ headers, returnHeaders: true }),
       );
       return { body: { ...response }, cookies: toCookies(answered) };
     },
     async register(headers, caller, body) {
-      const made = await run(() => auth.api.verifyPasskeyRegistration({ headers, body })).catch((error: unknown) => {
-        const isKnown = error instanceof pg.DatabaseError && error.code === uniqueViolation;
-        throw isKnown ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
-      });
+      const made = await callAuth(() => auth.api.verifyPasskeyRegistration({ headers, body })).catch(
+        (error: unknown) => {
+          const isKnown = error instanceof pg.DatabaseError && error.code === uniqueViolation;
+          throw isKnown ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
+        },
+      );
       const subject = { userId: caller.userId, passkeyId: made.id };
       await recordEvent(kysely, now(), { type: 'passkey.added', projectId: null, by: caller, subject });
       return findPasskey(db, caller, made.id);
     },
     async signInOptions(headers) {
-      const { response, headers: answered } = await run(() =>
+      const { response, headers: answered } = await callAuth(() =>
         auth.api.generatePasskeyAuthenticationOptions({ headers, returnHeaders: true }),
       );
       // Better Auth has no option for it; without it the passkey is refused below.
@@ -82,6 +85,7 @@ export function createPasskeys(auth: Auth, { limits, db, now }: Tools): Passkeys
         }
         throw error;
       });
+      await endPresent(headers);
       const { user } = made.body as { user: { id: string; email: string } };
       await limits.forgive(address, user.email);
       const by = { kind: 'session', userId: user.id, address } as const;
@@ -141,10 +145,4 @@ function toView(row: {
   backed_up: boolean;
 }): z.output<typeof Passkey> {
   return { id: row.id, name: row.name, createdAt: row.created_at.toISOString(), backedUp: row.backed_up };
-}
-
-function run<T>(call: () => Promise<T>): Promise<T> {
-  return inAuthContext(call).catch((error: unknown) => {
-    throw toProblem(error);
-  });
 }

@@ -4,8 +4,7 @@ import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { type AccountAnswer, type Auth, answer, toCookies, toProblem } from './auth.ts';
-import { inAuthContext } from './auth-context.ts';
+import { type AccountAnswer, type Auth, answer, callAuth, toCookies } from './auth.ts';
 import type { Passwords } from './password.ts';
 import { requireEnabled } from './require-enabled.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
@@ -70,7 +69,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
     return made;
   }
 
-  const find = (headers: Headers) => run(() => auth.api.findSecondFactor({ headers }));
+  const find = (headers: Headers) => callAuth(() => auth.api.findSecondFactor({ headers }));
 
   async function requireSetUp(headers: Headers): Promise<void> {
     const found = await find(headers);
@@ -104,7 +103,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
   }
 
   const giveTotp = async (headers: Headers, userId: string, code: string): Promise<AccountAnswer> => {
-    await run(() => auth.api.claimTotpCode({ body: { userId, code } }));
+    await callAuth(() => auth.api.claimTotpCode({ body: { userId, code } }));
     return answer(() => auth.api.verifyTOTP({ body: { code }, headers, returnHeaders: true }));
   };
 
@@ -112,7 +111,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
     async enable(headers, caller, password) {
       if (!isOn) throw new Problem('sign_in_method_off', 'SECOND_FACTOR is off.');
       const { response, headers: answered } = await withPassword(caller, () =>
-        run(() => auth.api.enableTwoFactor({ body: { password, method: 'totp' }, headers, returnHeaders: true })),
+        callAuth(() => auth.api.enableTwoFactor({ body: { password, method: 'totp' }, headers, returnHeaders: true })),
       );
       const { totpURI, backupCodes } = response as z.output<typeof SecondFactorSecrets>;
       return { body: { totpURI, backupCodes }, cookies: toCookies(answered) };
@@ -143,7 +142,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
     async renewBackupCodes(headers, caller, password) {
       await requireSetUp(headers);
       const { backupCodes } = await withPassword(caller, () =>
-        run(() => auth.api.generateBackupCodes({ body: { password }, headers })),
+        callAuth(() => auth.api.generateBackupCodes({ body: { password }, headers })),
       );
       return { backupCodes };
     },
@@ -151,20 +150,14 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
       await requireSetUp(headers);
       const { headers: answered } = await withPassword(caller, async () => {
         // Before a code is used up by who does not know the password.
-        await run(() => auth.api.verifyPassword({ body: { password }, headers }));
+        await callAuth(() => auth.api.verifyPassword({ body: { password }, headers }));
         if (/^\d+$/.test(code)) await giveTotp(headers, caller.userId, code);
-        else await run(() => auth.api.verifyBackupCode({ body: { code, disableSession: true }, headers }));
-        return run(() => auth.api.disableTwoFactor({ body: { password }, headers, returnHeaders: true }));
+        else await callAuth(() => auth.api.verifyBackupCode({ body: { code, disableSession: true }, headers }));
+        return callAuth(() => auth.api.disableTwoFactor({ body: { password }, headers, returnHeaders: true }));
       });
       const subject = { userId: caller.userId };
       await recordEvent(db.kysely, now(), { type: 'second_factor.removed', projectId: null, by: caller, subject });
       return { body: { success: true }, cookies: toCookies(answered) };
     },
   };
-}
-
-function run<T>(call: () => Promise<T>): Promise<T> {
-  return inAuthContext(call).catch((error: unknown) => {
-    throw toProblem(error);
-  });
 }
