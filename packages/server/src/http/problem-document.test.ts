@@ -55,9 +55,9 @@ describe('what an error of the database means to the caller', () => {
       files_project_id_fkey: 'project_not_found',
       folders_parent_fkey: 'folder_not_found',
       folders_project_id_fkey: 'project_not_found',
-      // A new project, to which a member is added in the same transaction.
-      passkeys_user_id_fkey: 'internal_error',
+      passkeys_user_id_fkey: 'session_required',
       password_resets_user_id_fkey: 'internal_error',
+      // A new project, to which a member is added in the same transaction.
       project_members_project_id_fkey: 'internal_error',
       project_members_user_id_fkey: 'session_required',
       invitations_created_by_fkey: 'session_required',
@@ -68,7 +68,7 @@ describe('what an error of the database means to the caller', () => {
       reconciliation_findings_fkey: 'internal_error',
       reconciliations_project_id_fkey: 'project_not_found',
       sessions_user_id_fkey: 'internal_error',
-      two_factors_user_id_fkey: 'internal_error',
+      two_factors_user_id_fkey: 'session_required',
       uploads_project_id_fkey: 'project_not_found',
     });
   });

@@ -43,10 +43,12 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   api_keys_created_by_fkey: 'session_required',
   invitations_created_by_fkey: 'session_required',
   invitations_project_id_fkey: 'project_not_found',
+  passkeys_user_id_fkey: 'session_required',
   project_members_user_id_fkey: 'session_required',
   quarantines_project_id_fkey: 'project_not_found',
   project_usage_project_id_fkey: 'project_not_found',
   reconciliations_project_id_fkey: 'project_not_found',
+  two_factors_user_id_fkey: 'session_required',
   uploads_project_id_fkey: 'project_not_found',
 };
 
