@@ -285,7 +285,8 @@ suite(`downloads in Chromium${leftOut}`, { timeout: 60_000 }, () => {
     for (const address of [url, link, toEmbedding(url), toEmbedding(link)]) {
       await inNewPage(async (page) => {
         expect(await open(page, address)).toBe('shown');
-        expect(await page.evaluate('document.images[0]?.naturalHeight')).toBe(3);
+        // It is decoded after the page is there.
+        await page.waitForFunction('document.images[0]?.naturalHeight === 3');
       });
     }
   });

@@ -79,8 +79,11 @@ async function attack(
       .logged()
       .split('\n')
       .filter((line) => line.includes('broke off'));
-    // An archive breaks off when something in it goes while it is sent: half of it must not look whole.
-    if (request.operationId !== 'downloadArchive' || !/archive only|has gone/.test(brokeOff.at(-1) ?? '')) {
+    // An archive breaks off when something in it, or the key, goes while it is sent: half of it must not look whole.
+    if (
+      request.operationId !== 'downloadArchive' ||
+      !/archive only|has gone|no such archive/.test(brokeOff.at(-1) ?? '')
+    ) {
       blame(String(error), brokeOff.at(-1));
     }
     return undefined;

@@ -23,6 +23,10 @@ beforeEach(async () => {
   // What an earlier test left behind is not counted here.
   service.advance(2 * deadline);
   await sweep();
+  // After so many days her session would be over.
+  const begin = new Date(service.deps.now());
+  const end = new Date(service.deps.now() + 7 * deadline);
+  await service.deps.db.kysely.updateTable('sessions').set({ created_at: begin, expires_at: end }).execute();
   projectId = await service.createProject(ada);
 });
 afterAll(() => service.close());
