@@ -286,7 +286,7 @@ suite(`downloads in Chromium${leftOut}`, { timeout: 60_000 }, () => {
       await inNewPage(async (page) => {
         expect(await open(page, address)).toBe('shown');
         // It is decoded after the page is there.
-        await page.waitForFunction('document.images[0]?.naturalHeight === 3');
+        await expect.poll(() => page.evaluate('document.images[0]?.naturalHeight')).toBe(3);
       });
     }
   });

@@ -22,7 +22,11 @@ export const redirectToContent: Handler = async (deps, exchange) => {
   const { id } = readParams(exchange, FileParams);
   const { disposition } = readQuery(exchange, ContentQuery);
   const { url } = await createDownloadUrl(deps, caller, id, { expiresIn: contentSeconds, disposition });
-  return new Response(null, { status: 302, headers: { Location: url, 'Referrer-Policy': 'no-referrer' } });
+  return new Response(null, {
+    status: 302,
+    // A link for pages, of other origins, too: where it leads says for itself who may show it.
+    headers: { Location: url, 'Referrer-Policy': 'no-referrer', 'Cross-Origin-Resource-Policy': 'cross-origin' },
+  });
 };
 
 export const createArchiveUrlRoute: Handler = async (deps, exchange) => {
