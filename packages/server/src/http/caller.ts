@@ -29,7 +29,9 @@ export async function requireKeyOrSession(deps: Deps, exchange: Exchange): Promi
   const limited = limitCaller(deps, exchange, caller.keyId);
   if (limited) await limited;
   warnOfBrowser(deps, exchange, caller);
-  return { ...caller, address: clientAddress(deps, exchange) };
+  // Field by field: to spread an object costs a presign some 3 µs here.
+  const { kind, keyId, tied, createdBy, scopes } = caller;
+  return { kind, keyId, tied, createdBy, scopes, address: clientAddress(deps, exchange) };
 }
 
 /** For all that only people do. @throws Problem session_required, cross_site_request, rate_limited */
