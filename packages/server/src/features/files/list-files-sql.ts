@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Kind, Listed, Position } from './cursor.ts';
 import { toGramQuery } from './list-files-grams.ts';
@@ -62,9 +63,13 @@ class Query {
     if (listed.within) this.#words.push('within');
   }
 
-  /** Each text has a name of its own, so that a connection prepares it once. */
+  /** Each text has a name of its own, so that a connection prepares it once. PostgreSQL looks at its first 63 characters. */
   toStatement(text: string, ...words: (string | number)[]): pg.QueryConfig {
-    return { name: ['list', ...this.#words, ...words].join('-'), text, values: this.values };
+    const [operation, kind] = this.#words;
+    const hash = createHash('sha256')
+      .update([...this.#words, ...words].join(' '))
+      .digest('base64url');
+    return { name: `list-${operation}-${kind}-${hash.slice(0, 24)}`, text, values: this.values };
   }
 
   add(value: unknown): string {
@@ -108,8 +113,14 @@ class Query {
 
   /** What no index of the order knows: whether the name matches, and whether the file's folder is in the trash. */
   get filters(): string[] {
+    const { search } = this.#listed;
+    const inSight = this.inSight;
+    return search === undefined ? inSight : [`strpos(name_key, ${this.add(search)}) > 0`, ...inSight];
+  }
+
+  /** The same without the search. */
+  get inSight(): string[] {
     const filters: string[] = [];
-    if (this.#listed.search !== undefined) filters.push(`strpos(name_key, ${this.add(this.#listed.search)}) > 0`);
     if (this.#kind === 'files' && this.#listed.folderId === undefined) filters.push(isOutOfTrash);
     // A folder within another one has been looked up already.
     if (this.#listed.within && !this.#isByPlace) {
@@ -161,6 +172,24 @@ export function scanStatement(
   const most = planned(limit);
   const rows = `from ${kind} where project_id = $1 and trash_id is null ${query.inPlace} ${query.after()}
     order by ${query.indexOrder}`;
+  if (listed.search !== undefined && query.column === 'name_key') {
+    const matches = `strpos(name_key, ${query.add(listed.search)}) > 0`;
+    // Names are looked at in the index alone, which has them: a tenth of the price of looking at the rows.
+    return query.toStatement(
+      `with page as materialized (
+         select * from (
+           select row.* from (
+             select id from (select name_key, id ${rows} limit ${bound}) scanned where ${matches}
+           ) matching
+           cross join lateral (select * from ${kind} where project_id = $1 and id = matching.id limit 1) row
+           where ${query.inSight.join(' and ') || 'true'} limit ${most}
+         ) enough limit $2 + 1
+       ),
+       ${gather(query, kind, toReached(query, rows, bound))}`,
+      most,
+      bound,
+    );
+  }
   const { filters } = query;
   if (filters.length === 0) {
     return query.toStatement(
@@ -175,16 +204,16 @@ export function scanStatement(
          select * from (select * ${rows} limit ${bound}) scanned where ${filters.join(' and ')} limit ${most}
        ) enough limit $2 + 1
      ),
-     ${gather(
-       query,
-       kind,
-       `case when count(*) <= $2 then (
-          select array[${query.column}::text, id::text] ${rows} offset ${bound - 1} limit 1
-        ) end as reached`,
-     )}`,
+     ${gather(query, kind, toReached(query, rows, bound))}`,
     most,
     bound,
   );
+}
+
+function toReached({ column }: Query, rows: string, bound: number): string {
+  return `case when count(*) <= $2 then (
+            select array[${column}::text, id::text] ${rows} offset ${bound - 1} limit 1
+          ) end as reached`;
 }
 
 /** One page of a search by the index of names, unless more than `most` names have to be looked at. */
