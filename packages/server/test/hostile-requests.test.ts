@@ -10,8 +10,8 @@ import { prepareSubject, type Subject } from './hostile/subject.ts';
 import { readColumns, readRows } from './rows.ts';
 import { startTestService, type TestService } from './service.ts';
 
-/** HOSTILE_SEED repeats the choices of another run, HOSTILE_REQUESTS says how many there are. */
-const seed = Number(process.env.HOSTILE_SEED ?? Date.now() % 1_000_000_000);
+/** The same choices in each run, so that what passed yesterday fails only for what changed; HOSTILE_SEED makes others. */
+const seed = Number(process.env.HOSTILE_SEED ?? 1);
 const howMany = Number(process.env.HOSTILE_REQUESTS ?? 50_000);
 const atOnce = 32;
 const aRound = 5_000;
