@@ -5,36 +5,58 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findMutants } from './mutation/instrument.mjs';
+import { plan } from './mutation/plan.mjs';
 import { root } from './prepare.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'cadiz-mutants-'));
-const results = join(folder, 'results');
-writeFileSync(results, '');
-const since = Date.now();
+const wanted = process.argv.slice(2);
+const files = Object.keys(plan).filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)));
 const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-spawnSync(process.execPath, [vitest, 'run', '--config', join(root, 'scripts/mutation/vitest.config.mjs')], {
-  cwd: root,
-  stdio: ['ignore', 'ignore', 'inherit'],
-  env: { ...process.env, MUTATE: process.argv.slice(2).join(','), MUTATE_RESULTS: results },
-});
-const mutants = readFileSync(results, 'utf8')
-  .trim()
-  .split('\n')
-  .filter(Boolean)
-  .map((line) => JSON.parse(line))
-  .filter(({ kind }) => kind !== 'none');
-rmSync(folder, { recursive: true });
+const config = join(root, 'scripts/mutation/vitest.config.mjs');
+const folder = mkdtempSync(join(tmpdir(), 'cadiz-mutants-'));
 
-const survivors = mutants.filter(({ outcome }) => outcome === 'survived');
-for (const { file, line, kind, text } of survivors)
-  console.log(`survived: ${file}:${line} ${kind} → ${text || '(left out)'}`);
-for (const file of new Set(mutants.map((mutant) => mutant.file))) {
-  const own = mutants.filter((mutant) => mutant.file === file);
-  console.log(`${own.filter(({ outcome }) => outcome === 'killed').length} of ${own.length}  ${file}`);
+/** @param {Record<string, string>} settings @returns whether everything passed */
+function run(settings) {
+  const env = { ...process.env, ...settings };
+  return (
+    spawnSync(process.execPath, [vitest, 'run', '--config', config], { cwd: root, stdio: 'ignore', env }).status === 0
+  );
 }
-const killed = mutants.length - survivors.length;
-const share = mutants.length === 0 ? 0 : (100 * killed) / mutants.length;
-console.log(
-  `${killed} of ${mutants.length} mutants killed (${share.toFixed(1)} %) in ${((Date.now() - since) / 1000).toFixed(0)} s`,
-);
+
+/** Those that can be switched on, all in one process. @param {string} file @returns {Set<number>} the ids of those that survived */
+function survivorsOfSwitched(file) {
+  const results = join(folder, 'results');
+  writeFileSync(results, '');
+  run({ MUTATE: file, MUTATE_RESULTS: results });
+  const lines = readFileSync(results, 'utf8').trim().split('\n').filter(Boolean);
+  const told = lines.map((line) => JSON.parse(line));
+  const switched = findMutants(readFileSync(join(root, file), 'utf8')).filter(({ isFixed }) => !isFixed);
+  const untold = switched.filter(({ id }) => !told.some((one) => one.id === id));
+  if (untold.length > 0) throw new Error(`${file}: nothing was heard of ${untold.length} mutants`);
+  return new Set(told.filter(({ survived }) => survived).map(({ id }) => id));
+}
+
+/** Whether no test of its file notices a mutant that has a process of its own. @param {string} file @param {number} id */
+const survivesFixed = (file, id) => run({ MUTATE: file, MUTATE_FIXED: String(id) });
+
+const since = Date.now();
+let all = 0;
+let killed = 0;
+for (const file of files) {
+  const mutants = findMutants(readFileSync(join(root, file), 'utf8'));
+  const fixed = mutants.filter(({ isFixed }) => isFixed);
+  if (fixed.length > 0 && !survivesFixed(file, -1)) throw new Error(`${file}: its tests fail with nothing broken`);
+  const survivors = survivorsOfSwitched(file);
+  for (const { id } of fixed) if (survivesFixed(file, id)) survivors.add(id);
+  for (const { id, line, kind, text } of mutants)
+    if (survivors.has(id))
+      console.log(`survived: ${file}:${line} ${kind} → ${text.replaceAll(/\s+/g, ' ') || '(left out)'}`);
+  console.log(`${mutants.length - survivors.size} of ${mutants.length}  ${file}`);
+  all += mutants.length;
+  killed += mutants.length - survivors.size;
+}
+rmSync(folder, { recursive: true });
+const share = all === 0 ? 0 : (100 * killed) / all;
+const seconds = ((Date.now() - since) / 1000).toFixed(0);
+console.log(`${killed} of ${all} mutants killed (${share.toFixed(1)} %) in ${seconds} s`);
 process.exitCode = share >= 90 ? 0 : 1;

@@ -3,7 +3,8 @@ import { parseAst } from 'vite';
 
 /**
  * @typedef {{ type: string, start: number, end: number, [name: string]: any }} Node
- * @typedef {{ id: number, start: number, end: number, line: number, kind: string, text: string, isStatement: boolean }} Mutant
+ * @typedef {{ id: number, start: number, end: number, line: number, kind: string, text: string, isStatement: boolean, isFixed: boolean }} Mutant
+ * A mutant that is fixed is in the code before it is loaded, since it cannot be switched on later.
  */
 
 const opposites = /** @type {Record<string, string>} */ ({
@@ -19,20 +20,33 @@ const opposites = /** @type {Record<string, string>} */ ({
 /** What carries an expression; every other node of TypeScript is a type, and gone at run time. */
 const carriers = new Set(['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression']);
 
+/** What can be wrong with the conditions of a statement; each stays one that PostgreSQL can type. */
+const ofSql = /** @type {[RegExp, string][]} */ ([
+  [/[\w.]+ (?:=|<>|<|>) \$\d/g, '($& or true)'],
+  [/\bis null\b/g, 'is not null'],
+  [/\bis not null\b/g, 'is null'],
+  [/\band\b/g, 'or'],
+  [/\bor\b/g, 'and'],
+]);
+
 /**
  * Every mutant of a file: conditions that are always true or always false, comparisons and logic turned round, what is
- * thrown or done left out, texts emptied, truths flipped.
+ * thrown or done left out, texts emptied, truths flipped, a `where` left out, and conditions in SQL made wrong.
  * @param {string} code TypeScript
  * @returns {Mutant[]}
  */
 export function findMutants(code) {
   /** @type {Mutant[]} */
   const mutants = [];
-  /** @param {Node} node @param {string} kind @param {string} text */
-  const add = (node, kind, text, isStatement = false) => {
-    const line = code.slice(0, node.start).split('\n').length;
-    mutants.push({ id: mutants.length, start: node.start, end: node.end, line, kind, text, isStatement });
+  /** @param {{ start: number, end: number }} place @param {string} kind @param {string} text */
+  const add = ({ start, end }, kind, text, isStatement = false) => {
+    const line = code.slice(0, start).split('\n').length;
+    const isFixed = functions === 0 || kind === 'sql';
+    mutants.push({ id: mutants.length, start, end, line, kind, text, isStatement, isFixed });
   };
+  let functions = 0;
+  /** @type {Set<Node>} */
+  const names = new Set();
   /** @param {Node} node */
   const source = (node) => code.slice(node.start, node.end);
 
@@ -55,7 +69,16 @@ export function findMutants(code) {
         break;
       case 'Literal':
         if (typeof node.value === 'boolean') add(node, 'truth', String(!node.value));
-        if (typeof node.value === 'string' && node.value !== '') add(node, 'text', "''");
+        if (typeof node.value === 'string' && !lookAtSql(node) && node.value !== '' && !names.has(node))
+          add(node, 'text', "''");
+        break;
+      case 'TemplateElement':
+        lookAtSql(node);
+        break;
+      case 'CallExpression':
+        if (isWhere(node)) add(node, 'where', source(node.callee.object));
+        // A query without the name of a table or a column proves nothing: it cannot run.
+        if (node.callee.type === 'MemberExpression') for (const value of node.arguments) names.add(value);
         break;
       case 'ThrowStatement':
         add(node, 'throw', '', true);
@@ -66,7 +89,19 @@ export function findMutants(code) {
     }
   }
 
-  let functions = 0;
+  /** @param {Node} node @returns whether it is SQL */
+  function lookAtSql(node) {
+    const text = source(node);
+    if (!/^\W*(?:select|insert|update|delete|with|where|and|on)\b/.test(text)) return false;
+    for (const [pattern, wrong] of ofSql) {
+      for (const { index, 0: found } of text.matchAll(pattern)) {
+        const start = node.start + index;
+        add({ start, end: start + found.length }, 'sql', found.replace(new RegExp(pattern.source), wrong));
+      }
+    }
+    return true;
+  }
+
   /** @param {Node} node */
   function visit(node) {
     const isFunction = /Function/.test(node.type);
@@ -78,8 +113,7 @@ export function findMutants(code) {
   function visitInside(node) {
     if (node.type.startsWith('TS') && !carriers.has(node.type)) return;
     if (/^(?:Import|ExportAll)/.test(node.type)) return;
-    // What runs as a file is loaded runs once for all mutants: the access matrix is about those tables.
-    if (functions > 0) look(node);
+    look(node);
     for (const [name, child] of Object.entries(node)) {
       const isName = (name === 'key' || name === 'property') && !node.computed;
       if (isName || name === 'typeAnnotation' || name === 'source') continue;
@@ -88,6 +122,11 @@ export function findMutants(code) {
   }
   visit(/** @type {any} */ (parseAst(code, { lang: 'ts' })));
   return mutants;
+}
+
+/** A condition of a query that is being built: `.where(…)` behind something, and not `where.or(…)` or `where(…)`. @param {Node} node */
+function isWhere({ callee, arguments: values }) {
+  return callee.type === 'MemberExpression' && callee.property.name === 'where' && values.length > 0;
 }
 
 /**
@@ -119,5 +158,14 @@ export function instrument(code, file, mutants) {
     if (same[0]?.isStatement) return `if (!(${same.map(isAlive).join(' || ')})) { ${own} }`;
     return `(${same.map((one) => `${isAlive(one)} ? (${one.text}) : `).join('')}(${own}))`;
   }
-  return render(0, code.length, mutants);
+  return render(
+    0,
+    code.length,
+    mutants.filter(({ isFixed }) => !isFixed),
+  );
+}
+
+/** The code with one mutant instead of what is right. @param {string} code @param {Mutant | undefined} mutant */
+export function fix(code, mutant) {
+  return mutant ? code.slice(0, mutant.start) + mutant.text + code.slice(mutant.end) : code;
 }

@@ -1,33 +1,50 @@
 // @ts-check
 const server = 'packages/server/src';
+/** Every route, asked by every kind of caller. */
+const matrix = `${server}/http/access.test.ts`;
 
 /**
  * The modules that decide who may do what, and the tests that have to notice when one of them is wrong: the quickest first.
  * @type {Record<string, string[]>}
  */
 export const plan = {
-  [`${server}/http/caller.ts`]: [`${server}/http/caller.test.ts`],
+  [`${server}/http/caller.ts`]: [`${server}/http/caller.test.ts`, `${server}/http/rate-limit.test.ts`, matrix],
+  [`${server}/http/client-address.ts`]: [`${server}/http/client-address.test.ts`],
   [`${server}/features/projects/open-project.ts`]: [
     `${server}/features/projects/open-project.test.ts`,
     `${server}/features/projects/projects.test.ts`,
+    matrix,
   ],
   [`${server}/found-cache.ts`]: [`${server}/found-cache.test.ts`],
-  [`${server}/access-changes.ts`]: [`${server}/access-changes.test.ts`, `${server}/features/api-keys/api-keys.test.ts`],
-  ...ofFeature('members', ['change-member', 'list-members', 'lock-members', 'remove-member']),
-  ...ofFeature('invitations', ['accept-invitation', 'create-invitation', 'list-invitations', 'remove-invitation']),
-  ...ofFeature(
+  [`${server}/access-changes.ts`]: [
+    `${server}/access-changes.test.ts`,
+    ...ofFeature('api-keys'),
+    ...ofFeature('members'),
+  ],
+  ...forEach('folders', ['is-within', 'require-folder'], [`${server}/http/folder-keys.test.ts`]),
+  ...forEach('members', ['change-member', 'list-members', 'lock-members', 'remove-member'], ofFeature('members')),
+  ...forEach(
+    'invitations',
+    ['accept-invitation', 'create-invitation', 'list-invitations', 'remove-invitation'],
+    ofFeature('invitations'),
+  ),
+  ...forEach(
     'api-keys',
     [
       ...['alive-key', 'create-api-key', 'find-api-key-caller', 'find-api-key', 'list-api-keys', 'manageable-keys'],
       ...['revoke-api-key', 'rotate-api-key', 'token'],
     ],
-    ['token', 'rotate-api-key', 'api-keys'],
+    [...ofFeature('api-keys', ['token', 'rotate-api-key', 'api-keys']), `${server}/http/folder-keys.test.ts`],
   ),
 };
 
+/** @param {string} feature @returns its tests, and those of what is written down about it */
+function ofFeature(feature, tests = [feature]) {
+  const own = tests.map((name) => `${server}/features/${feature}/${name}.test.ts`);
+  return [...own, `${server}/features/audit/audit.test.ts`];
+}
+
 /** @param {string} feature @param {string[]} modules @param {string[]} tests */
-function ofFeature(feature, modules, tests = [feature]) {
-  const folder = `${server}/features/${feature}`;
-  const all = tests.map((name) => `${folder}/${name}.test.ts`);
-  return Object.fromEntries(modules.map((name) => [`${folder}/${name}.ts`, all]));
+function forEach(feature, modules, tests) {
+  return Object.fromEntries(modules.map((name) => [`${server}/features/${feature}/${name}.ts`, tests]));
 }

@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { findMutants, instrument } from './instrument.mjs';
+import { findMutants, fix, instrument } from './instrument.mjs';
 import { plan } from './plan.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-/** One database for all mutants, since making one takes longer than most tests; they are kept apart as tenants are. */
+const file = process.env.MUTATE ?? '';
+/** The mutant that is in the code from the start; the others are switched on one after the other, and share a database. */
+const fixed = process.env.MUTATE_FIXED;
 const databases = join(root, 'packages/server/test/database.ts');
-const files = new Map(Object.keys(plan).map((file) => [join(root, file), file]));
 
 export default defineConfig({
   root,
@@ -18,17 +19,18 @@ export default defineConfig({
       name: 'mutants',
       enforce: 'pre',
       load(id) {
-        if (id === databases) return shareOne(readFileSync(id, 'utf8'));
-        const file = files.get(id);
-        if (file === undefined) return undefined;
+        if (id === databases && fixed === undefined) return shareOne(readFileSync(id, 'utf8'));
+        if (id !== join(root, file)) return undefined;
         const code = readFileSync(id, 'utf8');
-        return instrument(code, file, findMutants(code));
+        const mutants = findMutants(code);
+        return fixed === undefined ? instrument(code, file, mutants) : fix(code, mutants[Number(fixed)]);
       },
     },
   ],
   test: {
-    include: ['scripts/mutation/mutants.test.mjs'],
+    include: fixed === undefined ? ['scripts/mutation/mutants.test.mjs'] : (plan[file] ?? []),
     pool: 'forks',
+    bail: fixed === undefined ? 0 : 1,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     reporters: [['default', { summary: false }]],
@@ -36,7 +38,7 @@ export default defineConfig({
   },
 });
 
-/** @param {string} code */
+/** Since making a database takes longer than most tests; they are kept apart as tenants are. @param {string} code */
 function shareOne(code) {
   return `${code.replace('export async function openTestDatabase(', 'async function openOwn(')}
     const shared: Record<string, Promise<Database>> = {};

@@ -259,7 +259,8 @@ export const errorCatalogue = {
   account_disabled: {
     status: 403,
     title: 'Your account is disabled.',
-    happened: 'Somebody who runs the service has disabled the account. Nothing of it was deleted.',
+    happened:
+      'Somebody who runs the service has disabled the account, of which nothing was deleted; or deleted it at this very moment.',
     mend: 'Ask whoever runs the service to enable it again, with `PATCH /api/users/{userId}` or `npm run users`.',
   },
   oidc_refused: {

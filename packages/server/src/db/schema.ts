@@ -14,6 +14,7 @@ interface UsersTable extends Times {
   image: string | null;
   role: 'owner' | 'member';
   disabled_at: Date | null;
+  two_factor_enabled: Generated<boolean>;
 }
 
 interface SessionsTable extends Times {

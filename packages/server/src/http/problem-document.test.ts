@@ -47,7 +47,7 @@ describe('what an error of the database means to the caller', () => {
     );
     const codes = Object.fromEntries(rows.map(({ name }) => [name, toProblem(databaseError('23503', name)).code]));
     expect(codes).toEqual({
-      accounts_user_id_fkey: 'internal_error',
+      accounts_user_id_fkey: 'account_disabled',
       api_keys_created_by_fkey: 'session_required',
       api_keys_folder_fkey: 'folder_not_found',
       api_keys_project_id_fkey: 'project_not_found',
@@ -56,6 +56,7 @@ describe('what an error of the database means to the caller', () => {
       folders_parent_fkey: 'folder_not_found',
       folders_project_id_fkey: 'project_not_found',
       passkeys_user_id_fkey: 'session_required',
+      // A message that is prepared behind the answer.
       password_resets_user_id_fkey: 'internal_error',
       // A new project, to which a member is added in the same transaction.
       project_members_project_id_fkey: 'internal_error',
@@ -67,7 +68,7 @@ describe('what an error of the database means to the caller', () => {
       // Findings of a reconciliation that has been removed with its project: a job's, of no request.
       reconciliation_findings_fkey: 'internal_error',
       reconciliations_project_id_fkey: 'project_not_found',
-      sessions_user_id_fkey: 'internal_error',
+      sessions_user_id_fkey: 'account_disabled',
       two_factors_user_id_fkey: 'session_required',
       uploads_project_id_fkey: 'project_not_found',
     });

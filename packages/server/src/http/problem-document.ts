@@ -34,6 +34,7 @@ export function toProblem(error: unknown): Problem {
 
 /** What a foreign key that finds nothing means: the row was removed after its access check, which is cached. */
 const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
+  accounts_user_id_fkey: 'account_disabled',
   files_project_id_fkey: 'project_not_found',
   files_folder_fkey: 'folder_not_found',
   folders_project_id_fkey: 'project_not_found',
@@ -48,6 +49,7 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   quarantines_project_id_fkey: 'project_not_found',
   project_usage_project_id_fkey: 'project_not_found',
   reconciliations_project_id_fkey: 'project_not_found',
+  sessions_user_id_fkey: 'account_disabled',
   two_factors_user_id_fkey: 'session_required',
   uploads_project_id_fkey: 'project_not_found',
 };

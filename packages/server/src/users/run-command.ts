@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { changeUser, endUserSessions, listUsers, removeUser } from '../features/accounts/manage-users.ts';
+import {
+  changeUser,
+  endUserSessions,
+  listUsers,
+  removeSecondFactor,
+  removeUser,
+} from '../features/accounts/manage-users.ts';
 import { createPasswords } from '../features/accounts/password.ts';
 import { setPassword } from '../features/accounts/set-password.ts';
 import { createSignInLimits } from '../features/accounts/sign-in-limits.ts';
@@ -12,13 +18,14 @@ export const usage = `npm run users -- COMMAND [EMAIL] [options]
 Manages the accounts of the service that the settings name. On PostgreSQL the service may run; the embedded database is
 open to one process only, so stop the service first.
 
-  list                    all accounts
-  reset-password EMAIL    sets a new password and prints it once; all sessions of the account end
-    --revoke-api-keys       and its API keys are revoked
-  end-sessions EMAIL      ends all sessions of the account
-  disable EMAIL           ends them, lets nobody sign in, and its API keys are dead
-  enable EMAIL            takes that back
-  delete EMAIL            deletes the account with its memberships and API keys; what it uploaded stays
+  list                         all accounts
+  reset-password EMAIL         sets a new password and prints it once; all sessions of the account end
+    --revoke-api-keys            and its API keys are revoked
+  remove-second-factor EMAIL   for who has lost it: the password alone signs in; all sessions of the account end
+  end-sessions EMAIL           ends all sessions of the account
+  disable EMAIL                ends them, lets nobody sign in, and its API keys are dead
+  enable EMAIL                 takes that back
+  delete EMAIL                 deletes the account with its memberships and API keys; what it uploaded stays
 `;
 
 export interface Command {
@@ -32,7 +39,7 @@ const operator = { kind: 'nobody' as const, address: 'operator' };
 
 /**
  * What one command says when it is done.
- * @throws Problem user_not_found, last_owner
+ * @throws Problem user_not_found, last_owner, second_factor_not_set_up
  */
 export async function runCommand(users: Users, { command, email, revokeApiKeys }: Command): Promise<string> {
   if (command === 'list') return list(users);
@@ -46,6 +53,10 @@ type Run = (users: Users, user: { id: string; email: string }, revokeApiKeys: bo
 
 const commands: Record<string, Run> = {
   'reset-password': resetPassword,
+  async 'remove-second-factor'(users, { id, email }) {
+    const { endedSessions } = await removeSecondFactor(users, operator, id);
+    return `Removed the second factor of ${email}, and ended ${endedSessions} sessions.`;
+  },
   async 'end-sessions'(users, { id, email }) {
     const { endedSessions } = await endUserSessions(users, operator, id);
     return `Ended ${endedSessions} sessions of ${email}.`;

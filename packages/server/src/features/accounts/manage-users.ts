@@ -97,6 +97,27 @@ export async function endUserSessions(
   });
 }
 
+/**
+ * Takes the second factor away from somebody who has lost it: their password alone signs in again. All their sessions end.
+ * @throws Problem user_not_found, second_factor_not_set_up
+ */
+export async function removeSecondFactor(
+  { db, now }: ManagingDeps,
+  by: Actor,
+  userId: string,
+): Promise<z.output<typeof EndedSessions>> {
+  return db.kysely.transaction().execute(async (trx) => {
+    await lockUser(trx, userId, false);
+    const { numDeletedRows } = await trx.deleteFrom('two_factors').where('user_id', '=', userId).executeTakeFirst();
+    if (numDeletedRows === 0n) throw new Problem('second_factor_not_set_up');
+    await trx.updateTable('users').set({ two_factor_enabled: false }).where('id', '=', userId).execute();
+    const endedSessions = await endSessions(trx, userId);
+    const subject = { userId, endedSessions };
+    await recordEvent(trx, now(), { type: 'second_factor.removed', projectId: null, by, subject });
+    return { endedSessions };
+  });
+}
+
 /** @param keepsOwner whether this cannot be done to the owner of the service, who would lock everybody out */
 async function lockUser(trx: Transaction<Schema>, userId: string, keepsOwner: boolean): Promise<User> {
   const user = await trx.selectFrom('users').selectAll().where('id', '=', userId).forUpdate().executeTakeFirst();

@@ -321,6 +321,22 @@ describe('the owner of the service', () => {
     expect((await service.call('GET', '/api/auth/get-session', { as: ada })).text).toBe('null');
   });
 
+  test('deletes somebody who signs in at that moment: they get no session (checklist 7)', async () => {
+    const ada = await service.signUp();
+    const { pool } = service.deps.db;
+    await pool.query(`
+      create function delete_meanwhile() returns trigger language plpgsql as
+        $$begin delete from users where id = new.user_id; return new; end$$;
+      create trigger delete_meanwhile before insert on sessions for each row execute function delete_meanwhile()`);
+    try {
+      const answer = await signIn(ada.email);
+      expect(outcome(answer)).toBe('403 account_disabled');
+      expect(answer.headers.getSetCookie()).toEqual([]);
+    } finally {
+      await pool.query('drop trigger delete_meanwhile on sessions; drop function delete_meanwhile()');
+    }
+  });
+
   test('deletes somebody: sessions, keys and the way in are gone (checklist 7)', async () => {
     const ada = await service.signUp();
     const { key } = await service.createKey(ada, null);

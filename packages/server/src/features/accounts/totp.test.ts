@@ -3,6 +3,7 @@ import { type OperationId, type Route, routes } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, type TestBrowser } from '../../../test/browser.ts';
 import { type Answer, startTestService, type TestService } from '../../../test/service.ts';
+import { runCommand } from '../../users/run-command.ts';
 import { findTotpStep } from './totp-step.ts';
 
 const password = 'correct horse battery';
@@ -334,4 +335,24 @@ describe('the codes of RFC 6238 (appendix B, the last six digits)', () => {
     expect(findTotpStep(secret, code, (seconds + 60) * 1000)).toBeUndefined();
     expect(findTotpStep(secret, '000000', seconds * 1000)).toBeUndefined();
   });
+});
+
+test('npm run users takes away a second factor that was lost (checklist 8)', async () => {
+  const ada = await enroll();
+  const run = () =>
+    runCommand(
+      { ...service.deps, close: async () => undefined },
+      { command: 'remove-second-factor', email: ada.email, revokeApiKeys: false },
+    );
+  expect(await run()).toBe(`Removed the second factor of ${ada.email}, and ended 1 sessions.`);
+  expect(await isSignedIn(ada.browser)).toBe(false);
+  expect((await signIn(openBrowser(service), ada.email)).body.user.email).toBe(ada.email);
+  expect(await eventsOf(ada.id)).toContain('second_factor.removed');
+  await expect(run()).rejects.toThrow('The account has no second factor.');
+  // It can have another one.
+  const again = openBrowser(service);
+  await signIn(again, ada.email);
+  const { body } = await post(again, 'two-factor/enable', { password });
+  const secret = fromBase32(new URL(body.totpURI).searchParams.get('secret') ?? '');
+  expect(outcome(await post(again, 'two-factor/verify-totp', { code: totp(secret) }))).toBe(200);
 });
