@@ -6,8 +6,10 @@ export default defineConfig({
     pool: 'forks',
     // Vitest would leave a core idle, which on two cores is half of the machine.
     maxWorkers: '100%',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    // Far longer than anything takes: a machine that is busy must not fail a test.
+    expect: { poll: { timeout: 60_000 } },
     reporters: ['default'],
   },
 });

@@ -108,7 +108,7 @@ beforeAll(async () => {
   context = await browser.newContext({ bypassCSP: true });
   const [name = '', ...value] = cookie.split('=');
   await context.addCookies([{ name, value: value.join('='), domain: 'localhost', path: '/', sameSite: 'Lax' }]);
-}, 120_000);
+});
 
 afterAll(async () => {
   if (!installed) return;

@@ -193,7 +193,7 @@ beforeAll(async () => {
     const headers = await request.allHeaders().catch(() => ({}) as Record<string, string>);
     requestsToStore.push({ url: request.url(), cookie: headers.cookie });
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   if (!installed) return;
@@ -206,7 +206,7 @@ afterAll(async () => {
 const suite = installed ? describe : describe.skip;
 const leftOut = installed ? '' : ' (LEFT OUT: Chromium is not installed)';
 
-suite(`downloads in Chromium${leftOut}`, { timeout: 60_000 }, () => {
+suite(`downloads in Chromium${leftOut}`, () => {
   test('the alarm works: served as they ask for, these scripts do run, and read the cookies that they can', async () => {
     await context.addCookies([{ name: 'canary', value: 'seen', domain: 'localhost', path: '/' }]);
     for (const [content, type] of [

@@ -129,7 +129,7 @@ describe.concurrent('clients that hold on to connections (checklist 48, T23)', (
     // Not because everybody was turned away at once.
     expect(Math.min(...seconds)).toBeGreaterThan(4);
     expect(served).toBeGreaterThan(10);
-  }, 60_000);
+  });
 
   test.runIf(enoughFiles)(
     `${idleCount} idle connections stay, and the service answers`,

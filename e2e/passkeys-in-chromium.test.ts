@@ -45,7 +45,7 @@ beforeAll(async () => {
   browser = await chromium.launch({ executablePath, headless: true, args: args.split(' ') });
   owner = await openWindow();
   await signUp(owner);
-}, 120_000);
+});
 
 afterAll(async () => {
   if (!installed) return;
@@ -148,7 +148,7 @@ async function copyKey(from: Window, to: Window): Promise<string> {
 const suite = installed ? describe : describe.skip;
 const leftOut = installed ? '' : ' (LEFT OUT: Chromium is not installed)';
 
-suite(`passkeys in Chromium${leftOut}`, { timeout: 60_000 }, () => {
+suite(`passkeys in Chromium${leftOut}`, () => {
   test('one is made, signs in without a name, and the token is in the cookie alone, and dies with the next (checklist 2, 4)', async () => {
     const { id } = await signUp(ada);
     const made = await register(ada, 'Laptop');

@@ -35,7 +35,7 @@ beforeAll(async () => {
     body: JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'nanoseconds are short' }),
   });
   cookie = answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all(services.map(stopService));
   for (const each of settings.reverse()) await cleanUp(each);

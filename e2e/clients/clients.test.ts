@@ -54,7 +54,7 @@ function runClient(client: string): Promise<{ code: number | null; output: strin
 }
 
 for (const client of ['awscli', 'rclone', 's3cmd', 'boto3']) {
-  test(`${client} gets back what it stored`, { timeout: 120_000 }, async ({ skip }) => {
+  test(`${client} gets back what it stored`, async ({ skip }) => {
     const { code, output } = await runClient(client);
     if (code === NONE_INSTALLED) {
       console.warn(`LEFT OUT: ${client} is not installed.`);

@@ -190,7 +190,7 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     await undo();
     undo = undefined;
     await expectRecovery();
-  }, 120_000);
+  });
 
   test('locked: who waits is told to come again, and the connections are there for others after it', async () => {
     const locker = new pg.Client({ connectionString: database });
@@ -203,7 +203,7 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     await undo();
     undo = undefined;
     await expectRecovery();
-  }, 120_000);
+  });
 
   test('out of connections: 503, until there are some', async () => {
     const others: pg.Client[] = [];
@@ -234,7 +234,7 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     await undo();
     undo = undefined;
     await expectRecovery();
-  }, 120_000);
+  });
 
   test('frozen: connections that come to nothing are given up', async () => {
     const postmaster = Number((await readFile(join(server.folder, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
@@ -251,5 +251,5 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     await undo();
     undo = undefined;
     await expectRecovery();
-  }, 120_000);
+  });
 });

@@ -82,4 +82,4 @@ test('a power cut among puts, copies, uploads in parts and deletes: the same', a
     });
     await checkAfter(`${disk.path}/data`, allowed);
   }
-}, 60_000);
+});

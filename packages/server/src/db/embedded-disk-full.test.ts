@@ -94,4 +94,4 @@ test('a full disk refuses commits and hangs nothing, and with space again nothin
     disk.unmount();
     await rm(folder, { recursive: true });
   }
-}, 60_000);
+});

@@ -108,7 +108,7 @@ test('nothing acknowledged is lost by kill -9, ten times on one folder', async (
   expect(byIndex).toEqual(bySequentialScan);
   // At most the one commit of each round whose acknowledgement was cut off comes on top.
   expect(byIndex.length - acknowledged.length).toBeLessThanOrEqual(10);
-}, 120_000);
+});
 
 test('a folder belongs to one opening, until it closes or is killed', async () => {
   const dataDir = newFolder();
@@ -218,7 +218,7 @@ test('each commit is written through to the disk, and the counter tells the trut
     ).not.toEqual([]);
     last = next;
   }
-}, 60_000);
+});
 
 /** A call that another thread interrupts stands in two lines, of which the first is counted. */
 function isSync(call: string): boolean {
@@ -255,7 +255,7 @@ test('a first start is there once everything in it is on the disk', async () => 
   expect(synced).toContain(join(dataDir, 'pgdata.new'));
   const after = traced.slice(named).find(isSync);
   expect(after).toContain(`<${dataDir}>`);
-}, 60_000);
+});
 
 test('a first start that was cut off is made anew', async () => {
   const dataDir = newFolder();

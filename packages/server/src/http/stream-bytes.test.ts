@@ -11,14 +11,14 @@ async function* endless(): AsyncGenerator<Buffer, void> {
 
 test('a client that takes nothing for long is cut off, one that takes slowly is not', async () => {
   let closed = 0;
-  const reader = streamBytes(endless(), () => (closed += 1), log, 300).getReader();
+  const reader = streamBytes(endless(), () => (closed += 1), log, 3000).getReader();
   for (let i = 0; i < 5; i += 1) {
     await reader.read();
     await delay(100);
   }
   expect(closed).toBe(0);
-  await vi.waitFor(() => expect(closed).toBe(1), { timeout: 5000 });
-  await expect(reader.read()).rejects.toThrow('took nothing for 0.3 s');
+  await vi.waitFor(() => expect(closed).toBe(1), { timeout: 60_000 });
+  await expect(reader.read()).rejects.toThrow('took nothing for 3 s');
   expect(closed).toBe(1);
 });
 

@@ -5,7 +5,7 @@ import net from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openTestStore, send } from '../../test/service.ts';
 import { Problem } from '../problem.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -672,7 +672,7 @@ describe('multipart', () => {
     const completions = Promise.allSettled(
       Array.from({ length: 100 }, () => adapter.completeMultipart('a', 'id', parts)),
     );
-    await vi.waitFor(() => expect(waiting).toBe(100));
+    await expect.poll(() => waiting).toBe(100);
     expect(await adapter.head('a')).toEqual({ sizeBytes: 7, etag: 'e' });
     adapter.close();
     expect(new Set((await completions).map(({ status }) => status))).toEqual(new Set(['rejected']));

@@ -571,7 +571,7 @@ describe('an issuer that is down (checklist 49)', () => {
     const service = await newService();
     issuer.broken['/.well-known/openid-configuration'] = () => undefined;
     expect(outcome(await begin(openBrowser(service)))).toBe('503 oidc_unavailable');
-  }, 20_000);
+  });
 
   test.each([
     ['another issuer', { issuer: 'https://evil.example.com' }],

@@ -51,7 +51,7 @@ async function checkRecorded(): Promise<void> {
   const checks = open();
   for (const file of recorded) checks.enqueue(file);
   recorded = [];
-  await expect.poll(async () => (await unchecked()).length, { timeout: 20_000 }).toBe(0);
+  await expect.poll(async () => (await unchecked()).length).toBe(0);
   await checks.close();
 }
 
@@ -267,13 +267,13 @@ describe('SHA-256', () => {
     const file = await recordBytes(bytes, 'application/octet-stream', { sha256: sha256Of(bytes) });
     const checks = open();
     checks.enqueue({ projectId, id: file.id as string });
-    await expect.poll(async () => (await shown(file.id)).contentCheck, { interval: 1, timeout: 10_000 }).toBe('match');
+    await expect.poll(async () => (await shown(file.id)).contentCheck, { interval: 1 }).toBe('match');
     await checks.close();
     await checkRecorded().catch(() => undefined);
     service.advance(13 * 3_600_000);
     const next = open();
     await next.checkDue(10);
-    await expect.poll(async () => (await shown(file.id)).sha256State, { timeout: 20_000 }).toBe('verified');
+    await expect.poll(async () => (await shown(file.id)).sha256State).toBe('verified');
     await next.close();
   });
 });

@@ -4,7 +4,7 @@ import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { measureBuffers } from '../../../test/memory.ts';
 import { type CallOptions, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import { hasZipTools, readZip, testZip } from '../../../test/zip-tools.ts';
@@ -413,12 +413,13 @@ describe('who goes away ends the reading from the store at once', () => {
 
   async function expectEnded(): Promise<void> {
     expect(bodies.length).toBe(3);
-    await vi.waitFor(() => expect(bodies.every((body) => body.destroyed)).toBe(true));
-    await vi.waitFor(() => {
+    await expect.poll(() => bodies.every((body) => body.destroyed)).toBe(true);
+    const areBothFree = () => {
       const places = [1, 2].map(() => service.deps.archiveSlots.take(projectId));
       for (const leave of places) leave?.();
-      expect(places.every((leave) => leave !== undefined)).toBe(true);
-    });
+      return places.every((leave) => leave !== undefined);
+    };
+    await expect.poll(areBothFree).toBe(true);
   }
 
   test('and memory stays flat until then', async () => {

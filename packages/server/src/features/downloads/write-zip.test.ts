@@ -78,7 +78,7 @@ readBack('bytes in pieces have the checksum of the whole', async () => {
   expect((await readZip(path)).map(({ sizeBytes }) => sizeBytes)).toEqual([200_000]);
 });
 
-readBack('more than 65,535 entries', { timeout: 120_000 }, async () => {
+readBack('more than 65,535 entries', async () => {
   await save(Array.from({ length: 70_000 }, (_, i) => toFile(`folder ${i % 100}/${i}.txt`, String(i))));
   const read = await readZip(path);
   expect(read).toHaveLength(70_000);
@@ -120,7 +120,7 @@ test('a failure of an entry is the failure of the archive', async () => {
   await expect(read()).rejects.toThrow('gone');
 });
 
-test('memory does not grow with the number of entries', { timeout: 120_000 }, async () => {
+test('memory does not grow with the number of entries', async () => {
   async function* many(): AsyncGenerator<ZipEntry, void> {
     for (let i = 0; i < 200_000; i += 1) yield { path: `${'a long name '.repeat(10)}${i}/`, modifiedAt };
   }

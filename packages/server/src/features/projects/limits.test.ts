@@ -245,12 +245,12 @@ test.runIf(onServer)('a change of the limits waits for a recording that has look
     await client.query('begin');
     await client.query('select from project_usage where project_id = $1 for update', [projectId]);
     const recorded = record(recording);
-    await expect.poll(() => countWaiting(), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => countWaiting()).toBe(1);
     let isChanged = false;
     const changed = change(projectId, { quotaBytes: 0 }).then(() => {
       isChanged = true;
     });
-    await expect.poll(() => countWaiting(), { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => countWaiting()).toBe(2);
     expect(isChanged).toBe(false);
     await client.query('commit');
     expect(outcome(await recorded)).toBe(200);
