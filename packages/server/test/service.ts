@@ -65,7 +65,8 @@ export interface TestService {
   /** A project of this person's own; returns its id. */
   createProject(owner: Person, name?: string): Promise<string>;
   /** A new person who has accepted an invitation into the project. */
-  join(owner: Person, projectId: string, role: Role): Promise<Person>;
+  /** @param person who joins; a new account by default */
+  join(owner: Person, projectId: string, role: Role, person?: Person): Promise<Person>;
   /** A raw API key. */
   createKey(
     owner: Person,
@@ -217,8 +218,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     async createProject(owner, name = 'A project') {
       return (await expectOk(call('POST', '/api/projects', { as: owner, body: { name } }))).body.id;
     },
-    async join(owner, projectId, role) {
-      const person = await service.signUp('Eve');
+    async join(owner, projectId, role, known) {
+      const person = known ?? (await service.signUp('Eve'));
       const body = { email: person.email, role };
       const invited = await expectOk(call('POST', `/api/projects/${projectId}/invitations`, { as: owner, body }));
       const token = invited.body.url.split('#')[1];

@@ -5,6 +5,7 @@ import type { Database } from '../../db/open.ts';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
+import { isAcceptable } from './acceptable.ts';
 
 /** SHA-256: a token has 256 random bits, which cannot be searched. */
 export function hashInvitation(token: string): Buffer {
@@ -18,14 +19,15 @@ export async function isInvited({ kysely }: Database, token: string, email: stri
     .select('id')
     .where('token_hash', '=', hashInvitation(token))
     .where('email', '=', email.toLowerCase())
-    .where('expires_at', '>', new Date(now))
+    .where(isAcceptable(now))
     .executeTakeFirst();
   return row !== undefined;
 }
 
 /**
  * Makes the caller a member by an invitation to their e-mail address, and uses it up. Who is a member already keeps
- * their role. Absent, used, expired and somebody else's are one answer.
+ * their role. Absent, used, expired and somebody else's are one answer,
+ * and so is one of somebody who may invite no more.
  * @throws Problem invitation_not_found
  */
 export async function acceptInvitation(
@@ -39,7 +41,7 @@ export async function acceptInvitation(
     const invitation = await trx
       .deleteFrom('invitations')
       .where('token_hash', '=', hashInvitation(token))
-      .where('expires_at', '>', new Date(now()))
+      .where(isAcceptable(now()))
       .where('email', '=', (query) => query.selectFrom('users').select('email').where('id', '=', userId))
       .returning(['id', 'project_id', 'role'])
       .executeTakeFirst();

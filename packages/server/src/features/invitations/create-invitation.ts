@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { recordEvent } from '../audit/record-event.ts';
+import { lockMembers } from '../members/lock-members.ts';
 import { openProject } from '../projects/open-project.ts';
 import { hashInvitation } from './accept-invitation.ts';
 
@@ -26,6 +27,7 @@ export async function createInvitation(
   const createdAt = deps.now();
   const expiresAt = new Date(createdAt + lifetimeMilliseconds);
   await deps.db.kysely.transaction().execute(async (trx) => {
+    await lockMembers(trx, project, caller, caller.userId, 'owner');
     await trx
       .insertInto('invitations')
       .values({

@@ -161,6 +161,29 @@ test('a token that cannot be one: 400', async () => {
   }
 });
 
+test.each([
+  ['is taken out', 'delete from project_members where project_id = $1 and user_id = $2'],
+  ['is no owner any more', `update project_members set role = 'editor' where project_id = $1 and user_id = $2`],
+  ['is disabled', 'update users set disabled_at = now() where $1::uuid is not null and id = $2'],
+])('who %s leaves no way in behind, and invites nobody more', async (_what, sql) => {
+  const [bob, eve] = [await service.join(ada, projectId, 'owner'), await service.signUp('Eve')];
+  const newcomer = `${randomUUID()}@example.com`;
+  const inviting = (email: string) =>
+    service.call('POST', `/api/projects/${projectId}/invitations`, { as: bob, body: { email, role: 'owner' } });
+  const [forEve, forNewcomer] = [(await inviting(eve.email)).body, (await inviting(newcomer)).body];
+  const shown = async () => (await listed()).map(({ id }: { id: string }) => id);
+  expect(await shown()).toEqual(expect.arrayContaining([forEve.id, forNewcomer.id]));
+  // As another process does it whose word has not come yet: here Bob is still remembered as an owner.
+  await service.deps.db.pool.query(sql, [projectId, bob.id]);
+  expect(outcome(await accept(eve, forEve.url.split('#')[1]))).toBe('404 invitation_not_found');
+  const body = { name: 'Eve', email: newcomer, password: 'correct horse battery' };
+  const headers = { 'X-Invitation': forNewcomer.url.split('#')[1] };
+  const signingUp = await service.call('POST', '/api/auth/sign-up/email', { body, headers });
+  expect(outcome(signingUp)).toBe('404 invitation_not_found');
+  expect(await shown()).not.toContain(forEve.id);
+  expect(['403 role_missing', '401 session_required']).toContain(outcome(await inviting(eve.email)));
+});
+
 test('after a week it is over', async () => {
   const eve = await service.signUp('Eve');
   const { id, token } = await invite(eve.email);

@@ -2,6 +2,7 @@ import type { InvitationList } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { openProject } from '../projects/open-project.ts';
+import { isAcceptable } from './acceptable.ts';
 
 /** The invitations that can still be accepted, the oldest first. @throws Problem project_not_found, role_missing */
 export async function listInvitations(
@@ -14,7 +15,7 @@ export async function listInvitations(
     .selectFrom('invitations')
     .select(['id', 'email', 'role', 'created_at', 'expires_at'])
     .where('project_id', '=', project.id)
-    .where('expires_at', '>', new Date(deps.now()))
+    .where(isAcceptable(deps.now()))
     .orderBy('id')
     .execute();
   return {

@@ -1,7 +1,6 @@
 import type { ChangeMemberRequest, Member } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
-import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from '../projects/open-project.ts';
 import { lockMembers } from './lock-members.ts';
@@ -19,7 +18,7 @@ export async function changeMember(
 ): Promise<z.output<typeof Member>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const member = await deps.db.kysely.transaction().execute(async (trx) => {
-    const members = await lockMembers(trx, project, caller, userId);
+    const members = await lockMembers(trx, project, caller, userId, 'owner');
     if (role !== 'owner') members.requireOtherOwner(userId);
     await trx
       .updateTable('project_members')
@@ -33,10 +32,8 @@ export async function changeMember(
       .selectFrom('users')
       .select(['id as userId', 'name', 'email'])
       .where('id', '=', userId)
-      .executeTakeFirst();
+      .executeTakeFirstOrThrow();
   });
   await deps.accessChanges.publish({ kind: 'project', id: project.id });
-  // The account was deleted in this very moment.
-  if (!member) throw new Problem('member_not_found');
   return { ...member, role };
 }

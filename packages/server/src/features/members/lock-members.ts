@@ -7,13 +7,15 @@ import type { OpenProject } from '../projects/open-project.ts';
 /**
  * Keeps the members of a project as they are until the transaction ends: of two owners who remove each other at the same
  * moment, one is told that they are no owner any more, and one owner always stays.
- * @throws Problem member_not_found (`userId`), role_missing (the caller, whose role was cached, has lost it meanwhile)
+ * @param asks `owner` where only an owner may do it: what the caller was when their role was remembered is not enough
+ * @throws Problem member_not_found (`userId`), role_missing
  */
 export async function lockMembers(
   trx: Transaction<Schema>,
   project: OpenProject,
   caller: SessionCaller,
   userId: string,
+  asks: 'owner' | 'member',
 ): Promise<{ requireOtherOwner(userId: string): void }> {
   const members = await trx
     .selectFrom('project_members')
@@ -23,7 +25,7 @@ export async function lockMembers(
     .forUpdate()
     .execute();
   const own = members.find((member) => member.user_id === caller.userId);
-  if (own?.role !== 'owner' && userId !== caller.userId) throw new Problem('role_missing');
+  if (asks === 'owner' && own?.role !== 'owner') throw new Problem('role_missing');
   if (!members.some((member) => member.user_id === userId)) throw new Problem('member_not_found');
   return {
     requireOtherOwner(except) {

@@ -48,6 +48,49 @@ test('another role counts at once, also where the old one was remembered', async
   expect(outcome(await change(ada, eve.id, 'viewer'))).toBe('403 role_missing');
 });
 
+test('a change is of this member in this project, and is answered as the list shows it', async () => {
+  const eve = await service.join(ada, projectId, 'editor');
+  const first = projectId;
+  projectId = await service.createProject(ada);
+  await service.join(ada, projectId, 'editor', eve);
+  const { body } = await change(ada, eve.id, 'viewer');
+  expect(body).toEqual({ userId: eve.id, name: 'Eve', email: eve.email, role: 'viewer' });
+  expect((await members(ada)).body.members).toContainEqual(body);
+  projectId = first;
+  expect((await members(ada)).body.members).toContainEqual({ ...body, role: 'editor' });
+  expect(outcome(await remove(ada, eve.id))).toBe(200);
+  expect((await members(ada)).body.members).toHaveLength(1);
+});
+
+test('who is taken out of a project stays in the others', async () => {
+  const eve = await service.join(ada, projectId, 'editor');
+  const first = projectId;
+  projectId = await service.createProject(ada);
+  await service.join(ada, projectId, 'editor', eve);
+  expect(outcome(await remove(ada, eve.id))).toBe(200);
+  projectId = first;
+  expect(outcome(await read(eve))).toBe(200);
+});
+
+test.each(['viewer', 'editor'])(
+  'an owner who has become %s meanwhile may do nothing more, not even to themselves',
+  async (role) => {
+    const eve = await service.join(ada, projectId, 'owner');
+    const bystander = await service.join(ada, projectId, 'viewer');
+    expect(outcome(await change(eve, bystander.id, 'editor'))).toBe(200);
+    // As another process does it whose word has not come yet: here Eve is still remembered as an owner.
+    await service.deps.db.pool.query('update project_members set role = $3 where project_id = $1 and user_id = $2', [
+      projectId,
+      eve.id,
+      role,
+    ]);
+    expect(outcome(await change(eve, eve.id, 'owner'))).toBe('403 role_missing');
+    expect(outcome(await change(eve, bystander.id, 'viewer'))).toBe('403 role_missing');
+    expect(outcome(await remove(eve, bystander.id))).toBe('403 role_missing');
+    expect(outcome(await remove(eve, eve.id))).toBe(200);
+  },
+);
+
 test('who is taken out finds nothing any more, and neither does their key that is tied to no project', async () => {
   const eve = await service.join(ada, projectId, 'editor');
   const { key } = await service.createKey(eve, null);

@@ -16,10 +16,10 @@ export async function removeMember(
   projectId: string,
   userId: string,
 ): Promise<z.output<typeof RemovedMember>> {
-  const right = userId === caller.userId ? 'files:read' : 'project:manage';
-  const project = await openProject(deps, caller, projectId, right);
+  const isOwn = userId === caller.userId;
+  const project = await openProject(deps, caller, projectId, isOwn ? 'files:read' : 'project:manage');
   await deps.db.kysely.transaction().execute(async (trx) => {
-    const members = await lockMembers(trx, project, caller, userId);
+    const members = await lockMembers(trx, project, caller, userId, isOwn ? 'member' : 'owner');
     members.requireOtherOwner(userId);
     await trx
       .deleteFrom('project_members')
