@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
 
@@ -64,9 +64,21 @@ test('somebody else cannot use it, and does not use it up', async () => {
   expect(outcome(await accept(eve, token))).toBe(200);
 });
 
-test('a member keeps their role', async () => {
+test('a token that nobody was given opens nothing, and of two invitations the one that is accepted goes', async () => {
+  const eve = await service.signUp('Eve');
+  const [first, second] = [await invite(eve.email, 'viewer'), await invite(eve.email, 'editor')];
+  expect(outcome(await accept(eve, randomBytes(32).toString('base64url')))).toBe('404 invitation_not_found');
+  expect((await accept(eve, second.token)).body).toEqual({ projectId, role: 'editor' });
+  expect((await listed()).map(({ id }: Invited) => id)).toContain(first.id);
+});
+
+test('a member keeps their role, whatever they are elsewhere', async () => {
   const { token } = await invite(ada.email, 'viewer');
   expect((await accept(ada, token)).body).toEqual({ projectId, role: 'owner' });
+  const eve = await service.signUp('Eve');
+  await service.createProject(eve);
+  await service.createProject(eve);
+  expect((await accept(eve, (await invite(eve.email, 'viewer')).token)).body).toEqual({ projectId, role: 'viewer' });
 });
 
 test('the list shows what can be accepted, and never the token', async () => {
@@ -121,10 +133,22 @@ describe('a sign-up with an invitation', () => {
     expect(outcome(await signUp(`${randomUUID()}@example.com`, token))).toBe('404 invitation_not_found');
   });
 
-  test('is refused for another address, and uses nothing up', async () => {
-    const email = `${randomUUID()}@example.com`;
+  test('is refused for another address, another token and when it is over: no account is made, nothing used up', async () => {
+    const [email, other, late] = ['ada', 'bob', 'eve'].map((name) => `${name}-${randomUUID()}@example.com`);
+    if (!email || !other || !late) throw new Error('There are three.');
     const { token } = await invite(email);
-    expect(outcome(await signUp(`${randomUUID()}@example.com`, token))).toBe('404 invitation_not_found');
+    const over = await invite(late);
+    await service.deps.db.pool.query('update invitations set expires_at = $2 where id = $1', [
+      over.id,
+      new Date(service.deps.now() - 1),
+    ]);
+    expect(outcome(await signUp(other, token))).toBe('404 invitation_not_found');
+    expect(outcome(await signUp(email, randomBytes(32).toString('base64url')))).toBe('404 invitation_not_found');
+    expect(outcome(await signUp(late, over.token))).toBe('404 invitation_not_found');
+    const { rows } = await service.deps.db.pool.query('select email from users where email = any ($1)', [
+      [email, other, late],
+    ]);
+    expect(rows).toEqual([]);
     expect(outcome(await signUp(email, token))).toBe(200);
   });
 

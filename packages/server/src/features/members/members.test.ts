@@ -79,6 +79,7 @@ test.each(['viewer', 'editor'])(
     const bystander = await service.join(ada, projectId, 'viewer');
     expect(outcome(await change(eve, bystander.id, 'editor'))).toBe(200);
     // As another process does it whose word has not come yet: here Eve is still remembered as an owner.
+    expect(outcome(await members(eve))).toBe(200);
     await service.deps.db.pool.query('update project_members set role = $3 where project_id = $1 and user_id = $2', [
       projectId,
       eve.id,
