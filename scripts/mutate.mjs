@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMutants } from './mutation/instrument.mjs';
-import { plan } from './mutation/plan.mjs';
+import { apart, plan } from './mutation/plan.mjs';
 import { root } from './prepare.mjs';
 
 const wanted = process.argv.slice(2);
@@ -23,31 +23,39 @@ function run(settings) {
   );
 }
 
-/** Those that can be switched on, all in one process. @param {string} file @returns {Set<number>} the ids of those that survived */
-function survivorsOfSwitched(file) {
+/**
+ * Those that can be switched on, one after the other in one process.
+ * @param {string} file @param {number[]} ids @returns {{ id: number, survived: boolean }[]} less than all where one of them ended the process
+ */
+function runSwitched(file, ids) {
   const results = join(folder, 'results');
   writeFileSync(results, '');
-  run({ MUTATE: file, MUTATE_RESULTS: results });
+  run({ MUTATE: file, MUTATE_IDS: ids.join(','), MUTATE_RESULTS: results });
   const lines = readFileSync(results, 'utf8').trim().split('\n').filter(Boolean);
-  const told = lines.map((line) => JSON.parse(line));
-  const switched = findMutants(readFileSync(join(root, file), 'utf8')).filter(({ isFixed }) => !isFixed);
-  const untold = switched.filter(({ id }) => !told.some((one) => one.id === id));
-  if (untold.length > 0) throw new Error(`${file}: nothing was heard of ${untold.length} mutants`);
-  return new Set(told.filter(({ survived }) => survived).map(({ id }) => id));
+  return lines.map((line) => JSON.parse(line));
 }
 
-/** Whether no test of its file notices a mutant that has a process of its own. @param {string} file @param {number} id */
-const survivesFixed = (file, id) => run({ MUTATE: file, MUTATE_FIXED: String(id) });
+/** Whether no test notices a mutant that has a process of its own. @param {string} file @param {number} id @param {string} matrix */
+const survivesFixed = (file, id, matrix = '') => run({ MUTATE: file, MUTATE_FIXED: String(id), MUTATE_MATRIX: matrix });
 
 const since = Date.now();
 let all = 0;
 let killed = 0;
 for (const file of files) {
   const mutants = findMutants(readFileSync(join(root, file), 'utf8'));
-  const fixed = mutants.filter(({ isFixed }) => isFixed);
-  if (fixed.length > 0 && !survivesFixed(file, -1)) throw new Error(`${file}: its tests fail with nothing broken`);
-  const survivors = survivorsOfSwitched(file);
-  for (const { id } of fixed) if (survivesFixed(file, id)) survivors.add(id);
+  const alone = mutants.filter(({ isFixed }) => isFixed || apart.has(file)).map(({ id }) => id);
+  const switched = mutants.map(({ id }) => id).filter((id) => !alone.includes(id));
+  /** @type {{ id: number, survived: boolean }[]} */
+  const told = [];
+  // What a mutant leaves behind adds up.
+  for (let at = 0; at < switched.length; at += 20) told.push(...runSwitched(file, switched.slice(at, at + 20)));
+  alone.push(...switched.filter((id) => !told.some((one) => one.id === id)));
+  if (alone.length > 0 && !survivesFixed(file, -1)) throw new Error(`${file}: its tests fail with nothing broken`);
+  const passed = [
+    ...told.filter(({ survived }) => survived).map(({ id }) => id),
+    ...alone.filter((id) => survivesFixed(file, id)),
+  ];
+  const survivors = new Set(passed.filter((id) => survivesFixed(file, id, 'yes')));
   for (const { id, line, kind, text } of mutants)
     if (survivors.has(id))
       console.log(`survived: ${file}:${line} ${kind} → ${text.replaceAll(/\s+/g, ' ') || '(left out)'}`);

@@ -1,16 +1,15 @@
 // @ts-check
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
-import { findMutants } from './instrument.mjs';
 import { plan } from './plan.mjs';
 
 // One process, one service graph: each mutant is switched on while the tests of its module run, until one of them fails.
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const file = process.env.MUTATE ?? '';
 const results = process.env.MUTATE_RESULTS ?? '/dev/stdout';
-const mutants = findMutants(readFileSync(join(root, file), 'utf8')).filter(({ isFixed }) => !isFixed);
+const ids = (process.env.MUTATE_IDS ?? '').split(',').map(Number);
 
 /** What fails also when nothing is broken, since it wants a database of its own, tells nothing. */
 const useless = new Set();
@@ -19,7 +18,7 @@ const useless = new Set();
 const hasBrokenHook = (task) =>
   task.type === 'suite' && ((task.result?.errors?.length ?? 0) > 0 || task.tasks.some(hasBrokenHook));
 
-for (const id of [-1, ...mutants.map((mutant) => mutant.id)]) {
+for (const id of [-1, ...ids]) {
   describe(`${file}#${id}`, async () => {
     let isKilled = false;
     let survived = false;

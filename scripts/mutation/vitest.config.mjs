@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { findMutants, fix, instrument } from './instrument.mjs';
-import { plan } from './plan.mjs';
+import { matrix, plan } from './plan.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const file = process.env.MUTATE ?? '';
@@ -28,7 +28,12 @@ export default defineConfig({
     },
   ],
   test: {
-    include: fixed === undefined ? ['scripts/mutation/mutants.test.mjs'] : (plan[file] ?? []),
+    include:
+      fixed === undefined
+        ? ['scripts/mutation/mutants.test.mjs']
+        : process.env.MUTATE_MATRIX
+          ? matrix
+          : (plan[file] ?? []),
     pool: 'forks',
     bail: fixed === undefined ? 0 : 1,
     testTimeout: 20_000,

@@ -112,3 +112,50 @@ test('no answer lets another site read it', async () => {
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
   }
 });
+
+describe('the credential', () => {
+  const list = () => `/api/storage/list?projectId=${projectId}`;
+
+  test.each(['', 'Bearer', 'Bearer a b', 'Basic Og==', 'KEY', 'xBearer KEY', 'Bearer KEY x'])(
+    'Authorization: %s is none, and no session makes up for it',
+    async (text) => {
+      const Authorization = text.replace('KEY', key);
+      const answer = await service.call('GET', list(), { as: ada, headers: { Authorization } });
+      expect([answer.status, answer.body.code]).toEqual([401, 'invalid_api_key']);
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    },
+  );
+
+  test('of a person is a session, and never beside a key', async () => {
+    expect(await outcome(service.call('GET', '/api/projects', { key }))).toBe('401 session_required');
+    expect(await outcome(service.call('GET', '/api/projects', { key, as: ada }))).toBe('401 session_required');
+    expect(await outcome(service.call('GET', '/api/projects', { as: ada }))).toBe(200);
+  });
+
+  test('that is missing is told before the site is asked for; HEAD is reading, as GET is', async () => {
+    const headers = { 'Sec-Fetch-Site': 'cross-site' };
+    expect(await outcome(service.call('POST', '/api/projects', { headers, body: { name: 'P' } }))).toBe(
+      '401 session_required',
+    );
+    expect((await service.call('HEAD', '/api/projects', { as: ada, headers })).status).toBe(200);
+  });
+
+  test('of a program, sent by a page, is warned of in every answer, and once in the log', async () => {
+    const { id, key: shown } = await service.createKey(ada, projectId);
+    const warned = () =>
+      service
+        .logged()
+        .split('\n')
+        .filter((line) => line.includes(id) && line.includes('by a browser'));
+    expect((await service.call('GET', list(), { key: shown })).headers.get('cadiz-warning')).toBeNull();
+    expect(warned()).toEqual([]);
+    const headers = { Origin: 'https://app.example.com' };
+    for (let n = 0; n < 2; n += 1) {
+      const answer = await service.call('GET', list(), { key: shown, headers });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get('cadiz-warning')).toContain('everybody who opens that page can take it');
+    }
+    expect(warned()).toHaveLength(1);
+    expect(JSON.parse(warned()[0] ?? '')).toMatchObject({ keyId: id, origin: 'https://app.example.com' });
+  });
+});

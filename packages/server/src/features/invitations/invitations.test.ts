@@ -106,6 +106,22 @@ test('a withdrawn one is gone', async () => {
   expect(outcome(await accept(eve, token))).toBe('404 invitation_not_found');
 });
 
+test('a project lists and withdraws its own, and one at a time', async () => {
+  const [first, second] = [await invite('a@example.com'), await invite('b@example.com')];
+  const other = await service.createProject(ada);
+  const path = `/api/projects/${other}/invitations`;
+  const body = { email: 'c@example.com', role: 'viewer' };
+  const elsewhere = (await service.call('POST', path, { as: ada, body })).body.id;
+  const shown = async () => (await listed()).map(({ id }: Invited) => id);
+  expect(await shown()).toEqual(expect.arrayContaining([first.id, second.id]));
+  expect(await shown()).not.toContain(elsewhere);
+  expect(outcome(await service.call('DELETE', `${path}/${first.id}`, { as: ada }))).toBe('404 invitation_not_found');
+  const withdraw = `/api/projects/${projectId}/invitations/${first.id}`;
+  expect(outcome(await service.call('DELETE', withdraw, { as: ada }))).toBe(200);
+  expect(await shown()).toContain(second.id);
+  expect(await shown()).not.toContain(first.id);
+});
+
 describe('a sign-up with an invitation', () => {
   let closed: TestService;
   beforeAll(async () => {
