@@ -24,7 +24,15 @@ export const plan = {
     ...ofFeature('api-keys'),
     ...ofFeature('members'),
   ],
-  ...forEach('folders', ['is-within', 'require-folder'], [`${server}/http/folder-keys.test.ts`]),
+  ...forEach(
+    'folders',
+    ['is-within', 'require-folder'],
+    [
+      `${server}/http/folder-keys.test.ts`,
+      ...['get-folder', 'create-folder', 'change-folder'].map((name) => `${server}/features/folders/${name}.test.ts`),
+      ...['presign-upload', 'change-file'].map((name) => `${server}/features/files/${name}.test.ts`),
+    ],
+  ),
   ...forEach('members', ['change-member', 'list-members', 'lock-members', 'remove-member'], ofFeature('members')),
   ...forEach(
     'invitations',

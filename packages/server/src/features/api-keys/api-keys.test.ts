@@ -104,6 +104,31 @@ describe('making a key', () => {
     expect(rows[0].created_by).toBe(ada.id);
   });
 
+  test('needs the project, and a folder that is there', async () => {
+    expect(outcome(await create(bob, { name: 'K', projectId }))).toBe('404 project_not_found');
+    const viewer = await service.join(ada, projectId, 'viewer');
+    expect(outcome(await create(viewer, { name: 'K', projectId }))).toBe('403 role_missing');
+    const folder = { projectId, name: 'F', parentId: null };
+    const folderId = (await service.call('POST', '/api/storage/folders', { as: ada, body: folder })).body.id;
+    const otherId = await service.createProject(ada);
+    expect(outcome(await create(ada, { name: 'K', projectId: otherId, folderId }))).toBe('404 folder_not_found');
+    expect(outcome(await create(ada, { name: 'K', projectId, folderId }))).toBe(200);
+    await service.call('DELETE', `/api/storage/folders/${folderId}`, { as: ada });
+    expect(outcome(await create(ada, { name: 'K', projectId, folderId }))).toBe('404 folder_not_found');
+  });
+
+  test('an expiry is after now, to the last second of 9999', async () => {
+    const now = new Date(service.deps.now()).toISOString();
+    const late = await create(ada, { name: 'K', projectId, expiresAt: now });
+    expect(late.body).toMatchObject({
+      detail: 'expiresAt must lie in the future, before the year 10000.',
+      issues: [{ path: 'expiresAt', message: 'must lie in the future, before the year 10000' }],
+    });
+    const expiresAt = '9999-12-31T23:59:59.000Z';
+    expect(outcome(await create(ada, { name: 'K', projectId, expiresAt }))).toBe(200);
+    expect((await listed(ada)).map((key) => key.expiresAt)).toEqual([expiresAt]);
+  });
+
   test('a scope that is named twice counts once', async () => {
     await create(ada, { name: 'K', projectId, scopes: ['files:read', 'files:read'] });
     expect((await listed(ada))[0]?.scopes).toEqual(['files:read']);
@@ -289,6 +314,24 @@ describe('revoking a key', () => {
     expect((await listed(bob)).map((key) => key.id)).toEqual([id]);
     expect(outcome(await revoke(bob, own.id))).toBe('404 api_key_not_found');
     expect(outcome(await revoke(bob, id))).toBe(200);
+  });
+
+  test.each(['owner', 'editor', 'viewer'] as const)('%s: who sees and revokes the keys of a project', async (role) => {
+    const [member, elsewhere] = [await service.join(ada, projectId, role), await service.createProject(ada)];
+    const [first, second] = [await service.createKey(ada, projectId), await service.createKey(ada, projectId)];
+    await service.createKey(ada, elsewhere);
+    await service.join(ada, elsewhere, 'viewer', member);
+    const may = role !== 'viewer';
+    const seen = async () =>
+      (await service.call('GET', '/api/api-keys', { as: member })).body.apiKeys.map(({ id }: { id: string }) => id);
+    expect(await seen()).toEqual(may ? [first.id, second.id] : []);
+    expect(outcome(await revoke(member, first.id))).toBe(may ? 200 : '404 api_key_not_found');
+    expect(outcome(await list(second.key))).toBe(200);
+    const ofProject = await service.call('GET', `/api/api-keys?projectId=${projectId}`, { as: ada });
+    expect(ofProject.body.apiKeys.map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
+    // One's own keys stay in sight, whatever one is.
+    const own = await service.createKey(member, null);
+    expect(await seen()).toContain(own.id);
   });
 
   test('an id that is no UUID is 400, one that does not exist 404', async () => {
