@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findMutants } from './mutation/instrument.mjs';
-import { apart, plan } from './mutation/plan.mjs';
+import { plan } from './mutation/plan.mjs';
 import { root } from './prepare.mjs';
 
 const wanted = process.argv.slice(2);
@@ -43,7 +43,7 @@ let all = 0;
 let killed = 0;
 for (const file of files) {
   const mutants = findMutants(readFileSync(join(root, file), 'utf8'));
-  const alone = mutants.filter(({ isFixed }) => isFixed || apart.has(file)).map(({ id }) => id);
+  const alone = mutants.filter(({ isFixed }) => isFixed).map(({ id }) => id);
   const switched = mutants.map(({ id }) => id).filter((id) => !alone.includes(id));
   /** @type {{ id: number, survived: boolean }[]} */
   const told = [];

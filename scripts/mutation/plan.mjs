@@ -1,11 +1,11 @@
 // @ts-check
 const server = 'packages/server/src';
 
+/** What caches of access forget, and when. */
+const forgets = `${server}/access-forgets.test.ts`;
+
 /** Every route, asked by every kind of caller: for what the tests of a module itself let pass. */
 export const matrix = [`${server}/http/access.test.ts`];
-
-/** Of these each mutant gets a process of its own: their tests want to be alone with a database. */
-export const apart = new Set([`${server}/access-changes.ts`]);
 
 /**
  * The modules that decide who may do what, and the tests that have to notice when one of them is wrong: the quickest first.
@@ -19,11 +19,7 @@ export const plan = {
     `${server}/features/projects/projects.test.ts`,
   ],
   [`${server}/found-cache.ts`]: [`${server}/found-cache.test.ts`],
-  [`${server}/access-changes.ts`]: [
-    `${server}/access-changes.test.ts`,
-    ...ofFeature('api-keys'),
-    ...ofFeature('members'),
-  ],
+  [`${server}/access-changes.ts`]: [forgets],
   ...forEach(
     'folders',
     ['is-within', 'require-folder'],
@@ -45,7 +41,7 @@ export const plan = {
       ...['alive-key', 'create-api-key', 'find-api-key-caller', 'find-api-key', 'list-api-keys', 'manageable-keys'],
       ...['revoke-api-key', 'rotate-api-key', 'token'],
     ],
-    [...ofFeature('api-keys', ['token', 'rotate-api-key', 'api-keys']), `${server}/http/folder-keys.test.ts`],
+    [forgets, ...ofFeature('api-keys', ['token', 'rotate-api-key', 'api-keys']), `${server}/http/folder-keys.test.ts`],
   ),
 };
 
