@@ -15,11 +15,17 @@ const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 const config = join(root, 'scripts/mutation/vitest.config.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'cadiz-mutants-'));
 
-/** @param {Record<string, string>} settings @returns whether everything passed */
+/** @param {Record<string, string>} settings @returns whether everything passed; what never ends has not */
 function run(settings) {
   const env = { ...process.env, ...settings };
   return (
-    spawnSync(process.execPath, [vitest, 'run', '--config', config], { cwd: root, stdio: 'ignore', env }).status === 0
+    spawnSync(process.execPath, [vitest, 'run', '--config', config], {
+      cwd: root,
+      stdio: 'ignore',
+      env,
+      timeout: 600_000,
+      killSignal: 'SIGKILL',
+    }).status === 0
   );
 }
 

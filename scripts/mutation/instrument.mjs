@@ -155,7 +155,7 @@ export function instrument(code, file, mutants) {
   /** @param {Mutant[]} same @param {string} own */
   function choose(same, own) {
     const isAlive = (/** @type {Mutant} */ { id }) => `globalThis.mutant === ${JSON.stringify(`${file}#${id}`)}`;
-    if (same[0]?.isStatement) return `if (!(${same.map(isAlive).join(' || ')})) { ${own} }`;
+    if (same[0]?.isStatement) return `{ if (!(${same.map(isAlive).join(' || ')})) { ${own} } }`;
     return `(${same.map((one) => `${isAlive(one)} ? (${one.text}) : `).join('')}(${own}))`;
   }
   return render(

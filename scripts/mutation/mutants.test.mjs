@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, test } from 'vitest';
 import { plan } from './plan.mjs';
+import { state } from './vitest-until-killed.mjs';
 
 // One process, one service graph: each mutant is switched on while the tests of its module run, until one of them fails.
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -20,16 +21,16 @@ const hasBrokenHook = (task) =>
 
 for (const id of [-1, ...ids]) {
   describe(`${file}#${id}`, async () => {
-    let isKilled = false;
     let survived = false;
     beforeAll(() => {
       Object.assign(globalThis, { mutant: `${file}#${id}` });
+      state.isKilled = false;
     });
     beforeEach(({ skip, task, onTestFailed }) => {
-      if (isKilled || useless.has(task.name)) skip();
+      if (state.isKilled || useless.has(task.name)) skip();
       onTestFailed(() => {
         if (id === -1) useless.add(task.name);
-        else isKilled = true;
+        else state.isKilled = true;
       });
     });
     afterAll(() => {

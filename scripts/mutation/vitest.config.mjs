@@ -10,6 +10,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const file = process.env.MUTATE ?? '';
 /** The mutant that is in the code from the start; the others are switched on one after the other, and share a database. */
 const fixed = process.env.MUTATE_FIXED;
+const untilKilled = join(root, 'scripts/mutation/vitest-until-killed.mjs');
 const databases = join(root, 'packages/server/test/database.ts');
 
 export default defineConfig({
@@ -24,6 +25,10 @@ export default defineConfig({
         const code = readFileSync(id, 'utf8');
         const mutants = findMutants(code);
         return fixed === undefined ? instrument(code, file, mutants) : fix(code, mutants[Number(fixed)]);
+      },
+      transform(code, id) {
+        if (id.includes('?mutant=')) return code.replace(/(['"])vitest\1/, JSON.stringify(untilKilled));
+        return undefined;
       },
     },
   ],
