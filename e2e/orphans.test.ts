@@ -98,7 +98,6 @@ it('leaves exactly the recorded objects, through kills at any moment', { timeout
 
 it.skipIf(!process.env.TEST_DATABASE_URL)(
   'shares the work between two processes: nothing twice, nothing lost',
-  { timeout: 180_000 },
   async () => {
     const [metrics, otherMetrics, otherPort] = await freePorts(3);
     settings = { ...(await testedSettings()), ...short, METRICS_PORT: String(metrics), CADIZ_SECRET: 'x'.repeat(32) };

@@ -12,22 +12,18 @@ const hasCurl = spawnSync('curl', ['--version']).error === undefined;
 let settings: Settings = {};
 afterEach(() => cleanUp(settings));
 
-it.skipIf(!hasCurl)(
-  'walks from sign-up to listing with curl alone, and stops cleanly',
-  { timeout: 180_000 },
-  async () => {
-    settings = await testedSettings();
-    const service = await startService(settings);
-    const { code, output } = await runBash([walk, service.url]);
-    expect(output).toContain('16 files, 1 folder, each once');
-    const { S3_ENDPOINT, S3_BUCKET } = settings;
-    if (S3_ENDPOINT) expect(output).toContain(`${S3_ENDPOINT}/${S3_BUCKET}\n`);
-    expect(code, output).toBe(0);
-    const exit = await stopService(service);
-    expect(exit.code, exit.stderr).toBe(0);
-    expect(exit.stdout + exit.stderr).not.toMatch(/cz_live_[0-9A-Za-z]{49}/);
-  },
-);
+it.skipIf(!hasCurl)('walks from sign-up to listing with curl alone, and stops cleanly', async () => {
+  settings = await testedSettings();
+  const service = await startService(settings);
+  const { code, output } = await runBash([walk, service.url]);
+  expect(output).toContain('16 files, 1 folder, each once');
+  const { S3_ENDPOINT, S3_BUCKET } = settings;
+  if (S3_ENDPOINT) expect(output).toContain(`${S3_ENDPOINT}/${S3_BUCKET}\n`);
+  expect(code, output).toBe(0);
+  const exit = await stopService(service);
+  expect(exit.code, exit.stderr).toBe(0);
+  expect(exit.stdout + exit.stderr).not.toMatch(/cz_live_[0-9A-Za-z]{49}/);
+});
 
 it.skipIf(!hasCurl)('prints a transcript that works as pasted', async () => {
   settings = await testedSettings();

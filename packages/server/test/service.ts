@@ -64,8 +64,7 @@ export interface TestService {
   signUp(name?: string): Promise<Person>;
   /** A project of this person's own; returns its id. */
   createProject(owner: Person, name?: string): Promise<string>;
-  /** A new person who has accepted an invitation into the project. */
-  /** @param person who joins; a new account by default */
+  /** Somebody who has accepted an invitation into the project: a new person, unless one is named. */
   join(owner: Person, projectId: string, role: Role, person?: Person): Promise<Person>;
   /** A raw API key. */
   createKey(

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { streamBytes } from './stream-bytes.ts';
 
 const log = pino({ level: 'silent' });
@@ -17,7 +17,7 @@ test('a client that takes nothing for long is cut off, one that takes slowly is 
     await delay(100);
   }
   expect(closed).toBe(0);
-  await vi.waitFor(() => expect(closed).toBe(1), { timeout: 60_000 });
+  await expect.poll(() => closed).toBe(1);
   await expect(reader.read()).rejects.toThrow('took nothing for 3 s');
   expect(closed).toBe(1);
 });

@@ -26,8 +26,7 @@ export async function isInvited({ kysely }: Database, token: string, email: stri
 
 /**
  * Makes the caller a member by an invitation to their e-mail address, and uses it up. Who is a member already keeps
- * their role. Absent, used, expired and somebody else's are one answer,
- * and so is one of somebody who may invite no more.
+ * their role. Absent, used, expired and somebody else's are one answer, and so are those of who may invite no more.
  * @throws Problem invitation_not_found
  */
 export async function acceptInvitation(

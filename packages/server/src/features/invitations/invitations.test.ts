@@ -34,6 +34,7 @@ async function invite(email: string, role = 'editor'): Promise<Invited> {
 const accept = (as: Person, token: string) => service.call('POST', '/api/invitations/accept', { as, body: { token } });
 const listed = async () =>
   (await service.call('GET', `/api/projects/${projectId}/invitations`, { as: ada })).body.invitations;
+const shown = async () => (await listed()).map(({ id }: Invited) => id);
 const roleOf = async (person: Person) => {
   const { body } = await service.call('GET', `/api/projects/${projectId}/members`, { as: ada });
   return body.members.find(({ userId }: { userId: string }) => userId === person.id)?.role;
@@ -69,7 +70,7 @@ test('a token that nobody was given opens nothing, and of two invitations the on
   const [first, second] = [await invite(eve.email, 'viewer'), await invite(eve.email, 'editor')];
   expect(outcome(await accept(eve, randomBytes(32).toString('base64url')))).toBe('404 invitation_not_found');
   expect((await accept(eve, second.token)).body).toEqual({ projectId, role: 'editor' });
-  expect((await listed()).map(({ id }: Invited) => id)).toContain(first.id);
+  expect(await shown()).toContain(first.id);
 });
 
 test('a member keeps their role, whatever they are elsewhere', async () => {
@@ -112,7 +113,6 @@ test('a project lists and withdraws its own, and one at a time', async () => {
   const path = `/api/projects/${other}/invitations`;
   const body = { email: 'c@example.com', role: 'viewer' };
   const elsewhere = (await service.call('POST', path, { as: ada, body })).body.id;
-  const shown = async () => (await listed()).map(({ id }: Invited) => id);
   expect(await shown()).toEqual(expect.arrayContaining([first.id, second.id]));
   expect(await shown()).not.toContain(elsewhere);
   expect(outcome(await service.call('DELETE', `${path}/${first.id}`, { as: ada }))).toBe('404 invitation_not_found');
@@ -211,7 +211,6 @@ test.each([
   const inviting = (email: string) =>
     service.call('POST', `/api/projects/${projectId}/invitations`, { as: bob, body: { email, role: 'owner' } });
   const [forEve, forNewcomer] = [(await inviting(eve.email)).body, (await inviting(newcomer)).body];
-  const shown = async () => (await listed()).map(({ id }: { id: string }) => id);
   expect(await shown()).toEqual(expect.arrayContaining([forEve.id, forNewcomer.id]));
   // As another process does it whose word has not come yet: here Bob is still remembered as an owner.
   await service.deps.db.pool.query(sql, [projectId, bob.id]);
@@ -232,5 +231,5 @@ test('after a week it is over', async () => {
     new Date(service.deps.now() - 1),
   ]);
   expect(outcome(await accept(eve, token))).toBe('404 invitation_not_found');
-  expect((await listed()).map((row: { id: string }) => row.id)).not.toContain(id);
+  expect(await shown()).not.toContain(id);
 });
