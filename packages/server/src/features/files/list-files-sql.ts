@@ -111,14 +111,18 @@ class Query {
     return `and (${this.column}, id) ${sign} (${this.add(start.key)}::${columnTypes[this.column]}, ${id})`;
   }
 
-  /** What no index of the order knows: whether the name matches, and whether the file's folder is in the trash. */
+  /** What no index of the order knows. */
   get filters(): string[] {
-    const { search } = this.#listed;
-    const inSight = this.inSight;
-    return search === undefined ? inSight : [`strpos(name_key, ${this.add(search)}) > 0`, ...inSight];
+    return [...this.matches, ...this.inSight];
   }
 
-  /** The same without the search. */
+  /** Whether the name matches. */
+  get matches(): string[] {
+    const { search } = this.#listed;
+    return search === undefined ? [] : [`strpos(name_key, ${this.add(search)}) > 0`];
+  }
+
+  /** Whether the file's folder is in the trash, or beyond the folder of the key. */
   get inSight(): string[] {
     const filters: string[] = [];
     if (this.#kind === 'files' && this.#listed.folderId === undefined) filters.push(isOutOfTrash);
@@ -172,25 +176,8 @@ export function scanStatement(
   const most = planned(limit);
   const rows = `from ${kind} where project_id = $1 and trash_id is null ${query.inPlace} ${query.after()}
     order by ${query.indexOrder}`;
-  if (listed.search !== undefined && query.column === 'name_key') {
-    const matches = `strpos(name_key, ${query.add(listed.search)}) > 0`;
-    // Names are looked at in the index alone, which has them: a tenth of the price of looking at the rows.
-    return query.toStatement(
-      `with page as materialized (
-         select * from (
-           select row.* from (
-             select id from (select name_key, id ${rows} limit ${bound}) scanned where ${matches}
-           ) matching
-           cross join lateral (select * from ${kind} where project_id = $1 and id = matching.id limit 1) row
-           where ${query.inSight.join(' and ') || 'true'} limit ${most}
-         ) enough limit $2 + 1
-       ),
-       ${gather(query, kind, toReached(query, rows, bound))}`,
-      most,
-      bound,
-    );
-  }
-  const { filters } = query;
+  const { matches, inSight } = query;
+  const filters = [...matches, ...inSight];
   if (filters.length === 0) {
     return query.toStatement(
       `with page as materialized (select * from (select * ${rows} limit ${most}) enough limit $2 + 1),
@@ -198,11 +185,18 @@ export function scanStatement(
       most,
     );
   }
+  // Names are looked at in the index alone, which has them: a tenth of the price of looking at the rows.
+  const found =
+    matches.length > 0 && query.column === 'name_key'
+      ? `select row.* from (
+           select id from (select name_key, id ${rows} limit ${bound}) scanned where ${matches.join(' and ')}
+         ) matching
+         cross join lateral (select * from ${kind} where project_id = $1 and id = matching.id limit 1) row
+         where ${inSight.join(' and ') || 'true'}`
+      : `select * from (select * ${rows} limit ${bound}) scanned where ${filters.join(' and ')}`;
   return query.toStatement(
     `with page as materialized (
-       select * from (
-         select * from (select * ${rows} limit ${bound}) scanned where ${filters.join(' and ')} limit ${most}
-       ) enough limit $2 + 1
+       select * from (${found} limit ${most}) enough limit $2 + 1
      ),
      ${gather(query, kind, toReached(query, rows, bound))}`,
     most,
