@@ -35,7 +35,8 @@ for (const id of [-1, ...ids]) {
     });
     afterAll(() => {
       Object.assign(globalThis, { mutant: undefined });
-      if (id !== -1) appendFileSync(results, `${JSON.stringify({ id, survived })}\n`);
+      const told = id === -1 ? { useless: [...useless] } : { id, survived };
+      appendFileSync(results, `${JSON.stringify(told)}\n`);
     });
     // Each its own copy of the tests; what they import is shared.
     for (const path of plan[file] ?? []) await import(/* @vite-ignore */ `${join(root, path)}?mutant=${id}`);

@@ -87,12 +87,12 @@ beforeEach(async () => {
   ({ id: keyId, key } = await service.createKey(ada, projectId, { folderId: own }));
 });
 
-/** How an operation names a place: given a place's folder, its request about something in it. */
+/** How an operation names a place: given a place's folder (null: the root), its request about something in it. */
 interface Asked {
   path: string;
   body?: unknown;
 }
-type Ask = (folderId: string) => Asked | Promise<Asked>;
+type Ask = (folderId: string | null) => Asked | Promise<Asked>;
 
 const photo = (folderId: string | null) => ({
   projectId,
@@ -109,8 +109,10 @@ const asks: Partial<Record<OperationId, Ask>> = {
     path: '/api/storage/record',
     body: { ...(await service.upload({ as: ada }, projectId, Buffer.from('bytes'))), folderId },
   }),
-  list: (folderId) => ({ path: `/api/storage/list?projectId=${projectId}&folderId=${folderId}` }),
-  usage: (folderId) => ({ path: `/api/storage/usage?projectId=${projectId}&folderId=${folderId}` }),
+  list: (folderId) => ({ path: `/api/storage/list?projectId=${projectId}&folderId=${folderId ?? 'root'}` }),
+  usage: (folderId) => ({
+    path: `/api/storage/usage?projectId=${projectId}&folderId=${folderId ?? there.folders.outer}`,
+  }),
   createFolder: (parentId) => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId } }),
   getFolder: async (folderId) => ({ path: `/api/storage/folders/${await makeFolder(folderId)}` }),
   changeFolder: async (folderId) => ({
@@ -188,7 +190,7 @@ function withAbsentIds(asked: Asked): Asked {
 
 describe.each(Object.keys(asks) as OperationId[])('%s with a key that is tied to a folder', (operation) => {
   const { method } = routes[operation];
-  const ask = (folderId: string): Asked | Promise<Asked> => asks[operation]?.(folderId) ?? { path: '' };
+  const ask = (folderId: string | null): Asked | Promise<Asked> => asks[operation]?.(folderId) ?? { path: '' };
 
   test('works in the folder and below it', async () => {
     for (const place of ['own', 'inner'] as const) {
@@ -201,8 +203,8 @@ describe.each(Object.keys(asks) as OperationId[])('%s with a key that is tied to
   });
 
   test('elsewhere in the project it answers as if nothing were there', async () => {
-    for (const place of ['outer', 'beside'] as const) {
-      const asked = await ask(there.folders[place]);
+    for (const folderId of [there.folders.outer, there.folders.beside, null]) {
+      const asked = await ask(folderId);
       const refused = await byKey(method, asked.path, asked.body);
       expect(outcome(refused)).toMatch(/^404 (folder|file|upload)_not_found$/);
       const nothing = withAbsentIds(asked);
