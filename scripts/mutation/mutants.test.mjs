@@ -22,7 +22,9 @@ const hasBrokenHook = (task) =>
 for (const id of [-1, ...ids]) {
   describe(`${file}#${id}`, async () => {
     let survived = false;
+    let since = 0;
     beforeAll(() => {
+      since = Date.now();
       Object.assign(globalThis, { mutant: `${file}#${id}` });
       state.isKilled = false;
     });
@@ -35,7 +37,7 @@ for (const id of [-1, ...ids]) {
     });
     afterAll(() => {
       Object.assign(globalThis, { mutant: undefined });
-      const told = id === -1 ? { useless: [...useless] } : { id, survived };
+      const told = id === -1 ? { useless: [...useless], ms: Date.now() - since } : { id, survived };
       appendFileSync(results, `${JSON.stringify(told)}\n`);
     });
     // Each its own copy of the tests; what they import is shared.

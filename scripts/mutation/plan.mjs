@@ -39,10 +39,11 @@ export const plan = {
     'api-keys',
     [
       ...['alive-key', 'create-api-key', 'find-api-key-caller', 'find-api-key', 'list-api-keys', 'manageable-keys'],
-      ...['revoke-api-key', 'rotate-api-key', 'token'],
+      ...['revoke-api-key', 'rotate-api-key'],
     ],
-    [forgets, ...ofFeature('api-keys', ['token', 'rotate-api-key', 'api-keys']), `${server}/http/folder-keys.test.ts`],
+    [forgets, ...ofFeature('api-keys', ['rotate-api-key', 'api-keys']), `${server}/http/folder-keys.test.ts`],
   ),
+  ...forEach('api-keys', ['token'], ofFeature('api-keys', ['token', 'api-keys'])),
 };
 
 /** @param {string} feature @returns its tests, and those of what is written down about it */

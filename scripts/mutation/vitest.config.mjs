@@ -40,8 +40,10 @@ export default defineConfig({
           ? matrix
           : (plan[file] ?? []),
     pool: 'forks',
+    // As many modules as there are processors are looked at beside each other.
+    maxWorkers: 1,
     bail: fixed === undefined ? 0 : 1,
-    testTimeout: 20_000,
+    testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: [['default', { summary: false }]],
     silent: true,
