@@ -36,7 +36,8 @@ export async function changePassword(
     return db.kysely.transaction().execute(async (trx) => {
       const at = now();
       const { userId, sessionId: except } = caller;
-      const ended = await setPassword(trx, { userId, hash: newHash, at: new Date(at), except, revokeApiKeys });
+      const set = { userId, hash: newHash, instead: hash, at: new Date(at), except, revokeApiKeys };
+      const ended = await setPassword(trx, set);
       await recordEvent(trx, at, { type: 'password.changed', projectId: null, by: caller, subject: ended });
       return ended;
     });

@@ -1,30 +1,38 @@
 import type { Kysely } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Schema } from '../../db/schema.ts';
+import { Problem } from '../../problem.ts';
 import { endSessions } from './end-sessions.ts';
 
 export interface NewPassword {
   userId: string;
   /** As `Passwords.hash` makes it. */
   hash: string;
+  /** The hash that is to be replaced, where somebody has proved to know its password. */
+  instead?: string | undefined;
   at: Date;
   /** The session that goes on, if any. */
   except?: string | undefined;
   revokeApiKeys: boolean;
 }
 
-/** Sets somebody's password, also the first one, and ends what the old one may have let in. */
+/**
+ * Sets somebody's password, also the first one, and ends what the old one may have let in.
+ * @throws Problem wrong_password when there is another one than `instead` by now
+ */
 export async function setPassword(
   trx: Kysely<Schema>,
-  { userId, hash, at, except, revokeApiKeys }: NewPassword,
+  { userId, hash, instead, at, except, revokeApiKeys }: NewPassword,
 ): Promise<{ endedSessions: number; revokedApiKeys: number }> {
-  const { numUpdatedRows } = await trx
+  let update = trx
     .updateTable('accounts')
     .set({ password: hash, updated_at: at })
     .where('user_id', '=', userId)
-    .where('provider_id', '=', 'credential')
-    .executeTakeFirst();
+    .where('provider_id', '=', 'credential');
+  if (instead !== undefined) update = update.where('password', '=', instead);
+  const { numUpdatedRows } = await update.executeTakeFirst();
   if (numUpdatedRows === 0n) {
+    if (instead !== undefined) throw new Problem('wrong_password');
     const account = { id: uuidv7(), user_id: userId, account_id: userId, provider_id: 'credential', password: hash };
     await trx.insertInto('accounts').values(account).execute();
   }

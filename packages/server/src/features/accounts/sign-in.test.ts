@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hash } from '@node-rs/argon2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
+import { runCommand } from '../../users/run-command.ts';
 import { createPasswords } from './password.ts';
 
 const password = 'correct horse battery';
@@ -10,6 +11,8 @@ const other = 'wrong horse battery';
 let service: TestService;
 let owner: Person;
 let hashed: string[];
+/** What somebody else does once, while a password is compared with the hash that was read before. */
+let meanwhile: (() => Promise<unknown>) | undefined;
 
 beforeAll(async () => {
   const passwords = createPasswords();
@@ -22,9 +25,13 @@ beforeAll(async () => {
         hashed.push('hash');
         return passwords.hash(secret);
       },
-      verify(attempt) {
+      async verify(attempt) {
         hashed.push('verify');
-        return passwords.verify(attempt);
+        const isRight = await passwords.verify(attempt);
+        const act = meanwhile;
+        meanwhile = undefined;
+        await act?.();
+        return isRight;
       },
     },
   });
@@ -267,6 +274,62 @@ describe('a password change (checklist 8)', () => {
     expect(service.deps.apiKeys.find(key)).toBeDefined();
   });
 
+  const resetByOperator = async ({ email }: Person) => {
+    const command = { command: 'reset-password', email, revokeApiKeys: false };
+    const said = await runCommand({ ...service.deps, close: async () => undefined }, command);
+    return /^ {2}([\w-]{20})$/m.exec(said)?.[1] ?? '';
+  };
+  const rowsOf = async ({ id }: Person) =>
+    (
+      await service.deps.db.pool.query(
+        `select (select count(*)::int from sessions where user_id = $1) as sessions,
+                (select count(*)::int from verifications where value = $1::text) as challenges`,
+        [id],
+      )
+    ).rows[0];
+
+  test('ends a sign-in by the old one that was under way', async () => {
+    const ada = await service.signUp();
+    meanwhile = () => resetByOperator(ada);
+    const answer = await signIn(ada.email);
+    expect(outcome(answer)).toBe('401 invalid_email_or_password');
+    expect(answer.headers.getSetCookie()).toEqual([]);
+    expect(await rowsOf(ada)).toEqual({ sessions: 0, challenges: 0 });
+  });
+
+  test('ends such a sign-in also where it would go on to a second factor', async () => {
+    const ada = await service.signUp();
+    await service.deps.db.pool.query('update users set two_factor_enabled = true where id = $1', [ada.id]);
+    expect((await signIn(ada.email)).body.twoFactorRedirect).toBe(true);
+    expect(await rowsOf(ada)).toMatchObject({ challenges: 1 });
+    meanwhile = () => resetByOperator(ada);
+    expect(outcome(await signIn(ada.email))).toBe('401 invalid_email_or_password');
+    expect(await rowsOf(ada)).toEqual({ sessions: 0, challenges: 0 });
+  });
+
+  test('leaves no session but its own, however many sign in by the old one at that moment', async () => {
+    for (let round = 0; round < 8; round++) {
+      const ada = await service.signUp();
+      const racing = [1, 2, 3].map(() => signIn(ada.email));
+      const changed = change(ada, { currentPassword: password, newPassword });
+      await Promise.all([...racing, changed]);
+      expect(outcome(await changed)).toBe(200);
+      expect(await rowsOf(ada)).toEqual({ sessions: 1, challenges: 0 });
+      expect(await isAlive(ada)).toBe(true);
+    }
+  });
+
+  test('does not replace one that was set after the current one was compared', async () => {
+    const ada = await service.signUp();
+    let byOperator = '';
+    meanwhile = async () => {
+      byOperator = await resetByOperator(ada);
+    };
+    expect(outcome(await change(ada, { currentPassword: password, newPassword }))).toBe('403 wrong_password');
+    expect(outcome(await signIn(ada.email, newPassword))).toBe('401 invalid_email_or_password');
+    expect(outcome(await signIn(ada.email, byOperator))).toBe(200);
+  });
+
   test('revokes the API keys too, when asked', async () => {
     const ada = await service.signUp();
     const projectId = await service.createProject(ada);
@@ -394,6 +457,15 @@ test('a hash of weaker parameters becomes one of today’s at the next sign-in (
   expect((await signIn(ada.email)).status).toBe(200);
   expect(await stored()).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
   expect((await signIn(ada.email)).status).toBe(200);
+});
+
+test('two sign-ins of which one renews the hash both succeed', async () => {
+  const ada = await service.signUp();
+  const weak = await hash(password, { memoryCost: 8192, timeCost: 1, parallelism: 1 });
+  await service.deps.db.pool.query('update accounts set password = $2 where user_id = $1', [ada.id, weak]);
+  const inside: number[] = [];
+  meanwhile = async () => inside.push((await signIn(ada.email)).status);
+  expect([(await signIn(ada.email)).status, ...inside]).toEqual([200, 200]);
 });
 
 test('what was done about accounts is written down, without a secret (checklist 47)', async () => {

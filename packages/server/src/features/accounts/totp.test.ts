@@ -260,6 +260,60 @@ describe('signing in in two steps', () => {
     expect(await isSignedIn(browser)).toBe(false);
   });
 
+  test('a new password ends what the old one has begun (checklist 8)', async () => {
+    const account = await enroll();
+    const [backup = ''] = account.backupCodes;
+    const browsers = [await afterPassword(account), await afterPassword(account)];
+    const body = { currentPassword: password, newPassword: 'nanoseconds are short' };
+    expect(outcome(await account.browser.call('POST', '/api/account/password', { body }))).toBe(200);
+    const answers = [
+      await post(browsers[0] as TestBrowser, 'two-factor/verify-totp', { code: totp(account.secret) }),
+      await post(browsers[1] as TestBrowser, 'two-factor/verify-backup-code', { code: backup }),
+    ];
+    expect(answers.map(outcome)).toEqual(Array(2).fill('401 second_factor_expired'));
+  });
+
+  test.each([
+    ['a sign-in by a code', '401 second_factor_expired'],
+    ['a sign-in by a backup code', '401 second_factor_expired'],
+    ['a first code', '401 second_factor_expired'],
+    ['taking it away', '401 session_required'],
+  ])('%s leaves no session when the password is changed at that moment (checklist 8)', async (what, code) => {
+    const { pool } = service.deps.db;
+    const [id, act] = await prepare(what);
+    // As if the change had been committed just before the session is made: it ends those that there are.
+    await pool.query(`
+      create function change_meanwhile() returns trigger language plpgsql as $$begin
+        update accounts set password = 'another' where user_id = new.user_id;
+        delete from sessions where user_id = new.user_id;
+        return new;
+      end$$;
+      create trigger change_meanwhile before insert on sessions for each row execute function change_meanwhile()`);
+    try {
+      const answer = await act();
+      expect(outcome(answer)).toBe(code);
+      expect(answer.headers.getSetCookie()).toEqual([]);
+      expect((await pool.query('select from sessions where user_id = $1', [id])).rowCount).toBe(0);
+    } finally {
+      await pool.query('drop trigger change_meanwhile on sessions; drop function change_meanwhile()');
+    }
+  });
+
+  async function prepare(what: string): Promise<[id: string, act: () => Promise<Answer>]> {
+    if (what === 'a first code') {
+      const { id, browser } = await signUp();
+      const { body } = await post(browser, 'two-factor/enable', { password });
+      const secret = fromBase32(new URL(body.totpURI).searchParams.get('secret') ?? '');
+      return [id, () => post(browser, 'two-factor/verify-totp', { code: totp(secret) })];
+    }
+    const { id, email, browser, secret, backupCodes } = await enroll();
+    const code = totp(secret);
+    if (what === 'taking it away') return [id, () => post(browser, 'two-factor/disable', { password, code })];
+    const waiting = await afterPassword({ email });
+    if (what === 'a sign-in by a code') return [id, () => post(waiting, 'two-factor/verify-totp', { code })];
+    return [id, () => post(waiting, 'two-factor/verify-backup-code', { code: backupCodes[0] })];
+  }
+
   test('the answer to a wrong password does not say that there is a second factor', async () => {
     const { email } = await enroll();
     const body = { email, password: 'wrong horse battery' };

@@ -5,7 +5,9 @@ import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { type AccountAnswer, type Auth, answer, callAuth, toCookies } from './auth.ts';
+import { endMade } from './end-sessions.ts';
 import type { Passwords } from './password.ts';
+import { findPasswordHash, findSettledPasswordHash } from './password-hash.ts';
 import { requireEnabled } from './require-enabled.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 
@@ -76,6 +78,20 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
     if (!found?.isVerified) throw new Problem('second_factor_not_set_up');
   }
 
+  /** Work that makes a session, which counts only if the password has not been changed meanwhile. @throws Problem code */
+  async function underOnePassword<T extends { cookies: string[] }>(
+    userId: string,
+    code: 'second_factor_expired' | 'session_required',
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const email = await requireEmail(userId);
+    const before = await findPasswordHash(db, email);
+    const made = await work();
+    if ((await findSettledPasswordHash(db, email)) === before) return made;
+    await endMade(db.kysely, made.cookies);
+    throw new Problem(code);
+  }
+
   /** Finishes a sign-in, and writes down how it went. */
   async function finish(
     userId: string,
@@ -84,7 +100,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
     call: () => Promise<AccountAnswer>,
   ): Promise<AccountAnswer> {
     await requireEnabled(db, userId);
-    const made = await call().catch(async (error: unknown) => {
+    const made = await underOnePassword(userId, 'second_factor_expired', call).catch(async (error: unknown) => {
       if (error instanceof Problem) {
         const by = { kind: 'nobody', address } as const;
         await recordEvent(db.kysely, now(), {
@@ -124,9 +140,12 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
       if (!isSetUp) throw new Problem('second_factor_not_set_up');
       if (!isSignedIn) return finish(userId, address, 'totp', () => giveTotp(headers, userId, code));
       if (isVerified) throw new Problem('second_factor_set_up');
-      const made = await giveTotp(headers, userId, code);
-      const by = { kind: 'session', userId, address } as const;
-      await recordEvent(db.kysely, now(), { type: 'second_factor.added', projectId: null, by, subject: { userId } });
+      const made = await underOnePassword(userId, 'second_factor_expired', async () => {
+        const verified = await giveTotp(headers, userId, code);
+        const by = { kind: 'session', userId, address } as const;
+        await recordEvent(db.kysely, now(), { type: 'second_factor.added', projectId: null, by, subject: { userId } });
+        return verified;
+      });
       // Better Auth answers the user as they were before.
       const { user } = made.body as { user: object };
       return { ...made, body: { user: { ...user, twoFactorEnabled: true } } };
@@ -148,16 +167,20 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
     },
     async disable(headers, caller, { password, code }) {
       await requireSetUp(headers);
-      const { headers: answered } = await withPassword(caller, async () => {
-        // Before a code is used up by who does not know the password.
-        await callAuth(() => auth.api.verifyPassword({ body: { password }, headers }));
-        if (/^\d+$/.test(code)) await giveTotp(headers, caller.userId, code);
-        else await callAuth(() => auth.api.verifyBackupCode({ body: { code, disableSession: true }, headers }));
-        return callAuth(() => auth.api.disableTwoFactor({ body: { password }, headers, returnHeaders: true }));
-      });
-      const subject = { userId: caller.userId };
-      await recordEvent(db.kysely, now(), { type: 'second_factor.removed', projectId: null, by: caller, subject });
-      return { body: { success: true }, cookies: toCookies(answered) };
+      const { cookies } = await withPassword(caller, () =>
+        underOnePassword(caller.userId, 'session_required', async () => {
+          // Before a code is used up by who does not know the password.
+          await callAuth(() => auth.api.verifyPassword({ body: { password }, headers }));
+          if (/^\d+$/.test(code)) await giveTotp(headers, caller.userId, code);
+          else await callAuth(() => auth.api.verifyBackupCode({ body: { code, disableSession: true }, headers }));
+          const call = () => auth.api.disableTwoFactor({ body: { password }, headers, returnHeaders: true });
+          const cookies = toCookies((await callAuth(call)).headers);
+          const subject = { userId: caller.userId };
+          await recordEvent(db.kysely, now(), { type: 'second_factor.removed', projectId: null, by: caller, subject });
+          return { cookies };
+        }),
+      );
+      return { body: { success: true }, cookies };
     },
   };
 }
