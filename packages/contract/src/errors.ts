@@ -140,7 +140,7 @@ export const errorCatalogue = {
     status: 403,
     title: 'The first account needs the setup token.',
     happened:
-      'The request comes from beyond this machine, or through a proxy, and the first account can only be made by who can read the start-up message.',
+      'The service can be reached from beyond this machine, or the request comes through a proxy, and the first account can only be made by who can read the start-up message.',
     mend: 'Send the token that the service printed when it started, as the header `X-Setup-Token`.',
   },
   not_found: {

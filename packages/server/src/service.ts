@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { openAccess } from './access-changes.ts';
 import type { Config } from './config.ts';
@@ -6,7 +5,7 @@ import { migrate } from './db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createAccounts } from './features/accounts/accounts.ts';
-import type { Setup } from './features/accounts/setup.ts';
+import { makeSetup, type Setup } from './features/accounts/setup.ts';
 import { createContentChecks } from './features/content-checks/check-contents.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
@@ -17,7 +16,6 @@ import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
-import { isLoopback } from './loopback.ts';
 import { createMailer } from './mail.ts';
 import { createMetrics } from './metrics.ts';
 import { createMetricsExporter } from './metrics-exporter.ts';
@@ -75,9 +73,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const access = openAccess(db, now, log);
     opened.push(access.accessChanges);
     const hasOwner = await findOwner(db);
-    const setup = hasOwner
-      ? undefined
-      : { token: randomBytes(16).toString('base64url'), asksEverybody: !isLoopback(config.host) };
+    const setup = hasOwner ? undefined : makeSetup(config);
     const secret = config.secret ?? secrets?.secret ?? '';
     const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
     const contents = createContentChecks({ db, objects: store.objects, log, now }, metrics?.countMismatch);

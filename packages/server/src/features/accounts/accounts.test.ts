@@ -1,6 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, startTestService, type TestService, type TestServiceOptions } from '../../../test/service.ts';
+import { readConfig } from '../../config.ts';
+import { toWelcome } from '../../welcome.ts';
+import { makeSetup } from './setup.ts';
 
 const password = 'correct horse battery';
 
@@ -101,6 +104,24 @@ describe('who may sign up', () => {
     expect(await count('users')).toBe(isFromHere ? 1 : 0);
     if (isFromHere) return;
     expect((await signUp(local, {}, { ...headers, 'X-Setup-Token': localToken })).body.user.role).toBe('owner');
+  });
+
+  test.each<[string, Record<string, string>, boolean]>([
+    ['on this machine only', {}, false],
+    ['on this machine only, under another name of it', { CADIZ_PUBLIC_URL: 'http://127.0.0.1:4000' }, false],
+    ['on every network', { HOST: '0.0.0.0' }, true],
+    ['behind a proxy', { CADIZ_PUBLIC_URL: 'https://media.example.com' }, true],
+  ])('%s: whether a request as localhost needs the setup token', async (_where, settings, isAsked) => {
+    const config = readConfig(settings);
+    const setup = makeSetup(config);
+    const service = await startTestService({ beside: open, setup, settings });
+    const hasToken = toWelcome(config, { setup, failed: new Promise(() => undefined), stop: async () => undefined });
+    expect(hasToken.includes(`-H 'X-Setup-Token: ${setup.token}'`)).toBe(isAsked);
+    const asLocalhost = { Host: 'localhost' };
+    expect(outcome(await signUp(service, {}, asLocalhost))).toBe(isAsked ? '403 setup_token_required' : 200);
+    if (!isAsked) return;
+    const headers = { ...asLocalhost, 'X-Setup-Token': setup.token };
+    expect((await signUp(service, {}, headers)).body.user.role).toBe('owner');
   });
 
   test('one e-mail address raced makes one account', async () => {

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import type { Config } from '../../config.ts';
 import { isLoopback } from '../../loopback.ts';
 import { Problem } from '../../problem.ts';
 import { sameText } from './same-text.ts';
@@ -6,8 +8,17 @@ import { sameText } from './same-text.ts';
 export interface Setup {
   /** Printed when the service starts. */
   token: string;
-  /** Whether the service listens beyond loopback. Otherwise only who comes from elsewhere is asked. */
+  /** Whether the service is there for others than this machine. Otherwise only who comes from elsewhere is asked. */
   asksEverybody: boolean;
+}
+
+/**
+ * For a service without an account. One that listens on loopback but has a public address stands behind a proxy, which
+ * may pass on whatever `Host` a stranger sends, and say nothing of itself.
+ */
+export function makeSetup({ host, publicUrl }: Pick<Config, 'host' | 'publicUrl'>): Setup {
+  const asksEverybody = !isLoopback(host) || !isLoopback(new URL(publicUrl).hostname);
+  return { token: randomBytes(16).toString('base64url'), asksEverybody };
 }
 
 /** @throws Problem setup_token_required */
