@@ -36,6 +36,13 @@ describe('settings', () => {
     expect(readConfig(empty)).toEqual(readConfig({}));
   });
 
+  test('that are addresses are read as browsers read them', () => {
+    const read = (CADIZ_PUBLIC_URL: string) => readConfig({ CADIZ_PUBLIC_URL }).publicUrl;
+    expect(read('HTTPS://Media.Example.com:443/')).toBe('https://media.example.com');
+    expect(read('http://LOCALHOST:4000')).toBe('http://localhost:4000');
+    expect(read('https://example.com/cadiz/')).toBe('https://example.com/cadiz');
+  });
+
   test('follow from each other where nothing else is said', () => {
     expect(readConfig({ PORT: '5000' }).publicUrl).toBe('http://localhost:5000');
     expect(readConfig({ CADIZ_PUBLIC_URL: 'https://media.example.com/' }).publicUrl).toBe('https://media.example.com');

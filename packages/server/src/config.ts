@@ -26,7 +26,8 @@ const address = (...protocols: string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
-const httpAddress = address('http:', 'https:').transform((text) => text.replace(/\/$/, ''));
+/** In the form that browsers have it in (`HTTPS://Example.com:443/` is `https://example.com`), without a slash at its end. */
+const httpAddress = address('http:', 'https:').transform((text) => new URL(text).href.replace(/\/$/, ''));
 const text = z.string();
 
 /** `10.0.0.0/8, 127.0.0.1, fd00::/8` */

@@ -216,6 +216,19 @@ describe('what an account is made of', () => {
     expect(outcome(await signIn(open, email, 'caf\u00e9 au lait, bitte'))).toBe(200);
   });
 
+  test.each([
+    ['four that are twelve', '\u334d\u3351\u3322x', 200],
+    ['22 that are eleven', [...'aeiouycnszr'].map((letter) => `${letter}\u0301`).join(''), '400 invalid_request'],
+  ])(
+    '%s characters once they are composed (NFKC) are judged alike at sign-up and at a change',
+    async (_what, secret, judged) => {
+      expect(outcome(await signUp(open, { password: secret }))).toBe(judged);
+      const headers = { Cookie: cookieOf(await signUp(open)) };
+      const body = { currentPassword: password, newPassword: secret };
+      expect(outcome(await open.call('POST', '/api/account/password', { body, headers }))).toBe(judged);
+    },
+  );
+
   test('upper and lower case are the same in an e-mail address', async () => {
     const email = newEmail();
     await signUp(open, { email: email.toUpperCase() });
