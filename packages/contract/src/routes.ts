@@ -491,7 +491,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'anybody',
     answer: PasskeyOptions,
-    errors: ['sign_in_method_off'],
+    errors: ['sign_in_method_off', 'too_many_attempts'],
   },
   signInWithPasskey: {
     method: 'POST',

@@ -33,6 +33,7 @@ export type JobName =
   | 'reconcile'
   | 'quarantines'
   | 'audit'
+  | 'expired'
   | 'tidy';
 
 /** Told of what a job has removed. */

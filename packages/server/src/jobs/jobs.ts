@@ -1,5 +1,6 @@
 import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Count, Deps, JobName } from '../deps.ts';
+import { forgetExpired } from '../features/accounts/forget-expired.ts';
 import { forgetEvents } from '../features/audit/forget-events.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { runReconciliations } from '../features/janitor/run-reconciliations.ts';
@@ -24,6 +25,10 @@ const quarantinesSeconds = 60;
 
 const auditSeconds = 3600;
 const eventsAtOnce = 10_000;
+
+/** Anybody can make rows that expire: what one address makes in this time is little. */
+const expiredSeconds = 300;
+const expiredAtOnce = 1000;
 
 /** After so many a job looks whether it is to stop. */
 const uploadsAtOnce = 100;
@@ -64,6 +69,10 @@ export function createJobs(deps: Deps): Job[] {
     audit: {
       everySeconds: auditSeconds,
       run: (signal, count) => forgetOldEvents(deps, signal, count),
+    },
+    expired: {
+      everySeconds: expiredSeconds,
+      run: (signal) => forgetAllExpired(deps, signal),
     },
     tidy: {
       everySeconds: tidySeconds,
@@ -107,6 +116,10 @@ async function forgetOldEvents(deps: Deps, signal: AbortSignal, count: Count): P
     count('event', forgotten);
     if (forgotten < eventsAtOnce) return;
   }
+}
+
+async function forgetAllExpired(deps: Deps, signal: AbortSignal): Promise<void> {
+  while ((await forgetExpired(deps, expiredAtOnce)) > 0) signal.throwIfAborted();
 }
 
 async function checkContents({ contents }: Deps, signal: AbortSignal): Promise<void> {

@@ -109,6 +109,8 @@ export function toAuthOptions(
     verification: {
       // What a cookie names is in no row as it is.
       storeIdentifier: 'hashed',
+      // A job removes what has expired, not each sign-in.
+      disableCleanup: true,
       modelName: 'verifications',
       fields: { expiresAt: 'expires_at', createdAt: 'created_at', updatedAt: 'updated_at' },
     },

@@ -18,8 +18,8 @@ export interface Passkeys {
     caller: SessionCaller,
     request: z.output<typeof RegisterPasskeyRequest>,
   ): Promise<z.output<typeof Passkey>>;
-  /** For `navigator.credentials.get`. */
-  signInOptions(headers: Headers): Promise<Answered<z.output<typeof PasskeyOptions>>>;
+  /** For `navigator.credentials.get`. @throws Problem too_many_attempts */
+  signInOptions(headers: Headers, address: string): Promise<Answered<z.output<typeof PasskeyOptions>>>;
   /** @throws Problem passkey_expired, passkey_refused, account_disabled, too_many_attempts */
   signIn(headers: Headers, request: z.output<typeof SignInWithPasskeyRequest>, address: string): Promise<AccountAnswer>;
   list(caller: SessionCaller): Promise<z.output<typeof Passkey>[]>;
@@ -66,7 +66,8 @@ export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tool
       await recordEvent(kysely, now(), { type: 'passkey.added', projectId: null, by: caller, subject });
       return findPasskey(db, caller, made.id);
     },
-    async signInOptions(headers) {
+    async signInOptions(headers, address) {
+      await limits.countQuestion(address);
       const { response, headers: answered } = await callAuth(() =>
         auth.api.generatePasskeyAuthenticationOptions({ headers, returnHeaders: true }),
       );

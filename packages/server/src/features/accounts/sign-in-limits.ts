@@ -13,6 +13,8 @@ import { Problem } from '../../problem.ts';
 export interface SignInLimits {
   /** Counts one attempt from an address. @throws Problem too_many_attempts */
   countAddress(address: string): Promise<void>;
+  /** Counts one question for a passkey from an address: each is a row for a while. @throws Problem too_many_attempts */
+  countQuestion(address: string): Promise<void>;
   /** Counts one attempt at an account, which need not exist. @throws Problem too_many_attempts */
   countAccount(email: string): Promise<void>;
   /** Counts one message to an address for e-mail. @throws Problem too_many_attempts */
@@ -25,6 +27,8 @@ export interface SignInLimits {
 
 const perAddress = { points: 10, duration: 60 };
 const perAccount = { points: 5, duration: 15 * 60 };
+/** A page may ask by itself when it is opened, and many people may have one address. */
+const questions = { points: 60, duration: 60 };
 const messages = { points: 3, duration: 3600 };
 /** How often an account was closed within a day: each time for twice as long as before, up to four hours. */
 const closures = { points: 1_000_000, duration: 24 * 3600 };
@@ -37,6 +41,7 @@ const longestClosureSeconds = 4 * 3600;
 export function createSignInLimits(db: Database): SignInLimits {
   const byAddress = createLimiter(db, 'address', perAddress);
   const byAccount = createLimiter(db, 'account', perAccount);
+  const byQuestion = createLimiter(db, 'question', questions);
   const byMessage = createLimiter(db, 'message', messages);
   const closed = createLimiter(db, 'closed', closures);
 
@@ -56,6 +61,10 @@ export function createSignInLimits(db: Database): SignInLimits {
   return {
     async countAddress(address) {
       const refused = await count(byAddress, toAddressBlock(address));
+      if (refused) throw tooMany(refused.msBeforeNext / 1000);
+    },
+    async countQuestion(address) {
+      const refused = await count(byQuestion, toAddressBlock(address));
       if (refused) throw tooMany(refused.msBeforeNext / 1000);
     },
     async countAccount(email) {

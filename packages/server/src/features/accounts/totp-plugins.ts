@@ -61,7 +61,8 @@ async function findOwner(context: GenericEndpointContext): Promise<{ userId: str
   const { secret, internalAdapter, createAuthCookie } = context.context;
   const identifier = await context.getSignedCookie(createAuthCookie('two_factor').name, secret);
   const challenge = identifier ? await internalAdapter.findVerificationValue(identifier) : null;
-  return challenge && { userId: challenge.value, isSignedIn: false };
+  if (!challenge || challenge.expiresAt <= new Date()) return null;
+  return { userId: challenge.value, isSignedIn: false };
 }
 
 interface Factor {

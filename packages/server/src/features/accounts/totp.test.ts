@@ -250,6 +250,20 @@ describe('signing in in two steps', () => {
     );
   });
 
+  test('after ten minutes an attempt is over: its code is not used up, and its row is left to the job', async () => {
+    const account = await enroll();
+    const { pool } = service.deps.db;
+    const late = await afterPassword(account);
+    await pool.query(`update verifications set expires_at = now() - interval '1 second' where value = $1`, [
+      account.id,
+    ]);
+    const code = totp(account.secret);
+    expect(outcome(await post(late, 'two-factor/verify-totp', { code }))).toBe('401 second_factor_expired');
+    expect((await pool.query('select from verifications where value = $1', [account.id])).rowCount).toBe(1);
+    const again = await afterPassword(account);
+    expect(outcome(await post(again, 'two-factor/verify-totp', { code }))).toBe(200);
+  });
+
   test('who is disabled between the steps gets no session (checklist 7)', async () => {
     const account = await enroll();
     const browser = await afterPassword(account);

@@ -27,7 +27,7 @@ export const registerPasskeyRoute: Handler = async (deps, exchange) => {
 };
 
 export const passkeySignInOptionsRoute: Handler = async (deps, exchange) =>
-  withCookies(await requirePasskeys(deps).signInOptions(accountHeaders(deps, exchange)));
+  withCookies(await requirePasskeys(deps).signInOptions(accountHeaders(deps, exchange), clientAddress(deps, exchange)));
 
 export const signInWithPasskeyRoute: Handler = async (deps, exchange) => {
   requireSameSite(deps, exchange);
