@@ -55,6 +55,7 @@ export const ChangePasswordRequest = z.object({
   revokeApiKeys: z.boolean({ error: 'must be true or false' }).default(false),
 });
 export const ChangedPassword = z.object({ endedSessions: z.int(), revokedApiKeys: z.int() });
+export const PasswordReset = ChangedPassword.extend({ removedPasskeys: z.int() });
 
 export const PasswordResetRequest = z.object({ email });
 /** The same for every address, whether it has an account or not. */

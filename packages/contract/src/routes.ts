@@ -6,6 +6,7 @@ import {
   CurrentSession,
   EndedSession,
   EndedSessions,
+  PasswordReset,
   PasswordResetRequest,
   PasswordResetRequested,
   RemovedUser,
@@ -300,11 +301,12 @@ export const routes = {
   resetPassword: {
     method: 'POST',
     path: '/api/auth/reset-password',
-    summary: 'Set a new password with the token of the message; every session of the account ends',
+    summary:
+      'Set a new password with the token of the message; every session of the account ends, and its passkeys are removed',
     tag: 'Accounts',
     access: 'anybody',
     body: ResetPasswordRequest,
-    answer: ChangedPassword,
+    answer: PasswordReset,
     errors: [
       'cross_site_request',
       'invalid_reset_token',

@@ -3,6 +3,7 @@ import {
   changeUser,
   endUserSessions,
   listUsers,
+  removePasskeys,
   removeSecondFactor,
   removeUser,
 } from '../features/accounts/manage-users.ts';
@@ -19,9 +20,10 @@ Manages the accounts of the service that the settings name. On PostgreSQL the se
 open to one process only, so stop the service first.
 
   list                         all accounts
-  reset-password EMAIL         sets a new password and prints it once; all sessions of the account end
+  reset-password EMAIL         sets a new password and prints it once; all sessions of the account end, its passkeys are removed
     --revoke-api-keys            and its API keys are revoked
   remove-second-factor EMAIL   for who has lost it: the password alone signs in; all sessions of the account end
+  remove-passkeys EMAIL        none of them signs in any more; all sessions of the account end
   end-sessions EMAIL           ends all sessions of the account
   disable EMAIL                ends them, lets nobody sign in, and its API keys are dead
   enable EMAIL                 takes that back
@@ -39,7 +41,7 @@ const operator = { kind: 'nobody' as const, address: 'operator' };
 
 /**
  * What one command says when it is done.
- * @throws Problem user_not_found, last_owner, second_factor_not_set_up
+ * @throws Problem user_not_found, last_owner, second_factor_not_set_up, passkey_not_found
  */
 export async function runCommand(users: Users, { command, email, revokeApiKeys }: Command): Promise<string> {
   if (command === 'list') return list(users);
@@ -56,6 +58,10 @@ const commands: Record<string, Run> = {
   async 'remove-second-factor'(users, { id, email }) {
     const { endedSessions } = await removeSecondFactor(users, operator, id);
     return `Removed the second factor of ${email}, and ended ${endedSessions} sessions.`;
+  },
+  async 'remove-passkeys'(users, { id, email }) {
+    const { removedPasskeys, endedSessions } = await removePasskeys(users, operator, id);
+    return `Removed ${removedPasskeys} passkeys of ${email}, and ended ${endedSessions} sessions.`;
   },
   async 'end-sessions'(users, { id, email }) {
     const { endedSessions } = await endUserSessions(users, operator, id);
@@ -107,17 +113,18 @@ async function resetPassword(
   const hash = await createPasswords().hash(password);
   const ended = await db.kysely.transaction().execute(async (trx) => {
     const at = now();
-    const result = await setPassword(trx, { userId, hash, at: new Date(at), revokeApiKeys });
+    const set = { userId, hash, at: new Date(at), revokeApiKeys, removesPasskeys: true };
+    const result = await setPassword(trx, set);
     const subject = { userId, ...result };
     await recordEvent(trx, at, { type: 'password.reset', projectId: null, by: operator, subject });
     return result;
   });
   await createSignInLimits(db).forgiveAccount(email);
   await accessChanges.publish({ kind: 'user', id: userId });
-  const { endedSessions, revokedApiKeys } = ended;
+  const { endedSessions, revokedApiKeys, removedPasskeys } = ended;
   return `The new password of ${email} is
 
   ${password}
 
-Ended ${endedSessions} sessions, revoked ${revokedApiKeys} API keys. Have it changed: POST /api/account/password.`;
+Ended ${endedSessions} sessions, removed ${removedPasskeys} passkeys, revoked ${revokedApiKeys} API keys. Have it changed: POST /api/account/password.`;
 }

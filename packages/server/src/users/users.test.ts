@@ -30,7 +30,7 @@ describe('what the operator does with npm run users', () => {
     const { key } = await service.createKey(ada, null);
     const said = await run('reset-password', ada.email.toUpperCase());
     const password = /^ {2}([\w-]{20})$/m.exec(said)?.[1] ?? '';
-    expect(said).toContain('Ended 1 sessions, revoked 0 API keys.');
+    expect(said).toContain('Ended 1 sessions, removed 0 passkeys, revoked 0 API keys.');
     expect(await isAlive(ada)).toBe(false);
     expect(await signIn(ada.email, 'correct horse battery')).toBe(401);
     expect(await signIn(ada.email, password)).toBe(200);
@@ -38,7 +38,9 @@ describe('what the operator does with npm run users', () => {
     const { rows } = await service.deps.db.pool.query('select * from accounts');
     expect(JSON.stringify(rows)).not.toContain(password);
 
-    expect(await run('reset-password', ada.email, true)).toContain('Ended 1 sessions, revoked 1 API keys.');
+    expect(await run('reset-password', ada.email, true)).toContain(
+      'Ended 1 sessions, removed 0 passkeys, revoked 1 API keys.',
+    );
     expect(await service.deps.apiKeys.find(key)).toBeUndefined();
   });
 

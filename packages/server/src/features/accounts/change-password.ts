@@ -36,8 +36,16 @@ export async function changePassword(
     return db.kysely.transaction().execute(async (trx) => {
       const at = now();
       const { userId, sessionId: except } = caller;
-      const set = { userId, hash: newHash, instead: hash, at: new Date(at), except, revokeApiKeys };
-      const ended = await setPassword(trx, set);
+      const { endedSessions, revokedApiKeys } = await setPassword(trx, {
+        userId,
+        hash: newHash,
+        instead: hash,
+        at: new Date(at),
+        except,
+        revokeApiKeys,
+        removesPasskeys: false,
+      });
+      const ended = { endedSessions, revokedApiKeys };
       await recordEvent(trx, at, { type: 'password.changed', projectId: null, by: caller, subject: ended });
       return ended;
     });

@@ -6,6 +6,7 @@ import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { type Actor, recordEvent } from '../audit/record-event.ts';
 import { endSessions } from './end-sessions.ts';
+import { removeAllPasskeys } from './remove-all-passkeys.ts';
 
 /** What managing accounts needs, also where no service runs. */
 export type ManagingDeps = Pick<Deps, 'db' | 'now' | 'accessChanges'>;
@@ -115,6 +116,27 @@ export async function removeSecondFactor(
     const subject = { userId, endedSessions };
     await recordEvent(trx, now(), { type: 'second_factor.removed', projectId: null, by, subject });
     return { endedSessions };
+  });
+}
+
+/**
+ * Takes all passkeys away from somebody, who may have lost one, or whose account somebody else was in. All their sessions end.
+ * @throws Problem user_not_found, passkey_not_found
+ */
+export async function removePasskeys(
+  { db, now }: ManagingDeps,
+  by: Actor,
+  userId: string,
+): Promise<{ removedPasskeys: number; endedSessions: number }> {
+  return db.kysely.transaction().execute(async (trx) => {
+    await lockUser(trx, userId, false);
+    const endedSessions = await endSessions(trx, userId);
+    const removedPasskeys = await removeAllPasskeys(trx, userId);
+    if (removedPasskeys === 0) throw new Problem('passkey_not_found', 'The account has no passkeys.');
+    const removed = { removedPasskeys, endedSessions };
+    const subject = { userId, ...removed };
+    await recordEvent(trx, now(), { type: 'passkey.removed', projectId: null, by, subject });
+    return removed;
   });
 }
 

@@ -6,6 +6,7 @@ import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { type AccountAnswer, type Auth, answer, callAuth, toCookies } from './auth.ts';
+import { endMade } from './end-sessions.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
 
 /** Signing in by WebAuthn. Better Auth does the ceremonies; a passkey always verifies its user, so it is both factors. */
@@ -48,6 +49,23 @@ type Assertion = NonNullable<Parameters<Auth['api']['verifyPasskeyAuthentication
 export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tools): Passkeys {
   const { kysely } = db;
 
+  /** A password that is reset meanwhile ends the session and removes the passkeys that there are, and this one came after. */
+  async function requireLastingSession({ sessionId = '' }: SessionCaller, passkeyId: string): Promise<void> {
+    const query = kysely.selectFrom('sessions').select('id').where('id', '=', sessionId).forShare();
+    if (await query.executeTakeFirst()) return;
+    await kysely.deleteFrom('passkeys').where('id', '=', passkeyId).execute();
+    throw new Problem('session_required');
+  }
+
+  /** A passkey that is removed meanwhile signs nobody in: who removes it ends the sessions that there are, and this one came after. */
+  async function signInWith(call: Parameters<typeof answer>[0], credentialId: string): Promise<AccountAnswer> {
+    const made = await answer(call);
+    const query = kysely.selectFrom('passkeys').select('id').where('credential_id', '=', credentialId).forShare();
+    if (await query.executeTakeFirst()) return made;
+    await endMade(kysely, made.cookies);
+    throw new Problem('passkey_refused');
+  }
+
   return {
     async registrationOptions(headers) {
       const { response, headers: answered } = await callAuth(() =>
@@ -56,12 +74,12 @@ export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tool
       return { body: { ...response }, cookies: toCookies(answered) };
     },
     async register(headers, caller, body) {
-      const made = await callAuth(() => auth.api.verifyPasskeyRegistration({ headers, body })).catch(
-        (error: unknown) => {
-          const isKnown = error instanceof pg.DatabaseError && error.code === uniqueViolation;
-          throw isKnown ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
-        },
-      );
+      const call = () => auth.api.verifyPasskeyRegistration({ headers, body });
+      const made = await verify(() => callAuth(call)).catch((error: unknown) => {
+        const isKnown = error instanceof pg.DatabaseError && error.code === uniqueViolation;
+        throw isKnown ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
+      });
+      await requireLastingSession(caller, made.id);
       const subject = { userId: caller.userId, passkeyId: made.id };
       await recordEvent(kysely, now(), { type: 'passkey.added', projectId: null, by: caller, subject });
       return findPasskey(db, caller, made.id);
@@ -78,7 +96,7 @@ export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tool
       await limits.countAddress(address);
       const call = () =>
         auth.api.verifyPasskeyAuthentication({ headers, body: body as Assertion, returnHeaders: true });
-      const made = await answer(call).catch(async (error: unknown) => {
+      const made = await verify(() => signInWith(call, body.response.id)).catch(async (error: unknown) => {
         if (error instanceof Problem && error.code === 'passkey_refused') {
           const by = { kind: 'nobody', address } as const;
           const subject = { method: 'passkey' };
@@ -87,7 +105,9 @@ export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tool
         throw error;
       });
       await endPresent(headers);
-      const { user } = made.body as { user: { id: string; email: string } };
+      // Better Auth answers the whole row here.
+      const { disabledAt: _, ...user } = (made.body as { user: { id: string; email: string; disabledAt: unknown } })
+        .user;
       await limits.forgive(address, user.email);
       const by = { kind: 'session', userId: user.id, address } as const;
       const subject = { method: 'passkey' };
@@ -129,6 +149,18 @@ export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tool
 }
 
 const uniqueViolation = '23505';
+
+/**
+ * Better Auth binds the signature of a cookie to no name: the cookie of another question names a row that is none of a
+ * passkey's, whose value is no JSON.
+ * @throws Problem passkey_expired
+ */
+function verify<T>(work: () => Promise<T>): Promise<T> {
+  return work().catch((error: unknown) => {
+    throw error instanceof SyntaxError ? new Problem('passkey_expired') : error;
+  });
+}
+
 const columns = ['id', 'name', 'created_at', 'backed_up'] as const;
 
 /** Somebody else's and absent ones are one answer. @throws Problem passkey_not_found */

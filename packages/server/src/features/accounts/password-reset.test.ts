@@ -89,11 +89,28 @@ describe('a password that is reset by e-mail (checklist 8, 12, 13)', () => {
     const token = await askForToken(ada);
     expect(received[0]).toMatchObject({ from: 'media@example.com' });
     expect(received[0]?.text).toContain('From: Cadiz <media@example.com>');
-    expect((await reset(token)).body).toEqual({ endedSessions: 1, revokedApiKeys: 0 });
+    expect((await reset(token)).body).toEqual({ endedSessions: 1, revokedApiKeys: 0, removedPasskeys: 0 });
     expect(await isAlive(ada)).toBe(false);
     expect(outcome(await signIn(ada.email))).toBe(200);
     expect(outcome(await signIn(ada.email, 'correct horse battery'))).toBe('401 invalid_email_or_password');
     expect(outcome(await reset(token))).toBe('400 invalid_reset_token');
+  });
+
+  test('removes the passkeys, which somebody else may have added', async () => {
+    const [ada, bob] = [await service.signUp(), await service.signUp('Bob')];
+    for (const { id } of [ada, bob]) {
+      await service.deps.db.pool.query(
+        `insert into passkeys (id, user_id, credential_id, public_key, counter, device_type, backed_up)
+         values ($1, $2, $3, '', 0, 'singleDevice', false)`,
+        [randomUUID(), id, randomUUID()],
+      );
+    }
+    const answer = await reset(await askForToken(ada));
+    expect(answer.body).toEqual({ endedSessions: 1, revokedApiKeys: 0, removedPasskeys: 1 });
+    const { rows } = await service.deps.db.pool.query('select user_id from passkeys where user_id = any($1)', [
+      [ada.id, bob.id],
+    ]);
+    expect(rows).toEqual([{ user_id: bob.id }]);
   });
 
   test('of two at the same moment one is the first', async () => {
@@ -172,7 +189,7 @@ describe('a password that is reset by e-mail (checklist 8, 12, 13)', () => {
     await reset(await askForToken(ada));
     expect(await list()).toBe(200);
     const answer = await reset(await askForToken(ada), { revokeApiKeys: true });
-    expect(answer.body).toEqual({ endedSessions: 0, revokedApiKeys: 1 });
+    expect(answer.body).toEqual({ endedSessions: 0, revokedApiKeys: 1, removedPasskeys: 0 });
     expect(await list()).toBe('401 invalid_api_key');
   });
 

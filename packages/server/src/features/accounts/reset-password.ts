@@ -1,4 +1,4 @@
-import type { ChangedPassword, ResetPasswordRequest } from '@cadiz/contract';
+import type { PasswordReset, ResetPasswordRequest } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -8,15 +8,15 @@ import { hashResetToken } from './request-password-reset.ts';
 import { setPassword } from './set-password.ts';
 
 /**
- * Sets a password with the token of a message, and uses it up: every session of the account ends, and its API keys when
- * that is asked for. Absent, used, replaced and expired tokens are one answer.
+ * Sets a password with the token of a message, and uses it up: every session of the account ends, its passkeys are
+ * removed, and its API keys revoked when that is asked for. Absent, used, replaced and expired tokens are one answer.
  * @throws Problem invalid_reset_token, password_too_common, too_many_attempts, too_many_sign_ins
  */
 export async function resetPassword(
   { db, now, accounts, accessChanges }: Deps,
   address: string,
   { token, newPassword, revokeApiKeys }: z.output<typeof ResetPasswordRequest>,
-): Promise<z.output<typeof ChangedPassword>> {
+): Promise<z.output<typeof PasswordReset>> {
   const { passwords, limits } = accounts;
   await limits.countAddress(address);
   return passwords.withCapacity(async () => {
@@ -41,7 +41,8 @@ export async function resetPassword(
       if (!used) throw new Problem('invalid_reset_token');
       const at = now();
       const userId = owner.id;
-      const result = await setPassword(trx, { userId, hash, at: new Date(at), revokeApiKeys });
+      const set = { userId, hash, at: new Date(at), revokeApiKeys, removesPasskeys: true };
+      const result = await setPassword(trx, set);
       const by = { kind: 'nobody' as const, address };
       await recordEvent(trx, at, { type: 'password.reset', projectId: null, by, subject: { userId, ...result } });
       return result;

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Schema } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 import { endSessions } from './end-sessions.ts';
+import { removeAllPasskeys } from './remove-all-passkeys.ts';
 
 export interface NewPassword {
   userId: string;
@@ -14,6 +15,8 @@ export interface NewPassword {
   /** The session that goes on, if any. */
   except?: string | undefined;
   revokeApiKeys: boolean;
+  /** For who may have lost the account to somebody else, who may have added one. */
+  removesPasskeys: boolean;
 }
 
 /**
@@ -22,8 +25,8 @@ export interface NewPassword {
  */
 export async function setPassword(
   trx: Kysely<Schema>,
-  { userId, hash, instead, at, except, revokeApiKeys }: NewPassword,
-): Promise<{ endedSessions: number; revokedApiKeys: number }> {
+  { userId, hash, instead, at, except, revokeApiKeys, removesPasskeys }: NewPassword,
+): Promise<{ endedSessions: number; revokedApiKeys: number; removedPasskeys: number }> {
   let update = trx
     .updateTable('accounts')
     .set({ password: hash, updated_at: at })
@@ -37,12 +40,13 @@ export async function setPassword(
     await trx.insertInto('accounts').values(account).execute();
   }
   const endedSessions = await endSessions(trx, userId, except);
-  if (!revokeApiKeys) return { endedSessions, revokedApiKeys: 0 };
+  const removedPasskeys = removesPasskeys ? await removeAllPasskeys(trx, userId) : 0;
+  if (!revokeApiKeys) return { endedSessions, revokedApiKeys: 0, removedPasskeys };
   const revoked = await trx
     .updateTable('api_keys')
     .set({ revoked_at: at })
     .where('created_by', '=', userId)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
-  return { endedSessions, revokedApiKeys: Number(revoked.numUpdatedRows) };
+  return { endedSessions, revokedApiKeys: Number(revoked.numUpdatedRows), removedPasskeys };
 }

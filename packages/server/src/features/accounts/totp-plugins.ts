@@ -60,7 +60,9 @@ async function findOwner(context: GenericEndpointContext): Promise<{ userId: str
   if (session) return { userId: session.user.id, isSignedIn: true };
   const { secret, internalAdapter, createAuthCookie } = context.context;
   const identifier = await context.getSignedCookie(createAuthCookie('two_factor').name, secret);
-  const challenge = identifier ? await internalAdapter.findVerificationValue(identifier) : null;
+  // The signature of a cookie is bound to no name: this may be that of a question for a passkey.
+  if (typeof identifier !== 'string' || !identifier.startsWith('2fa-')) return null;
+  const challenge = await internalAdapter.findVerificationValue(identifier);
   if (!challenge || challenge.expiresAt <= new Date()) return null;
   return { userId: challenge.value, isSignedIn: false };
 }
