@@ -16,6 +16,7 @@ export const eventTypes = [
   'password.reset_requested',
   'password.reset',
   'second_factor.added',
+  'second_factor.codes_renewed',
   'second_factor.removed',
   'passkey.added',
   'passkey.removed',

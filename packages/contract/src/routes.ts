@@ -88,8 +88,8 @@ import {
 import {
   BackupCodeRequest,
   BackupCodes,
-  DisableSecondFactorRequest,
   EnableSecondFactorRequest,
+  PasswordAndCode,
   SecondFactorDisabled,
   SecondFactorSecrets,
   SignInAnswer,
@@ -444,12 +444,18 @@ export const routes = {
   renewBackupCodes: {
     method: 'POST',
     path: '/api/auth/two-factor/generate-backup-codes',
-    summary: 'New backup codes in place of all others',
+    summary: 'New backup codes in place of all others, by the password and a code',
     tag: 'Accounts',
     access: 'session',
-    body: EnableSecondFactorRequest,
+    body: PasswordAndCode,
     answer: BackupCodes,
-    errors: ['wrong_password', 'second_factor_not_set_up', 'too_many_attempts', 'too_many_sign_ins'],
+    errors: [
+      'wrong_password',
+      'invalid_second_factor',
+      'second_factor_not_set_up',
+      'too_many_attempts',
+      'too_many_sign_ins',
+    ],
   },
   disableSecondFactor: {
     method: 'POST',
@@ -457,7 +463,7 @@ export const routes = {
     summary: 'Take the second factor away, by the password and a code',
     tag: 'Accounts',
     access: 'session',
-    body: DisableSecondFactorRequest,
+    body: PasswordAndCode,
     answer: SecondFactorDisabled,
     errors: [
       'wrong_password',

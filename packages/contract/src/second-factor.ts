@@ -24,7 +24,8 @@ export const SecondFactorSecrets = z.object({
 export const TotpRequest = z.object({ code: totpCode });
 export const BackupCodeRequest = z.object({ code: backupCode });
 export const BackupCodes = SecondFactorSecrets.pick({ backupCodes: true });
-export const DisableSecondFactorRequest = z.object({
+/** What weakens a second factor needs it, too. */
+export const PasswordAndCode = z.object({
   password: currentPassword,
   code: z.union([totpCode, backupCode], { error: 'must be the six digits that the app shows, or a backup code' }),
 });

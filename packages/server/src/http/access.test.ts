@@ -284,7 +284,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   enableSecondFactor: () => ({ path: '/api/auth/two-factor/enable', body: { password } }),
   renewBackupCodes: async () => ({
     path: '/api/auth/two-factor/generate-backup-codes',
-    body: (await withoutSecondFactors()) && { password },
+    body: (await withoutSecondFactors()) && { password, code: '123456' },
   }),
   disableSecondFactor: async () => ({
     path: '/api/auth/two-factor/disable',

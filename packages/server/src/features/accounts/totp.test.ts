@@ -359,18 +359,30 @@ describe('signing in in two steps', () => {
 });
 
 describe('who is signed in', () => {
-  test('renews the backup codes by the password, and the old ones are void', async () => {
-    const account = await enroll();
-    const renew = (body: object) => post(account.browser, 'two-factor/generate-backup-codes', body);
-    expect(outcome(await renew({ password: 'wrong horse battery' }))).toBe('403 wrong_password');
-    const { body } = await renew({ password });
-    const browser = await afterPassword(account);
-    const [old = ''] = account.backupCodes;
-    expect(outcome(await post(browser, 'two-factor/verify-backup-code', { code: old }))).toBe(
-      '401 invalid_second_factor',
-    );
-    expect(outcome(await post(browser, 'two-factor/verify-backup-code', { code: body.backupCodes[0] }))).toBe(200);
-  });
+  test.each(['a code', 'a backup code'])(
+    'renews the backup codes by the password and %s, and the old ones are void',
+    async (what) => {
+      const account = await enroll();
+      const [used = '', old = ''] = account.backupCodes;
+      const code = what === 'a code' ? totp(account.secret) : used;
+      const wrongCode = what === 'a code' ? '000000' : 'aaaaa-aaaaa';
+      const renew = (body: object) => post(account.browser, 'two-factor/generate-backup-codes', body);
+      expect(outcome(await renew({ password: 'wrong horse battery', code }))).toBe('403 wrong_password');
+      expect(outcome(await renew({ password, code: wrongCode }))).toBe('401 invalid_second_factor');
+      expect(outcome(await renew({ password }))).toBe('400 invalid_request');
+      expect(await eventsOf(account.id)).not.toContain('second_factor.codes_renewed');
+      const { body } = await renew({ password, code });
+      expect(body.backupCodes).toHaveLength(10);
+      expect(await eventsOf(account.id)).toContain('second_factor.codes_renewed');
+      expect(outcome(await renew({ password, code }))).toBe('401 invalid_second_factor');
+
+      const browser = await afterPassword(account);
+      expect(outcome(await post(browser, 'two-factor/verify-backup-code', { code: old }))).toBe(
+        '401 invalid_second_factor',
+      );
+      expect(outcome(await post(browser, 'two-factor/verify-backup-code', { code: body.backupCodes[0] }))).toBe(200);
+    },
+  );
 
   test.each(['a code', 'a backup code'])('disables it by the password and %s', async (what) => {
     const account = await enroll();

@@ -30,14 +30,27 @@ export interface SecondFactor {
   verify(headers: Headers, code: string, address: string): Promise<AccountAnswer>;
   /** A backup code, which finishes a sign-in, once. @throws Problem as verify */
   verifyBackupCode(headers: Headers, code: string, address: string): Promise<AccountAnswer>;
-  /** New backup codes in place of all others. @throws Problem second_factor_not_set_up, wrong_password */
-  renewBackupCodes(headers: Headers, caller: SessionCaller, password: string): Promise<z.output<typeof BackupCodes>>;
+  /**
+   * New backup codes in place of all others. They can take the second factor away, so they need as much as that does.
+   * @throws Problem second_factor_not_set_up, wrong_password, invalid_second_factor
+   */
+  renewBackupCodes(
+    headers: Headers,
+    caller: SessionCaller,
+    proof: PasswordAndCode,
+  ): Promise<z.output<typeof BackupCodes>>;
   /** @throws Problem second_factor_not_set_up, wrong_password, invalid_second_factor */
   disable(
     headers: Headers,
     caller: SessionCaller,
-    request: { password: string; code: string },
+    proof: PasswordAndCode,
   ): Promise<Answered<z.output<typeof SecondFactorDisabled>>>;
+}
+
+interface PasswordAndCode {
+  password: string;
+  /** Of the app, or a backup code. */
+  code: string;
 }
 
 interface Answered<T> {
@@ -123,6 +136,14 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
     return answer(() => auth.api.verifyTOTP({ body: { code }, headers, returnHeaders: true }));
   };
 
+  /** @throws Problem wrong_password, invalid_second_factor */
+  async function requireBoth(headers: Headers, userId: string, { password, code }: PasswordAndCode): Promise<void> {
+    // Before a code is used up by who does not know the password.
+    await callAuth(() => auth.api.verifyPassword({ body: { password }, headers }));
+    if (/^\d+$/.test(code)) await giveTotp(headers, userId, code);
+    else await callAuth(() => auth.api.verifyBackupCode({ body: { code, disableSession: true }, headers }));
+  }
+
   return {
     async enable(headers, caller, password) {
       if (!isOn) throw new Problem('sign_in_method_off', 'SECOND_FACTOR is off.');
@@ -158,21 +179,28 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
         answer(() => auth.api.verifyBackupCode({ body: { code }, headers, returnHeaders: true })),
       );
     },
-    async renewBackupCodes(headers, caller, password) {
+    async renewBackupCodes(headers, caller, proof) {
       await requireSetUp(headers);
-      const { backupCodes } = await withPassword(caller, () =>
-        callAuth(() => auth.api.generateBackupCodes({ body: { password }, headers })),
-      );
+      const { password } = proof;
+      const { backupCodes } = await withPassword(caller, async () => {
+        await requireBoth(headers, caller.userId, proof);
+        return callAuth(() => auth.api.generateBackupCodes({ body: { password }, headers }));
+      });
+      const subject = { userId: caller.userId };
+      await recordEvent(db.kysely, now(), {
+        type: 'second_factor.codes_renewed',
+        projectId: null,
+        by: caller,
+        subject,
+      });
       return { backupCodes };
     },
-    async disable(headers, caller, { password, code }) {
+    async disable(headers, caller, proof) {
       await requireSetUp(headers);
+      const { password } = proof;
       const { cookies } = await withPassword(caller, () =>
         underOnePassword(caller.userId, 'session_required', async () => {
-          // Before a code is used up by who does not know the password.
-          await callAuth(() => auth.api.verifyPassword({ body: { password }, headers }));
-          if (/^\d+$/.test(code)) await giveTotp(headers, caller.userId, code);
-          else await callAuth(() => auth.api.verifyBackupCode({ body: { code, disableSession: true }, headers }));
+          await requireBoth(headers, caller.userId, proof);
           const call = () => auth.api.disableTwoFactor({ body: { password }, headers, returnHeaders: true });
           const cookies = toCookies((await callAuth(call)).headers);
           const subject = { userId: caller.userId };

@@ -1,4 +1,4 @@
-import { BackupCodeRequest, DisableSecondFactorRequest, EnableSecondFactorRequest, TotpRequest } from '@cadiz/contract';
+import { BackupCodeRequest, EnableSecondFactorRequest, PasswordAndCode, TotpRequest } from '@cadiz/contract';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
 import { clientAddress } from '../client-address.ts';
@@ -28,12 +28,12 @@ export const verifyBackupCodeRoute: Handler = async (deps, exchange) => {
 
 export const renewBackupCodesRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);
-  const { password } = await readBody(exchange, EnableSecondFactorRequest);
-  return deps.accounts.secondFactor.renewBackupCodes(accountHeaders(deps, exchange), caller, password);
+  const proof = await readBody(exchange, PasswordAndCode);
+  return deps.accounts.secondFactor.renewBackupCodes(accountHeaders(deps, exchange), caller, proof);
 };
 
 export const disableSecondFactorRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);
-  const request = await readBody(exchange, DisableSecondFactorRequest);
-  return withCookies(await deps.accounts.secondFactor.disable(accountHeaders(deps, exchange), caller, request));
+  const proof = await readBody(exchange, PasswordAndCode);
+  return withCookies(await deps.accounts.secondFactor.disable(accountHeaders(deps, exchange), caller, proof));
 };
