@@ -142,8 +142,11 @@ export function createAccounts(
     });
     const { user } = made.body as { user?: { id: string } };
     await endPresent(headers);
-    // Whoever still owes a second factor is not signed in yet.
-    if (!user) return made;
+    if (!user) {
+      // Whoever still owes a second factor is not signed in yet, so this counts for the account until the code was right.
+      await limits.forgiveAddress(address);
+      return made;
+    }
     await limits.forgive(address, email);
     await renewHash(user.id, password);
     const by = { kind: 'session' as const, userId: user.id, address };

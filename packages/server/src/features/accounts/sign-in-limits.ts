@@ -21,6 +21,8 @@ export interface SignInLimits {
   countMessage(email: string): Promise<void>;
   /** An attempt was right, so it does not count, and the account starts anew. */
   forgive(address: string, email: string): Promise<void>;
+  /** An attempt was right as far as it went: it does not count for the address. */
+  forgiveAddress(address: string): Promise<void>;
   /** The account starts anew, since its password was set by somebody who may. */
   forgiveAccount(email: string): Promise<void>;
 }
@@ -52,6 +54,10 @@ export function createSignInLimits(db: Database): SignInLimits {
     return seconds;
   }
 
+  async function forgiveAddress(address: string): Promise<void> {
+    await byAddress.reward(toAddressBlock(address));
+  }
+
   async function forgiveAccount(email: string): Promise<void> {
     const key = toKey(email);
     await byAccount.delete(key);
@@ -80,9 +86,10 @@ export function createSignInLimits(db: Database): SignInLimits {
       if (refused) throw tooMany(refused.msBeforeNext / 1000);
     },
     async forgive(address, email) {
-      await byAddress.reward(toAddressBlock(address));
+      await forgiveAddress(address);
       await forgiveAccount(email);
     },
+    forgiveAddress,
     forgiveAccount,
   };
 }

@@ -328,6 +328,38 @@ describe('signing in in two steps', () => {
     return [id, () => post(waiting, 'two-factor/verify-backup-code', { code: backupCodes[0] })];
   }
 
+  test('what was right does not count for the address, in either step (checklist 14)', async () => {
+    const address = '203.0.113.70';
+    const from = (browser: TestBrowser, path: string, body: object) =>
+      browser.call('POST', `/api/auth/${path}`, { body, address });
+    const right = async () => {
+      const { email, browser } = await signUp();
+      const { body } = await post(browser, 'two-factor/enable', { password });
+      const secret = fromBase32(new URL(body.totpURI).searchParams.get('secret') ?? '');
+      const answers = [await from(browser, 'two-factor/verify-totp', { code: totp(secret) })];
+      const again = openBrowser(service);
+      answers.push(await from(again, 'sign-in/email', { email, password }));
+      answers.push(await from(again, 'two-factor/verify-totp', { code: totp(secret, 1) }));
+      const other = openBrowser(service);
+      answers.push(await from(other, 'sign-in/email', { email, password }));
+      answers.push(await from(other, 'two-factor/verify-backup-code', { code: body.backupCodes[0] }));
+      return answers.map(outcome);
+    };
+    for (let time = 0; time < 4; time++) expect(await right()).toEqual(Array(5).fill(200));
+    const guesses = [];
+    for (let guess = 0; guess < 11; guess++) {
+      guesses.push(await from(openBrowser(service), 'two-factor/verify-totp', { code: '123456' }));
+    }
+    expect(guesses.map(outcome)).toEqual([...Array(10).fill('401 second_factor_expired'), '429 too_many_attempts']);
+  });
+
+  test('a right password without a code counts for the account all the same (checklist 14)', async () => {
+    const { email } = await enroll();
+    const answers = [];
+    for (let time = 0; time < 6; time++) answers.push(await signIn(openBrowser(service), email));
+    expect(answers.map(outcome)).toEqual([...Array(5).fill(200), '429 too_many_attempts']);
+  });
+
   test('the answer to a wrong password does not say that there is a second factor', async () => {
     const { email } = await enroll();
     const body = { email, password: 'wrong horse battery' };

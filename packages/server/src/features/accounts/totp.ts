@@ -167,6 +167,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
         await recordEvent(db.kysely, now(), { type: 'second_factor.added', projectId: null, by, subject: { userId } });
         return verified;
       });
+      await limits.forgiveAddress(address);
       // Better Auth answers the user as they were before.
       const { user } = made.body as { user: object };
       return { ...made, body: { user: { ...user, twoFactorEnabled: true } } };
