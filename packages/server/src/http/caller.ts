@@ -31,7 +31,13 @@ export async function requireKeyOrSession(deps: Deps, exchange: Exchange): Promi
   warnOfBrowser(deps, exchange, caller);
   // Field by field: to spread an object costs a presign some 3 µs here.
   const { kind, keyId, tied, createdBy, scopes } = caller;
-  return { kind, keyId, tied, createdBy, scopes, address: clientAddress(deps, exchange) };
+  const asking = { kind, keyId, tied, createdBy, scopes, address: clientAddress(deps, exchange) };
+  exchange.refreshCaller = async () => {
+    const again = token === undefined ? undefined : await deps.apiKeys.find(token);
+    if (!again) throw invalidApiKey();
+    Object.assign(asking, again);
+  };
+  return asking;
 }
 
 /** For all that only people do. @throws Problem session_required, cross_site_request, rate_limited */
@@ -46,8 +52,12 @@ async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCalle
   if (!exchange.header('cookie')?.includes('cadiz.session_token=')) return undefined;
   requireSameSite(deps, exchange);
   const session = await deps.accounts.findCaller(exchange.headers());
-  if (session) await limitCaller(deps, exchange, session.sessionId);
-  return session && { ...session, address: clientAddress(deps, exchange) };
+  if (!session) return undefined;
+  await limitCaller(deps, exchange, session.sessionId);
+  exchange.refreshCaller = async () => {
+    if (!(await deps.accounts.findCaller(exchange.headers()))) throw new Problem('session_required');
+  };
+  return { ...session, address: clientAddress(deps, exchange) };
 }
 
 /**

@@ -10,6 +10,11 @@ export interface Exchange {
   params: Record<string, string>;
   /** What it is for; undefined while that is not known, and where there is nothing. */
   operation: OperationId | undefined;
+  /**
+   * Makes the caller what they are by now, once there is one: a body may take its time, and their access end meanwhile.
+   * @throws Problem invalid_api_key, session_required
+   */
+  refreshCaller: (() => Promise<void>) | undefined;
   /** What its answer bears besides, whether it succeeds or fails, as name, value, name, value … */
   readonly extraHeaders: string[];
   /** The query, decoded; the first of a name counts. */

@@ -9,6 +9,7 @@ export function fromFetch(request: Request, remoteAddress?: string): Exchange {
     path: pathname,
     params: {},
     operation: undefined,
+    refreshCaller: undefined,
     extraHeaders: [],
     query: () => toQuery(search.slice(1)),
     remoteAddress: () => remoteAddress,

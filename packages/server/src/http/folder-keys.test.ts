@@ -414,6 +414,54 @@ describe('a key that is tied to a folder', () => {
     expect(texts[0]).toBe(texts[1]);
   });
 
+  test('does not learn so either when the time to record is over', async () => {
+    const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), {
+      folderId: there.folders.beside,
+    });
+    await byAda('POST', '/api/storage/record', upload);
+    const wanted = { ...upload, folderId: there.folders.own };
+    const absent = { ...wanted, storeKey: upload.storeKey.replace(/\d{6}-/, '000000-') };
+    service.advance(service.deps.config.recordDeadlineSeconds * 1000 + 1000);
+    const answers = await Promise.all([wanted, absent].map((body) => byKey('POST', '/api/storage/record', body)));
+    expect(answers.map(outcome)).toEqual(['400 invalid_store_key', '400 invalid_store_key']);
+    const texts = answers.map(({ body }) => JSON.stringify({ ...body, requestId: '' }));
+    expect(texts[0]).toBe(texts[1]);
+  });
+
+  test('does not see by completing it again what became of an upload outside', async () => {
+    const { uploadId, partCount } = (await byKey('POST', '/api/storage/uploads', photo(there.folders.own))).body;
+    expect(partCount).toBe(1);
+    const path = `/api/storage/uploads/${uploadId}`;
+    const { parts } = (await byKey('POST', `${path}/parts`, { partNumbers: [1] })).body;
+    await send('PUT', parts[0].presignedUrl, Buffer.from('bytes'));
+    const file = (await byKey('POST', `${path}/complete`, {})).body;
+    expect((await byKey('POST', `${path}/complete`, {})).body).toEqual(file);
+    await byAda('PATCH', `/api/storage/files/${file.id}`, { folderId: there.folders.beside, fileName: 'secret.png' });
+    const again = await byKey('POST', `${path}/complete`, {});
+    expect(outcome(again)).toBe('409 upload_completed');
+    expect(again.text).not.toContain('secret');
+  });
+
+  test('learns nothing of what lies elsewhere by what its role does not allow', async () => {
+    const eve = await service.join(ada, projectId, 'editor');
+    const hers = await service.createKey(eve, projectId, { folderId: there.folders.own });
+    const body = { role: 'viewer' };
+    await byAda('PATCH', `/api/projects/${projectId}/members/${eve.id}`, body);
+    const remove = async (id: string) =>
+      outcome(await service.call('DELETE', `/api/storage/files/${id}`, { key: hers.key }));
+    expect(await remove(there.files.own)).toBe('403 role_missing');
+    for (const id of [there.files.beside, there.files.root, randomUUID()]) {
+      expect(await remove(id)).toBe('404 file_not_found');
+    }
+  });
+
+  test('names an archive after its folder, and not after the project', async () => {
+    const { url } = (await byKey('POST', '/api/storage/archives', { projectId, fileIds: [there.files.own] })).body;
+    const { name } = await byAda('GET', `/api/storage/folders/${there.folders.own}`);
+    const { headers } = await service.call('HEAD', new URL(url).pathname);
+    expect(headers.get('content-disposition')).toContain(`${name}.zip`);
+  });
+
   test('presigns without a query once the folder is known', async () => {
     await byKey('POST', '/api/storage/presign', photo(there.folders.inner));
     const asked = countStatements();

@@ -11,9 +11,13 @@ export function requireSmallBody(exchange: Exchange, limit = maxBodyBytes): void
   if (Number(exchange.header('content-length') ?? 0) > limit) throw new Problem('body_too_large');
 }
 
+/** A body that is there by then came with its request, and nobody's access has changed since that was looked at. */
+const atOnceMilliseconds = 100;
+
 /**
- * The JSON body, checked against its schema.
- * @throws Problem unsupported_media_type, body_too_large, invalid_request with every wrong field
+ * The JSON body, checked against its schema. Whoever sends it slowly is looked at once more when it is there.
+ * @throws Problem unsupported_media_type, body_too_large, invalid_request with every wrong field, and what
+ *   `refreshCaller` throws
  */
 export async function readBody<T extends z.ZodType>(
   exchange: Exchange,
@@ -24,7 +28,10 @@ export async function readBody<T extends z.ZodType>(
   if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type)) {
     throw new Problem('unsupported_media_type');
   }
-  return check(schema, parseJson(await exchange.readBytes(limit)));
+  const asked = performance.now();
+  const bytes = await exchange.readBytes(limit);
+  if (performance.now() - asked > atOnceMilliseconds) await exchange.refreshCaller?.();
+  return check(schema, parseJson(bytes));
 }
 
 /** The query, each name once. @throws Problem invalid_request */

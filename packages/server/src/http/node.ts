@@ -14,6 +14,7 @@ export class NodeExchange implements Exchange {
   readonly path: string;
   params: Record<string, string> = {};
   operation: OperationId | undefined;
+  refreshCaller: (() => Promise<void>) | undefined;
   readonly extraHeaders: string[] = [];
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;

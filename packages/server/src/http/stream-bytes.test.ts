@@ -11,7 +11,7 @@ async function* endless(): AsyncGenerator<Buffer, void> {
 
 test('a client that takes nothing for long is cut off, one that takes slowly is not', async () => {
   let closed = 0;
-  const reader = streamBytes(endless(), () => (closed += 1), log, 3000).getReader();
+  const reader = streamBytes('A test', endless(), () => (closed += 1), log, 3000).getReader();
   for (let i = 0; i < 5; i += 1) {
     await reader.read();
     await delay(100);
@@ -30,7 +30,7 @@ test('nothing is made ahead of the client', async () => {
       yield Buffer.alloc(10);
     }
   }
-  const reader = streamBytes(counted(), () => undefined, log).getReader();
+  const reader = streamBytes('A test', counted(), () => undefined, log).getReader();
   await delay(20);
   expect(made).toBe(0);
   await reader.read();
@@ -48,13 +48,13 @@ test('the end, a failure and a client that goes close it once', async () => {
     yield Buffer.alloc(1);
   }
   const closed: string[] = [];
-  const failed = streamBytes(failing(), () => closed.push('failed'), log).getReader();
+  const failed = streamBytes('A test', failing(), () => closed.push('failed'), log).getReader();
   await failed.read();
   await expect(failed.read()).rejects.toThrow('gone');
-  const ended = streamBytes(short(), () => closed.push('ended'), log).getReader();
+  const ended = streamBytes('A test', short(), () => closed.push('ended'), log).getReader();
   await ended.read();
   expect((await ended.read()).done).toBe(true);
   await ended.cancel();
-  await streamBytes(endless(), () => closed.push('left'), log).cancel();
+  await streamBytes('A test', endless(), () => closed.push('left'), log).cancel();
   expect(closed).toEqual(['failed', 'ended', 'left']);
 });

@@ -5,9 +5,10 @@ const stalledMilliseconds = 60_000;
 
 /**
  * Bytes as a body that is made as fast as it is taken. `close` is called once, when it has ended, broken off, stalled or
- * its client has gone. A failure breaks the connection off, so that half an answer cannot be taken for a whole one.
+ * its client has gone. A failure, which is logged as one of `what`, breaks the connection off, so that half an answer cannot be taken for a whole one.
  */
 export function streamBytes(
+  what: string,
   bytes: AsyncGenerator<Buffer, void>,
   close: () => void,
   log: Logger,
@@ -41,7 +42,7 @@ export function streamBytes(
         } catch (error) {
           if (over) return;
           end();
-          log.error({ error }, 'A download broke off');
+          log.error({ error }, `${what} broke off`);
           controller.error(error);
         }
       },

@@ -1,9 +1,9 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Caller } from '../../deps.ts';
+import type { Asker } from '../projects/reopen-project.ts';
 
 /** What an archive is to hold, who asked for it, and until when it may be fetched. */
 export interface ArchiveOrder {
-  asker: { kind: Caller['kind']; id: string };
+  asker: Asker;
   projectId: string;
   /** Neither files nor folders: the whole project. */
   fileIds: readonly string[];
@@ -21,7 +21,7 @@ export interface ArchiveLinks {
   open(token: string): ArchiveOrder | undefined;
 }
 
-type Facts = [kind: Caller['kind'], id: string, projectId: string, name: string, expiresAt: number, files: number];
+type Facts = [kind: Asker['kind'], id: string, projectId: string, name: string, expiresAt: number, files: number];
 
 /**
  * @param secret that of the service; the key is derived from it, so that no other signature is good here

@@ -313,6 +313,14 @@ describe('GET /api/storage/archives/{token}', () => {
     expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
   });
 
+  test('404 when the account is disabled that asked for it', async () => {
+    const bob = await service.join(ada, projectId, 'viewer');
+    const link = await linkTo({}, { as: bob });
+    expect((await service.call('GET', link)).status).toBe(200);
+    await service.call('PATCH', `/api/users/${bob.id}`, { as: ada, body: { disabled: true } });
+    expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
+  });
+
   test('404 when what it names has gone to the trash', async () => {
     const folder = await createFolder('f');
     const link = await linkTo({ folderIds: [folder] });

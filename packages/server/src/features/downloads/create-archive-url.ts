@@ -2,7 +2,8 @@ import type { ArchiveRequest, DownloadUrl } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { openProject } from '../projects/open-project.ts';
+import { type OpenProject, openProject } from '../projects/open-project.ts';
+import { toAsker } from '../projects/reopen-project.ts';
 import { toArchiveName } from './archive-names.ts';
 import { findSelected, type Selected } from './archive-tree.ts';
 
@@ -27,11 +28,11 @@ export async function createArchiveUrl(
 
   const expiresAt = Math.floor(deps.now() / 1000) + request.expiresIn;
   const token = deps.archiveLinks.sign({
-    asker: { kind: caller.kind, id: caller.kind === 'session' ? caller.userId : caller.keyId },
+    asker: toAsker(caller),
     projectId: project.id,
     fileIds,
     folderIds,
-    name: toArchiveName(request.name ?? (await nameOf(deps, request.projectId, selected))),
+    name: toArchiveName(request.name ?? (await nameOf(deps, project, selected))),
     expiresAt,
   });
   return {
@@ -40,11 +41,14 @@ export async function createArchiveUrl(
   };
 }
 
-/** The one folder's name, or the project's. */
-async function nameOf({ db }: Deps, projectId: string, { folders, files }: Selected): Promise<string> {
+/** The one folder's name, or that of the project, or of the folder that is all of it for the caller. */
+async function nameOf({ db }: Deps, { id, within }: OpenProject, { folders, files }: Selected): Promise<string> {
   const [folder] = folders;
   if (folder && folders.length === 1 && files.length === 0) return folder.name;
-  const project = await db.kysely.selectFrom('projects').select('name').where('id', '=', projectId).executeTakeFirst();
-  if (!project) throw new Problem('project_not_found');
-  return project.name;
+  const row = await (within === null
+    ? db.kysely.selectFrom('projects').select('name').where('id', '=', id)
+    : db.kysely.selectFrom('folders').select('name').where('project_id', '=', id).where('id', '=', within)
+  ).executeTakeFirst();
+  if (!row) throw new Problem('project_not_found');
+  return row.name;
 }

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { findApiKeyCaller } from '../api-keys/find-api-key-caller.ts';
 import { toNameKey } from '../name-key.ts';
-import { type OpenProject, openProjectOf } from '../projects/open-project.ts';
+import type { OpenProject } from '../projects/open-project.ts';
+import { reopenProject } from '../projects/reopen-project.ts';
 import type { ArchiveOrder } from './archive-links.ts';
 import { withNumber } from './archive-names.ts';
 import { type ArchivedFile, findSelected, readFiles, readTree } from './archive-tree.ts';
@@ -46,12 +46,11 @@ export async function readArchive(deps: Deps, token: string): Promise<Archive> {
   }
 }
 
-/** @throws Problem archive_not_found when the key or the membership has ended since */
+/** @throws Problem archive_not_found when the key, the account or the membership has ended since */
 async function openOrdered(deps: Deps, { asker, projectId }: ArchiveOrder): Promise<OpenProject> {
-  const caller: Caller | undefined =
-    asker.kind === 'session' ? { kind: 'session', userId: asker.id } : await findApiKeyCaller(deps, asker.id);
-  if (!caller) throw new Problem('archive_not_found');
-  return openProjectOf(deps, caller, projectId, 'files:read', 'archive_not_found');
+  const project = await reopenProject(deps, asker, projectId, 'files:read');
+  if (!project) throw new Problem('archive_not_found');
+  return project;
 }
 
 /** What is looked up before the first byte, so that a selection that has gone is a 404, and the rest as it is read. */

@@ -36,25 +36,29 @@ export const usageSlots = 16;
 /**
  * Inserts nothing where the project has limits that refuse the file, or a quota and the caller does not hold its lock.
  * `for key share` is the lock that the reference takes anyway; taken here, the limits cannot change between the look at them and the commit,
- * and a folder that is being deleted because nothing is in it is looked at again when that is done.
+ * and a folder that is being deleted because nothing is in it is looked at again when that is done. The project is locked
+ * first, as the deletion of a project does: the others hang on what that has found, so that they come after it.
  */
 const insertSql = `
-  with upload as (
-    select aborted_at from uploads where project_id = $1 and store_key = $3 for update
+  with project as materialized (
+    select id from projects
+    where id = $1
+      and (quota_bytes is null or $14::boolean)
+      and (max_file_size_bytes is null or max_file_size_bytes >= $6)
+      and (allowed_mime_types is null or allowed_mime_types && $15::text[])
+    for key share
+  ), upload as (
+    select aborted_at from uploads where project_id = (select id from project) and store_key = $3 for update
   ), inserted as (
     insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag,
                        created_by_user, created_by_key, created_at, updated_at,
                        detected_mime_type, content_check, check_at, sha256, sha256_state)
     select $1::uuid, $2::uuid, $3, $4, $5, $6::bigint, $7, $8::uuid, $9, $10::uuid, $11::uuid, $12::timestamptz, $12,
            $16, $17, $18::timestamptz, $19::bytea, $20
-    from projects
-    where projects.id = $1
-      and (quota_bytes is null or $14::boolean)
-      and (max_file_size_bytes is null or max_file_size_bytes >= $6)
-      and (allowed_mime_types is null or allowed_mime_types && $15::text[])
-      and ($8 is null or exists (select 1 from folders where project_id = $1 and id = $8 and trash_id is null for key share))
+    from project
+    where ($8 is null or exists (
+        select 1 from folders where project_id = project.id and id = $8 and trash_id is null for key share))
       and not exists (select 1 from upload where aborted_at is not null)
-    for key share of projects
     on conflict (project_id, store_key) do nothing
     returning file_size
   ), completed as (

@@ -4,6 +4,7 @@ import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
 import { openProject } from '../projects/open-project.ts';
+import { type Asker, reopenProject, toAsker } from '../projects/reopen-project.ts';
 import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed } from './cursor.ts';
 import { type Page, type Reading, readPage } from './list-files-page.ts';
 
@@ -71,27 +72,49 @@ export async function listFiles(
   const listed: Listed = { ...asked, within };
   const breadcrumbs = await readBreadcrumbs(deps, listed, gone);
   return limit === undefined && start === undefined
-    ? streamAll(deps, listed, breadcrumbs, gone)
+    ? streamAll(deps, listed, breadcrumbs, createAccessCheck(deps, toAsker(caller), projectId), gone)
     : onePage(deps, listed, breadcrumbs, start, limit ?? batchSize, gone);
+}
+
+/** As long as a cache of access may believe what is not so any more. */
+const accessMilliseconds = 10_000;
+
+/** To be called between batches: whoever reads slowly reads no further than they may. */
+function createAccessCheck(deps: Deps, asker: Asker, projectId: string): () => Promise<void> {
+  let looked = deps.now();
+  return async () => {
+    if (deps.now() - looked < accessMilliseconds) return;
+    looked = deps.now();
+    if (await reopenProject(deps, asker, projectId, 'files:read')) return;
+    throw new Error('Whoever asked for this listing has lost their access.');
+  };
 }
 
 async function* streamAll(
   deps: Deps,
   listed: Listed,
   breadcrumbs: Breadcrumb[],
+  requireAccess: () => Promise<void>,
   signal: AbortSignal,
 ): AsyncGenerator<string, void> {
   yield '{"files":[';
-  yield* streamKind(deps, 'files', listed, signal);
+  yield* streamKind(deps, 'files', listed, requireAccess, signal);
   yield '],"folders":[';
-  yield* streamKind(deps, 'folders', listed, signal);
+  yield* streamKind(deps, 'folders', listed, requireAccess, signal);
   yield ending(breadcrumbs, null);
 }
 
-async function* streamKind(deps: Deps, kind: Kind, listed: Listed, signal: AbortSignal): AsyncGenerator<string, void> {
+async function* streamKind(
+  deps: Deps,
+  kind: Kind,
+  listed: Listed,
+  requireAccess: () => Promise<void>,
+  signal: AbortSignal,
+): AsyncGenerator<string, void> {
   let separator = '';
   let page: Page | undefined;
   do {
+    await requireAccess();
     // Who waits for the first byte goes before those who have it.
     const reading: Reading = { pace: page ? 'stream' : 'page', signal };
     page = await readPage(deps, kind, listed, page?.last ?? null, batchSize, reading);

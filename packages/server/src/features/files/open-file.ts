@@ -26,7 +26,7 @@ export async function openFile(
     .where(whereInSight)
     .executeTakeFirst();
   if (!file) throw new Problem('file_not_found');
-  const project = await openProjectOf(deps, caller, file.project_id, scope, 'file_not_found');
-  if (!(await isWithin(deps, project, file.folder_id))) throw new Problem('file_not_found');
+  const isThere = (project: OpenProject) => isWithin(deps, project, file.folder_id);
+  const project = await openProjectOf(deps, caller, file.project_id, scope, 'file_not_found', isThere);
   return { project, file };
 }

@@ -31,14 +31,14 @@ export async function recordUpload(deps: Deps, caller: Caller, request: Recordin
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
   await requireFolder(deps, project, request.folderId);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
-  await requireNotElsewhere(deps, project, request.storeKey);
-
-  const deadline = issuedAt + deps.config.recordDeadlineSeconds * 1000;
   // Past the deadline the object may be swept at any moment: only what is recorded already is answered.
-  if (deps.now() > deadline) return answerRecorded(deps, project, request, pastDeadline());
+  const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
+  const missing = isOver ? pastDeadline() : new Problem('upload_missing');
+  await requireNotElsewhere(deps, project, request.storeKey, missing);
+  if (isOver) return answerRecorded(deps, project, request, missing);
 
   const object = await findObject(deps, request);
-  if (!object) return answerRecorded(deps, project, request, new Problem('upload_missing'));
+  if (!object) return answerRecorded(deps, project, request, missing);
   if (object.sizeBytes !== request.fileSize) {
     return answerRecorded(deps, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
   }
@@ -53,10 +53,15 @@ export async function recordUpload(deps: Deps, caller: Caller, request: Recordin
 }
 
 /** What was recorded outside of the folder that a key is tied to is answered as if nobody had uploaded it. */
-async function requireNotElsewhere(deps: Deps, project: OpenProject, storeKey: string): Promise<void> {
+async function requireNotElsewhere(
+  deps: Deps,
+  project: OpenProject,
+  storeKey: string,
+  missing: Problem,
+): Promise<void> {
   if (project.within === null) return;
   const row = await findRecorded(deps.db.kysely, project, storeKey);
-  if (row && !(await isWithin(deps, project, row.folder_id))) throw new Problem('upload_missing');
+  if (row && !(await isWithin(deps, project, row.folder_id))) throw missing;
 }
 
 /** The object, with its SHA-256 where the request declares one and the store has verified it. */

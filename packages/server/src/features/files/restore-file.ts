@@ -5,7 +5,7 @@ import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { isWithin } from '../folders/is-within.ts';
 import { changeTree } from '../folders/lock-tree.ts';
-import { openProjectOf, requireScope } from '../projects/open-project.ts';
+import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
 import { restoreFiles } from '../trash/restore-files.ts';
 import { findTrashStart } from '../trash/retention.ts';
 import { toFileView } from './file-view.ts';
@@ -24,8 +24,8 @@ export async function restoreFile(deps: Deps, caller: Caller, fileId: string): P
     .where('id', '=', fileId)
     .executeTakeFirst();
   if (!found) throw new Problem('file_not_found');
-  const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'file_not_found');
-  if (!(await isWithin(deps, project, found.folder_id))) throw new Problem('file_not_found');
+  const isThere = (project: OpenProject) => isWithin(deps, project, found.folder_id);
+  const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'file_not_found', isThere);
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const [file] = await restoreFiles(
       trx,

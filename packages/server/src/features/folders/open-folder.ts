@@ -25,9 +25,8 @@ export async function openFolder(
     .where('trash_id', 'is', null)
     .executeTakeFirst();
   if (!folder) throw new Problem('folder_not_found');
-  const project = await openProjectOf(deps, caller, folder.project_id, scope, 'folder_not_found');
-  const isOwn = folderId === project.within;
-  if (isOwn ? scope !== 'files:read' : !(await isWithin(deps, project, folderId)))
-    throw new Problem('folder_not_found');
+  const isThere = (project: OpenProject) =>
+    folderId === project.within ? scope === 'files:read' : isWithin(deps, project, folderId);
+  const project = await openProjectOf(deps, caller, folder.project_id, scope, 'folder_not_found', isThere);
   return { project, folder };
 }

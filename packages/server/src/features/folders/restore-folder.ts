@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { openProjectOf, requireScope } from '../projects/open-project.ts';
+import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
 import { restoreTree } from '../trash/restore-tree.ts';
 import { findTrashStart } from '../trash/retention.ts';
 import { toFolderView } from './folder-view.ts';
@@ -27,8 +27,8 @@ export async function restoreFolder(
     .where('id', '=', folderId)
     .executeTakeFirst();
   if (!found) throw new Problem('folder_not_found');
-  const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'folder_not_found');
-  if (folderId === project.within || !(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
+  const isThere = (project: OpenProject) => folderId !== project.within && isWithin(deps, project, folderId);
+  const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'folder_not_found', isThere);
   const { folder, restored } = await changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const row = await trx
       .selectFrom('folders')

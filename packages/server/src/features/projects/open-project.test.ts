@@ -88,8 +88,8 @@ test('whoever is no member is told that there is no such project', async () => {
 });
 
 describe('what is found by its own id', () => {
-  const openOf = (caller: Caller, right: Right, projectId = 'P') =>
-    openProjectOf(deps, caller, projectId, right, 'file_not_found').catch(
+  const openOf = (caller: Caller, right: Right, projectId = 'P', isThere = true) =>
+    openProjectOf(deps, caller, projectId, right, 'file_not_found', () => isThere).catch(
       (error: { code?: string }) => error.code ?? error,
     );
 
@@ -102,6 +102,13 @@ describe('what is found by its own id', () => {
     expect(await openOf(key({ tied: tied('owner') }), 'files:read', 'Q')).toBe('file_not_found');
     expect(await openOf(key({ tied: tied('owner', 'G') }), 'files:read')).toBe('file_not_found');
     expect(await openOf(session('vera'), 'files:write')).toBe('role_missing');
+  });
+
+  test('is not there where the caller sees nothing, whatever they may do', async () => {
+    for (const role of ['viewer', 'editor'] as const) {
+      expect(await openOf(key({ tied: tied(role, 'F') }), 'files:write', 'P', false)).toBe('file_not_found');
+    }
+    expect(await openOf(key({ tied: tied('viewer', 'F') }), 'files:write')).toBe('role_missing');
   });
 
   test('a scope that is missing is told in any project alike', async () => {

@@ -47,19 +47,28 @@ export function createReach(pool: pg.Pool, now: () => number): FoundCache<Role> 
  */
 export async function openProject(deps: Deps, caller: Caller, projectId: string, right: Right): Promise<OpenProject> {
   requireScope(caller, right);
+  const { project, role } = await reachProject(deps, caller, projectId);
+  requireRole(role, right);
+  return project;
+}
+
+/** @throws Problem project_not_allowed, project_not_found */
+async function reachProject(
+  deps: Deps,
+  caller: Caller,
+  projectId: string,
+): Promise<{ project: OpenProject; role: Role }> {
   if (caller.kind === 'apiKey' && caller.tied) {
     const { tied } = caller;
     if (tied.projectId !== projectId) throw new Problem('project_not_allowed');
-    requireRole(tied.role, right);
     if (tied.folderId !== null) await requireOwnFolder(deps, projectId, tied.folderId);
-    return { id: projectId, within: tied.folderId } as OpenProject;
+    return { project: { id: projectId, within: tied.folderId } as OpenProject, role: tied.role };
   }
   const userId = caller.kind === 'session' ? caller.userId : caller.createdBy;
   const found = deps.reach.find(projectId, userId);
   const role = found instanceof Promise ? await found : found;
   if (role === undefined) throw new Problem('project_not_found');
-  requireRole(role, right);
-  return { id: projectId, within: null } as OpenProject;
+  return { project: { id: projectId, within: null } as OpenProject, role };
 }
 
 async function requireOwnFolder(deps: Deps, projectId: string, folderId: string): Promise<void> {
@@ -75,8 +84,9 @@ function requireRole(role: Role, right: Right): void {
 
 /**
  * The project of something that was found by its own id. Who may not work in it learns only that the thing is not there,
- * exactly as if it were not.
- * @throws Problem scope_missing, role_missing, and `notFound` for everything else that openProject refuses
+ * exactly as if it were not; so does a key that is tied to a folder where the thing does not lie.
+ * @param isThere whether the thing is there for who works in the project, which is asked before what they may do
+ * @throws Problem scope_missing, `notFound`, and role_missing for what is there
  */
 export async function openProjectOf(
   deps: Deps,
@@ -84,14 +94,15 @@ export async function openProjectOf(
   projectId: string,
   right: Right,
   notFound: ErrorCode,
+  isThere: (project: OpenProject) => boolean | Promise<boolean>,
 ): Promise<OpenProject> {
   requireScope(caller, right);
-  try {
-    return await openProject(deps, caller, projectId, right);
-  } catch (error) {
-    const isHidden = error instanceof Problem && error.status < 500 && error.code !== 'role_missing';
-    throw isHidden ? new Problem(notFound) : error;
-  }
+  const { project, role } = await reachProject(deps, caller, projectId).catch((error) => {
+    throw error instanceof Problem && error.status < 500 ? new Problem(notFound) : error;
+  });
+  if (!(await isThere(project))) throw new Problem(notFound);
+  requireRole(role, right);
+  return project;
 }
 
 /** @throws Problem scope_missing */

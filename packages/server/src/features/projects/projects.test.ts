@@ -227,7 +227,9 @@ describe('deleting a project', () => {
   test('raced with recordings, either all of the file stays or none of it', async () => {
     for (let round = 0; round < 10; round++) {
       const projectId = await service.createProject(ada);
-      const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'));
+      const folder = { projectId, name: 'F', parentId: null };
+      const folderId = round % 2 ? (await call('POST', '/api/storage/folders', folder)).body.id : null;
+      const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), { folderId });
       const [recorded, removed] = await Promise.all([
         call('POST', '/api/storage/record', upload),
         call('DELETE', `/api/projects/${projectId}`),
@@ -240,6 +242,37 @@ describe('deleting a project', () => {
       expect(await count('files', projectId)).toBe(both[0] === 200 ? 1 : 0);
     }
   });
+});
+
+/** PGlite has one session: there nothing waits in the middle. */
+const onServer = process.env.TEST_DATABASE_URL !== undefined;
+
+test.runIf(onServer)('who records, or moves a file, and waits for a deletion holds nothing that it needs', async () => {
+  const projectId = await service.createProject(ada);
+  const newFolder = async (name: string) =>
+    (await call('POST', '/api/storage/folders', { projectId, name, parentId: null })).body.id;
+  const folderId = await newFolder('F');
+  const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), { folderId });
+  const { pool } = service.deps.db;
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('select from projects where id = $1 for update', [projectId]);
+    const recorded = call('POST', '/api/storage/record', upload);
+    await expect
+      .poll(async () => {
+        const { rowCount } = await pool.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        return rowCount;
+      })
+      .toBe(1);
+    await client.query('select from folders where project_id = $1 for update nowait', [projectId]);
+    await client.query('rollback');
+    expect(outcome(await recorded)).toBe(200);
+  } finally {
+    client.release();
+  }
 });
 
 test('an id that is no UUID is 400', async () => {

@@ -31,6 +31,8 @@ export async function removeProject(
     if (!row) throw new Problem('project_not_found');
     const file = await trx.selectFrom('files').select('id').where('project_id', '=', project.id).limit(1).execute();
     if (file.length > 0 && force !== 'true') throw new Problem('project_not_empty');
+    // In the order of those who put something into a folder: that first, and then the file.
+    await trx.selectFrom('folders').select('id').where('project_id', '=', project.id).forUpdate().execute();
     await trx.deleteFrom('files').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('uploads').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('project_usage').where('project_id', '=', project.id).execute();

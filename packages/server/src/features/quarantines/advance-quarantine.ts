@@ -1,4 +1,4 @@
-import { sql, type Transaction } from 'kysely';
+import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import type { QuarantineRow } from './quarantine-view.ts';
@@ -40,6 +40,9 @@ interface Batch {
   looked: number;
   files: number;
   bytes: number;
+  /** Of these, what another quarantine holds from now on. */
+  keptFiles: number;
+  keptBytes: number;
 }
 
 /**
@@ -56,7 +59,7 @@ async function advanceQuarantine({ db }: Deps, { project_id, id }: QuarantineRow
       .forUpdate()
       .executeTakeFirst();
     if (!row || !underWay.has(row.state)) return row;
-    const batch = row.state === 'marking' ? await mark(trx, row) : await letGo(trx, row);
+    const batch = await (row.state === 'marking' ? mark : row.state === 'releasing' ? release : trash)(trx, row);
     const isDone = batch.looked < batchSize;
     const isMarking = row.state === 'marking';
     return trx
@@ -85,7 +88,10 @@ const doneAfter: Record<QuarantineRow['state'], QuarantineRow['state']> = {
 
 const counted = sql`
   select (select id from looked order by id desc limit 1) as last, (select count(*) from looked)::int as looked,
-         count(*)::int as files, coalesce(sum(file_size), 0)::bigint as bytes from changed`;
+         count(*)::int as files, coalesce(sum(file_size), 0)::bigint as bytes,
+         count(*) filter (where is_kept)::int as "keptFiles",
+         coalesce(sum(file_size) filter (where is_kept), 0)::bigint as "keptBytes"
+  from changed`;
 
 /**
  * In the order of ids, which is that of time: from the moment on there is no file of the key that is not looked at.
@@ -102,21 +108,62 @@ async function mark(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch
       set trash_id = ${row.id}::uuid, trashed_at = ${row.created_at}, trashed_by_user = ${row.created_by}::uuid
       where project_id = ${row.project_id} and num_nulls(trash_id) = 1
         and id = any(array(select id from looked where created_by_key = ${row.api_key_id}))
-      returning file_size
+      returning file_size, false as is_kept
     )
     ${counted}`.execute(trx);
   return rows[0] ?? nothing;
 }
 
-/** Back to sight, or on into the trash, where each file is an entry of its own. */
-async function letGo(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch> {
-  const isRelease = row.state === 'releasing';
-  const changes = isRelease
-    ? sql`trash_id = null, trashed_at = null, trashed_by_user = null, trashed_by_key = null,
-          folder_id = case when id = any(array(select id from looked where is_lost)) then null else folder_id end`
-    : sql`trash_id = id, trashed_by_user = ${row.ended_by}::uuid, trashed_by_key = null,
-          trashed_at = greatest(${row.ended_at}::timestamptz,
-            (select trash_emptied_at + interval '1 millisecond' from projects where id = ${row.project_id}))`;
+/** Back to sight; what another quarantine of the same key would hold, had this one not had it, goes over to that. */
+async function release(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch> {
+  const heir = await lockHeir(trx, row);
+  const isKept = heir ? sql`created_at >= ${heir.since}` : sql`false`;
+  const batch = await letGo(
+    trx,
+    row,
+    sql`trash_id = case when ${isKept} then ${heir?.id ?? null}::uuid end,
+        trashed_at = case when ${isKept} then ${heir?.created_at ?? null}::timestamptz end,
+        trashed_by_user = case when ${isKept} then ${heir?.created_by ?? null}::uuid end,
+        trashed_by_key = null,
+        folder_id = case when not ${isKept} and id = any(array(select id from looked where is_lost)) then null else folder_id end`,
+  );
+  if (heir && batch.keptFiles > 0) {
+    await trx
+      .updateTable('quarantines')
+      .set({ file_count: heir.file_count + batch.keptFiles, total_bytes: heir.total_bytes + batch.keptBytes })
+      .where('project_id', '=', heir.project_id)
+      .where('id', '=', heir.id)
+      .execute();
+  }
+  return batch;
+}
+
+/** Of those that cover what is given back, the one that goes back furthest covers most. Locked, it cannot end meanwhile. */
+async function lockHeir(trx: Transaction<Schema>, row: QuarantineRow): Promise<QuarantineRow | undefined> {
+  const [heir] = await trx
+    .selectFrom('quarantines')
+    .selectAll()
+    .where('project_id', '=', row.project_id)
+    .where('api_key_id', '=', row.api_key_id)
+    .where('state', 'in', ['marking', 'held'])
+    .orderBy('since')
+    .forUpdate()
+    .execute();
+  return heir;
+}
+
+/** On into the trash, where each file is an entry of its own. */
+function trash(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch> {
+  return letGo(
+    trx,
+    row,
+    sql`trash_id = id, trashed_by_user = ${row.ended_by}::uuid, trashed_by_key = null,
+        trashed_at = greatest(${row.ended_at}::timestamptz,
+          (select trash_emptied_at + interval '1 millisecond' from projects where id = ${row.project_id}))`,
+  );
+}
+
+async function letGo(trx: Transaction<Schema>, row: QuarantineRow, changes: RawBuilder<unknown>): Promise<Batch> {
   const { rows } = await sql<Batch>`
     with looked as materialized (
       select held.id, folders.trash_id is not null as is_lost from (
@@ -128,10 +175,10 @@ async function letGo(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batc
     ), changed as (
       update files set ${changes}
       where project_id = ${row.project_id} and id = any(array(select id from looked)) and trash_id = ${row.id}::uuid
-      returning file_size
+      returning file_size, trash_id is not null as is_kept
     )
     ${counted}`.execute(trx);
   return rows[0] ?? nothing;
 }
 
-const nothing: Batch = { last: null, looked: 0, files: 0, bytes: 0 };
+const nothing: Batch = { last: null, looked: 0, files: 0, bytes: 0, keptFiles: 0, keptBytes: 0 };

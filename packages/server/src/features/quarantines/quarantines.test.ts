@@ -181,6 +181,34 @@ describe('a quarantine', () => {
     expect((await audited()).filter((event) => JSON.stringify(event).includes('quarantine.released'))).toHaveLength(1);
   });
 
+  test('gives back nothing that another one of the same key covers: that one holds it from then on', async () => {
+    const narrow = await makeOne();
+    const wide = await makeOne({ since: '2020-01-01T00:00:00Z' });
+    expect([narrow.files, wide.files]).toEqual([2, 1]);
+    const elsewhere = await ok('POST', quarantines(), { apiKeyId: other.id, since });
+    expect(await listed()).toEqual([]);
+    expect(await ok('POST', quarantines(`/${narrow.id}/release`), {})).toMatchObject({ state: 'released' });
+    expect(await listed()).toEqual([]);
+    const { quarantines: all } = await ok('GET', quarantines());
+    expect(all.map(({ id, files, bytes }: Record<string, unknown>) => [id, files, bytes])).toEqual([
+      [elsewhere.id, 1, 5],
+      [wide.id, 3, 15],
+      [narrow.id, 2, 10],
+    ]);
+    await ok('POST', quarantines(`/${wide.id}/release`), {});
+    expect(await listed()).toEqual([before, ...after].sort());
+  });
+
+  test('gives back what another one of the same key does not cover', async () => {
+    const wide = await makeOne({ since: '2020-01-01T00:00:00Z' });
+    const narrow = await makeOne();
+    expect([wide.files, narrow.files]).toEqual([3, 0]);
+    await ok('POST', quarantines(`/${wide.id}/release`), {});
+    expect(await listed()).toEqual([before, others].sort());
+    expect(await ok('POST', quarantines(`/${narrow.id}/trash`), {})).toMatchObject({ state: 'trashed', files: 2 });
+    expect((await ok('GET', `/api/storage/trash?projectId=${projectId}`)).entries).toHaveLength(2);
+  });
+
   test('goes into the trash, from where single files can be restored', async () => {
     const { id } = await makeOne();
     await ok('DELETE', `/api/storage/trash?projectId=${projectId}`);

@@ -6,6 +6,7 @@ import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-stor
 import { type FileView, toFileView } from '../files/file-view.ts';
 import { findRecorded } from '../files/find-recorded.ts';
 import { insertFile } from '../files/insert-file.ts';
+import { isWithin } from '../folders/is-within.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 import { discardUpload } from './discard-upload.ts';
 import { lostByStore } from './get-upload.ts';
@@ -117,14 +118,14 @@ async function answerNotInserted(deps: Deps, project: OpenProject, upload: Uploa
   throw new Problem('upload_not_found', 'The upload was aborted while it was being completed.');
 }
 
-/** The file that this upload was recorded as, as it is now; throws `otherwise` when there is none. */
+/** The file that this upload was recorded as, as it is now; throws `otherwise` when there is none for the caller. */
 async function requireRecorded(
-  { db }: Deps,
+  deps: Deps,
   project: OpenProject,
   upload: UploadRow,
   otherwise: Problem,
 ): Promise<FileView> {
-  const row = await findRecorded(db.kysely, project, upload.store_key);
-  if (!row) throw otherwise;
+  const row = await findRecorded(deps.db.kysely, project, upload.store_key);
+  if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
   return toFileView(row);
 }

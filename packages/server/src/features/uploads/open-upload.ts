@@ -20,8 +20,8 @@ export async function openUpload(
   requireScope(caller, 'files:write');
   const upload = await deps.db.kysely.selectFrom('uploads').selectAll().where('id', '=', uploadId).executeTakeFirst();
   if (!upload) throw new Problem('upload_not_found');
-  const project = await openProjectOf(deps, caller, upload.project_id, 'files:write', 'upload_not_found');
-  if (!(await isWithin(deps, project, upload.folder_id))) throw new Problem('upload_not_found');
+  const isThere = (project: OpenProject) => isWithin(deps, project, upload.folder_id);
+  const project = await openProjectOf(deps, caller, upload.project_id, 'files:write', 'upload_not_found', isThere);
   return { project, upload };
 }
 

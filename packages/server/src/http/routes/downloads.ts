@@ -48,5 +48,5 @@ export const downloadArchive: Handler = async (deps, exchange) => {
     close();
     return new Response(null, { headers });
   }
-  return new Response(streamBytes(bytes, close, deps.log), { headers });
+  return new Response(streamBytes('A download', bytes, close, deps.log), { headers });
 };

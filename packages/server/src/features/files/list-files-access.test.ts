@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Person, startTestService, type TestService } from '../../../test/service.ts';
+
+let service: TestService;
+let ada: Person;
+let projectId: string;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+  projectId = await service.createProject(ada);
+  await service.deps.db.pool.query(
+    `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
+     select $1::uuid, ('0199f3a0-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, $1::text || '/' || n,
+            'file ' || n, 'FILE ' || n, 5, 'image/jpeg', null, 'e'
+     from generate_series(1, 2500) n`,
+    [projectId],
+  );
+});
+afterAll(() => service.close());
+
+/** Reads the beginning of the whole project, does something, and reads the rest: how many files that were. */
+async function readAround(headers: Record<string, string>, between: () => Promise<unknown>): Promise<number> {
+  const url = `${service.deps.config.publicUrl}/api/storage/list?projectId=${projectId}`;
+  const reader = (await service.fetch(new Request(url, { headers }))).body?.getReader();
+  let text = '';
+  const decoder = new TextDecoder();
+  for (let n = 0; ; n += 1) {
+    const piece = await reader?.read();
+    if (!piece || piece.done) return JSON.parse(text).files.length;
+    text += decoder.decode(piece.value, { stream: true });
+    if (n === 0) await between();
+  }
+}
+
+const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
+const byAda = async (method: string, path: string, body?: unknown) =>
+  expect((await service.call(method, path, { as: ada, body })).status).toBe(200);
+const later = () => service.advance(10_001);
+
+test('who reads slowly, and is still allowed to, reads to the end', async () => {
+  const { key } = await service.createKey(ada, projectId);
+  for (const headers of [bearer(key), { Cookie: ada.cookie }]) {
+    expect(await readAround(headers, async () => later())).toBe(2500);
+  }
+});
+
+test('a listing ends when its key is revoked on the way', async () => {
+  const { id, key } = await service.createKey(ada, projectId);
+  const revoke = async () => {
+    await byAda('DELETE', `/api/api-keys/${id}`);
+    later();
+  };
+  await expect(readAround(bearer(key), revoke)).rejects.toThrow('has lost their access');
+});
+
+test.each([
+  ['is disabled', (id: string) => byAda('PATCH', `/api/users/${id}`, { disabled: true })],
+  ['is taken out of the project', (id: string) => byAda('DELETE', `/api/projects/${projectId}/members/${id}`)],
+])('a listing ends when whoever asked for it %s', async (_what, end) => {
+  const bob = await service.join(ada, projectId, 'viewer');
+  const endNow = async () => {
+    await end(bob.id);
+    later();
+  };
+  await expect(readAround({ Cookie: bob.cookie }, endNow)).rejects.toThrow('has lost their access');
+});
