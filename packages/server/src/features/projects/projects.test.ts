@@ -247,7 +247,7 @@ describe('deleting a project', () => {
 /** PGlite has one session: there nothing waits in the middle. */
 const onServer = process.env.TEST_DATABASE_URL !== undefined;
 
-test.runIf(onServer)('who records, or moves a file, and waits for a deletion holds nothing that it needs', async () => {
+test.runIf(onServer)('who records, and waits for a deletion of the project, holds nothing that it needs', async () => {
   const projectId = await service.createProject(ada);
   const newFolder = async (name: string) =>
     (await call('POST', '/api/storage/folders', { projectId, name, parentId: null })).body.id;
