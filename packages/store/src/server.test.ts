@@ -58,6 +58,23 @@ describe('a signature that does not match', () => {
   });
 });
 
+test('a signed header is obeyed, however many others come before it', async () => {
+  const key = 'behind-many';
+  const headers = { 'content-md5': Buffer.alloc(16).toString('base64') };
+  const url = new URL(store.presign('PUT', key, { headers }));
+  const socket = connect(store.port, '127.0.0.1').setEncoding('utf8');
+  const lines = [
+    ...[`PUT ${url.pathname}${url.search} HTTP/1.1`, `Host: ${url.host}`, 'Content-Length: 5', 'Connection: close'],
+    ...Array<string>(1010).fill('a:'),
+    `Content-MD5: ${headers['content-md5']}`,
+  ];
+  socket.write(`${lines.join('\r\n')}\r\n\r\nhello`);
+  let answer = '';
+  for await (const text of socket) answer += text;
+  expect(answer).toContain('<Code>BadDigest</Code>');
+  expect((await send('HEAD', store.presign('HEAD', key))).status).toBe(404);
+});
+
 describe('what is no good request', () => {
   const line = `GET /${bucket}/there HTTP/1.1\r\n`;
 

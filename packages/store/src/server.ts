@@ -53,6 +53,9 @@ export function createStoreServer(
     // A missing Host is refused by the signature check, in S3's form.
     requireHostHeader: false,
   });
+  // However many headers fit into `maxHeaderSize`: Node would leave those after the thousandth out of `headers`, and what
+  // has been signed with `rawHeaders` would not be done.
+  server.maxHeadersCount = 0;
   server.setTimeout(limits.idleMilliseconds);
   server.on('request', (request, response) => track(serve(request, response, false)));
   server.on('checkContinue', (request, response) => track(serve(request, response, true)));

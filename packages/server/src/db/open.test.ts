@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
@@ -239,5 +243,73 @@ describe.runIf(testableKinds.includes('postgres'))('with a pooler in between', (
     expect(failure).not.toContain('s3cret');
     await db.close();
     await drop();
+  });
+});
+
+describe.runIf(testableKinds.includes('postgres'))('a connection that breaks while it is used', () => {
+  let wires: Socket[];
+  let proxy: Server;
+  let db: Database;
+  let direct: pg.Client;
+  let drop: () => Promise<void>;
+
+  beforeAll(async () => {
+    const created = await createServerDatabase();
+    drop = created.drop;
+    const { hostname, port } = new URL(created.url);
+    direct = new pg.Client(created.url);
+    await direct.connect();
+    wires = [];
+    proxy = createServer((socket) => {
+      const onward = connect(Number(port), hostname);
+      for (const wire of [socket, onward]) wires.push(wire.on('error', () => undefined));
+      socket.pipe(onward).pipe(socket);
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const proxied = new URL(created.url);
+    proxied.host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    db = await openDatabase({ kind: 'postgres', url: proxied.href });
+  });
+  afterAll(async () => {
+    await db.close();
+    await direct.end();
+    proxy.close();
+    await drop();
+  });
+
+  const ways: Record<string, () => Promise<unknown>> = {
+    'by the server': () =>
+      direct.query(
+        'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+      ),
+    'on the way': async () => {
+      for (const wire of wires.splice(0)) wire.destroy();
+    },
+  };
+  const sleep = 'select pg_sleep(60)';
+  const uses: Record<string, (begun: () => Promise<unknown>) => Promise<unknown>> = {
+    'a query': (begun) => Promise.all([db.pool.query(sleep), begun()]),
+    'a query of Kysely': (begun) => Promise.all([sql.raw(sleep).execute(db.kysely), begun()]),
+    'a listing': (begun) => {
+      const { signal } = new AbortController();
+      return Promise.all([db.listing.query({ name: 'sleep', text: sleep, values: [] }, 'page', signal), begun()]);
+    },
+    'a transaction': (begun) =>
+      db.kysely.transaction().execute(async (trx) => {
+        await sql`select 1`.execute(trx);
+        await begun();
+        await delay(200);
+        await sql`select 1`.execute(trx);
+      }),
+  };
+  const cases = Object.keys(ways).flatMap((way) => Object.keys(uses).map((use) => [way, use] as const));
+
+  it.each(cases)('%s: %s fails by itself, and the service goes on', async (way, use) => {
+    const breaks = uses[use]?.(async () => {
+      await delay(200);
+      await ways[way]?.();
+    });
+    await expect(breaks).rejects.toThrow();
+    await expect.poll(() => db.check().then(() => 'up', String)).toBe('up');
   });
 });

@@ -62,7 +62,7 @@ export function openDatabase(settings: DatabaseSettings): Promise<Database> {
 
 async function openOnDisk(dataDir: string): Promise<Database> {
   const embedded = await openEmbedded(dataDir);
-  const pool = new pg.Pool({
+  const pool = createPool({
     // One session is all that PGlite has: whoever wants it waits for it here.
     max: 1,
     idleTimeoutMillis: 0,
@@ -81,6 +81,16 @@ async function openOnDisk(dataDir: string): Promise<Database> {
     notify: async () => undefined,
     listen: () => ({ close: async () => undefined }),
   });
+}
+
+/**
+ * A connection that breaks is replaced by the pool, and a query that fails for it tells its own caller. The pool hears of idle
+ * ones only; of one that is lent out nobody would hear, and that ends the process.
+ */
+function createPool(config: pg.PoolConfig): pg.Pool {
+  return new pg.Pool(config)
+    .on('error', () => undefined)
+    .on('connect', (client) => client.on('error', () => undefined));
 }
 
 /**
@@ -107,7 +117,7 @@ class UnnamedClient extends pg.Client {
 const patience = { statement_timeout: 60_000, lock_timeout: 10_000, query_timeout: 300_000 };
 
 function createPostgresPool(url: string, max: number, isPooled: boolean, more: pg.PoolConfig = {}): pg.Pool {
-  return new pg.Pool({
+  return createPool({
     connectionString: url,
     max,
     connectionTimeoutMillis: 10_000,
@@ -131,7 +141,6 @@ function openListing(pool: pg.Pool, url: string, isPooled: boolean): ListingLane
     isPooled,
     isPooled ? {} : { options: options.join(' '), statement_timeout: false },
   );
-  own.on('error', () => undefined);
   const cancel = (client: pg.PoolClient) =>
     pool.query('select pg_cancel_backend($1)', [(client as pg.PoolClient & { processID: number }).processID]);
   return createListingLane(own, { owns: true, ...(isPooled ? { setsEachTime: true } : { cancel }) });
@@ -146,7 +155,6 @@ export async function withDirectPool<T>(
   if (settings.kind === 'embedded' || settings.directUrl === undefined) return work(db.pool);
   const { directUrl } = settings;
   const pool = createPostgresPool(directUrl, 1, false);
-  pool.on('error', () => undefined);
   try {
     await pool.query('select 1').catch((error: unknown) => {
       throw unreachable('DATABASE_DIRECT_URL', directUrl, error);
@@ -196,8 +204,6 @@ async function wrap(
   pool: pg.Pool,
   { close, ...own }: Pick<Database, 'failed' | 'close' | 'notify' | 'listen' | 'listing'>,
 ): Promise<Database> {
-  // An idle connection that breaks is replaced by the pool; a query that fails for it tells its own caller.
-  pool.on('error', () => undefined);
   const { rows } = await pool.query<{ server_version: string }>('show server_version');
   let closed: Promise<void> | undefined;
   return {

@@ -31,6 +31,8 @@ export async function listen(app: App, host: string, port: number, limits = slow
     else void app.listener(request, response);
   };
   const server = http.createServer(limits, answer);
+  // However many headers fit into `maxHeaderSize`, each is looked at: Node would leave out those after the thousandth.
+  server.maxHeadersCount = 0;
   // A client that asks before it sends is told no before it sends: the app refuses by Content-Length.
   server.on('checkContinue', (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
@@ -40,9 +42,11 @@ export async function listen(app: App, host: string, port: number, limits = slow
   });
   // An expectation that we do not know may be ignored (RFC 9110 §10.1.1); Node would answer by itself, without our headers.
   server.on('checkExpectation', answer);
-  server.on('connect', (_request: http.IncomingMessage, socket: Duplex) =>
-    refuse(app, Object.assign(new Error('This is no proxy'), noProxy), socket),
-  );
+  server.on('connect', (_request: http.IncomingMessage, socket: Duplex) => {
+    // Node has let go of the socket: nobody else hears that its client has gone.
+    socket.on('error', () => socket.destroy());
+    refuse(app, Object.assign(new Error('This is no proxy'), noProxy), socket);
+  });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => refuse(app, error, socket));
   return serve(server, host, port);
 }

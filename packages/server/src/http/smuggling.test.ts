@@ -204,6 +204,16 @@ describe('methods (checklist 25)', () => {
   });
 });
 
+test('who resets the connection that a CONNECT came on ends nothing else (checklist 25)', async () => {
+  for (let n = 0; n < 300; n += 1) {
+    const socket = net.connect(listening.port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write('CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', () => socket.resetAndDestroy());
+    await once(socket, 'close');
+  }
+  expect((await speak('GET /livez HTTP/1.1\r\nHost: x\r\n\r\n')).statuses).toEqual([200]);
+});
+
 describe('limits over the wire', () => {
   test('headers over 16 KiB: 431 and closed', async () => {
     const long = `GET /livez HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(17 * 1024)}\r\n\r\n`;

@@ -67,6 +67,7 @@ describe('a reader', () => {
     await reader.read();
     await reader.read();
     await reader.cancel();
+    await settle();
     expect(observed).toMatchObject({ made: 2, ended: true, lines: [] });
   });
 

@@ -4,6 +4,13 @@ import { streamBytes } from './stream-bytes.ts';
 /** Answers shorter than this are sent whole, with a Content-Length. */
 const wholeBytes = 64 * 1024;
 
+/** So many bytes at once, since whoever takes none of them for a minute is cut off. */
+const sliceBytes = 128 * 1024;
+
+function* slice(bytes: Buffer): Generator<Buffer, void> {
+  for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes);
+}
+
 /**
  * A JSON answer from pieces of its text, sent as they come: the next piece is made only when the client has taken the
  * last. A client that goes away, or takes nothing for long, ends the work: `gone` aborts, if it has not already. A failure
@@ -27,7 +34,7 @@ export async function streamJson(
   async function* bytes(): AsyncGenerator<Buffer, void> {
     try {
       yield Buffer.from(start);
-      for await (const piece of pieces) yield Buffer.from(piece);
+      for await (const piece of pieces) yield* slice(Buffer.from(piece));
     } catch (error) {
       // The client may have gone while a piece was made, and that is no failure.
       if (!gone.signal.aborted) throw error;

@@ -24,9 +24,13 @@ export interface ArchivedFolder {
   path: string;
   updatedAt: Date;
   fileCount: number;
+  /** The marks of its files, xor: a text, since it has 64 bits. */
+  fileMarks: string;
 }
 
 const fileColumns = `id, file_name as name, store_key as "storeKey", file_size as "sizeBytes", created_at as "createdAt"`;
+/** 64 bits of a file, so that a folder's files can be compared with those that were read, in whichever order. */
+const mark = 'hashtextextended(files.id::text, 0)';
 const pageSize = 500;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
@@ -58,7 +62,7 @@ export async function findSelected(
 }
 
 /**
- * The folders below some, or all of the project, with the number of files that were in each at one moment. Folders
+ * The folders below some, or all of the project, with how many files and which were in each at one moment. Folders
  * come before what is in them.
  * @param roots ids of folders, and the path that each has in the archive; undefined for the whole project
  */
@@ -72,8 +76,9 @@ export async function readTree(
     ? `select f.id, root.path, f.updated_at from unnest($3::uuid[], $4::text[]) as root (id, path)
        join folders f on f.project_id = $1 and f.id = root.id and f.trash_id is null`
     : `select id, name || '/', updated_at from folders where project_id = $1 and parent_id is null and trash_id is null`;
-  const count = (inFolder: string) => `(select count(*)::int from files
-    where project_id = $1 and ${inFolder} and trash_id is null and created_at <= $2)`;
+  const filesIn = (inFolder: string) => `lateral (
+    select count(*)::int as count, coalesce(bit_xor(${mark}), 0)::text as marks from files
+    where project_id = $1 and ${inFolder} and trash_id is null and created_at <= $2) f`;
   const { rows } = await db.pool.query<ArchivedFolder>({
     name: `archive-tree-${roots ? 'selected' : 'all'}`,
     text: `
@@ -83,25 +88,30 @@ export async function readTree(
         select f.id, tree.path || f.name || '/', f.updated_at from folders f
         join tree on f.project_id = $1 and f.parent_id = tree.id and f.trash_id is null
       ), counted as (
-        select id, path, updated_at, ${count('folder_id = tree.id')} as files from tree
-        ${roots ? '' : `union all select null, '', $2, ${count('folder_id is null')}`}
+        select id, path, updated_at, count, marks from tree, ${filesIn('folder_id = tree.id')}
+        ${roots ? '' : `union all select null, '', $2, count, marks from ${filesIn('folder_id is null')}`}
       )
-      select id, path, updated_at as "updatedAt", files as "fileCount" from counted order by path collate "C"`,
+      select id, path, updated_at as "updatedAt", count as "fileCount", marks as "fileMarks"
+      from counted order by path collate "C"`,
     values: roots ? [project.id, at, roots.ids, roots.paths] : [project.id, at],
   });
   return rows;
 }
 
 interface FileRow extends ArchivedFile {
+  mark: string;
   nameKey: string;
   isFolder: boolean;
 }
 
-/** The files of one folder that were there at a moment, a page at a time, in the order of their names, each under another name. */
+/**
+ * The files of one folder that were there at a moment, a page at a time, in the order of their names, each under another name.
+ * @throws when they are not those that the tree had: one that was renamed or moved meanwhile can come twice, or never
+ */
 export async function* readFiles(
   { db }: Deps,
   project: OpenProject,
-  folderId: string | null,
+  { id: folderId, fileCount, fileMarks }: ArchivedFolder,
   at: Date,
 ): AsyncGenerator<ArchivedFile[], void> {
   const inFolder = (column: string) => (folderId === null ? `${column} is null` : `${column} = $2`);
@@ -124,11 +134,13 @@ export async function* readFiles(
 
   let last: { nameKey: string; id: string } | undefined;
   let number = 1;
+  let count = 0;
+  let marks = 0n;
   for (;;) {
     // Both columns that come first in the order have one value; without them the planner does not take the index for it.
     const { rows } = await db.pool.query<FileRow>({
       name: `archive-files-${kind}`,
-      text: `select ${fileColumns}, name_key as "nameKey",
+      text: `select ${fileColumns}, ${mark}::text as mark, name_key as "nameKey",
                exists (select 1 from folders where project_id = $1 and ${inFolder('parent_id')}
                          and trash_id is null and name_key = files.name_key) as "isFolder"
              from files
@@ -146,9 +158,14 @@ export async function* readFiles(
         while (await isTaken(name));
       }
       last = row;
+      count += 1;
+      marks ^= BigInt(row.mark);
       page.push({ ...row, name });
     }
     if (page.length > 0) yield page;
-    if (rows.length < pageSize) return;
+    if (rows.length < pageSize) break;
   }
+  if (count < fileCount) throw new Error(`Of ${fileCount} files in one folder of an archive only ${count} are left.`);
+  if (String(marks) !== fileMarks)
+    throw new Error(`Files in one folder of an archive were renamed or moved meanwhile.`);
 }

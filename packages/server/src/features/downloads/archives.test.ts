@@ -354,10 +354,10 @@ describe('GET /api/storage/archives/{token}', () => {
 });
 
 describe('an archive that cannot be whole breaks off', () => {
-  /** Reads the first piece, does something, and reads the rest. */
-  async function readAround(link: string, between: () => Promise<unknown>): Promise<number> {
+  /** Reads the first piece, or some, does something, and reads the rest. */
+  async function readAround(link: string, between: () => Promise<unknown>, first = 1): Promise<number> {
     const reader = (await follow(link)).body?.getReader();
-    await reader?.read();
+    for (let n = 0; n < first; n += 1) await reader?.read();
     await between();
     for (let bytes = 0; ; ) {
       const piece = await reader?.read();
@@ -389,6 +389,33 @@ describe('an archive that cannot be whole breaks off', () => {
       service.deps.db.pool.query('update files set trash_id = id, trashed_at = now() where id = $1', [id]);
     await expect(readAround(link, remove)).rejects.toThrow('only 1 are left');
     expect(await readAround(link, async () => undefined)).toBeGreaterThan(100);
+  });
+
+  test('when files are renamed meanwhile, so that one comes twice and one never', async () => {
+    const folder = await createFolder('f');
+    const first = await createFile('a', 'x', folder);
+    await service.deps.db.pool.query(
+      `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
+       select project_id, gen_random_uuid(), store_key || n, 'b' || n, 'B' || n, 1, mime_type, folder_id, etag
+       from files, generate_series(1, 500) n where id = $1`,
+      [first.id],
+    );
+    const last = await createFile('c', 'y', folder);
+    service.deps.objects = {
+      ...objects,
+      read: (key, ...more) => objects.read(key.slice(0, first.storeKey.length), ...more),
+    };
+    const link = await linkTo({ folderIds: [folder] });
+    expect(await readAround(link, async () => undefined)).toBeGreaterThan(50_000);
+    const rename = async () => {
+      for (const [id, fileName] of [
+        [first.id, 'z'],
+        [last.id, 'A1'],
+      ]) {
+        await service.call('PATCH', `/api/storage/files/${id}`, { as: ada, body: { fileName } });
+      }
+    };
+    await expect(readAround(link, rename, 5)).rejects.toThrow('renamed or moved meanwhile');
   });
 
   test('when the key is revoked on the way', async () => {
