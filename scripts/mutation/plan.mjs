@@ -27,6 +27,7 @@ export const plan = {
       `${server}/http/folder-keys.test.ts`,
       ...['get-folder', 'create-folder', 'change-folder'].map((name) => `${server}/features/folders/${name}.test.ts`),
       ...['presign-upload', 'change-file'].map((name) => `${server}/features/files/${name}.test.ts`),
+      `${server}/features/bulk/change-many.test.ts`,
     ],
   ),
   ...forEach('members', ['change-member', 'list-members', 'lock-members', 'remove-member'], ofFeature('members')),

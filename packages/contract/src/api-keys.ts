@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import { label, timestampOut, uuid, uuidOut } from './fields.ts';
+import { label, timestamp, timestampOut, uuid, uuidOut } from './fields.ts';
 
 export const scopes = ['files:read', 'files:write', 'files:delete'] as const;
 export type Scope = (typeof scopes)[number];
 
-const expiresAt = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
-  .nullable()
-  .optional();
+const expiresAt = timestamp.nullable().optional();
 
 export const CreateApiKeyRequest = z
   .object({

@@ -110,3 +110,12 @@ export const sha256 = z
 
 /** A folder of the project, or null for its root. */
 export const folderId = uuid.nullable();
+
+/** A moment that a client names. An offset can carry one out of the years that an answer can show. */
+export const timestamp = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
+  .refine((text) => !isOutOfYears(new Date(text)), { error: 'must lie in the years 0000 to 9999 in UTC' });
+
+function isOutOfYears(date: Date): boolean {
+  return date.getUTCFullYear() < 0 || date.getUTCFullYear() > 9999;
+}

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { timestampOut, uuid, uuidOut } from './fields.ts';
+import { timestamp, timestampOut, uuid, uuidOut } from './fields.ts';
 import { cursor, File, pageLimit } from './storage.ts';
 
-const since = z.iso
-  .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
-  .meta({ description: 'What the key recorded from this moment on.' });
+const since = timestamp.meta({ description: 'What the key recorded from this moment on.' });
 const dryRun = z.boolean({ error: 'must be true or false' }).default(false);
 
 export const KeyUploadsParams = z.object({ projectId: uuid, apiKeyId: uuid });

@@ -121,8 +121,8 @@ describe('making a key', () => {
     const now = new Date(service.deps.now()).toISOString();
     const late = await create(ada, { name: 'K', projectId, expiresAt: now });
     expect(late.body).toMatchObject({
-      detail: 'expiresAt must lie in the future, before the year 10000.',
-      issues: [{ path: 'expiresAt', message: 'must lie in the future, before the year 10000' }],
+      detail: 'expiresAt must lie in the future.',
+      issues: [{ path: 'expiresAt', message: 'must lie in the future' }],
     });
     const expiresAt = '9999-12-31T23:59:59.000Z';
     expect(outcome(await create(ada, { name: 'K', projectId, expiresAt }))).toBe(200);

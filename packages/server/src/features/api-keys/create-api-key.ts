@@ -61,9 +61,8 @@ export async function createApiKey(
 export function toExpiry(text: string | null | undefined, now: number): Date | null {
   if (text === null || text === undefined) return null;
   const expiresAt = new Date(text);
-  // An offset can carry the last hours of 9999 into a year of five digits, which no answer could show.
-  if (expiresAt.getTime() > now && expiresAt.getUTCFullYear() <= 9999) return expiresAt;
-  throw new Problem('invalid_request', 'expiresAt must lie in the future, before the year 10000.', {
-    issues: [{ path: 'expiresAt', message: 'must lie in the future, before the year 10000' }],
+  if (expiresAt.getTime() > now) return expiresAt;
+  throw new Problem('invalid_request', 'expiresAt must lie in the future.', {
+    issues: [{ path: 'expiresAt', message: 'must lie in the future' }],
   });
 }

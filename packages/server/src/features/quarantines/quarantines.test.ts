@@ -107,6 +107,12 @@ describe('what a leaked key has uploaded since a moment', () => {
   });
 });
 
+test.each(['0000-01-01T00:00:00+23:59', '9999-12-31T23:59:59-23:59'])('nothing begins at %s', async (moment) => {
+  const answer = await byAda('POST', quarantines(), { apiKeyId: leaked.id, since: moment });
+  expect(outcome(answer)).toBe('400 invalid_request');
+  expect(answer.body.issues).toEqual([{ path: 'since', message: 'must lie in the years 0000 to 9999 in UTC' }]);
+});
+
 describe('a quarantine', () => {
   test('takes out of sight what the key recorded since, and nothing else', async () => {
     const dry = await makeOne({ dryRun: true });
