@@ -246,7 +246,7 @@ describe.runIf(testableKinds.includes('postgres'))('with a pooler in between', (
   });
 });
 
-describe.runIf(testableKinds.includes('postgres'))('a connection that breaks while it is used', () => {
+describe.runIf(testableKinds.includes('postgres'))('a connection that breaks while it is used (checklist 49)', () => {
   let wires: Socket[];
   let proxy: Server;
   let db: Database;

@@ -52,7 +52,7 @@ test('who is still allowed when their body is there is served', async () => {
   expect(await sendAround('/api/projects', { Cookie: eve.cookie }, { name: 'P' }, nothing)).toBe('200');
 });
 
-test('a key that is revoked while its body is under way is dead', async () => {
+test('a key that is revoked while its body is under way is dead (checklist 28)', async () => {
   const { id, key } = await service.createKey(eve, projectId);
   const upload = await service.upload({ key }, projectId, Buffer.from('bytes'));
   const revoke = () => byAda('DELETE', `/api/api-keys/${id}`);

@@ -313,7 +313,7 @@ describe('GET /api/storage/archives/{token}', () => {
     expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
   });
 
-  test('404 when the account is disabled that asked for it', async () => {
+  test('404 when the account is disabled that asked for it (checklist 7)', async () => {
     const bob = await service.join(ada, projectId, 'viewer');
     const link = await linkTo({}, { as: bob });
     expect((await service.call('GET', link)).status).toBe(200);

@@ -45,7 +45,7 @@ test('who reads slowly, and is still allowed to, reads to the end', async () => 
   }
 });
 
-test('a listing ends when its key is revoked on the way', async () => {
+test('a listing ends when its key is revoked on the way (checklist 28)', async () => {
   const { id, key } = await service.createKey(ada, projectId);
   const revoke = async () => {
     await byAda('DELETE', `/api/api-keys/${id}`);
