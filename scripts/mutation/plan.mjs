@@ -12,11 +12,17 @@ export const matrix = [`${server}/http/access.test.ts`];
  * @type {Record<string, string[]>}
  */
 export const plan = {
-  [`${server}/http/caller.ts`]: [`${server}/http/caller.test.ts`, `${server}/http/rate-limit.test.ts`],
+  [`${server}/http/caller.ts`]: [
+    ...['caller', 'slow-body', 'rate-limit'].map((name) => `${server}/http/${name}.test.ts`),
+  ],
   [`${server}/http/client-address.ts`]: [`${server}/http/client-address.test.ts`],
   [`${server}/features/projects/open-project.ts`]: [
     `${server}/features/projects/open-project.test.ts`,
     `${server}/features/projects/projects.test.ts`,
+  ],
+  [`${server}/features/projects/reopen-project.ts`]: [
+    `${server}/features/files/list-files-access.test.ts`,
+    `${server}/features/downloads/archives.test.ts`,
   ],
   [`${server}/found-cache.ts`]: [`${server}/found-cache.test.ts`],
   [`${server}/access-changes.ts`]: [forgets],

@@ -82,7 +82,7 @@ async function attack(
     // An archive breaks off when something in it, or the key, goes while it is sent: half of it must not look whole.
     if (
       request.operationId !== 'downloadArchive' ||
-      !/archive only|has gone|no such archive/.test(brokeOff.at(-1) ?? '')
+      !/archive only|renamed or moved|has gone|no such archive/.test(brokeOff.at(-1) ?? '')
     ) {
       blame(String(error), brokeOff.at(-1));
     }
