@@ -78,3 +78,11 @@ async function asAdmin(url: string, sql: string): Promise<void> {
   await client.query(sql);
   await client.end();
 }
+
+/** How many sessions of a database on the server wait for a lock. */
+export async function countWaiting({ pool }: Pick<Database, 'pool'>): Promise<number> {
+  const { rowCount } = await pool.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rowCount ?? 0;
+}

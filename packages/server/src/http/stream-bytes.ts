@@ -5,7 +5,8 @@ const stalledMilliseconds = 60_000;
 
 /**
  * Bytes as a body that is made as fast as it is taken. `close` is called once, when it has ended, broken off, stalled or
- * its client has gone. A failure, which is logged as one of `what`, breaks the connection off, so that half an answer cannot be taken for a whole one.
+ * its client has gone. A failure, which is logged as one of `what`, breaks the connection off, so that half an answer
+ * cannot be taken for a whole one.
  */
 export function streamBytes(
   what: string,

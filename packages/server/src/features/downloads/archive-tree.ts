@@ -167,5 +167,5 @@ export async function* readFiles(
   }
   if (count < fileCount) throw new Error(`Of ${fileCount} files in one folder of an archive only ${count} are left.`);
   if (String(marks) !== fileMarks)
-    throw new Error(`Files in one folder of an archive were renamed or moved meanwhile.`);
+    throw new Error('Files in one folder of an archive were renamed or moved meanwhile.');
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { testableKinds } from '../../../test/database.ts';
+import { countWaiting, testableKinds } from '../../../test/database.ts';
 import { startTestService, type TestService } from '../../../test/service.ts';
 import { createApp } from '../../http/app.ts';
 import { type Listening, listen } from '../../http/listen.ts';
@@ -26,12 +26,7 @@ describe.runIf(testableKinds.includes('postgres'))('a listing that waits in Post
     await service.close();
   });
 
-  const waiting = async () =>
-    (
-      await service.deps.db.pool.query(
-        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      )
-    ).rowCount;
+  const waiting = () => countWaiting(service.deps.db);
 
   test.each(['', '&limit=10', '&search=x&sort=name'])('ends there when its client goes (%s)', async (query) => {
     const holder = await service.deps.db.pool.connect();

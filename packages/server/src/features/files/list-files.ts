@@ -1,6 +1,7 @@
 import type { ListQuery } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
+import { foundCacheMilliseconds } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
 import { openProject } from '../projects/open-project.ts';
@@ -76,14 +77,11 @@ export async function listFiles(
     : onePage(deps, listed, breadcrumbs, start, limit ?? batchSize, gone);
 }
 
-/** As long as a cache of access may believe what is not so any more. */
-const accessMilliseconds = 10_000;
-
-/** To be called between batches: whoever reads slowly reads no further than they may. */
+/** To be called between batches: whoever reads slowly reads no further than they may, but for what a cache still believes. */
 function createAccessCheck(deps: Deps, asker: Asker, projectId: string): () => Promise<void> {
   let looked = deps.now();
   return async () => {
-    if (deps.now() - looked < accessMilliseconds) return;
+    if (deps.now() - looked < foundCacheMilliseconds) return;
     looked = deps.now();
     if (await reopenProject(deps, asker, projectId, 'files:read')) return;
     throw new Error('Whoever asked for this listing has lost their access.');

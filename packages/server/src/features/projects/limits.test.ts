@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countWaiting } from '../../../test/database.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import { createLimitsCache } from './find-limits.ts';
 
@@ -245,25 +246,17 @@ test.runIf(onServer)('a change of the limits waits for a recording that has look
     await client.query('begin');
     await client.query('select from project_usage where project_id = $1 for update', [projectId]);
     const recorded = record(recording);
-    await expect.poll(() => countWaiting()).toBe(1);
+    await expect.poll(() => countWaiting(service.deps.db)).toBe(1);
     let isChanged = false;
     const changed = change(projectId, { quotaBytes: 0 }).then(() => {
       isChanged = true;
     });
-    await expect.poll(() => countWaiting()).toBe(2);
+    await expect.poll(() => countWaiting(service.deps.db)).toBe(2);
     expect(isChanged).toBe(false);
     await client.query('commit');
     expect(outcome(await recorded)).toBe(200);
     await changed;
   } finally {
     client.release();
-  }
-
-  /** Sessions of this database that wait for a lock. */
-  async function countWaiting(): Promise<number> {
-    const { rowCount } = await pool.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return rowCount ?? 0;
   }
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countWaiting } from '../../../test/database.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
 
 let service: TestService;
@@ -259,14 +260,7 @@ test.runIf(onServer)('who records, and waits for a deletion of the project, hold
     await client.query('begin');
     await client.query('select from projects where id = $1 for update', [projectId]);
     const recorded = call('POST', '/api/storage/record', upload);
-    await expect
-      .poll(async () => {
-        const { rowCount } = await pool.query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        return rowCount;
-      })
-      .toBe(1);
+    await expect.poll(() => countWaiting(service.deps.db)).toBe(1);
     await client.query('select from folders where project_id = $1 for update nowait', [projectId]);
     await client.query('rollback');
     expect(outcome(await recorded)).toBe(200);

@@ -1,5 +1,6 @@
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { requireEnabled } from '../accounts/require-enabled.ts';
 import { findApiKeyCaller } from '../api-keys/find-api-key-caller.ts';
 import { type OpenProject, openProject, type Right } from './open-project.ts';
 
@@ -24,22 +25,18 @@ export async function reopenProject(
   projectId: string,
   right: Right,
 ): Promise<OpenProject | undefined> {
-  const caller = asker.kind === 'session' ? await findUser(deps, asker.id) : await findApiKeyCaller(deps, asker.id);
-  if (!caller) return undefined;
   try {
-    return await openProject(deps, caller, projectId, right);
+    const caller = await findCaller(deps, asker);
+    return caller && (await openProject(deps, caller, projectId, right));
   } catch (error) {
     if (error instanceof Problem && error.status < 500) return undefined;
     throw error;
   }
 }
 
-async function findUser({ db }: Deps, id: string): Promise<Caller | undefined> {
-  const user = await db.kysely
-    .selectFrom('users')
-    .select('id')
-    .where('id', '=', id)
-    .where('disabled_at', 'is', null)
-    .executeTakeFirst();
-  return user && { kind: 'session', userId: user.id };
+/** @throws Problem account_disabled */
+async function findCaller(deps: Deps, { kind, id }: Asker): Promise<Caller | undefined> {
+  if (kind === 'apiKey') return findApiKeyCaller(deps, id);
+  await requireEnabled(deps.db, id);
+  return { kind, userId: id };
 }
