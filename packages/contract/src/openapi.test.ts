@@ -39,7 +39,12 @@ describe('the OpenAPI document', () => {
   });
 
   test.each(entries)('%s asks for no other credential than the service does', (_operationId, route) => {
-    const wanted = { anybody: [], session: [{ session: [] }], keyOrSession: [{ apiKey: [] }, { session: [] }] };
+    const wanted = {
+      anybody: [],
+      session: [{ session: [] }],
+      serviceOwner: [{ session: [] }],
+      keyOrSession: [{ apiKey: [] }, { session: [] }],
+    };
     expect(operationOf(route)?.security).toEqual(wanted[route.access]);
   });
 

@@ -80,6 +80,7 @@ function toSuccess({ redirectsTo, answerType, answer }: Route): Json {
 const security: Record<Route['access'], Json[]> = {
   anybody: [],
   session: [{ session: [] }],
+  serviceOwner: [{ session: [] }],
   keyOrSession: [{ apiKey: [] }, { session: [] }],
 };
 
@@ -90,7 +91,11 @@ function toOperation(operationId: OperationId, route: Route): Json {
     tags: [route.tag],
     security: security[route.access],
     ...(route.scope
-      ? { description: [`An API key needs the scope \`${route.scope}\`.`, route.scopeNote ?? []].flat().join(' ') }
+      ? {
+          description: [`An API key needs the scope \`${route.scope}\`.`, route.scopeOf?.sentence ?? []]
+            .flat()
+            .join(' '),
+        }
       : {}),
     parameters: [
       ...toParameters(route.params, 'path'),

@@ -125,8 +125,11 @@ import {
   UploadParams,
 } from './uploads.ts';
 
-/** Who may ask: anybody, a signed-in user, or an API key as well as a signed-in user. */
-export type Access = 'anybody' | 'session' | 'keyOrSession';
+/** Who may ask: anybody, a signed-in user, the owner of the service, or an API key as well as a signed-in user. */
+export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession';
+
+/** Which rate limit a request counts against. */
+export type RateKind = 'uploads' | 'reads' | 'changes';
 
 /** One route of the HTTP API: what goes in, what comes out, what can go wrong. */
 export interface Route {
@@ -149,8 +152,10 @@ export interface Route {
   access: Access;
   /** The scope that an API key needs here. */
   scope?: Scope;
-  /** When another scope is needed, as a sentence. */
-  scopeNote?: string;
+  /** Where the scope depends on what is asked for, and the sentence that says so. */
+  scopeOf?: { sentence: string; find: (input: never) => Scope };
+  /** The rate limit that it counts against; by its method unless it says otherwise. */
+  rate?: RateKind;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
@@ -164,6 +169,10 @@ export interface Route {
   answerType?: 'text/html' | 'application/zip';
   /** Success is a 302 without a body, to the address in `Location`, which this sentence describes. */
   redirectsTo?: string;
+  /** Its handler writes the answer itself, since it streams, redirects, or sends text that is there already. */
+  writesAnswer?: true;
+  /** Its handler reads the browser's cookies and sets them. */
+  usesCookies?: true;
   /** The codes that this route answers beyond those that every route of its access can answer. */
   errors: readonly ErrorCode[];
 }
@@ -183,6 +192,7 @@ export const routes = {
       'X-Invitation':
         'The token of an invitation to this e-mail address: the account is made also where sign-up is closed.',
     },
+    usesCookies: true,
     answer: SignedIn,
     errors: [
       'cross_site_request',
@@ -202,6 +212,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'anybody',
     body: SignInRequest,
+    usesCookies: true,
     answer: SignInAnswer,
     errors: [
       'cross_site_request',
@@ -217,6 +228,7 @@ export const routes = {
     summary: 'End the session of the cookie',
     tag: 'Accounts',
     access: 'anybody',
+    usesCookies: true,
     answer: SignedOut,
     errors: ['cross_site_request'],
   },
@@ -226,6 +238,7 @@ export const routes = {
     summary: 'The signed-in user, or null',
     tag: 'Accounts',
     access: 'anybody',
+    usesCookies: true,
     answer: CurrentSession,
     errors: [],
   },
@@ -250,6 +263,7 @@ export const routes = {
         'The token from the start-up message, for the first account of a service that listens beyond loopback.',
       'X-Invitation': 'The token of an invitation: who has no account yet gets one also where sign-up is closed.',
     },
+    usesCookies: true,
     answer: OidcRedirection,
     errors: ['cross_site_request', 'sign_in_method_off', 'setup_token_required', 'oidc_unavailable'],
   },
@@ -260,6 +274,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     body: OidcRequest,
+    usesCookies: true,
     answer: OidcRedirection,
     errors: ['sign_in_method_off', 'oidc_unavailable'],
   },
@@ -270,6 +285,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'anybody',
     query: OidcAnswerQuery,
+    usesCookies: true,
     answer: z.never(),
     redirectsTo: 'The `callbackURL` that the sign-in began with.',
     errors: [
@@ -358,41 +374,41 @@ export const routes = {
     path: '/api/users',
     summary: 'The accounts of the service, up to 1000 a page; for its owner',
     tag: 'Accounts',
-    access: 'session',
+    access: 'serviceOwner',
     query: UsersQuery,
     answer: UserPage,
-    errors: ['owner_required'],
+    errors: [],
   },
   changeUser: {
     method: 'PATCH',
     path: '/api/users/{userId}',
     summary: 'Disable an account, with its sessions and API keys, or enable it again; for the owner of the service',
     tag: 'Accounts',
-    access: 'session',
+    access: 'serviceOwner',
     params: UserParams,
     body: ChangeUserRequest,
     answer: UserAccount,
-    errors: ['owner_required', 'user_not_found', 'last_owner'],
+    errors: ['user_not_found', 'last_owner'],
   },
   removeUser: {
     method: 'DELETE',
     path: '/api/users/{userId}',
     summary: 'Delete an account with its sessions, memberships and API keys; for the owner of the service',
     tag: 'Accounts',
-    access: 'session',
+    access: 'serviceOwner',
     params: UserParams,
     answer: RemovedUser,
-    errors: ['owner_required', 'user_not_found', 'last_owner'],
+    errors: ['user_not_found', 'last_owner'],
   },
   endUserSessions: {
     method: 'DELETE',
     path: '/api/users/{userId}/sessions',
     summary: 'End all sessions of an account; for the owner of the service',
     tag: 'Accounts',
-    access: 'session',
+    access: 'serviceOwner',
     params: UserParams,
     answer: EndedSessions,
-    errors: ['owner_required', 'user_not_found'],
+    errors: ['user_not_found'],
   },
   enableSecondFactor: {
     method: 'POST',
@@ -401,6 +417,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     body: EnableSecondFactorRequest,
+    usesCookies: true,
     answer: SecondFactorSecrets,
     errors: ['sign_in_method_off', 'wrong_password', 'second_factor_set_up', 'too_many_attempts', 'too_many_sign_ins'],
   },
@@ -411,6 +428,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'anybody',
     body: TotpRequest,
+    usesCookies: true,
     answer: SignedIn,
     errors: [
       'cross_site_request',
@@ -430,6 +448,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'anybody',
     body: BackupCodeRequest,
+    usesCookies: true,
     answer: SignedIn,
     errors: [
       'cross_site_request',
@@ -448,6 +467,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     body: PasswordAndCode,
+    usesCookies: true,
     answer: BackupCodes,
     errors: [
       'wrong_password',
@@ -464,6 +484,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     body: PasswordAndCode,
+    usesCookies: true,
     answer: SecondFactorDisabled,
     errors: [
       'wrong_password',
@@ -479,6 +500,7 @@ export const routes = {
     summary: 'What `navigator.credentials.create` is given to make a passkey; in a session of the last hour',
     tag: 'Accounts',
     access: 'session',
+    usesCookies: true,
     answer: PasskeyOptions,
     errors: ['sign_in_method_off', 'session_not_fresh'],
   },
@@ -489,6 +511,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     body: RegisterPasskeyRequest,
+    usesCookies: true,
     answer: Passkey,
     errors: ['sign_in_method_off', 'session_not_fresh', 'passkey_expired', 'passkey_refused'],
   },
@@ -498,6 +521,7 @@ export const routes = {
     summary: 'What `navigator.credentials.get` is given to sign in',
     tag: 'Accounts',
     access: 'anybody',
+    usesCookies: true,
     answer: PasskeyOptions,
     errors: ['sign_in_method_off', 'too_many_attempts'],
   },
@@ -508,6 +532,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'anybody',
     body: SignInWithPasskeyRequest,
+    usesCookies: true,
     answer: SignedIn,
     errors: [
       'cross_site_request',
@@ -806,6 +831,7 @@ export const routes = {
     access: 'keyOrSession',
     scope: 'files:write',
     body: PresignRequest,
+    rate: 'uploads',
     answer: PresignResponse,
     errors: ['project_not_found', 'folder_not_found', 'file_too_large', 'mime_type_not_allowed', 'quota_exceeded'],
   },
@@ -817,6 +843,7 @@ export const routes = {
     access: 'keyOrSession',
     scope: 'files:write',
     body: RecordRequest,
+    rate: 'uploads',
     answer: File,
     errors: [
       'invalid_store_key',
@@ -841,6 +868,7 @@ export const routes = {
     access: 'keyOrSession',
     scope: 'files:read',
     query: ListQuery,
+    writesAnswer: true,
     answer: Listing,
     errors: ['project_not_found', 'folder_not_found', 'too_many_listings', 'listing_too_slow'],
   },
@@ -863,6 +891,7 @@ export const routes = {
     access: 'keyOrSession',
     scope: 'files:write',
     body: CreateUploadRequest,
+    rate: 'uploads',
     answer: CreatedUpload,
     errors: [
       'project_not_found',
@@ -882,6 +911,7 @@ export const routes = {
     scope: 'files:write',
     params: UploadParams,
     body: SignPartsRequest,
+    rate: 'uploads',
     answer: SignedParts,
     errors: ['upload_not_found', 'upload_completed'],
   },
@@ -893,6 +923,7 @@ export const routes = {
     access: 'keyOrSession',
     scope: 'files:write',
     params: UploadParams,
+    rate: 'uploads',
     answer: Upload,
     errors: ['upload_not_found', 'store_unavailable'],
   },
@@ -906,6 +937,7 @@ export const routes = {
     params: UploadParams,
     body: CompleteUploadRequest,
     maxBodyBytes: maxCompletionBytes,
+    rate: 'uploads',
     answer: File,
     errors: [
       'upload_not_found',
@@ -1063,7 +1095,10 @@ export const routes = {
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:write',
-    scopeNote: 'To delete it needs `files:delete` instead.',
+    scopeOf: {
+      sentence: 'To delete it needs `files:delete` instead.',
+      find: ({ action }: z.output<typeof BulkRequest>) => (action === 'delete' ? 'files:delete' : 'files:write'),
+    },
     body: BulkRequest,
     answer: BulkAnswer,
     errors: [
@@ -1084,6 +1119,7 @@ export const routes = {
     scope: 'files:read',
     params: FileParams,
     body: DownloadUrlRequest,
+    rate: 'reads',
     answer: DownloadUrl,
     errors: ['file_not_found'],
   },
@@ -1097,6 +1133,7 @@ export const routes = {
     params: FileParams,
     query: ContentQuery,
     redirectsTo: 'The file at the object store, for 15 minutes.',
+    writesAnswer: true,
     answer: z.undefined(),
     errors: ['file_not_found'],
   },
@@ -1108,6 +1145,7 @@ export const routes = {
     access: 'keyOrSession',
     scope: 'files:read',
     body: ArchiveRequest,
+    rate: 'reads',
     answer: DownloadUrl,
     errors: ['project_not_found', 'file_not_found', 'folder_not_found'],
   },
@@ -1118,6 +1156,7 @@ export const routes = {
     tag: 'Downloads',
     access: 'anybody',
     params: ArchiveParams,
+    writesAnswer: true,
     answer: z.unknown(),
     answerType: 'application/zip',
     errors: ['archive_not_found', 'archives_busy', 'store_unavailable'],
@@ -1128,6 +1167,7 @@ export const routes = {
     summary: 'Whether the process answers at all',
     tag: 'Operation',
     access: 'anybody',
+    writesAnswer: true,
     answer: Live,
     errors: [],
   },
@@ -1137,6 +1177,7 @@ export const routes = {
     summary: 'Whether each dependency answers',
     tag: 'Operation',
     access: 'anybody',
+    writesAnswer: true,
     answer: Ready,
     errors: ['not_ready'],
   },
@@ -1146,6 +1187,7 @@ export const routes = {
     summary: 'This document',
     tag: 'Operation',
     access: 'anybody',
+    writesAnswer: true,
     answer: z.record(z.string(), z.unknown()),
     errors: [],
   },
@@ -1156,6 +1198,7 @@ export const routes = {
     tag: 'Operation',
     access: 'anybody',
     params: ErrorParams,
+    writesAnswer: true,
     answer: z.string(),
     answerType: 'text/html',
     errors: ['not_found'],
@@ -1166,6 +1209,7 @@ export const routes = {
     summary: 'The name and version of the service',
     tag: 'Operation',
     access: 'anybody',
+    writesAnswer: true,
     answer: Welcome,
     errors: [],
   },
@@ -1173,11 +1217,39 @@ export const routes = {
 
 export type OperationId = keyof typeof routes;
 
+type Routes = typeof routes;
+
+type Checked<O extends OperationId, Place extends 'params' | 'query' | 'body'> = Routes[O] extends {
+  [place in Place]: infer S extends z.ZodType;
+}
+  ? z.output<S>
+  : unknown;
+
+/** What goes into an operation: the parameters of its path, its query and its body, as one object. */
+export type Input<O extends OperationId> = Checked<O, 'params'> & Checked<O, 'query'> & Checked<O, 'body'>;
+
+/** The body of its 200 answer. */
+export type Answer<O extends OperationId> = z.output<Routes[O]['answer']>;
+
+/** The names that stand in two of an operation's inputs, of which one would hide the other. */
+type Clash<O extends OperationId> =
+  | (keyof Checked<O, 'params'> & keyof Checked<O, 'query'>)
+  | (keyof Checked<O, 'params'> & keyof Checked<O, 'body'>)
+  | (keyof Checked<O, 'query'> & keyof Checked<O, 'body'>);
+/** The operations that have such a name: a test holds that there are none. */
+export type ClashingOperation = { [O in OperationId]: [Clash<O>] extends [never] ? never : O }[OperationId];
+
+/** The operations whose answer is JSON that follows from their input. */
+export type JsonOperationId = {
+  [O in OperationId]: Routes[O] extends { writesAnswer: true } | { usesCookies: true } ? never : O;
+}[OperationId];
+
 /** Every code that a route can answer: its own, and those that follow from its access and its inputs. */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
   if (route.access !== 'anybody' && route.method !== 'GET') codes.add('cross_site_request');
-  if (route.access === 'session') codes.add('session_required');
+  if (route.access === 'session' || route.access === 'serviceOwner') codes.add('session_required');
+  if (route.access === 'serviceOwner') codes.add('owner_required');
   if (route.access === 'keyOrSession') {
     codes.add('invalid_api_key').add('project_not_allowed').add('scope_missing');
     if (route.scope !== 'files:read') codes.add('role_missing');

@@ -98,5 +98,12 @@ export interface ApiKeyCaller {
   address?: string | undefined;
 }
 
+/** Somebody who shows no credential, and needs none. */
+export interface Visitor {
+  kind: 'visitor';
+  /** Where the request came from. */
+  address: string;
+}
+
 /** Who is asking. */
 export type Caller = SessionCaller | ApiKeyCaller;

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type OperationId, routes } from '@cadiz/contract';
+import { type JsonOperationId, type OperationId, routes } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
+import { operations } from '../operations.ts';
 import type { Problem } from '../problem.ts';
 import { allowOrigins, answerPreflight, toCommonHeaders } from './answer-headers.ts';
+import { toHandler } from './dispatch.ts';
 import type { Answer, Exchange, Handler } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
@@ -12,71 +14,16 @@ import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
-import {
-  changePasswordRoute,
-  endOtherSessionsRoute,
-  endSessionRoute,
-  getSession,
-  listSessionsRoute,
-  listSignInMethods,
-  requestPasswordResetRoute,
-  resetPasswordRoute,
-  signIn,
-  signOut,
-  signUp,
-} from './routes/accounts.ts';
-import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
-import { listEventsRoute } from './routes/audit.ts';
-import {
-  createArchiveUrlRoute,
-  createDownloadUrlRoute,
-  downloadArchive,
-  redirectToContent,
-} from './routes/downloads.ts';
-import { changeFileRoute, deleteFileRoute, getFileRoute, restoreFileRoute } from './routes/files.ts';
-import {
-  changeFolderRoute,
-  createFolderRoute,
-  deleteFolderRoute,
-  getFolderRoute,
-  restoreFolderRoute,
-} from './routes/folders.ts';
-import {
-  acceptInvitationRoute,
-  changeMemberRoute,
-  createInvitationRoute,
-  listInvitationsRoute,
-  listMembersRoute,
-  removeInvitationRoute,
-  removeMemberRoute,
-} from './routes/members.ts';
+import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
+import { downloadArchive, redirectToContent } from './routes/downloads.ts';
 import { finishOidcRoute, linkOidcRoute, signInWithOidcRoute } from './routes/oidc.ts';
 import { errorPage, live, openapi, ready, welcome } from './routes/operation.ts';
 import {
-  deletePasskeyRoute,
-  listPasskeysRoute,
   passkeyRegistrationOptionsRoute,
   passkeySignInOptionsRoute,
   registerPasskeyRoute,
-  renamePasskeyRoute,
   signInWithPasskeyRoute,
 } from './routes/passkeys.ts';
-import {
-  createProjectRoute,
-  deleteProjectRoute,
-  getProjectRoute,
-  getReconciliationRoute,
-  listProjectsRoute,
-  reconcileProjectRoute,
-  updateProjectRoute,
-} from './routes/projects.ts';
-import {
-  createQuarantineRoute,
-  listKeyUploadsRoute,
-  listQuarantinesRoute,
-  releaseQuarantineRoute,
-  trashQuarantineRoute,
-} from './routes/quarantines.ts';
 import {
   disableSecondFactorRoute,
   enableSecondFactorRoute,
@@ -84,100 +31,25 @@ import {
   verifyBackupCodeRoute,
   verifyTotpRoute,
 } from './routes/second-factor.ts';
-import { list, presign, record, usage } from './routes/storage.ts';
-import { bulk, emptyTrashRoute, listTrashRoute } from './routes/trash.ts';
-import {
-  abortUploadRoute,
-  completeUploadRoute,
-  createUploadRoute,
-  getUploadRoute,
-  signPartsRoute,
-} from './routes/uploads.ts';
-import { changeUserRoute, endUserSessionsRoute, listUsersRoute, removeUserRoute } from './routes/users.ts';
+import { list } from './routes/storage.ts';
 
-/** Every route, by the name of its operation. Its method, path, inputs and errors stand in the contract. */
-export const handlers: Record<OperationId, Handler> = {
-  presign,
-  record,
+/** The operations that are HTTP themselves: they stream, redirect, or read and set the cookies of a browser. */
+const ownHandlers: Record<Exclude<OperationId, JsonOperationId>, Handler> = {
   list,
-  usage,
-  createFolder: createFolderRoute,
-  getFolder: getFolderRoute,
-  changeFolder: changeFolderRoute,
-  deleteFolder: deleteFolderRoute,
-  restoreFolder: restoreFolderRoute,
-  getFile: getFileRoute,
-  changeFile: changeFileRoute,
-  deleteFile: deleteFileRoute,
-  restoreFile: restoreFileRoute,
-  listTrash: listTrashRoute,
-  emptyTrash: emptyTrashRoute,
-  bulk,
-
-  createDownloadUrl: createDownloadUrlRoute,
   redirectToContent,
-  createArchiveUrl: createArchiveUrlRoute,
   downloadArchive,
-
-  createUpload: createUploadRoute,
-  signParts: signPartsRoute,
-  getUpload: getUploadRoute,
-  completeUpload: completeUploadRoute,
-  abortUpload: abortUploadRoute,
-
-  createProject: createProjectRoute,
-  listProjects: listProjectsRoute,
-  getProject: getProjectRoute,
-  updateProject: updateProjectRoute,
-  deleteProject: deleteProjectRoute,
-  reconcileProject: reconcileProjectRoute,
-  getReconciliation: getReconciliationRoute,
-
-  listEvents: listEventsRoute,
-
-  listMembers: listMembersRoute,
-  changeMember: changeMemberRoute,
-  removeMember: removeMemberRoute,
-  createInvitation: createInvitationRoute,
-  listInvitations: listInvitationsRoute,
-  removeInvitation: removeInvitationRoute,
-  acceptInvitation: acceptInvitationRoute,
-
-  createApiKey: createApiKeyRoute,
-  listApiKeys: listApiKeysRoute,
-  revokeApiKey: revokeApiKeyRoute,
-  rotateApiKey: rotateApiKeyRoute,
-  listKeyUploads: listKeyUploadsRoute,
-  createQuarantine: createQuarantineRoute,
-  listQuarantines: listQuarantinesRoute,
-  releaseQuarantine: releaseQuarantineRoute,
-  trashQuarantine: trashQuarantineRoute,
 
   signUp,
   signIn,
   signOut,
   getSession,
-  listSignInMethods,
   signInWithOidc: signInWithOidcRoute,
   linkOidc: linkOidcRoute,
   finishOidc: finishOidcRoute,
-  requestPasswordReset: requestPasswordResetRoute,
-  resetPassword: resetPasswordRoute,
-  changePassword: changePasswordRoute,
-  listSessions: listSessionsRoute,
-  endSession: endSessionRoute,
-  endOtherSessions: endOtherSessionsRoute,
-  listUsers: listUsersRoute,
-  changeUser: changeUserRoute,
-  removeUser: removeUserRoute,
-  endUserSessions: endUserSessionsRoute,
   passkeyRegistrationOptions: passkeyRegistrationOptionsRoute,
   registerPasskey: registerPasskeyRoute,
   passkeySignInOptions: passkeySignInOptionsRoute,
   signInWithPasskey: signInWithPasskeyRoute,
-  listPasskeys: listPasskeysRoute,
-  renamePasskey: renamePasskeyRoute,
-  deletePasskey: deletePasskeyRoute,
   enableSecondFactor: enableSecondFactorRoute,
   verifyTotp: verifyTotpRoute,
   verifyBackupCode: verifyBackupCodeRoute,
@@ -190,6 +62,12 @@ export const handlers: Record<OperationId, Handler> = {
   openapi,
   errorPage,
 };
+
+/** Every operation; what it does stands in `operations.ts`, or above. */
+export const handlers = {
+  ...ownHandlers,
+  ...Object.fromEntries((Object.keys(operations) as JsonOperationId[]).map((id) => [id, toHandler(id)])),
+} as Record<OperationId, Handler>;
 
 /** The HTTP API, twice the same: for Node's server, and as a fetch handler to mount elsewhere. */
 export interface App {

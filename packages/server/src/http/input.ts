@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { Route } from '@cadiz/contract';
 import type { z } from 'zod';
 import { type Issue, Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
@@ -42,6 +43,18 @@ export function readQuery<T extends z.ZodType>(exchange: Exchange, schema: T): z
 /** The parameters of the path. @throws Problem invalid_request */
 export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
   return check(schema, exchange.params);
+}
+
+/**
+ * What an operation gets: the parameters of the path, the query and the body, checked against their schemas, as one object.
+ * @throws Problem what readBody throws
+ */
+export async function readInput(exchange: Exchange, { params, query, body, maxBodyBytes }: Route): Promise<unknown> {
+  const inPath = params && readParams(exchange, params);
+  const inQuery = query && readQuery(exchange, query);
+  if (!body) return { ...inQuery, ...inPath };
+  const inBody = await readBody(exchange, body, maxBodyBytes);
+  return inPath || inQuery ? { ...(inBody as object), ...inQuery, ...inPath } : inBody;
 }
 
 function parseJson(bytes: Buffer): unknown {

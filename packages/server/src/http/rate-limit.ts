@@ -7,23 +7,11 @@ import { Problem } from '../problem.ts';
 import { clientAddress } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
 
-/** An upload is several of these, one after the other. */
-const uploads: ReadonlySet<OperationId> = new Set([
-  'presign',
-  'record',
-  'createUpload',
-  'signParts',
-  'getUpload',
-  'completeUpload',
-]);
-/** POST, but nothing changes. */
-const alsoReads: ReadonlySet<OperationId> = new Set(['createDownloadUrl', 'createArchiveUrl']);
-
 const policies = new Map(
-  (Object.entries(routes) as [OperationId, Route][]).map(([operation, { method }]) => {
-    if (uploads.has(operation)) return [operation, 'uploads'];
-    return [operation, method === 'GET' || alsoReads.has(operation) ? 'reads' : 'changes'];
-  }),
+  (Object.entries(routes) as [OperationId, Route][]).map(([operation, { method, rate }]) => [
+    operation,
+    rate ?? (method === 'GET' ? 'reads' : 'changes'),
+  ]),
 ) as ReadonlyMap<OperationId, RateLimitPolicy>;
 
 /** Counts a request of somebody who is known; waits only where there is a limit. @param id of the key or session @throws Problem rate_limited */

@@ -64,19 +64,19 @@ const commands: Record<string, Run> = {
     return `Removed ${removedPasskeys} passkeys of ${email}, and ended ${endedSessions} sessions.`;
   },
   async 'end-sessions'(users, { id, email }) {
-    const { endedSessions } = await endUserSessions(users, operator, id);
+    const { endedSessions } = await endUserSessions(users, operator, { userId: id });
     return `Ended ${endedSessions} sessions of ${email}.`;
   },
   async disable(users, { id, email }) {
-    await changeUser(users, operator, id, { disabled: true });
+    await changeUser(users, operator, { userId: id, disabled: true });
     return `Disabled ${email}: its sessions have ended, and its API keys are dead.`;
   },
   async enable(users, { id, email }) {
-    await changeUser(users, operator, id, { disabled: false });
+    await changeUser(users, operator, { userId: id, disabled: false });
     return `Enabled ${email}.`;
   },
   async delete(users, { id, email }) {
-    await removeUser(users, operator, id);
+    await removeUser(users, operator, { userId: id });
     return `Deleted ${email}.`;
   },
 };
@@ -85,7 +85,7 @@ async function list(users: Users): Promise<string> {
   const lines: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = await listUsers(users, { cursor });
+    const page = await listUsers(users, operator, { cursor });
     for (const { email, role, disabledAt } of page.users) {
       lines.push(`${email}  ${role}${disabledAt === null ? '' : `  disabled since ${disabledAt}`}`);
     }

@@ -1,4 +1,4 @@
-import type { ChangeUserRequest, EndedSessions, RemovedUser, UserAccount, UserPage, UsersQuery } from '@cadiz/contract';
+import type { EndedSessions, Input, RemovedUser, UserAccount, UserPage } from '@cadiz/contract';
 import type { Selectable, Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
@@ -22,7 +22,8 @@ export async function requireServiceOwner({ db }: Pick<Deps, 'db'>, { userId }: 
 /** All accounts, the oldest first. */
 export async function listUsers(
   { db }: Pick<Deps, 'db'>,
-  { cursor }: z.output<typeof UsersQuery>,
+  _by: Actor,
+  { cursor }: Input<'listUsers'>,
 ): Promise<z.output<typeof UserPage>> {
   let query = db.kysely
     .selectFrom('users')
@@ -43,8 +44,7 @@ export async function listUsers(
 export async function changeUser(
   { db, now, accessChanges }: ManagingDeps,
   by: Actor,
-  userId: string,
-  { disabled }: z.output<typeof ChangeUserRequest>,
+  { userId, disabled }: Input<'changeUser'>,
 ): Promise<z.output<typeof UserAccount>> {
   const changed = await db.kysely.transaction().execute(async (trx) => {
     const user = await lockUser(trx, userId, disabled);
@@ -71,7 +71,7 @@ export async function changeUser(
 export async function removeUser(
   { db, now, accessChanges }: ManagingDeps,
   by: Actor,
-  userId: string,
+  { userId }: Input<'removeUser'>,
 ): Promise<z.output<typeof RemovedUser>> {
   await db.kysely.transaction().execute(async (trx) => {
     await lockUser(trx, userId, true);
@@ -87,7 +87,7 @@ export async function removeUser(
 export async function endUserSessions(
   { db, now }: ManagingDeps,
   by: Actor,
-  userId: string,
+  { userId }: Input<'endUserSessions'>,
 ): Promise<z.output<typeof EndedSessions>> {
   return db.kysely.transaction().execute(async (trx) => {
     await lockUser(trx, userId, false);

@@ -1,4 +1,4 @@
-import type { EndedSession, EndedSessions, SessionList } from '@cadiz/contract';
+import type { EndedSession, EndedSessions, Input, SessionList } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -33,7 +33,7 @@ export async function listSessions({ db, now }: Deps, caller: SessionCaller): Pr
 export async function endSession(
   { db, now }: Deps,
   caller: SessionCaller,
-  id: string,
+  { sessionId: id }: Input<'endSession'>,
 ): Promise<z.output<typeof EndedSession>> {
   await db.kysely.transaction().execute(async (trx) => {
     const { numDeletedRows } = await trx

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { PasswordResetRequest, PasswordResetRequested } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps } from '../../deps.ts';
+import type { Deps, Visitor } from '../../deps.ts';
 import type { Message } from '../../mail.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
@@ -21,7 +21,7 @@ export function hashResetToken(token: string): Buffer {
  */
 export async function requestPasswordReset(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'accounts' | 'mail'>,
-  address: string,
+  { address }: Visitor,
   { email }: z.output<typeof PasswordResetRequest>,
 ): Promise<z.output<typeof PasswordResetRequested>> {
   const { mail, accounts } = deps;

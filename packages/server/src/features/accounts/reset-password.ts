@@ -1,6 +1,6 @@
 import type { PasswordReset, ResetPasswordRequest } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps } from '../../deps.ts';
+import type { Deps, Visitor } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { requireUncommonPassword } from './common-passwords.ts';
@@ -14,7 +14,7 @@ import { setPassword } from './set-password.ts';
  */
 export async function resetPassword(
   { db, now, accounts, accessChanges }: Deps,
-  address: string,
+  { address }: Visitor,
   { token, newPassword, revokeApiKeys }: z.output<typeof ResetPasswordRequest>,
 ): Promise<z.output<typeof PasswordReset>> {
   const { passwords, limits } = accounts;

@@ -1,4 +1,4 @@
-import type { ApiKey } from '@cadiz/contract';
+import type { ApiKey, Input } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -11,7 +11,11 @@ import { selectManageableKeys } from './manageable-keys.ts';
  * stays, so that people can see what there was. Doing it again answers the same.
  * @throws Problem api_key_not_found
  */
-export async function revokeApiKey(deps: Deps, caller: SessionCaller, id: string): Promise<z.output<typeof ApiKey>> {
+export async function revokeApiKey(
+  deps: Deps,
+  caller: SessionCaller,
+  { id }: Input<'revokeApiKey'>,
+): Promise<z.output<typeof ApiKey>> {
   const row = await deps.db.kysely.transaction().execute(async (trx) => {
     const key = await selectManageableKeys(trx, caller).selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
     if (!key) throw new Problem('api_key_not_found');

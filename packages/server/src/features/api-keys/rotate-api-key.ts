@@ -1,4 +1,4 @@
-import type { CreatedApiKey, RotateApiKeyRequest } from '@cadiz/contract';
+import type { CreatedApiKey, Input } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
@@ -16,8 +16,7 @@ import { hashToken, mintToken } from './token.ts';
 export async function rotateApiKey(
   deps: Deps,
   caller: SessionCaller,
-  id: string,
-  { overlapSeconds, expiresAt }: z.output<typeof RotateApiKeyRequest>,
+  { id, overlapSeconds, expiresAt }: Input<'rotateApiKey'>,
 ): Promise<z.output<typeof CreatedApiKey>> {
   const now = new Date(deps.now());
   const asked = expiresAt === undefined ? undefined : toExpiry(expiresAt, now.getTime());

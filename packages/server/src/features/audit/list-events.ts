@@ -1,4 +1,4 @@
-import type { AuditPage, AuditQuery } from '@cadiz/contract';
+import type { AuditPage, Input } from '@cadiz/contract';
 import { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
@@ -13,8 +13,7 @@ const pageSize = 100;
 export async function listEvents(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  { cursor }: z.output<typeof AuditQuery>,
+  { projectId, cursor }: Input<'listEvents'>,
 ): Promise<z.output<typeof AuditPage>> {
   const before = cursor === undefined ? undefined : decodeCursor(cursor, projectId);
   const project = await openProject(deps, caller, projectId, 'project:manage');

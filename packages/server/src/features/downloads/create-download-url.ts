@@ -1,4 +1,4 @@
-import type { DownloadUrl, DownloadUrlRequest } from '@cadiz/contract';
+import type { DownloadUrl, Input } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { openFile } from '../files/open-file.ts';
@@ -12,10 +12,9 @@ import { toServed } from './served-type.ts';
 export async function createDownloadUrl(
   deps: Deps,
   caller: Caller,
-  fileId: string,
-  { expiresIn, disposition: wanted }: z.output<typeof DownloadUrlRequest>,
+  { id, expiresIn, disposition: wanted }: Input<'createDownloadUrl'>,
 ): Promise<z.output<typeof DownloadUrl>> {
-  const { file } = await openFile(deps, caller, fileId, 'files:read');
+  const { file } = await openFile(deps, caller, id, 'files:read');
   const { contentType, disposition } = toServed(file.mime_type, wanted);
   const url = deps.objects.presignGet(file.store_key, {
     expiresInSeconds: expiresIn,

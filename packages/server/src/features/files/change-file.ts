@@ -1,6 +1,5 @@
-import type { ChangeFileRequest } from '@cadiz/contract';
+import type { Input } from '@cadiz/contract';
 import { sql } from 'kysely';
-import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { requireFolder } from '../folders/require-folder.ts';
@@ -16,8 +15,7 @@ import { openFile } from './open-file.ts';
 export async function changeFile(
   deps: Deps,
   caller: Caller,
-  fileId: string,
-  { fileName, folderId }: z.output<typeof ChangeFileRequest>,
+  { id: fileId, fileName, folderId }: Input<'changeFile'>,
 ): Promise<FileView> {
   const { project } = await openFile(deps, caller, fileId, 'files:write');
   if (folderId !== undefined) await requireFolder(deps, project, folderId);

@@ -1,4 +1,4 @@
-import type { Trashed } from '@cadiz/contract';
+import type { Input, Trashed } from '@cadiz/contract';
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
@@ -9,7 +9,11 @@ import { whereInSight } from './in-sight.ts';
 import { openFile } from './open-file.ts';
 
 /** Puts a file into the trash; its object stays until it goes from there. @throws Problem scope_missing, file_not_found */
-export async function removeFile(deps: Deps, caller: Caller, fileId: string): Promise<z.output<typeof Trashed>> {
+export async function removeFile(
+  deps: Deps,
+  caller: Caller,
+  { id: fileId }: Input<'deleteFile'>,
+): Promise<z.output<typeof Trashed>> {
   const { project, file } = await openFile(deps, caller, fileId, 'files:delete');
   const stamp = toTrashStamp(deps, caller, null);
   const trashedAt = await deps.db.kysely.transaction().execute(async (trx) => {

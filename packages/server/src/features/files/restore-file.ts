@@ -1,4 +1,4 @@
-import type { RestoredFile } from '@cadiz/contract';
+import type { Input, RestoredFile } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -16,7 +16,11 @@ import { whereInSight } from './in-sight.ts';
  * it is. A file that went with its folder comes back with it, and not for itself.
  * @throws Problem scope_missing, file_not_found (also when the trash was emptied, or the time is over)
  */
-export async function restoreFile(deps: Deps, caller: Caller, fileId: string): Promise<z.output<typeof RestoredFile>> {
+export async function restoreFile(
+  deps: Deps,
+  caller: Caller,
+  { id: fileId }: Input<'restoreFile'>,
+): Promise<z.output<typeof RestoredFile>> {
   requireScope(caller, 'files:write');
   const found = await deps.db.kysely
     .selectFrom('files')

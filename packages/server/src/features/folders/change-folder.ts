@@ -1,4 +1,4 @@
-import type { ChangeFolderRequest, Folder } from '@cadiz/contract';
+import type { Folder, Input } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { toNameKey } from '../name-key.ts';
@@ -15,8 +15,7 @@ import { requireFreeNames, requirePlace } from './require-place.ts';
 export async function changeFolder(
   deps: Deps,
   caller: Caller,
-  folderId: string,
-  { name, parentId }: z.output<typeof ChangeFolderRequest>,
+  { id: folderId, name, parentId }: Input<'changeFolder'>,
 ): Promise<z.output<typeof Folder>> {
   const { project } = await openFolder(deps, caller, folderId, 'files:write');
   const row = await changeTree(deps, project, async (trx) => {

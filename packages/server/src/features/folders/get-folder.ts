@@ -1,11 +1,15 @@
-import type { Folder } from '@cadiz/contract';
+import type { Folder, Input } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { toFolderView } from './folder-view.ts';
 import { openFolder } from './open-folder.ts';
 
 /** One folder by its id alone. @throws Problem scope_missing, folder_not_found */
-export async function getFolder(deps: Deps, caller: Caller, folderId: string): Promise<z.output<typeof Folder>> {
+export async function getFolder(
+  deps: Deps,
+  caller: Caller,
+  { id: folderId }: Input<'getFolder'>,
+): Promise<z.output<typeof Folder>> {
   const { project, folder } = await openFolder(deps, caller, folderId, 'files:read');
   // What it lies in is not there for a key that is tied to it.
   return toFolderView(folderId === project.within ? { ...folder, parent_id: null } : folder);

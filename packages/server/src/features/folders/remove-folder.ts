@@ -1,4 +1,4 @@
-import type { DeleteFolderQuery, Trashed } from '@cadiz/contract';
+import type { Input, Trashed } from '@cadiz/contract';
 import { sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
@@ -21,8 +21,7 @@ import { selectTree } from './select-tree.ts';
 export async function removeFolder(
   deps: Deps,
   caller: Caller,
-  folderId: string,
-  { recursive }: z.output<typeof DeleteFolderQuery>,
+  { id: folderId, recursive }: Input<'deleteFolder'>,
 ): Promise<z.output<typeof Trashed>> {
   const { project, folder } = await openFolder(deps, caller, folderId, 'files:delete');
   const trashedAt = await changeTree(deps, project, async (trx, { trashEmptiedAt }) => {

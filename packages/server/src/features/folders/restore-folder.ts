@@ -1,4 +1,4 @@
-import type { RestoredFolder } from '@cadiz/contract';
+import type { Input, RestoredFolder } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -18,7 +18,7 @@ import { changeTree } from './lock-tree.ts';
 export async function restoreFolder(
   deps: Deps,
   caller: Caller,
-  folderId: string,
+  { id: folderId }: Input<'restoreFolder'>,
 ): Promise<z.output<typeof RestoredFolder>> {
   requireScope(caller, 'files:write');
   const found = await deps.db.kysely

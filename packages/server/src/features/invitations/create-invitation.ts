@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { CreatedInvitation, CreateInvitationRequest } from '@cadiz/contract';
+import type { CreatedInvitation, Input } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
@@ -18,8 +18,7 @@ const lifetimeMilliseconds = 7 * 86_400_000;
 export async function createInvitation(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  { email, role }: z.output<typeof CreateInvitationRequest>,
+  { projectId, email, role }: Input<'createInvitation'>,
 ): Promise<z.output<typeof CreatedInvitation>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const token = randomBytes(32).toString('base64url');

@@ -1,4 +1,4 @@
-import type { InvitationList } from '@cadiz/contract';
+import type { Input, InvitationList } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { openProject } from '../projects/open-project.ts';
@@ -8,7 +8,7 @@ import { isAcceptable } from './acceptable.ts';
 export async function listInvitations(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
+  { projectId }: Input<'listInvitations'>,
 ): Promise<z.output<typeof InvitationList>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const rows = await deps.db.kysely

@@ -1,4 +1,4 @@
-import type { RemovedInvitation } from '@cadiz/contract';
+import type { Input, RemovedInvitation } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -9,8 +9,7 @@ import { openProject } from '../projects/open-project.ts';
 export async function removeInvitation(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  id: string,
+  { projectId, id }: Input<'removeInvitation'>,
 ): Promise<z.output<typeof RemovedInvitation>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   await deps.db.kysely.transaction().execute(async (trx) => {

@@ -1,4 +1,4 @@
-import type { Reconciliation, ReconciliationQuery } from '@cadiz/contract';
+import type { Input, Reconciliation } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -12,8 +12,7 @@ import { toReconciliationView } from './reconciliation-view.ts';
 export async function getReconciliation(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  { id }: z.output<typeof ReconciliationQuery>,
+  { projectId, id }: Input<'getReconciliation'>,
 ): Promise<z.output<typeof Reconciliation>> {
   const project = await openProject(deps, caller, projectId, 'files:read');
   const row = await deps.db.kysely

@@ -256,7 +256,7 @@ it('is asked for once at a time, and the five newest are kept', async () => {
 it('wakes the job', async () => {
   const woken: string[] = [];
   const wake: Deps['wake'] = async (job) => void woken.push(job);
-  await reconcileProject({ ...service.deps, wake }, { kind: 'session', userId: ada.id }, projectId, { dryRun: true });
+  await reconcileProject({ ...service.deps, wake }, { kind: 'session', userId: ada.id }, { projectId, dryRun: true });
   expect(woken).toEqual(['reconcile']);
 });
 

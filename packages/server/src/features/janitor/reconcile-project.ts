@@ -1,4 +1,4 @@
-import type { ReconcileRequest, Reconciliation } from '@cadiz/contract';
+import type { Input, Reconciliation } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
@@ -14,8 +14,7 @@ import { toReconciliationView } from './reconciliation-view.ts';
 export async function reconcileProject(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  { dryRun }: z.output<typeof ReconcileRequest>,
+  { projectId, dryRun }: Input<'reconcileProject'>,
 ): Promise<z.output<typeof Reconciliation>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const at = new Date(deps.now());

@@ -1,4 +1,4 @@
-import type { ChangeMemberRequest, Member } from '@cadiz/contract';
+import type { Input, Member } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { recordEvent } from '../audit/record-event.ts';
@@ -12,9 +12,7 @@ import { lockMembers } from './lock-members.ts';
 export async function changeMember(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  userId: string,
-  { role }: z.output<typeof ChangeMemberRequest>,
+  { projectId, userId, role }: Input<'changeMember'>,
 ): Promise<z.output<typeof Member>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const member = await deps.db.kysely.transaction().execute(async (trx) => {

@@ -1,4 +1,4 @@
-import type { MemberList } from '@cadiz/contract';
+import type { Input, MemberList } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { openProject } from '../projects/open-project.ts';
@@ -7,7 +7,7 @@ import { openProject } from '../projects/open-project.ts';
 export async function listMembers(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
+  { projectId }: Input<'listMembers'>,
 ): Promise<z.output<typeof MemberList>> {
   const project = await openProject(deps, caller, projectId, 'files:read');
   const members = await deps.db.kysely

@@ -1,4 +1,4 @@
-import type { RemovedMember } from '@cadiz/contract';
+import type { Input, RemovedMember } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { recordEvent } from '../audit/record-event.ts';
@@ -13,8 +13,7 @@ import { lockMembers } from './lock-members.ts';
 export async function removeMember(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  userId: string,
+  { projectId, userId }: Input<'removeMember'>,
 ): Promise<z.output<typeof RemovedMember>> {
   const isOwn = userId === caller.userId;
   const project = await openProject(deps, caller, projectId, isOwn ? 'files:read' : 'project:manage');

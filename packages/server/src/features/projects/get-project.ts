@@ -1,4 +1,4 @@
-import type { Project } from '@cadiz/contract';
+import type { Input, Project } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -9,7 +9,7 @@ import { toProjectView } from './project-view.ts';
 export async function getProject(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
+  { projectId }: Input<'getProject'>,
 ): Promise<z.output<typeof Project>> {
   const project = await openProject(deps, caller, projectId, 'files:read');
   const row = await deps.db.kysely.selectFrom('projects').selectAll().where('id', '=', project.id).executeTakeFirst();

@@ -1,4 +1,4 @@
-import type { DeletedProject, DeleteProjectQuery } from '@cadiz/contract';
+import type { DeletedProject, Input } from '@cadiz/contract';
 import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
@@ -14,8 +14,7 @@ import { openProject } from './open-project.ts';
 export async function removeProject(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  { force }: z.output<typeof DeleteProjectQuery>,
+  { projectId, force }: Input<'deleteProject'>,
 ): Promise<z.output<typeof DeletedProject>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   await deps.db.kysely.transaction().execute(async (trx) => {

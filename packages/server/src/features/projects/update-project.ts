@@ -1,4 +1,4 @@
-import type { Project, UpdateProjectRequest } from '@cadiz/contract';
+import type { Input, Project } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -14,8 +14,7 @@ import { toProjectView } from './project-view.ts';
 export async function updateProject(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  request: z.output<typeof UpdateProjectRequest>,
+  { projectId, ...request }: Input<'updateProject'>,
 ): Promise<z.output<typeof Project>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const row = await deps.db.kysely.transaction().execute(async (trx) => {

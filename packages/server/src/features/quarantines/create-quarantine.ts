@@ -1,7 +1,6 @@
-import type { CreateQuarantineRequest } from '@cadiz/contract';
+import type { Input } from '@cadiz/contract';
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { changeTree } from '../folders/lock-tree.ts';
@@ -20,8 +19,7 @@ import { requireKeyOfProject } from './require-key-of-project.ts';
 export async function createQuarantine(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
-  { apiKeyId, since, dryRun }: z.output<typeof CreateQuarantineRequest>,
+  { projectId, apiKeyId, since, dryRun }: Input<'createQuarantine'>,
 ): Promise<QuarantineView> {
   const project = await openProject(deps, caller, projectId, 'keys:manage');
   const start = new Date(since);

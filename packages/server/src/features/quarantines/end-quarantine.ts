@@ -1,5 +1,4 @@
-import type { EndQuarantineRequest } from '@cadiz/contract';
-import type { z } from 'zod';
+import type { Input } from '@cadiz/contract';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
@@ -20,16 +19,36 @@ const outcomes = {
 } as const;
 
 /**
- * Gives back what is in a quarantine, each file to its folder (to the root when that is not there any more), or puts it into
- * the trash. Again is the same; the other way is not possible any more. A dry run answers what is in it.
+ * Gives back what is in a quarantine, each file to its folder (to the root when that is not there any more). Again is the
+ * same; to the trash it cannot go any more. A dry run answers what is in it.
  * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
  */
-export async function endQuarantine(
+export function releaseQuarantine(
   deps: Deps,
   caller: SessionCaller,
-  { projectId, id }: { projectId: string; id: string },
+  request: Input<'releaseQuarantine'>,
+): Promise<QuarantineView> {
+  return endQuarantine(deps, caller, request, 'release');
+}
+
+/**
+ * Puts what is in a quarantine into the trash. Again is the same; it cannot be released any more. A dry run answers what is
+ * in it.
+ * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
+ */
+export function trashQuarantine(
+  deps: Deps,
+  caller: SessionCaller,
+  request: Input<'trashQuarantine'>,
+): Promise<QuarantineView> {
+  return endQuarantine(deps, caller, request, 'trash');
+}
+
+async function endQuarantine(
+  deps: Deps,
+  caller: SessionCaller,
+  { projectId, id, dryRun }: Input<'releaseQuarantine'>,
   how: keyof typeof outcomes,
-  { dryRun }: z.output<typeof EndQuarantineRequest>,
 ): Promise<QuarantineView> {
   const { right, from, working, done, event } = outcomes[how];
   const project = await openProject(deps, caller, projectId, right);

@@ -1,4 +1,4 @@
-import type { KeyUploadsPage, KeyUploadsQuery } from '@cadiz/contract';
+import type { Input, KeyUploadsPage } from '@cadiz/contract';
 import { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
@@ -21,8 +21,7 @@ type Row = FileRow & { trash_id: string | null; is_key: boolean };
 export async function listKeyUploads(
   deps: Deps,
   caller: SessionCaller,
-  { projectId, apiKeyId }: { projectId: string; apiKeyId: string },
-  { since, limit = defaultLimit, cursor }: z.output<typeof KeyUploadsQuery>,
+  { projectId, apiKeyId, since, limit = defaultLimit, cursor }: Input<'listKeyUploads'>,
 ): Promise<z.output<typeof KeyUploadsPage>> {
   const subject = { projectId, apiKeyId };
   const after = cursor === undefined ? idOfMoment(Date.parse(since)) : decodeCursor(cursor, subject);

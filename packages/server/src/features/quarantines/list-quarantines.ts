@@ -1,4 +1,4 @@
-import type { QuarantineList } from '@cadiz/contract';
+import type { Input, QuarantineList } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { openProject } from '../projects/open-project.ts';
@@ -10,7 +10,7 @@ const most = 1000;
 export async function listQuarantines(
   deps: Deps,
   caller: SessionCaller,
-  projectId: string,
+  { projectId }: Input<'listQuarantines'>,
 ): Promise<z.output<typeof QuarantineList>> {
   const project = await openProject(deps, caller, projectId, 'keys:manage');
   const rows = await deps.db.kysely

@@ -1,4 +1,4 @@
-import type { AbortedUpload } from '@cadiz/contract';
+import type { AbortedUpload, Input } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { discardUpload } from './discard-upload.ts';
@@ -12,7 +12,7 @@ import { openUpload, requireNotCompleted } from './open-upload.ts';
 export async function abortUpload(
   deps: Deps,
   caller: Caller,
-  uploadId: string,
+  { uploadId }: Input<'abortUpload'>,
 ): Promise<z.output<typeof AbortedUpload>> {
   const { upload } = await openUpload(deps, caller, uploadId);
   if (!(await markAborted(deps, upload))) {

@@ -1,5 +1,4 @@
-import type { CompleteUploadRequest } from '@cadiz/contract';
-import type { z } from 'zod';
+import type { Input } from '@cadiz/contract';
 import type { Caller, Deps } from '../../deps.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-store.ts';
@@ -25,12 +24,10 @@ import { requirePartNumbers } from './sign-parts.ts';
 export async function completeUpload(
   deps: Deps,
   caller: Caller,
-  uploadId: string,
-  request: z.output<typeof CompleteUploadRequest>,
+  { uploadId, parts }: Input<'completeUpload'>,
 ): Promise<FileView> {
   const { project, upload } = await openUpload(deps, caller, uploadId);
   requireNotOver(deps, upload);
-  const { parts } = request;
   const partCount = countParts(upload.file_size, upload.part_size);
   const numbers = parts?.map(({ partNumber }) => partNumber) ?? [];
   requirePartNumbers(numbers, partCount, (at) => `parts.${at}.partNumber`);

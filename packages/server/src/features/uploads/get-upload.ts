@@ -1,4 +1,4 @@
-import type { Upload } from '@cadiz/contract';
+import type { Input, Upload } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -12,7 +12,7 @@ type UploadView = z.output<typeof Upload>;
  * An upload with the parts that have arrived, for who wants to go on with it.
  * @throws Problem scope_missing, role_missing, upload_not_found, store_unavailable
  */
-export async function getUpload(deps: Deps, caller: Caller, uploadId: string): Promise<UploadView> {
+export async function getUpload(deps: Deps, caller: Caller, { uploadId }: Input<'getUpload'>): Promise<UploadView> {
   const { upload } = await openUpload(deps, caller, uploadId);
   requireNotOver(deps, upload);
   if (upload.completed_at) return toView(upload, 'completed');

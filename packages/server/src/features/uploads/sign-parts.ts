@@ -1,4 +1,4 @@
-import type { SignedParts, SignPartsRequest } from '@cadiz/contract';
+import type { Input, SignedParts } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
@@ -13,8 +13,7 @@ import { countParts, sizeOfPart } from './part-plan.ts';
 export async function signParts(
   deps: Deps,
   caller: Caller,
-  uploadId: string,
-  { partNumbers }: z.output<typeof SignPartsRequest>,
+  { uploadId, partNumbers }: Input<'signParts'>,
 ): Promise<z.output<typeof SignedParts>> {
   const { upload } = await openUpload(deps, caller, uploadId);
   requireNotOver(deps, upload);

@@ -1,18 +1,11 @@
-import { ArchiveParams, ArchiveRequest, ContentQuery, DownloadUrlRequest, FileParams } from '@cadiz/contract';
+import { ArchiveParams, ContentQuery, FileParams } from '@cadiz/contract';
 import { toContentDisposition } from '../../features/downloads/content-disposition.ts';
-import { createArchiveUrl } from '../../features/downloads/create-archive-url.ts';
 import { createDownloadUrl } from '../../features/downloads/create-download-url.ts';
 import { readArchive } from '../../features/downloads/read-archive.ts';
 import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
-import { readBody, readParams, readQuery } from '../input.ts';
+import { readParams, readQuery } from '../input.ts';
 import { streamBytes } from '../stream-bytes.ts';
-
-export const createDownloadUrlRoute: Handler = async (deps, exchange) => {
-  const caller = await requireKeyOrSession(deps, exchange);
-  const { id } = readParams(exchange, FileParams);
-  return createDownloadUrl(deps, caller, id, await readBody(exchange, DownloadUrlRequest));
-};
 
 /** Long enough to listen to something and jump about in it: a player asks the same address for each piece. */
 const contentSeconds = 900;
@@ -21,17 +14,12 @@ export const redirectToContent: Handler = async (deps, exchange) => {
   const caller = await requireKeyOrSession(deps, exchange);
   const { id } = readParams(exchange, FileParams);
   const { disposition } = readQuery(exchange, ContentQuery);
-  const { url } = await createDownloadUrl(deps, caller, id, { expiresIn: contentSeconds, disposition });
+  const { url } = await createDownloadUrl(deps, caller, { id, expiresIn: contentSeconds, disposition });
   return new Response(null, {
     status: 302,
     // A link for pages, of other origins, too: where it leads says for itself who may show it.
     headers: { Location: url, 'Referrer-Policy': 'no-referrer', 'Cross-Origin-Resource-Policy': 'cross-origin' },
   });
-};
-
-export const createArchiveUrlRoute: Handler = async (deps, exchange) => {
-  const caller = await requireKeyOrSession(deps, exchange);
-  return createArchiveUrl(deps, caller, await readBody(exchange, ArchiveRequest));
 };
 
 export const downloadArchive: Handler = async (deps, exchange) => {

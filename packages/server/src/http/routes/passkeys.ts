@@ -1,12 +1,5 @@
-import {
-  DeletePasskeyRequest,
-  RegisterPasskeyRequest,
-  RenamePasskeyRequest,
-  SignInWithPasskeyRequest,
-} from '@cadiz/contract';
-import type { Deps } from '../../deps.ts';
-import type { Passkeys } from '../../features/accounts/passkeys.ts';
-import { Problem } from '../../problem.ts';
+import { RegisterPasskeyRequest, SignInWithPasskeyRequest } from '@cadiz/contract';
+import { requirePasskeys } from '../../features/accounts/own-passkeys.ts';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
 import { clientAddress } from '../client-address.ts';
@@ -35,27 +28,3 @@ export const signInWithPasskeyRoute: Handler = async (deps, exchange) => {
   const request = await readBody(exchange, SignInWithPasskeyRequest);
   return withCookies(await passkeys.signIn(accountHeaders(deps, exchange), request, clientAddress(deps, exchange)));
 };
-
-export const listPasskeysRoute: Handler = async (deps, exchange) => {
-  const caller = await requireSession(deps, exchange);
-  return { passkeys: await requirePasskeys(deps).list(caller) };
-};
-
-export const renamePasskeyRoute: Handler = async (deps, exchange) => {
-  const caller = await requireSession(deps, exchange);
-  const passkeys = requirePasskeys(deps);
-  return passkeys.rename(caller, await readBody(exchange, RenamePasskeyRequest));
-};
-
-export const deletePasskeyRoute: Handler = async (deps, exchange) => {
-  const caller = await requireSession(deps, exchange);
-  const passkeys = requirePasskeys(deps);
-  const { id } = await readBody(exchange, DeletePasskeyRequest);
-  await passkeys.remove(caller, id);
-  return { id, deleted: true };
-};
-
-function requirePasskeys({ accounts }: Deps): Passkeys {
-  if (!accounts.passkeys) throw new Problem('sign_in_method_off', 'PASSKEYS is off.');
-  return accounts.passkeys;
-}

@@ -1,0 +1,34 @@
+import type { Answer, Input } from '@cadiz/contract';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import type { Passkeys } from './passkeys.ts';
+
+/** @throws Problem sign_in_method_off */
+export function requirePasskeys({ accounts }: Deps): Passkeys {
+  if (!accounts.passkeys) throw new Problem('sign_in_method_off', 'PASSKEYS is off.');
+  return accounts.passkeys;
+}
+
+/** @throws Problem sign_in_method_off */
+export async function listPasskeys(deps: Deps, caller: SessionCaller): Promise<Answer<'listPasskeys'>> {
+  return { passkeys: await requirePasskeys(deps).list(caller) };
+}
+
+/** @throws Problem sign_in_method_off, passkey_not_found */
+export async function renamePasskey(
+  deps: Deps,
+  caller: SessionCaller,
+  request: Input<'renamePasskey'>,
+): Promise<Answer<'renamePasskey'>> {
+  return requirePasskeys(deps).rename(caller, request);
+}
+
+/** @throws Problem sign_in_method_off, passkey_not_found */
+export async function deletePasskey(
+  deps: Deps,
+  caller: SessionCaller,
+  { id }: Input<'deletePasskey'>,
+): Promise<Answer<'deletePasskey'>> {
+  await requirePasskeys(deps).remove(caller, id);
+  return { id, deleted: true };
+}

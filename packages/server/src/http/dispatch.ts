@@ -1,0 +1,42 @@
+import { type Access, type JsonOperationId, type Route, routes } from '@cadiz/contract';
+import type { Caller, Deps, Visitor } from '../deps.ts';
+import { requireServiceOwner } from '../features/accounts/manage-users.ts';
+import { requireScope } from '../features/projects/open-project.ts';
+import { operations } from '../operations.ts';
+import { requireKeyOrSession, requireSameSite, requireSession } from './caller.ts';
+import { clientAddress } from './client-address.ts';
+import type { Exchange, Handler } from './exchange.ts';
+import { readInput } from './input.ts';
+
+const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Caller> | Visitor> = {
+  keyOrSession: requireKeyOrSession,
+  session: requireSession,
+  serviceOwner: requireSession,
+  anybody(deps, exchange) {
+    requireSameSite(deps, exchange);
+    return { kind: 'visitor', address: clientAddress(deps, exchange) };
+  },
+};
+
+/**
+ * Answers an operation as its entry in the contract says: finds who is asking, checks what was sent, then whether they may
+ * ask for it, and calls the operation. What an operation may do in a project, `openProject` checks.
+ */
+export function toHandler(operation: JsonOperationId): Handler {
+  const route: Route = routes[operation];
+  // The compiler has matched each operation with its route (`Operations`); here it is any of them.
+  const run = operations[operation] as (deps: Deps, caller: Caller | Visitor, input: unknown) => Promise<object>;
+  return async (deps, exchange) => {
+    const caller = await findCaller[route.access](deps, exchange);
+    const input = await readInput(exchange, route);
+    if (caller.kind === 'apiKey') requireScopeOf(route, caller, input);
+    if (route.access === 'serviceOwner' && caller.kind === 'session') await requireServiceOwner(deps, caller);
+    return run(deps, caller, input);
+  };
+}
+
+/** @throws Problem scope_missing */
+function requireScopeOf({ scope, scopeOf }: Route, caller: Caller, input: unknown): void {
+  const needed = scopeOf ? scopeOf.find(input as never) : scope;
+  if (needed) requireScope(caller, needed);
+}

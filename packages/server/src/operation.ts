@@ -1,0 +1,24 @@
+import type { Answer, Input, JsonOperationId, OperationId, routes } from '@cadiz/contract';
+import type { Caller, Deps, SessionCaller, Visitor } from './deps.ts';
+
+/** Who asks for an operation, by the access that its route says. */
+export type CallerOf<O extends OperationId> = (typeof routes)[O] extends { access: infer A }
+  ? A extends 'keyOrSession'
+    ? Caller
+    : A extends 'anybody'
+      ? Visitor
+      : SessionCaller
+  : never;
+
+/**
+ * One operation of the contract. It knows no HTTP: whoever calls it has found out who is asking and has checked the input,
+ * as `http/dispatch.ts` does for a request.
+ */
+export type Operation<O extends OperationId> = (
+  deps: Deps,
+  caller: CallerOf<O>,
+  input: Input<O>,
+) => Promise<Answer<O>> | Answer<O>;
+
+/** Every operation that answers JSON. One that is missing, asks for another caller, or answers something else does not compile. */
+export type Operations = { readonly [O in JsonOperationId]: Operation<O> };

@@ -1,0 +1,126 @@
+import { changePassword } from './features/accounts/change-password.ts';
+import { listSignInMethods } from './features/accounts/list-sign-in-methods.ts';
+import { changeUser, endUserSessions, listUsers, removeUser } from './features/accounts/manage-users.ts';
+import { deletePasskey, listPasskeys, renamePasskey } from './features/accounts/own-passkeys.ts';
+import { endOtherSessions, endSession, listSessions } from './features/accounts/own-sessions.ts';
+import { requestPasswordReset } from './features/accounts/request-password-reset.ts';
+import { resetPassword } from './features/accounts/reset-password.ts';
+import { createApiKey } from './features/api-keys/create-api-key.ts';
+import { listApiKeys } from './features/api-keys/list-api-keys.ts';
+import { revokeApiKey } from './features/api-keys/revoke-api-key.ts';
+import { rotateApiKey } from './features/api-keys/rotate-api-key.ts';
+import { listEvents } from './features/audit/list-events.ts';
+import { changeMany } from './features/bulk/change-many.ts';
+import { createArchiveUrl } from './features/downloads/create-archive-url.ts';
+import { createDownloadUrl } from './features/downloads/create-download-url.ts';
+import { changeFile } from './features/files/change-file.ts';
+import { getFile } from './features/files/get-file.ts';
+import { presignUpload } from './features/files/presign-upload.ts';
+import { recordUpload } from './features/files/record-upload.ts';
+import { removeFile } from './features/files/remove-file.ts';
+import { restoreFile } from './features/files/restore-file.ts';
+import { changeFolder } from './features/folders/change-folder.ts';
+import { createFolder } from './features/folders/create-folder.ts';
+import { getFolder } from './features/folders/get-folder.ts';
+import { removeFolder } from './features/folders/remove-folder.ts';
+import { restoreFolder } from './features/folders/restore-folder.ts';
+import { acceptInvitation } from './features/invitations/accept-invitation.ts';
+import { createInvitation } from './features/invitations/create-invitation.ts';
+import { listInvitations } from './features/invitations/list-invitations.ts';
+import { removeInvitation } from './features/invitations/remove-invitation.ts';
+import { getReconciliation } from './features/janitor/get-reconciliation.ts';
+import { reconcileProject } from './features/janitor/reconcile-project.ts';
+import { changeMember } from './features/members/change-member.ts';
+import { listMembers } from './features/members/list-members.ts';
+import { removeMember } from './features/members/remove-member.ts';
+import { createProject } from './features/projects/create-project.ts';
+import { getProject } from './features/projects/get-project.ts';
+import { listProjects } from './features/projects/list-projects.ts';
+import { removeProject } from './features/projects/remove-project.ts';
+import { updateProject } from './features/projects/update-project.ts';
+import { createQuarantine } from './features/quarantines/create-quarantine.ts';
+import { releaseQuarantine, trashQuarantine } from './features/quarantines/end-quarantine.ts';
+import { listKeyUploads } from './features/quarantines/list-key-uploads.ts';
+import { listQuarantines } from './features/quarantines/list-quarantines.ts';
+import { emptyTrash } from './features/trash/empty-trash.ts';
+import { listTrash } from './features/trash/list-trash.ts';
+import { abortUpload } from './features/uploads/abort-upload.ts';
+import { completeUpload } from './features/uploads/complete-upload.ts';
+import { createUpload } from './features/uploads/create-upload.ts';
+import { getUpload } from './features/uploads/get-upload.ts';
+import { signParts } from './features/uploads/sign-parts.ts';
+import { readUsage } from './features/usage/read-usage.ts';
+import type { Operations } from './operation.ts';
+
+/** What each operation of the contract does. Its method, path, access, inputs and errors stand in the contract. */
+export const operations: Operations = {
+  presign: presignUpload,
+  record: recordUpload,
+  usage: readUsage,
+
+  createUpload,
+  signParts,
+  getUpload,
+  completeUpload,
+  abortUpload,
+
+  createFolder,
+  getFolder,
+  changeFolder,
+  deleteFolder: removeFolder,
+  restoreFolder,
+
+  getFile,
+  changeFile,
+  deleteFile: removeFile,
+  restoreFile,
+  createDownloadUrl,
+  createArchiveUrl,
+
+  bulk: changeMany,
+  listTrash,
+  emptyTrash,
+
+  createProject,
+  listProjects,
+  getProject,
+  updateProject,
+  deleteProject: removeProject,
+  reconcileProject,
+  getReconciliation,
+  listEvents,
+
+  listMembers,
+  changeMember,
+  removeMember,
+  createInvitation,
+  listInvitations,
+  removeInvitation,
+  acceptInvitation,
+
+  createApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  listKeyUploads,
+  createQuarantine,
+  listQuarantines,
+  releaseQuarantine,
+  trashQuarantine,
+
+  listSignInMethods,
+  requestPasswordReset,
+  resetPassword,
+  changePassword,
+  listSessions,
+  endSession,
+  endOtherSessions,
+  listPasskeys,
+  renamePasskey,
+  deletePasskey,
+
+  listUsers,
+  changeUser,
+  removeUser,
+  endUserSessions,
+};
