@@ -13,7 +13,10 @@ export const uuid = z
 export const uuidOut = z.string().meta({ format: 'uuid' });
 
 /** ISO 8601 in UTC with milliseconds. */
-export const timestampOut = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+export const timestampOut = z
+  .string()
+  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  .meta({ format: 'date-time', examples: ['2026-11-21T05:19:00.000Z'] });
 
 // PostgreSQL refuses NUL, and silently stores a lone surrogate as U+FFFD: both are refused before they get there.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose

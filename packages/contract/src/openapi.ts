@@ -1,19 +1,12 @@
-import { z } from 'zod';
+import type { z } from 'zod';
+import { type Components, collectComponents, type Json } from './components.ts';
 import { type ErrorCode, errorCatalogue } from './errors.ts';
-import { ProblemDocument } from './operation.ts';
-import { errorsOf, type OperationId, type Route, routes } from './routes.ts';
+import { Problem } from './operation.ts';
+import { errorsOf, type OperationId, type Route, routes, tags } from './routes.ts';
 
-type Json = { [key: string]: unknown };
-
-function toSchema(schema: z.ZodType, io: 'input' | 'output'): Json {
-  // Documents built by hand need schemas without a dialect of their own: OpenAPI 3.1 is JSON Schema 2020-12 already.
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
-  return rest;
-}
-
-function toParameters(schema: z.ZodObject | undefined, place: 'path' | 'query'): Json[] {
+function toParameters(components: Components, schema: z.ZodObject | undefined, place: 'path' | 'query'): Json[] {
   if (!schema) return [];
-  const { properties = {}, required = [] } = toSchema(schema, 'input') as {
+  const { properties = {}, required = [] } = components.inline(schema, 'input') as {
     properties?: Record<string, Json>;
     required?: string[];
   };
@@ -48,32 +41,41 @@ const retryHeaders = { 'Retry-After': { $ref: '#/components/headers/RetryAfter' 
 const retryStatuses: ReadonlySet<number> = new Set([429, 503]);
 
 /** Failures grouped by status, since OpenAPI has one response object for each. */
-function toFailures(codes: readonly ErrorCode[]): Json {
+function toFailures(responses: Map<string, Json>, codes: readonly ErrorCode[]): Json {
   const failures: Record<number, Json> = {};
   for (const status of new Set(codes.map((code) => errorCatalogue[code].status))) {
     const ofStatus = codes.filter((code) => errorCatalogue[code].status === status);
-    failures[status] = {
-      description: ofStatus.map((code) => `\`${code}\`: ${errorCatalogue[code].title}`).join(' '),
-      headers: { ...commonHeaders, ...(retryStatuses.has(status) ? retryHeaders : {}) },
-      content: {
-        'application/problem+json': {
-          schema: {
-            allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: ofStatus } } }],
-          },
-        },
-      },
-    };
+    const name = ofStatus.map(toTypeName).join('Or');
+    if (!responses.has(name)) responses.set(name, toFailure(status, ofStatus));
+    failures[status] = { $ref: `#/components/responses/${name}` };
   }
   return failures;
 }
 
-function toSuccess({ redirectsTo, answerType, answer }: Route): Json {
+/** `file_not_found` as `FileNotFound` */
+function toTypeName(code: ErrorCode): string {
+  return code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function toFailure(status: number, codes: readonly ErrorCode[]): Json {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorCatalogue[code].title}`).join(' '),
+    headers: { ...commonHeaders, ...(retryStatuses.has(status) ? retryHeaders : {}) },
+    content: {
+      'application/problem+json': {
+        schema: { allOf: [{ $ref: '#/components/schemas/Problem' }, { properties: { code: { enum: codes } } }] },
+      },
+    },
+  };
+}
+
+function toSuccess(components: Components, { redirectsTo, answerType, answer }: Route): Json {
   const headers = commonHeaders;
   if (redirectsTo !== undefined) {
     const Location = { description: redirectsTo, schema: { type: 'string', format: 'uri' } };
     return { 302: { description: redirectsTo, headers: { ...headers, Location } } };
   }
-  const content = { [answerType ?? 'application/json']: { schema: toSchema(answer, 'output') } };
+  const content = { [answerType ?? 'application/json']: { schema: components.refer(answer, 'output') } };
   return { 200: { description: 'Success', headers, content } };
 }
 
@@ -84,7 +86,12 @@ const security: Record<Route['access'], Json[]> = {
   keyOrSession: [{ apiKey: [] }, { session: [] }],
 };
 
-function toOperation(operationId: OperationId, route: Route): Json {
+function toOperation(
+  components: Components,
+  failures: Map<string, Json>,
+  operationId: OperationId,
+  route: Route,
+): Json {
   return {
     operationId,
     summary: route.summary,
@@ -98,15 +105,28 @@ function toOperation(operationId: OperationId, route: Route): Json {
         }
       : {}),
     parameters: [
-      ...toParameters(route.params, 'path'),
-      ...toParameters(route.query, 'query'),
+      ...toParameters(components, route.params, 'path'),
+      ...toParameters(components, route.query, 'query'),
       ...toHeaderParameters(route.headers),
     ],
     ...(route.body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: toSchema(route.body, 'input') } } } }
+      ? {
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: components.refer(route.body, 'input') } },
+          },
+        }
       : {}),
-    responses: { ...toSuccess(route), ...toFailures(errorsOf(route)) },
+    responses: { ...toSuccess(components, route), ...toFailures(failures, errorsOf(route)) },
   };
+}
+
+/** As people read: what the service is for comes first. */
+function inReadingOrder(): [OperationId, Route][] {
+  const order = Object.keys(tags);
+  return (Object.entries(routes) as [OperationId, Route][]).sort(
+    ([, a], [, b]) => order.indexOf(a.tag) - order.indexOf(b.tag),
+  );
 }
 
 /**
@@ -115,9 +135,13 @@ function toOperation(operationId: OperationId, route: Route): Json {
  * @see https://spec.openapis.org/oas/v3.1.1
  */
 export function toOpenApiDocument(server: string, version: string): Json {
+  const components = collectComponents();
+  const failures = new Map<string, Json>();
+  components.refer(Problem, 'output');
   const paths: Record<string, Json> = {};
-  for (const [operationId, route] of Object.entries(routes) as [OperationId, Route][]) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: toOperation(operationId, route) };
+  for (const [operationId, route] of inReadingOrder()) {
+    const operation = toOperation(components, failures, operationId, route);
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation };
   }
   return {
     openapi: '3.1.1',
@@ -128,6 +152,7 @@ export function toOpenApiDocument(server: string, version: string): Json {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: server }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
       securitySchemes: {
@@ -147,7 +172,8 @@ export function toOpenApiDocument(server: string, version: string): Json {
         },
         RetryAfter: { description: 'Seconds to wait before asking again.', schema: { type: 'string' } },
       },
-      schemas: { Problem: toSchema(ProblemDocument, 'output') },
+      schemas: components.toSchemas(),
+      responses: Object.fromEntries([...failures].sort(([a], [b]) => (a < b ? -1 : 1))),
     },
   };
 }

@@ -11,7 +11,7 @@ export const Welcome = z.object({ name: z.literal('cadiz'), version: z.string(),
 export const ErrorParams = z.object({ code: z.string() });
 
 /** RFC 9457 problem details, as every failure is answered. */
-export const ProblemDocument = z.object({
+export const Problem = z.object({
   type: z.url(),
   title: z.string(),
   status: z.int(),

@@ -131,24 +131,28 @@ export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession';
 /** Which rate limit a request counts against. */
 export type RateKind = 'uploads' | 'reads' | 'changes';
 
+/** What a route belongs to, in the order in which people read. */
+export const tags = {
+  Storage: 'Upload files and list them: presign an address, send the bytes to the object store, record the upload.',
+  Uploads: 'Upload large files in parts, and go on after an interruption.',
+  Files: 'Look at files, rename, move, delete and restore them.',
+  Folders: 'Make folders, rename, move, delete and restore them.',
+  Downloads: 'Addresses that serve a file, or many files as one ZIP.',
+  Trash: 'What was deleted and can still be restored.',
+  Projects: 'Projects with their limits, audit events and reconciliations.',
+  Members: 'Who works in a project, and invitations.',
+  'API keys': 'Make, list, rotate and revoke keys, and undo what a leaked one has uploaded.',
+  Accounts: 'Sign up, sign in, second factors, passkeys, sessions and the accounts of the service.',
+  Operation: 'Health, this document and the pages of errors.',
+};
+
 /** One route of the HTTP API: what goes in, what comes out, what can go wrong. */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Path with `{parameters}` as OpenAPI writes them. */
   path: string;
   summary: string;
-  tag:
-    | 'Storage'
-    | 'Uploads'
-    | 'Folders'
-    | 'Files'
-    | 'Downloads'
-    | 'Trash'
-    | 'Projects'
-    | 'Members'
-    | 'API keys'
-    | 'Accounts'
-    | 'Operation';
+  tag: keyof typeof tags;
   access: Access;
   /** The scope that an API key needs here. */
   scope?: Scope;

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import * as accounts from './accounts.ts';
+import * as apiKeys from './api-keys.ts';
+import * as audit from './audit.ts';
+import * as bulk from './bulk.ts';
+import * as downloads from './downloads.ts';
+import * as members from './members.ts';
+import * as oidc from './oidc.ts';
+import * as operation from './operation.ts';
+import * as passkeys from './passkeys.ts';
+import * as projects from './projects.ts';
+import * as quarantines from './quarantines.ts';
+import * as secondFactor from './second-factor.ts';
+import * as storage from './storage.ts';
+import * as trash from './trash.ts';
+import * as uploads from './uploads.ts';
+
+export type Json = { [key: string]: unknown };
+
+/** Every schema that a file of the contract exports under a name of a type is a component of that name. */
+const named = z.registry<{ id: string }>();
+const modules = [
+  storage,
+  uploads,
+  downloads,
+  trash,
+  bulk,
+  projects,
+  members,
+  apiKeys,
+  quarantines,
+  audit,
+  accounts,
+  secondFactor,
+  passkeys,
+  oidc,
+  operation,
+];
+for (const [name, schema] of modules.flatMap((module) => Object.entries(module))) {
+  if (schema instanceof z.ZodType && /^[A-Z]/.test(name) && !named.has(schema)) named.add(schema, { id: name });
+}
+
+const options = {
+  unrepresentable: 'any',
+  uri: (id: string) => `#/components/schemas/${id}`,
+  override({ jsonSchema }: { jsonSchema: Json }) {
+    // Every integer that JavaScript can hold: true of all of them, and noise in a document.
+    if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+    if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  },
+} as const;
+
+type Direction = 'input' | 'output';
+
+/** Without what a document that is built by hand has no room for: OpenAPI 3.1 is JSON Schema 2020-12 already. */
+function strip({ $schema: _, $id: __, id: ___, ...schema }: Json): Json {
+  return schema;
+}
+
+function renderAll(io: Direction): Record<string, Json> {
+  const { schemas } = z.toJSONSchema(named, { ...options, io }) as { schemas: Record<string, Json> };
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, strip(schema)]));
+}
+
+/** Hands out references to components, and knows which of them a document needs. */
+export interface Components {
+  /** A reference to the component, or the schema itself where it has no name. */
+  refer(schema: z.ZodType, io: Direction): Json;
+  /** The schema in full, such as that of a query, whose properties are parameters. */
+  inline(schema: z.ZodType, io: Direction): Json;
+  /** All that was referred to, and what that refers to. */
+  toSchemas(): Record<string, Json>;
+}
+
+export function collectComponents(): Components {
+  const rendered = { input: renderAll('input'), output: renderAll('output') };
+  const used = new Map<string, Json>();
+
+  function use(id: string, io: Direction): void {
+    const schema = rendered[io][id];
+    if (!schema) throw new Error(`There is no component ${id}`);
+    const before = used.get(id);
+    if (before) {
+      if (JSON.stringify(before) === JSON.stringify(schema)) return;
+      throw new Error(`${id} is not the same as an input and as an output: give each a name of its own`);
+    }
+    used.set(id, schema);
+    useReferences(schema, io);
+  }
+
+  function useReferences(part: unknown, io: Direction): void {
+    if (typeof part !== 'object' || part === null) return;
+    for (const [key, value] of Object.entries(part)) {
+      if (key === '$ref' && typeof value === 'string') use(value.slice('#/components/schemas/'.length), io);
+      else useReferences(value, io);
+    }
+  }
+
+  function inline(schema: z.ZodType, io: Direction): Json {
+    return strip(z.toJSONSchema(schema, { ...options, io }) as Json);
+  }
+
+  return {
+    inline,
+    refer(schema, io) {
+      const id = named.get(schema)?.id;
+      if (id === undefined) return inline(schema, io);
+      use(id, io);
+      return { $ref: options.uri(id) };
+    },
+    toSchemas: () => Object.fromEntries([...used].sort(([a], [b]) => (a < b ? -1 : 1))),
+  };
+}
