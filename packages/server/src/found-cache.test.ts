@@ -64,7 +64,6 @@ test('forgetting a project forgets all of it, and nothing else', async () => {
 
 test.each([
   ['its project', () => cache.forgetProject('p1')],
-  ['another project', () => cache.forgetProject('p2')],
   ['everything', () => cache.forgetAll()],
 ])('what went away while it was asked for does not come to life again: %s was forgotten', async (_, forget) => {
   meanwhile = () => {
@@ -73,5 +72,18 @@ test.each([
   };
   expect(await cache.find('p1', 'a')).toBe('owner');
   meanwhile = () => undefined;
+  expect(await cache.find('p1', 'a')).toBeUndefined();
+});
+
+test('forgetting one project keeps what is being asked for of another', async () => {
+  meanwhile = () => cache.forgetProject('p2');
+  await cache.find('p1', 'a');
+  expect(cache.find('p1', 'a')).toBe('owner');
+});
+
+test('more projects are forgotten than it keeps count of: it forgets everything instead', async () => {
+  await cache.find('p1', 'a');
+  for (let i = 0; i <= 100_000; i += 1) cache.forgetProject(`other ${i}`);
+  there.delete('p1/a');
   expect(await cache.find('p1', 'a')).toBeUndefined();
 });

@@ -1,45 +1,62 @@
 import { LRUCache } from 'lru-cache';
 
-/** So long may what has gone meanwhile still be believed in, such as a membership. */
+/** How long a cached fact may outlive the fact itself, such as a membership. */
 export const foundCacheMilliseconds = 10_000;
 
-/** What there is in a project: only what was found is remembered, so what is new counts at once. */
+/** What exists in a project: only what was found is remembered, so anything new counts at once. */
 export interface FoundCache<T extends NonNullable<unknown>> {
   /** What was found, as a promise only when it had to be asked for; undefined when there is nothing. */
   find(projectId: string, id: string): Promise<T | undefined> | T | undefined;
-  /** Forgets what was found of a project, since some of it has gone or changed. */
+  /** Forgets everything found in a project, since some of it has gone or changed; takes the same time however much that is. */
   forgetProject(projectId: string): void;
   forgetAll(): void;
 }
 
-/** @param ask looks for it, every time that it is not known */
+const maxEntries = 100_000;
+
+/** @param ask looks for it, whenever it is not known */
 export function createFoundCache<T extends NonNullable<unknown>>(
   ask: (projectId: string, id: string) => Promise<T | undefined>,
   now: () => number,
 ): FoundCache<T> {
-  const known = new LRUCache<string, { value: T; until: number }>({ max: 100_000 });
+  const known = new LRUCache<string, { value: T; until: number; asOf: number }>({ max: maxEntries });
   let changes = 0;
+  let allForgottenBy = 0;
+  /** By which change a project was forgotten: nothing asked for before it counts, whether it is in `known` or on its way. */
+  const forgottenBy = new Map<string, number>();
+
+  const isForgotten = (projectId: string, asOf: number) =>
+    asOf < allForgottenBy || asOf < (forgottenBy.get(projectId) ?? 0);
+
   const askAndRemember = async (projectId: string, id: string): Promise<T | undefined> => {
-    const changesBefore = changes;
+    const asOf = changes;
     const value = await ask(projectId, id);
     // What went away while this query ran must not come to life again in the cache.
-    if (value !== undefined && changes === changesBefore) {
-      known.set(projectId + id, { value, until: now() + foundCacheMilliseconds });
+    if (value !== undefined && !isForgotten(projectId, asOf)) {
+      known.set(projectId + id, { value, until: now() + foundCacheMilliseconds, asOf });
     }
     return value;
   };
+
+  const forgetAll = () => {
+    changes += 1;
+    allForgottenBy = changes;
+    known.clear();
+    forgottenBy.clear();
+  };
+
   return {
     find: (projectId, id) => {
       const hit = known.get(projectId + id);
-      return hit !== undefined && hit.until > now() ? hit.value : askAndRemember(projectId, id);
+      if (hit === undefined || hit.until <= now() || isForgotten(projectId, hit.asOf))
+        return askAndRemember(projectId, id);
+      return hit.value;
     },
     forgetProject: (projectId) => {
       changes += 1;
-      for (const key of known.keys()) if (key.startsWith(projectId)) known.delete(key);
+      if (forgottenBy.size >= maxEntries) forgetAll();
+      else forgottenBy.set(projectId, changes);
     },
-    forgetAll: () => {
-      changes += 1;
-      known.clear();
-    },
+    forgetAll,
   };
 }
