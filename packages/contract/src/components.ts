@@ -3,6 +3,7 @@ import * as accounts from './accounts.ts';
 import * as apiKeys from './api-keys.ts';
 import * as audit from './audit.ts';
 import * as bulk from './bulk.ts';
+import { descriptions } from './descriptions.ts';
 import * as downloads from './downloads.ts';
 import * as members from './members.ts';
 import * as oidc from './oidc.ts';
@@ -52,6 +53,24 @@ const options = {
 
 type Direction = 'input' | 'output';
 
+/** Puts a sentence to every field that has none of its own, however deep it lies. */
+function describeFields(id: string | undefined, schema: Json): Json {
+  const { properties } = schema as { properties?: Record<string, Json> };
+  for (const [name, property] of Object.entries(properties ?? {})) {
+    const description = descriptions[`${id}.${name}`] ?? descriptions[name];
+    if (property.description === undefined && description !== undefined) property.description = description;
+  }
+  for (const part of Object.values(schema).flatMap((value) => (isSchema(value) ? Object.values(value) : []))) {
+    if (isSchema(part)) describeFields(undefined, part);
+  }
+  if (isSchema(schema.items)) describeFields(undefined, schema.items);
+  return schema;
+}
+
+function isSchema(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null;
+}
+
 /** Without what a document that is built by hand has no room for: OpenAPI 3.1 is JSON Schema 2020-12 already. */
 function strip({ $schema: _, $id: __, id: ___, ...schema }: Json): Json {
   return schema;
@@ -59,7 +78,7 @@ function strip({ $schema: _, $id: __, id: ___, ...schema }: Json): Json {
 
 function renderAll(io: Direction): Record<string, Json> {
   const { schemas } = z.toJSONSchema(named, { ...options, io }) as { schemas: Record<string, Json> };
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, strip(schema)]));
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, describeFields(id, strip(schema))]));
 }
 
 /** Hands out references to components, and knows which of them a document needs. */
@@ -97,7 +116,7 @@ export function collectComponents(): Components {
   }
 
   function inline(schema: z.ZodType, io: Direction): Json {
-    return strip(z.toJSONSchema(schema, { ...options, io }) as Json);
+    return describeFields(named.get(schema)?.id, strip(z.toJSONSchema(schema, { ...options, io }) as Json));
   }
 
   return {

@@ -86,6 +86,10 @@ const security: Record<Route['access'], Json[]> = {
   keyOrSession: [{ apiKey: [] }, { session: [] }],
 };
 
+function toScopeSentences({ scope, scopeOf }: Route): string[] {
+  return [scope ? [`An API key needs the scope \`${scope}\`.`] : [], scopeOf?.sentence ?? []].flat();
+}
+
 function toOperation(
   components: Components,
   failures: Map<string, Json>,
@@ -97,13 +101,7 @@ function toOperation(
     summary: route.summary,
     tags: [route.tag],
     security: security[route.access],
-    ...(route.scope
-      ? {
-          description: [`An API key needs the scope \`${route.scope}\`.`, route.scopeOf?.sentence ?? []]
-            .flat()
-            .join(' '),
-        }
-      : {}),
+    description: [route.description, ...toScopeSentences(route)].join(' '),
     parameters: [
       ...toParameters(components, route.params, 'path'),
       ...toParameters(components, route.query, 'query'),
@@ -149,6 +147,7 @@ export function toOpenApiDocument(server: string, version: string): Json {
       title: 'Cadiz',
       version,
       description: 'Self-hosted media storage: presign, upload straight to object storage, record, list.',
+      contact: { name: 'Cadiz', url: `${server}/` },
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: server }],
