@@ -374,16 +374,8 @@ export function requireContract(method: string, path: string, answer: Answer): v
     return;
   }
   const type = answer.headers.get('content-type')?.split(';')[0] ?? '';
-  const pointer = [
-    'paths',
-    operation.path,
-    method.toLowerCase(),
-    'responses',
-    String(answer.status),
-    'content',
-    type,
-    'schema',
-  ]
+  const place = ['paths', operation.path, method.toLowerCase(), 'responses', String(answer.status)];
+  const pointer = [...followReference(place), 'content', type, 'schema']
     .map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1')))
     .join('/');
   const validate = ajv.getSchema(`openapi#/${pointer}`);
@@ -392,6 +384,14 @@ export function requireContract(method: string, path: string, answer: Answer): v
   if (type.includes('json') && !validate(answer.body)) {
     throw new Error(`${method} ${path} ${answer.status}: ${ajv.errorsText(validate.errors)} in ${answer.text}`);
   }
+}
+
+/** Failures that many operations share stand among the components. */
+function followReference(place: string[]): string[] {
+  let part: unknown = document;
+  for (const name of place) part = (part as Record<string, unknown> | undefined)?.[name];
+  const { $ref } = (part ?? {}) as { $ref?: string };
+  return $ref === undefined ? place : $ref.slice('#/'.length).split('/');
 }
 
 function requireRedirect(operationId: OperationId, { headers, text }: Answer): void {

@@ -2,43 +2,38 @@ import type { File } from '@cadiz/contract';
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
+import { type Field, fieldsOf, type RowOf, toSelectList, toView } from '../../db/view.ts';
 
 export type FileView = z.output<typeof File>;
 
+type Row = Selectable<Schema['files']>;
+
+const { plain, time, hex } = fieldsOf<Row>();
+
+/** What a file looks like, wherever it is answered. */
+const fields = {
+  id: plain('id'),
+  projectId: plain('project_id'),
+  storeKey: plain('store_key'),
+  fileName: plain('file_name'),
+  fileSize: plain('file_size'),
+  mimeType: plain('mime_type'),
+  folderId: plain('folder_id'),
+  etag: plain('etag'),
+  detectedMimeType: plain('detected_mime_type'),
+  contentCheck: plain('content_check'),
+  sha256: hex('sha256'),
+  sha256State: plain('sha256_state'),
+  createdAt: time('created_at'),
+  updatedAt: time('updated_at'),
+} satisfies { [K in keyof FileView]: Field<Row, keyof Row, FileView[K]> };
+
 /** What the view of a file is made from. */
-export type FileRow = Pick<
-  Selectable<Schema['files']>,
-  | 'id'
-  | 'project_id'
-  | 'store_key'
-  | 'file_name'
-  | 'file_size'
-  | 'mime_type'
-  | 'folder_id'
-  | 'etag'
-  | 'detected_mime_type'
-  | 'content_check'
-  | 'sha256'
-  | 'sha256_state'
-  | 'created_at'
-  | 'updated_at'
->;
+export type FileRow = RowOf<Row, typeof fields>;
+
+/** The view as a select list. */
+export const fileColumns = toSelectList<Row>(fields);
 
 export function toFileView(row: FileRow): FileView {
-  return {
-    id: row.id,
-    projectId: row.project_id,
-    storeKey: row.store_key,
-    fileName: row.file_name,
-    fileSize: row.file_size,
-    mimeType: row.mime_type,
-    folderId: row.folder_id,
-    etag: row.etag,
-    detectedMimeType: row.detected_mime_type,
-    contentCheck: row.content_check,
-    sha256: row.sha256?.toString('hex') ?? null,
-    sha256State: row.sha256_state,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
+  return toView<Row, typeof fields>(fields, row);
 }

@@ -152,7 +152,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
       const listed: Listed = { ...place(), sort, order, search: undefined };
       for (const start of [null, middle(kind, sort)]) {
         for (const rows of [limit, 1000]) {
-          await expectIndexed(kind, scanStatement(kind, listed, start, rows, bound), rows + 1);
+          await expectIndexed(kind, scanStatement({ kind, listed, start, limit: rows }, bound), rows + 1);
         }
       }
     },
@@ -165,7 +165,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
         const listed: Listed = { ...place(), sort, order, search };
         for (const start of [null, middle(kind, sort)]) {
           const most = search === 'E' ? limit + 5 : bound;
-          await expectIndexed(kind, scanStatement(kind, listed, start, limit, bound), most);
+          await expectIndexed(kind, scanStatement({ kind, listed, start, limit }, bound), most);
         }
       }
     },
@@ -180,7 +180,10 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
         ['写真', 1],
         ["'\\%", 1],
       ] as const) {
-        const statement = findStatement(kind, { ...place(), sort, order, search }, null, limit, 10_000);
+        const statement = findStatement(
+          { kind, listed: { ...place(), sort, order, search }, start: null, limit },
+          10_000,
+        );
         for (const mode of ['custom', 'generic'] as const) {
           const nodes = await planOf(statement, mode);
           const indexes = nodes.filter((node) => node['Node Type'] === 'Bitmap Index Scan');
@@ -199,7 +202,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
       const search = kind === 'files' ? 'FILE ' : 'FOLDER ';
       for (const start of [null, middle(kind, sort), { id: idAt(1), key: 'A' }, { id: idAt(1), key: 'Z' }]) {
         const listed = { ...place(), sort, order, search };
-        const statement = findByNameStatement(kind, listed, start, limit, { most: 10_000, bound: 1000 });
+        const statement = findByNameStatement({ kind, listed, start, limit }, { most: 10_000, bound: 1000 });
         for (const mode of ['custom', 'generic'] as const) {
           for (const node of await planOf(statement, mode)) {
             const handled = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0);
@@ -220,7 +223,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
         key: { name: order === 'asc' ? '' : 'X', createdAt: id, fileSize: order === 'asc' ? '0' : '9999999' }[sort],
       };
       await expectIndexed('files', skipStatement(listed, start), 11);
-      await expectIndexed('files', scanStatement('files', listed, null, limit, bound), bound);
+      await expectIndexed('files', scanStatement({ kind: 'files', listed, start: null, limit }, bound), bound);
     },
   );
 });

@@ -1,9 +1,11 @@
+import type pg from 'pg';
 import type { Pace } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
-import type { Kind, Listed, Position } from './cursor.ts';
+import type { Listed, Position } from './cursor.ts';
 import {
   findByNameStatement,
   findStatement,
+  type PageRequest,
   type PageRow,
   type Start,
   scanStatement,
@@ -41,19 +43,13 @@ export interface Reading {
  * apart, a search goes on in the index of names, which is quick for what is rare; what is frequent, and yet not in
  * front, is found by going on in the order. Files in a deleted tree are passed over by a jump to the next that is not.
  */
-export async function readPage(
-  deps: Deps,
-  kind: Kind,
-  listed: Listed,
-  after: Position | null,
-  limit: number,
-  reading: Reading,
-): Promise<Page> {
+export async function readPage(deps: Deps, request: PageRequest, reading: Reading): Promise<Page> {
+  const { listed, limit } = request;
   const bound = Math.max(firstBound, 5 * limit);
-  const first = await read(deps, scanStatement(kind, listed, after, limit, bound), reading);
+  const first = await read(deps, scanStatement(request, bound), reading);
   if (first.more || !first.reached) return toPage(first);
   const seemsRare = first.count * 20 <= limit;
-  const found = seemsRare ? await find(deps, kind, listed, after, limit, mostFound, reading) : undefined;
+  const found = seemsRare ? await find(deps, request, mostFound, reading) : undefined;
   if (found) return found;
 
   const onward: Reading = { pace: 'stream', signal: reading.signal };
@@ -61,12 +57,13 @@ export async function readPage(
   let reached: PageRow['reached'] = first.reached;
   for (let scans = 1; !page.more && reached; scans += 1) {
     if (scans === mostScans) {
-      const whole = await find(deps, kind, listed, after, limit, mostFoundLate, onward);
+      const whole = await find(deps, request, mostFoundLate, onward);
       if (whole) return whole;
     }
     const start = await findNext(deps, listed, { key: reached[0], id: reached[1] }, onward);
     if (!start) break;
-    const next = await read(deps, scanStatement(kind, listed, start, limit - page.count, nextBound), onward);
+    const rest = { ...request, start, limit: limit - page.count };
+    const next = await read(deps, scanStatement(rest, nextBound), onward);
     append(page, toPage(next));
     reached = next.reached;
   }
@@ -74,22 +71,15 @@ export async function readPage(
 }
 
 /** The page by the index of names; undefined when it finds more than `most`, and when nothing is searched for. */
-async function find(
-  deps: Deps,
-  kind: Kind,
-  listed: Listed,
-  after: Position | null,
-  limit: number,
-  most: number,
-  reading: Reading,
-): Promise<Page | undefined> {
+async function find(deps: Deps, request: PageRequest, most: number, reading: Reading): Promise<Page | undefined> {
+  const { kind, listed } = request;
   const { search, sort } = listed;
   if (search === undefined) return undefined;
-  const searched = { ...listed, search };
+  const searched = { ...request, listed: { ...listed, search } };
   const statement =
     sort === 'name' || (kind === 'folders' && sort === 'fileSize')
-      ? findByNameStatement(kind, searched, after, limit, { most, bound: mostBeginning })
-      : findStatement(kind, searched, after, limit, most);
+      ? findByNameStatement(searched, { most, bound: mostBeginning })
+      : findStatement(searched, most);
   const found = await read(deps, statement, reading);
   return found.overflow ? undefined : toPage(found);
 }
@@ -101,7 +91,7 @@ async function findNext(deps: Deps, listed: Listed, reached: Position, reading: 
   return rows[0] && { ...rows[0], inclusive: true };
 }
 
-async function read({ db }: Deps, statement: ReturnType<typeof scanStatement>, { pace, signal }: Reading) {
+async function read({ db }: Deps, statement: pg.QueryConfig, { pace, signal }: Reading): Promise<PageRow> {
   const { rows } = await db.listing.query<PageRow>(statement, pace, signal);
   const [page] = rows;
   if (!page) throw new Error('An aggregate without groups answers one row');

@@ -1,12 +1,11 @@
-import type { ListQuery } from '@cadiz/contract';
-import type { z } from 'zod';
+import type { Input } from '@cadiz/contract';
 import type { Caller, Deps } from '../../deps.ts';
 import { foundCacheMilliseconds } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
 import { openProject } from '../projects/open-project.ts';
 import { type Asker, reopenProject, toAsker } from '../projects/reopen-project.ts';
-import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed } from './cursor.ts';
+import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed, type Position } from './cursor.ts';
 import { type Page, type Reading, readPage } from './list-files-page.ts';
 
 /** So many rows are read and sent at once when a whole project streams: memory stays at this, however large it is. */
@@ -62,7 +61,7 @@ async function readBreadcrumbs(
 export async function listFiles(
   deps: Deps,
   caller: Caller,
-  query: z.output<typeof ListQuery>,
+  query: Input<'list'>,
   gone: AbortSignal,
 ): Promise<AsyncGenerator<string, void>> {
   const { projectId, folderId, sort, order, limit } = query;
@@ -113,9 +112,9 @@ async function* streamKind(
   let page: Page | undefined;
   do {
     await requireAccess();
-    // Who waits for the first byte goes before those who have it.
+    // Requests still waiting for their first byte take precedence.
     const reading: Reading = { pace: page ? 'stream' : 'page', signal };
-    page = await readPage(deps, kind, listed, page?.last ?? null, batchSize, reading);
+    page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit: batchSize }, reading);
     if (page.count > 0) yield separator + page.json;
     separator = ',';
   } while (page.more);
@@ -133,9 +132,10 @@ async function* onePage(
   const reading: Reading = { pace: 'page', signal };
   const nothing: Page = { json: '', last: null, more: false, count: 0 };
   const inFiles = start?.kind === 'files';
-  const folders = inFiles ? nothing : await readPage(deps, 'folders', listed, start?.after ?? null, limit, reading);
-  const after = inFiles ? start.after : null;
-  const files = folders.more ? nothing : await readPage(deps, 'files', listed, after, limit - folders.count, reading);
+  const read = (kind: Kind, after: Position | null, most: number) =>
+    readPage(deps, { kind, listed, start: after, limit: most }, reading);
+  const folders = inFiles ? nothing : await read('folders', start?.after ?? null, limit);
+  const files = folders.more ? nothing : await read('files', inFiles ? start.after : null, limit - folders.count);
   let next: Cursor | null = null;
   if (folders.more) next = { kind: 'folders', after: folders.last };
   else if (files.more) next = { kind: 'files', after: files.last };

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import type pg from 'pg';
+
+interface Compiled {
+  /** PostgreSQL looks at its first 63 characters. */
+  name: string;
+  text: string;
+  parameters: readonly string[];
+}
+
+const compiled = new Map<string, Compiled>();
+
+/**
+ * A statement for the hot paths from SQL with named parameters (`:projectId`), each sent once however often it stands there.
+ * Each text has a name of its own, by which a connection prepares it once: it must say the shape of a query and no values,
+ * since every text that was ever seen is kept.
+ * @param operation what the name begins with, for people who look at pg_prepared_statements
+ * @throws Error when a parameter has no value
+ */
+export function toStatement(operation: string, sql: string, values: Readonly<Record<string, unknown>>): pg.QueryConfig {
+  let statement = compiled.get(sql);
+  if (!statement) {
+    statement = compile(operation, sql);
+    compiled.set(sql, statement);
+  }
+  return {
+    name: statement.name,
+    text: statement.text,
+    values: statement.parameters.map((name) => requireValue(values, name)),
+  };
+}
+
+function compile(operation: string, sql: string): Compiled {
+  const parameters: string[] = [];
+  // Neither in strings nor in casts (`::uuid`).
+  const text = sql.replaceAll(/'[^']*'|::|:([a-zA-Z]\w*)/g, (token, name: string | undefined) => {
+    if (name === undefined) return token;
+    if (!parameters.includes(name)) parameters.push(name);
+    return `$${parameters.indexOf(name) + 1}`;
+  });
+  const hash = createHash('sha256').update(text).digest('base64url').slice(0, 24);
+  return { name: `${operation}-${hash}`, text, parameters };
+}
+
+function requireValue(values: Readonly<Record<string, unknown>>, name: string): unknown {
+  if (!Object.hasOwn(values, name)) throw new Error(`The statement has no value for :${name}`);
+  return values[name];
+}
