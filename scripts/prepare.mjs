@@ -12,6 +12,7 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const buildSteps = [
   [join(root, 'node_modules/typescript/bin/tsc'), '--build'],
   [join(root, 'packages/server/scripts/make-database-template.mjs')],
+  [join(root, 'packages/server/scripts/make-site.mjs')],
 ];
 const buildStamp = join(root, 'node_modules/.cache/cadiz-build');
 

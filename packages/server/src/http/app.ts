@@ -32,6 +32,7 @@ import {
   verifyTotpRoute,
 } from './routes/second-factor.ts';
 import { list } from './routes/storage.ts';
+import { createSite } from './site.ts';
 
 /** The operations that are HTTP themselves: they stream, redirect, or read and set the cookies of a browser. */
 const ownHandlers: Record<Exclude<OperationId, JsonOperationId>, Handler> = {
@@ -80,8 +81,10 @@ export interface App {
 
 export function createApp(deps: Deps): App {
   const common = toCommonHeaders(deps.config.publicUrl);
+  const site = createSite(common);
   return {
     async listener(request, response) {
+      if (site(request, response)) return;
       await writeTo(response, await answer(deps, common, new NodeExchange(request, response)), deps.log);
     },
     refuse(error) {
