@@ -215,7 +215,7 @@ export const errorCatalogue = {
     status: 404,
     title: 'There is no such archive.',
     happened:
-      'The address was altered or has expired, what it names has gone, or whoever asked for it may no longer read the project: a key that was revoked, or a membership that has ended.',
+      'The address was altered or has expired, what it names has gone, or whoever asked for it may no longer read the project: the key was revoked, the session that made the address has ended (by signing out, or because the password was changed elsewhere), or the membership has.',
     mend: 'Ask for a new address with `POST /api/storage/archives`.',
   },
   api_key_not_found: {

@@ -167,6 +167,38 @@ describe('what is in an archive', () => {
     expect(Object.keys(await contentsOf(await linkTo({ folderIds: [folder] })))).toEqual(['f/', 'f/here']);
   });
 
+  readBack(
+    'what was uploaded after its address was made is not in it; what was moved or renamed since is',
+    async () => {
+      const folder = await createFolder('f');
+      const moved = await createFile('moved', 'm');
+      await createFile('early', 'e', folder);
+      const links = [await linkTo({ folderIds: [folder] }), await linkTo()];
+      service.advance(1);
+      await createFile('late', 'l', folder);
+      await createFile('late at the root', 'l');
+      await createFolder('made later', folder);
+      const inside = await createFolder('made later, with something early', folder);
+      await service.call('PATCH', `/api/storage/files/${moved.id}`, {
+        as: ada,
+        body: { fileName: 'renamed', folderId: inside },
+      });
+      const expected = { 'f/': '', 'f/early': 'e', 'f/made later, with something early/renamed': 'm' };
+      for (const link of links) expect(await contentsOf(link)).toEqual(expected);
+      expect(Object.keys(await contentsOf(await linkTo()))).toContain('f/late');
+    },
+  );
+
+  readBack('a file is in it that was recorded by a process whose clock runs ahead', async () => {
+    const ahead = await startTestService({ beside: service });
+    ahead.advance(60_000);
+    const body = await service.upload({ as: ada }, projectId, Buffer.from('x'), { fileName: 'ahead' });
+    const { key } = await service.createKey(ada, projectId);
+    expect((await ahead.call('POST', '/api/storage/record', { key, body })).status).toBe(200);
+    expect(await contentsOf(await linkTo())).toEqual({ ahead: 'x' });
+    await ahead.close();
+  });
+
   readBack('many files, page by page, in the order of their names', async () => {
     const { storeKey } = await createFile('a', 'bytes');
     const folder = await createFolder('f');
@@ -205,18 +237,14 @@ describe('POST /api/storage/archives', () => {
     const { id } = await createFile('a', 'x');
     const ids = [id, ...Array.from({ length: 249 }, () => randomUUID())];
     expect((await order({ fileIds: ids })).body.code).toBe('file_not_found');
-    const asker = { kind: 'session' as const, id: ada.id };
+    const asker = { kind: 'session' as const, id: randomUUID() };
     const name = `${'写'.repeat(85)}`;
-    const expiresAt = Math.floor(Date.now() / 1000) + 100;
-    const token = service.deps.archiveLinks.sign({ asker, projectId, fileIds: ids, folderIds: [], name, expiresAt });
+    const madeAt = Date.now();
+    const expiresAt = Math.floor(madeAt / 1000) + 100;
+    const largest = { asker, projectId, fileIds: ids, folderIds: [], name, madeAt, expiresAt };
+    const token = service.deps.archiveLinks.sign(largest);
     expect(token.length).toBeLessThan(7000);
-    expect(service.deps.archiveLinks.open(token)).toMatchObject({
-      asker,
-      fileIds: ids,
-      folderIds: [],
-      name,
-      expiresAt,
-    });
+    expect(service.deps.archiveLinks.open(token)).toEqual(largest);
   });
 
   test.each([
@@ -418,13 +446,29 @@ describe('an archive that cannot be whole breaks off', () => {
     await expect(readAround(link, rename, 5)).rejects.toThrow('renamed or moved meanwhile');
   });
 
-  test('when the key is revoked on the way', async () => {
+  test('when the key is revoked on the way, also within one large file', async () => {
+    const { id: fileId } = await createFile('a', randomBytes(8 * 1024 * 1024));
+    const { id, key } = await service.createKey(ada, projectId);
+    const link = await linkTo({ fileIds: [fileId] }, { key });
+    const later = async () => service.advance(1000);
+    expect(await readAround(link, later, 3)).toBeGreaterThan(7 * 1024 * 1024);
+    const revoke = async () => {
+      await service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
+      await later();
+    };
+    await expect(readAround(link, revoke, 3)).rejects.toThrow('has lost their access');
+  });
+
+  test('when the session ends on the way that asked for it', async () => {
+    const bob = await service.join(ada, projectId, 'viewer');
     const folder = await createFolder('f');
     await createFile('a', 'x', folder);
-    const { id, key } = await service.createKey(ada, projectId);
-    const link = await linkTo({ folderIds: [folder] }, { key });
-    const revoke = () => service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
-    await expect(readAround(link, revoke)).rejects.toThrow('There is no such archive');
+    const link = await linkTo({ folderIds: [folder] }, { as: bob });
+    const signOut = async () => {
+      await service.call('POST', '/api/auth/sign-out', { as: bob });
+      service.advance(1000);
+    };
+    await expect(readAround(link, signOut)).rejects.toThrow('has lost their access');
   });
 });
 

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
 import type { OpenProject } from '../projects/open-project.ts';
-import { reopenProject } from '../projects/reopen-project.ts';
+import { createAccessCheck, reopenProject } from '../projects/reopen-project.ts';
 import type { ArchiveOrder } from './archive-links.ts';
 import { withNumber } from './archive-names.ts';
 import { type ArchivedFile, findSelected, readFiles, readTree } from './archive-tree.ts';
@@ -20,21 +20,25 @@ export interface Archive {
 
 const retryAfterSeconds = 30;
 
+/** A query for each second of an archive is little, and a slow client is cut off soon after its access ends. */
+const accessMilliseconds = 1000;
+
 /**
- * The archive that a token stands for. Who asked for it is looked up again, here and with every page of files.
+ * The archive that a token stands for. Whoever asked for it is looked up again, here and for as long as it is read.
  * @throws Problem archive_not_found, archives_busy
  */
 export async function readArchive(deps: Deps, token: string): Promise<Archive> {
   const order = deps.archiveLinks.open(token);
   if (!order) throw new Problem('archive_not_found');
   const project = await openOrdered(deps, order);
+  const requireAccess = createAccessCheck(deps, order.asker, project.id, accessMilliseconds);
   const leave = deps.archiveSlots.take(project.id);
   if (!leave) {
     throw new Problem('archives_busy', undefined, { headers: { 'Retry-After': `${retryAfterSeconds}` } });
   }
   try {
     const gone = new AbortController();
-    const bytes = writeZip(await selectEntries(deps, order, project, gone.signal));
+    const bytes = whileAllowed(writeZip(await selectEntries(deps, order, project, gone.signal)), requireAccess);
     const close = () => {
       gone.abort();
       leave();
@@ -46,11 +50,22 @@ export async function readArchive(deps: Deps, token: string): Promise<Archive> {
   }
 }
 
-/** @throws Problem archive_not_found when the key, the account or the membership has ended since */
+/** @throws Problem archive_not_found when the key, the session, the account or the membership has ended since */
 async function openOrdered(deps: Deps, { asker, projectId }: ArchiveOrder): Promise<OpenProject> {
-  const project = await reopenProject(deps, asker, projectId, 'files:read');
-  if (!project) throw new Problem('archive_not_found');
-  return project;
+  const reopened = await reopenProject(deps, asker, projectId, 'files:read');
+  if (!reopened) throw new Problem('archive_not_found');
+  return reopened.project;
+}
+
+/** Whatever takes long, many files or a large one, or a client that is slow. */
+async function* whileAllowed(
+  pieces: AsyncGenerator<Buffer, void>,
+  requireAccess: () => Promise<void>,
+): AsyncGenerator<Buffer, void> {
+  for await (const piece of pieces) {
+    await requireAccess();
+    yield piece;
+  }
 }
 
 /** What is looked up before the first byte, so that a selection that has gone is a 404, and the rest as it is read. */
@@ -61,7 +76,7 @@ async function selectEntries(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<ZipEntry, void>> {
   const { fileIds, folderIds } = order;
-  const at = new Date(deps.now());
+  const at = new Date(order.madeAt);
   const isWhole = fileIds.length + folderIds.length === 0;
   const selected = await findSelected(deps, project, fileIds, folderIds);
   if (selected.files.length < fileIds.length || selected.folders.length < folderIds.length) {
@@ -78,12 +93,10 @@ async function selectEntries(
     const selectedFiles = selected.files.map((file) => ({ ...file, name: unique(file.name) }));
     yield* toEntries(deps, '', selectedFiles, signal);
     for (const folder of tree) {
-      const { path, updatedAt } = folder;
-      if (path !== '') yield { path, modifiedAt: updatedAt };
-      for await (const files of readFiles(deps, project, folder, at)) {
-        await openOrdered(deps, order);
-        yield* toEntries(deps, path, files, signal);
-      }
+      const { path, createdAt, updatedAt } = folder;
+      // One that was made later is there for the earlier files that were moved into it, and not for itself.
+      if (path !== '' && createdAt <= at) yield { path, modifiedAt: updatedAt };
+      for await (const files of readFiles(deps, project, folder, at)) yield* toEntries(deps, path, files, signal);
     }
   }
   return entries();

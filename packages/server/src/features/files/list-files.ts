@@ -5,7 +5,7 @@ import { foundCacheMilliseconds } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
 import { openProject } from '../projects/open-project.ts';
-import { type Asker, reopenProject, toAsker } from '../projects/reopen-project.ts';
+import { createAccessCheck, toAsker } from '../projects/reopen-project.ts';
 import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed } from './cursor.ts';
 import { type Page, type Reading, readPage } from './list-files-page.ts';
 
@@ -73,19 +73,14 @@ export async function listFiles(
   const listed: Listed = { ...asked, within };
   const breadcrumbs = await readBreadcrumbs(deps, listed, gone);
   return limit === undefined && start === undefined
-    ? streamAll(deps, listed, breadcrumbs, createAccessCheck(deps, toAsker(caller), projectId), gone)
+    ? streamAll(
+        deps,
+        listed,
+        breadcrumbs,
+        createAccessCheck(deps, toAsker(caller), projectId, foundCacheMilliseconds),
+        gone,
+      )
     : onePage(deps, listed, breadcrumbs, start, limit ?? batchSize, gone);
-}
-
-/** To be called between batches: whoever reads slowly reads no further than they may, but for what a cache still believes. */
-function createAccessCheck(deps: Deps, asker: Asker, projectId: string): () => Promise<void> {
-  let looked = deps.now();
-  return async () => {
-    if (deps.now() - looked < foundCacheMilliseconds) return;
-    looked = deps.now();
-    if (await reopenProject(deps, asker, projectId, 'files:read')) return;
-    throw new Error('Whoever asked for this listing has lost their access.');
-  };
 }
 
 async function* streamAll(
