@@ -550,8 +550,8 @@ export const errorCatalogue = {
     status: 503,
     title: 'Too many archives are being made at this moment.',
     happened:
-      'An archive is the one answer whose bytes go through the service, so only `ARCHIVES_AT_ONCE` of them are made at a time, and at most half of these for one project.',
-    mend: 'Wait for the seconds in `Retry-After`, and follow the same address again.',
+      'An archive is the one answer whose bytes go through the service, so only `ARCHIVES_AT_ONCE` of them are made at a time, at most half of these for one account and half for one project. This request waited for its turn, and none came.',
+    mend: 'Wait for the seconds in `Retry-After`, and follow the same address again. Read archives as fast as they come: while others wait, a reader that takes less than 32 KiB a second for a minute is cut off.',
   },
   not_ready: {
     status: 503,

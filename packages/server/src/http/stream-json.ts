@@ -42,8 +42,7 @@ export async function streamJson(
       await pieces.return();
     }
   }
-  return new Response(
-    streamBytes('A listing', bytes(), () => gone.abort(), log),
-    { headers: { 'Content-Type': 'application/json' } },
-  );
+  return new Response(streamBytes(bytes(), { what: 'A listing', close: () => gone.abort(), log }), {
+    headers: { 'Content-Type': 'application/json' },
+  });
 }

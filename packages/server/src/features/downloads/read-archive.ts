@@ -3,10 +3,11 @@ import { buffer } from 'node:stream/consumers';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
-import type { OpenProject } from '../projects/open-project.ts';
+import { type OpenProject, userOf } from '../projects/open-project.ts';
 import { createAccessCheck, reopenProject } from '../projects/reopen-project.ts';
 import type { ArchiveOrder } from './archive-links.ts';
 import { withNumber } from './archive-names.ts';
+import type { ArchiveSlot } from './archive-slots.ts';
 import { type ArchivedFile, findSelected, readFiles, readTree } from './archive-tree.ts';
 import { writeZip, type ZipEntry } from './write-zip.ts';
 
@@ -14,57 +15,54 @@ export interface Archive {
   name: string;
   /** The ZIP. It throws when a file of it has gone or cannot be read: half an archive must not look whole. */
   bytes: AsyncGenerator<Buffer, void>;
+  /** Aborts when others have waited and the client was too slow: the bytes are to end there. */
+  lost: AbortSignal;
   /** Ends the reading from the store, and makes room for another archive. Must be called, also after the last byte. */
   close(): void;
 }
-
-const retryAfterSeconds = 30;
 
 /** A query for each second of an archive is little, and a slow client is cut off soon after its access ends. */
 const accessMilliseconds = 1000;
 
 /**
  * The archive that a token stands for. Whoever asked for it is looked up again, here and for as long as it is read.
- * @throws Problem archive_not_found, archives_busy
+ * @param signal aborts when nobody waits for it any more
+ * @throws Problem archive_not_found, archives_busy, or the signal's reason
  */
-export async function readArchive(deps: Deps, token: string): Promise<Archive> {
+export async function readArchive(deps: Deps, token: string, signal: AbortSignal): Promise<Archive> {
   const order = deps.archiveLinks.open(token);
   if (!order) throw new Problem('archive_not_found');
-  const project = await openOrdered(deps, order);
-  const requireAccess = createAccessCheck(deps, order.asker, project.id, accessMilliseconds);
-  const leave = deps.archiveSlots.take(project.id);
-  if (!leave) {
-    throw new Problem('archives_busy', undefined, { headers: { 'Retry-After': `${retryAfterSeconds}` } });
-  }
+  const { asker, projectId } = order;
+  const reopened = await reopenProject(deps, asker, projectId, 'files:read');
+  if (!reopened) throw new Problem('archive_not_found');
+  const { project, caller } = reopened;
+  const requireAccess = createAccessCheck(deps, asker, projectId, accessMilliseconds);
+  const slot = await deps.archiveSlots.take({ userId: userOf(caller), projectId }, signal);
   try {
     const gone = new AbortController();
-    const bytes = whileAllowed(writeZip(await selectEntries(deps, order, project, gone.signal)), requireAccess);
+    const pieces = writeZip(await selectEntries(deps, order, project, gone.signal));
     const close = () => {
       gone.abort();
-      leave();
+      slot.leave();
     };
-    return { name: order.name, bytes, close };
+    return { name: order.name, bytes: handOver(pieces, slot, requireAccess), lost: slot.lost, close };
   } catch (error) {
-    leave();
+    slot.leave();
     throw error;
   }
 }
 
-/** @throws Problem archive_not_found when the key, the session, the account or the membership has ended since */
-async function openOrdered(deps: Deps, { asker, projectId }: ArchiveOrder): Promise<OpenProject> {
-  const reopened = await reopenProject(deps, asker, projectId, 'files:read');
-  if (!reopened) throw new Problem('archive_not_found');
-  return reopened.project;
-}
-
-/** Whatever takes long, many files or a large one, or a client that is slow. */
-async function* whileAllowed(
+/** Looks at the access before each piece, since many files, a large one or a slow client take long. */
+async function* handOver(
   pieces: AsyncGenerator<Buffer, void>,
+  slot: ArchiveSlot,
   requireAccess: () => Promise<void>,
 ): AsyncGenerator<Buffer, void> {
   for await (const piece of pieces) {
     await requireAccess();
+    slot.hand(piece.length);
     yield piece;
+    slot.take();
   }
 }
 

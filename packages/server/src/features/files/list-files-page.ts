@@ -1,4 +1,4 @@
-import type { Pace } from '../../db/listing-lane.ts';
+import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
 import type { Kind, Listed, Position } from './cursor.ts';
 import {
@@ -30,12 +30,6 @@ export interface Page {
   last: Position | null;
 }
 
-/** How a page is read: with which budget, and until when. */
-export interface Reading {
-  pace: Pace;
-  signal: AbortSignal;
-}
-
 /**
  * One page, by bounded statements only. Mostly the index of the order has it at once. Where the rows of a page lie far
  * apart, a search goes on in the index of names, which is quick for what is rare; what is frequent, and yet not in
@@ -56,7 +50,7 @@ export async function readPage(
   const found = seemsRare ? await find(deps, kind, listed, after, limit, mostFound, reading) : undefined;
   if (found) return found;
 
-  const onward: Reading = { pace: 'stream', signal: reading.signal };
+  const onward: Reading = { ...reading, pace: 'stream' };
   const page = toPage(first);
   let reached: PageRow['reached'] = first.reached;
   for (let scans = 1; !page.more && reached; scans += 1) {
@@ -97,12 +91,12 @@ async function find(
 /** Where it is worth going on: at once, or, where nothing but deleted folders lies in between, behind them. */
 async function findNext(deps: Deps, listed: Listed, reached: Position, reading: Reading): Promise<Start | undefined> {
   if (listed.search !== undefined) return reached;
-  const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading.pace, reading.signal);
+  const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading);
   return rows[0] && { ...rows[0], inclusive: true };
 }
 
-async function read({ db }: Deps, statement: ReturnType<typeof scanStatement>, { pace, signal }: Reading) {
-  const { rows } = await db.listing.query<PageRow>(statement, pace, signal);
+async function read({ db }: Deps, statement: ReturnType<typeof scanStatement>, reading: Reading) {
+  const { rows } = await db.listing.query<PageRow>(statement, reading);
   const [page] = rows;
   if (!page) throw new Error('An aggregate without groups answers one row');
   return page;

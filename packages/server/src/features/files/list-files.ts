@@ -1,13 +1,14 @@
 import type { ListQuery } from '@cadiz/contract';
 import type { z } from 'zod';
+import type { Reading } from '../../db/listing-lane.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { foundCacheMilliseconds } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
-import { openProject } from '../projects/open-project.ts';
+import { openProject, userOf } from '../projects/open-project.ts';
 import { createAccessCheck, toAsker } from '../projects/reopen-project.ts';
 import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed } from './cursor.ts';
-import { type Page, type Reading, readPage } from './list-files-page.ts';
+import { type Page, readPage } from './list-files-page.ts';
 
 /** So many rows are read and sent at once when a whole project streams: memory stays at this, however large it is. */
 const batchSize = 1000;
@@ -25,7 +26,7 @@ interface Breadcrumb {
 async function readBreadcrumbs(
   { db }: Deps,
   { projectId, folderId, within }: Listed,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<Breadcrumb[]> {
   const statement = {
     name: 'breadcrumbs',
@@ -43,7 +44,7 @@ async function readBreadcrumbs(
       select id, name from crumbs order by height desc`,
     values: [projectId, folderId === 'root' ? null : (folderId ?? within ?? null)],
   };
-  const { rows } = await db.listing.query<Breadcrumb>(statement, 'page', signal);
+  const { rows } = await db.listing.query<Breadcrumb>(statement, reading);
   if (rows.length === 0) throw new Problem('project_not_found');
   if (folderId !== undefined && folderId !== 'root' && rows.length === 1) throw new Problem('folder_not_found');
   if (!within) return rows;
@@ -71,16 +72,17 @@ export async function listFiles(
   const start = query.cursor === undefined ? undefined : decodeCursor(query.cursor, asked);
   const { within } = await openProject(deps, caller, projectId, 'files:read');
   const listed: Listed = { ...asked, within };
-  const breadcrumbs = await readBreadcrumbs(deps, listed, gone);
+  const reading: Reading = { pace: 'page', userId: userOf(caller), signal: gone };
+  const breadcrumbs = await readBreadcrumbs(deps, listed, reading);
   return limit === undefined && start === undefined
     ? streamAll(
         deps,
         listed,
         breadcrumbs,
         createAccessCheck(deps, toAsker(caller), projectId, foundCacheMilliseconds),
-        gone,
+        reading,
       )
-    : onePage(deps, listed, breadcrumbs, start, limit ?? batchSize, gone);
+    : onePage(deps, listed, breadcrumbs, start, limit ?? batchSize, reading);
 }
 
 async function* streamAll(
@@ -88,12 +90,12 @@ async function* streamAll(
   listed: Listed,
   breadcrumbs: Breadcrumb[],
   requireAccess: () => Promise<void>,
-  signal: AbortSignal,
+  reading: Reading,
 ): AsyncGenerator<string, void> {
   yield '{"files":[';
-  yield* streamKind(deps, 'files', listed, requireAccess, signal);
+  yield* streamKind(deps, 'files', listed, requireAccess, reading);
   yield '],"folders":[';
-  yield* streamKind(deps, 'folders', listed, requireAccess, signal);
+  yield* streamKind(deps, 'folders', listed, requireAccess, reading);
   yield ending(breadcrumbs, null);
 }
 
@@ -102,15 +104,15 @@ async function* streamKind(
   kind: Kind,
   listed: Listed,
   requireAccess: () => Promise<void>,
-  signal: AbortSignal,
+  reading: Reading,
 ): AsyncGenerator<string, void> {
   let separator = '';
   let page: Page | undefined;
   do {
     await requireAccess();
     // Who waits for the first byte goes before those who have it.
-    const reading: Reading = { pace: page ? 'stream' : 'page', signal };
-    page = await readPage(deps, kind, listed, page?.last ?? null, batchSize, reading);
+    const pace = page ? 'stream' : 'page';
+    page = await readPage(deps, kind, listed, page?.last ?? null, batchSize, { ...reading, pace });
     if (page.count > 0) yield separator + page.json;
     separator = ',';
   } while (page.more);
@@ -123,9 +125,8 @@ async function* onePage(
   breadcrumbs: Breadcrumb[],
   start: Cursor | undefined,
   limit: number,
-  signal: AbortSignal,
+  reading: Reading,
 ): AsyncGenerator<string, void> {
-  const reading: Reading = { pace: 'page', signal };
   const nothing: Page = { json: '', last: null, more: false, count: 0 };
   const inFiles = start?.kind === 'files';
   const folders = inFiles ? nothing : await readPage(deps, 'folders', listed, start?.after ?? null, limit, reading);

@@ -7,6 +7,7 @@ import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody, readParams, readQuery } from '../input.ts';
 import { streamBytes } from '../stream-bytes.ts';
+import { whileConnected } from '../while-connected.ts';
 
 export const createDownloadUrlRoute: Handler = async (deps, exchange) => {
   const caller = await requireKeyOrSession(deps, exchange);
@@ -34,19 +35,22 @@ export const createArchiveUrlRoute: Handler = async (deps, exchange) => {
   return createArchiveUrl(deps, caller, await readBody(exchange, ArchiveRequest));
 };
 
-export const downloadArchive: Handler = async (deps, exchange) => {
-  const { name, bytes, close } = await readArchive(deps, readParams(exchange, ArchiveParams).token);
-  const headers = {
-    'Content-Type': 'application/zip',
-    'Content-Disposition': toContentDisposition('attachment', name),
-    // The only bytes of files that the service's own origin ever sends: they are saved, and could do nothing if opened.
-    'Content-Security-Policy': "default-src 'none'; sandbox",
-    'Referrer-Policy': 'no-referrer',
-    'Accept-Ranges': 'none',
-  };
-  if (exchange.method === 'HEAD') {
-    close();
-    return new Response(null, { headers });
-  }
-  return new Response(streamBytes('A download', bytes, close, deps.log), { headers });
-};
+export const downloadArchive: Handler = (deps, exchange) =>
+  whileConnected(exchange, async ({ signal }) => {
+    const { token } = readParams(exchange, ArchiveParams);
+    const { name, bytes, lost, close } = await readArchive(deps, token, signal);
+    const headers = {
+      'Content-Type': 'application/zip',
+      'Content-Disposition': toContentDisposition('attachment', name),
+      // The only bytes of files that the service's own origin ever sends: they are saved, and could do nothing if opened.
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'Referrer-Policy': 'no-referrer',
+      'Accept-Ranges': 'none',
+    };
+    if (exchange.method === 'HEAD') {
+      close();
+      return new Response(null, { headers });
+    }
+    const body = streamBytes(bytes, { what: 'A download', close, log: deps.log, cutOff: lost });
+    return new Response(body, { headers });
+  });
