@@ -24,26 +24,23 @@ if (!enoughFiles)
 let settings: Settings;
 let service: Service;
 let storePort: number;
+let cookie: string;
 let authorization: string;
 let projectId: string;
 const clients: ChildProcess[] = [];
+const idle: net.Socket[] = [];
 
 beforeAll(async () => {
-  settings = await embeddedSettings();
+  settings = { ...(await embeddedSettings()), CADIZ_SIGN_UP: 'open' };
   service = await startService(settings);
   storePort = Number(settings.STORE_PORT);
-  const account = { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery' };
-  const signedUp = await post('/api/auth/sign-up/email', account);
-  const cookie = signedUp.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ');
-  const project = await post('/api/projects', { name: 'P' }, { cookie });
-  projectId = ((await project.json()) as { id: string }).id;
+  cookie = await signUp('Ada');
+  projectId = await createProject(cookie);
   const made = await post('/api/api-keys', { name: 'K', projectId }, { cookie });
   authorization = `Bearer ${((await made.json()) as { key: string }).key}`;
 });
 afterAll(async () => {
+  for (const socket of idle) socket.destroy();
   for (const client of clients) client.kill();
   await stopService(service);
   await cleanUp(settings);
@@ -54,11 +51,56 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
   return fetch(service.url + path, { method: 'POST', headers: all, body: JSON.stringify(body) });
 }
 
+async function signUp(name: string): Promise<string> {
+  const account = { name, email: `${name}@example.com`, password: 'correct horse battery' };
+  const { headers } = await post('/api/auth/sign-up/email', account);
+  return headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+}
+
+async function createProject(cookie: string): Promise<string> {
+  return ((await (await post('/api/projects', { name: 'P' }, { cookie })).json()) as { id: string }).id;
+}
+
 async function presign(fileSize: number): Promise<URL> {
   const file = { projectId, fileName: 'a.bin', mimeType: 'application/octet-stream', fileSize, folderId: null };
   const answer = await post('/api/storage/presign', file, { authorization });
   if (answer.status !== 200) throw new Error(`presign answered ${answer.status}: ${await answer.text()}`);
   return new URL(((await answer.json()) as { presignedUrl: string }).presignedUrl);
+}
+
+/** The path of an archive of a project with one file in it, which is larger than what connections buffer. */
+async function makeArchive(cookie: string, projectId: string): Promise<string> {
+  const bytes = Buffer.alloc(32 * 1024 ** 2);
+  const file = {
+    projectId,
+    fileName: 'a.bin',
+    mimeType: 'application/octet-stream',
+    fileSize: bytes.length,
+    folderId: null,
+  };
+  const presigned = await post('/api/storage/presign', file, { cookie });
+  const { presignedUrl, storeKey } = (await presigned.json()) as Record<string, string>;
+  expect((await fetch(String(presignedUrl), { method: 'PUT', body: bytes })).status).toBe(200);
+  expect((await post('/api/storage/record', { ...file, storeKey }, { cookie })).status).toBe(200);
+  const { url } = (await (await post('/api/storage/archives', { projectId }, { cookie })).json()) as { url: string };
+  return new URL(url).pathname;
+}
+
+/** Asks for something and takes no more than the beginning of the answer; resolves with its status. */
+function askAndIdle(path: string): Promise<number> {
+  const socket = net.connect(Number(settings.PORT), '127.0.0.1');
+  idle.push(socket);
+  socket.on('error', () => undefined);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  return new Promise((resolve) => {
+    socket.once('data', (chunk: Buffer) => {
+      socket.pause();
+      resolve(Number(/^HTTP\/1\.1 (\d+)/.exec(chunk.toString('latin1'))?.[1]));
+    });
+  });
 }
 
 /** Starts a request and then sends a byte every two seconds; resolves with the seconds until it was cut off. */
@@ -129,6 +171,16 @@ describe.concurrent('clients that hold on to connections (checklist 48, T23)', (
     // Not because everybody was turned away at once.
     expect(Math.min(...seconds)).toBeGreaterThan(4);
     expect(served).toBeGreaterThan(10);
+  });
+
+  test('idle readers of archives, all of one account, do not keep the archives of others out', async () => {
+    const own = [await makeArchive(cookie, projectId), await makeArchive(cookie, await createProject(cookie))];
+    const statuses = [...own, ...own].map(askAndIdle);
+    expect((await Promise.all(statuses)).sort()).toEqual([200, 200, 503, 503]);
+    const bob = await signUp('Bob');
+    const archive = await fetch(service.url + (await makeArchive(bob, await createProject(bob))));
+    expect(archive.status).toBe(200);
+    expect((await archive.arrayBuffer()).byteLength).toBeGreaterThan(32 * 1024 ** 2);
   });
 
   test.runIf(enoughFiles)(

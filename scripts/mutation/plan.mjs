@@ -22,8 +22,9 @@ export const plan = {
   ],
   [`${server}/features/projects/reopen-project.ts`]: [
     `${server}/features/files/list-files-access.test.ts`,
-    `${server}/features/downloads/archives.test.ts`,
+    ...['archive-ends', 'archives'].map((name) => `${server}/features/downloads/${name}.test.ts`),
   ],
+  [`${server}/features/accounts/find-session-caller.ts`]: [`${server}/features/downloads/archive-ends.test.ts`],
   [`${server}/found-cache.ts`]: [`${server}/found-cache.test.ts`],
   [`${server}/access-changes.ts`]: [forgets],
   ...forEach(

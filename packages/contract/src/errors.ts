@@ -215,7 +215,7 @@ export const errorCatalogue = {
     status: 404,
     title: 'There is no such archive.',
     happened:
-      'The address was altered or has expired, what it names has gone, or whoever asked for it may no longer read the project: a key that was revoked, or a membership that has ended.',
+      'The address was altered or has expired, what it names has gone, or whoever asked for it may no longer read the project: the key was revoked, the session that made the address has ended (by signing out, or because the password was changed elsewhere), or the membership has.',
     mend: 'Ask for a new address with `POST /api/storage/archives`.',
   },
   api_key_not_found: {
@@ -550,8 +550,8 @@ export const errorCatalogue = {
     status: 503,
     title: 'Too many archives are being made at this moment.',
     happened:
-      'An archive is the one answer whose bytes go through the service, so only `ARCHIVES_AT_ONCE` of them are made at a time, and at most half of these for one project.',
-    mend: 'Wait for the seconds in `Retry-After`, and follow the same address again.',
+      'An archive is the one answer whose bytes go through the service, so only `ARCHIVES_AT_ONCE` of them are made at a time, at most half of these for one account and half for one project. This request waited for its turn, and none came.',
+    mend: 'Wait for the seconds in `Retry-After`, and follow the same address again. Read archives as fast as they come: while others wait, a reader that takes less than 32 KiB a second for a minute is cut off.',
   },
   not_ready: {
     status: 503,

@@ -260,7 +260,8 @@ export const settings = {
   },
   ARCHIVES_AT_ONCE: {
     default: '4',
-    sentence: 'How many ZIP archives are made at once; half of them at most for one project.',
+    sentence:
+      'How many ZIP archives each process makes at once; at most half of them for one account, and half for one project.',
     check: wholeNumber(1, 1000),
   },
   RATE_LIMITS: {

@@ -92,7 +92,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       ...access,
       rateLimits,
       archiveLinks: createArchiveLinks(secret, now),
-      archiveSlots: createArchiveSlots(config.archivesAtOnce),
+      archiveSlots: createArchiveSlots(config.archivesAtOnce, now),
       contents,
       log,
       observe: (answer) => {

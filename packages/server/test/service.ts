@@ -152,7 +152,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     ...openAccess(db, now, log),
     rateLimits: createRateLimits(config.rateLimits),
     archiveLinks: createArchiveLinks(accountSettings.secret, now),
-    archiveSlots: createArchiveSlots(config.archivesAtOnce),
+    archiveSlots: createArchiveSlots(config.archivesAtOnce, now),
     contents: {
       ...createContentChecks({ db, objects: store.objects, log, now }),
       enqueue: options.checkContent ?? (() => undefined),

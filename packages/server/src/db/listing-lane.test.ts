@@ -3,11 +3,15 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
-import { createListingLane } from './listing-lane.ts';
+import { createListingLane, type Reading } from './listing-lane.ts';
 import { type Database, openDatabase } from './open.ts';
 
 const sleep = (seconds: number) => ({ text: 'select pg_sleep($1::float8)::text', values: [seconds] });
-const never = () => new AbortController().signal;
+const as = (pace: Reading['pace'], signal = new AbortController().signal, userId = 'ada'): Reading => ({
+  pace,
+  signal,
+  userId,
+});
 
 async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await condition())) await delay(10);
@@ -21,21 +25,21 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
   afterAll(() => db.close());
 
   test('answers statements, and passes the errors of the database on', async () => {
-    const { rows } = await db.listing.query({ text: 'select $1::int + 1 as n', values: [1] }, 'page', never());
+    const { rows } = await db.listing.query({ text: 'select $1::int + 1 as n', values: [1] }, as('page'));
     expect(rows).toEqual([{ n: 2 }]);
-    const failing = db.listing.query({ text: 'select 1/0' }, 'page', never());
+    const failing = db.listing.query({ text: 'select 1/0' }, as('page'));
     await expect(failing).rejects.toMatchObject({ code: '22012' });
-    await db.listing.query({ text: 'select 1' }, 'page', never());
+    await db.listing.query({ text: 'select 1' }, as('page'));
   });
 
   test('sorts where nothing else is possible, and nowhere else', async () => {
-    const { rows } = await db.listing.query({ text: 'show enable_sort' }, 'page', never());
+    const { rows } = await db.listing.query({ text: 'show enable_sort' }, as('page'));
     expect(rows).toEqual([{ enable_sort: 'off' }]);
   });
 
   test('leaves connections to the others while many list', async () => {
-    const listings = Array.from({ length: 40 }, () => db.listing.query(sleep(0.02), 'page', never()));
-    const streams = Array.from({ length: 10 }, () => db.listing.query(sleep(0.02), 'stream', never()));
+    const listings = Array.from({ length: 40 }, () => db.listing.query(sleep(0.02), as('page')));
+    const streams = Array.from({ length: 10 }, () => db.listing.query(sleep(0.02), as('stream')));
     let done = 0;
     for (const listing of [...listings, ...streams]) void listing.then(() => (done += 1));
     await db.pool.query('select 1');
@@ -53,7 +57,7 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
     spin();
     const text = `select extract(epoch from clock_timestamp()) * 1000 as start from pg_sleep(0.2)`;
     const [first, second] = await Promise.all(
-      [1, 2].map(() => db.listing.query<{ start: string }>({ text }, 'stream', never())),
+      [1, 2].map(() => db.listing.query<{ start: string }>({ text }, as('stream'))),
     );
     isBusy = false;
     // Each says the time after its own sleep, and the pause is at least as long as the first took.
@@ -63,25 +67,49 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
   test('does not send what nobody waits for any more', async () => {
     await db.pool.query('create table if not exists sent (n int)');
     const gone = new AbortController();
-    const busy = Array.from({ length: 8 }, () => db.listing.query(sleep(0.1), 'page', never()));
+    const busy = Array.from({ length: 8 }, () => db.listing.query(sleep(0.1), as('page')));
     const sent = { text: 'insert into sent values (1)' };
-    const waiting = db.listing.query(sent, 'page', gone.signal);
+    const waiting = db.listing.query(sent, as('page', gone.signal));
     gone.abort(new Error('gone'));
     await expect(waiting).rejects.toThrow('gone');
-    await expect(db.listing.query(sent, 'page', gone.signal)).rejects.toThrow('gone');
+    await expect(db.listing.query(sent, as('page', gone.signal))).rejects.toThrow('gone');
     await Promise.all(busy);
-    await db.listing.query({ text: 'select 1' }, 'page', never());
+    await db.listing.query({ text: 'select 1' }, as('page'));
     expect((await db.pool.query('select * from sent')).rows).toEqual([]);
   });
 
+  test.each(['page', 'stream'] as const)('lets accounts take turns (%s)', async (pace) => {
+    const served: string[] = [];
+    const read = async (userId: string) => {
+      await db.listing.query(sleep(0.001), as(pace, undefined, userId));
+      served.push(userId);
+    };
+    const many = Array.from({ length: 40 }, () => read('ada'));
+    await Promise.all([read('bob'), read('eve')]);
+    expect(served.length).toBeLessThan(10);
+    await Promise.all(many);
+  });
+
+  test('lets no account be all who wait', async () => {
+    const all = Array.from({ length: 300 }, () => db.listing.query(sleep(0.001), as('page')));
+    const bob = db.listing.query(sleep(0.001), as('page', undefined, 'bob'));
+    const results = await Promise.allSettled(all);
+    const refused = results.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeGreaterThan(160);
+    for (const result of refused) expect(result).toMatchObject({ reason: expect.any(TooManyListings) });
+    await bob;
+  });
+
   test('refuses when too many wait, and serves those that do', async () => {
-    const all = Array.from({ length: 300 }, () => db.listing.query(sleep(0.001), 'page', never()));
+    const all = Array.from({ length: 300 }, (_, n) =>
+      db.listing.query(sleep(0.001), as('page', undefined, n % 2 ? 'ada' : 'bob')),
+    );
     const results = await Promise.allSettled(all);
     const refused = results.filter(({ status }) => status === 'rejected');
     expect(refused.length).toBeGreaterThan(30);
     expect(refused.length).toBeLessThan(50);
     for (const result of refused) expect(result).toMatchObject({ reason: expect.any(TooManyListings) });
-    await db.listing.query({ text: 'select 1' }, 'page', never());
+    await db.listing.query({ text: 'select 1' }, as('page'));
   });
 });
 
@@ -109,22 +137,22 @@ describe.runIf(testableKinds.includes('postgres'))('a statement that runs on Pos
 
   test('is cancelled when its client goes, and no later statement with it', async () => {
     const gone = new AbortController();
-    const slow = db.listing.query(sleep(600), 'page', gone.signal);
+    const slow = db.listing.query(sleep(600), as('page', gone.signal));
     await until(async () => (await running()) === 1);
     gone.abort(new Error('gone'));
     await expect(slow).rejects.toThrow('gone');
     expect(await running()).toBe(0);
-    for (let n = 0; n < 20; n += 1) await db.listing.query(sleep(0.001), 'page', never());
+    for (let n = 0; n < 20; n += 1) await db.listing.query(sleep(0.001), as('page'));
   });
 
   test('has a limit of time, also behind a pooler, and says so when it is over it', async () => {
     for (const { listing } of [db, pooled]) {
-      const { rows } = await listing.query({ text: 'show statement_timeout' }, 'page', never());
+      const { rows } = await listing.query({ text: 'show statement_timeout' }, as('page'));
       expect(rows).toEqual([{ statement_timeout: '15s' }]);
     }
     const pool = new pg.Pool({ connectionString: await urlOf(db), options: '-c statement_timeout=20ms' });
     const lane = createListingLane(pool, { owns: true });
-    await expect(lane.query(sleep(600), 'page', never())).rejects.toBeInstanceOf(ListingTooSlow);
+    await expect(lane.query(sleep(600), as('page'))).rejects.toBeInstanceOf(ListingTooSlow);
     await lane.close();
   });
 
@@ -133,10 +161,10 @@ describe.runIf(testableKinds.includes('postgres'))('a statement that runs on Pos
     const { rows } = await client.query('show statement_timeout');
     client.release();
     expect(rows).toEqual([{ statement_timeout: '0' }]);
-    await expect(pooled.listing.query({ text: 'select 1/0' }, 'page', never())).rejects.toMatchObject({
+    await expect(pooled.listing.query({ text: 'select 1/0' }, as('page'))).rejects.toMatchObject({
       code: '22012',
     });
-    await pooled.listing.query({ text: 'select 1' }, 'page', never());
+    await pooled.listing.query({ text: 'select 1' }, as('page'));
   });
 });
 

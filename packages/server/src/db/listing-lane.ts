@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { createFairGate } from '../fair-gate.ts';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
 
 /** So many pages are read at once. */
@@ -26,8 +27,15 @@ export const listingSettings = {
 };
 const pagesWaiting = 256;
 
-/** A page that somebody waits for, or the next piece of something long, which lets pages go first. */
-export type Pace = 'page' | 'stream';
+/** How a statement of a listing is run. */
+export interface Reading {
+  /** A page that somebody waits for, or the next piece of something long, which lets pages go first. */
+  pace: 'page' | 'stream';
+  /** Whose account it is for: accounts take turns. */
+  userId: string;
+  /** Aborts when nobody waits for it any more. */
+  signal: AbortSignal;
+}
 
 /**
  * The way of listings to the database: a budget of their own, so that however many list, a presign or a record waits
@@ -38,11 +46,7 @@ export interface ListingLane {
    * One statement. When `signal` aborts, one that waits is not sent, and one that runs is cancelled where the database can.
    * @throws TooManyListings, ListingTooSlow, the signal's reason
    */
-  query<R extends pg.QueryResultRow>(
-    statement: pg.QueryConfig,
-    pace: Pace,
-    signal: AbortSignal,
-  ): Promise<pg.QueryResult<R>>;
+  query<R extends pg.QueryResultRow>(statement: pg.QueryConfig, reading: Reading): Promise<pg.QueryResult<R>>;
   /** Ends its own connections; those that it shares stay. */
   close(): Promise<void>;
 }
@@ -57,10 +61,24 @@ interface LaneOptions {
 }
 
 export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): ListingLane {
-  const gates = { page: createGate(pagesAtOnce, pagesWaiting), stream: createGate(streamsAtOnce) };
+  const gates = {
+    page: createFairGate({
+      size: pagesAtOnce,
+      share: pagesAtOnce,
+      mostWaiting: pagesWaiting,
+      mostWaitingEach: pagesWaiting / 2,
+    }),
+    stream: createFairGate({
+      size: streamsAtOnce,
+      share: streamsAtOnce,
+      mostWaiting: Number.POSITIVE_INFINITY,
+      mostWaitingEach: Number.POSITIVE_INFINITY,
+    }),
+  };
   return {
-    async query(statement, pace, signal) {
-      const leave = await gates[pace](signal);
+    async query(statement, { pace, userId, signal }) {
+      const leave = await gates[pace].enter([userId], signal);
+      if (!leave) throw new TooManyListings();
       const measureThread = startThreadMeasure();
       try {
         return await run(pool, statement, signal, options);
@@ -128,40 +146,4 @@ function startThreadMeasure(): () => { milliseconds: number; utilization: number
     milliseconds: performance.now() - started,
     utilization: performance.eventLoopUtilization(before).utilization,
   });
-}
-
-/** Lets so many in at once, the others in the order of their coming; the answer is how to leave again. */
-function createGate(
-  size: number,
-  mostWaiting = Number.POSITIVE_INFINITY,
-): (signal: AbortSignal) => Promise<() => void> {
-  let inside = 0;
-  const waiting = new Set<() => void>();
-  const leave = () => {
-    const [next] = waiting;
-    if (next) next();
-    else inside -= 1;
-  };
-  return async (signal) => {
-    signal.throwIfAborted();
-    if (inside < size) {
-      inside += 1;
-      return leave;
-    }
-    if (waiting.size >= mostWaiting) throw new TooManyListings();
-    await new Promise<void>((resolve, reject) => {
-      const giveUp = () => {
-        waiting.delete(enter);
-        reject(signal.reason);
-      };
-      const enter = () => {
-        waiting.delete(enter);
-        signal.removeEventListener('abort', giveUp);
-        resolve();
-      };
-      waiting.add(enter);
-      signal.addEventListener('abort', giveUp, { once: true });
-    });
-    return leave;
-  };
 }

@@ -292,7 +292,8 @@ describe.runIf(testableKinds.includes('postgres'))('a connection that breaks whi
     'a query of Kysely': (begun) => Promise.all([sql.raw(sleep).execute(db.kysely), begun()]),
     'a listing': (begun) => {
       const { signal } = new AbortController();
-      return Promise.all([db.listing.query({ name: 'sleep', text: sleep, values: [] }, 'page', signal), begun()]);
+      const reading = { pace: 'page' as const, userId: 'ada', signal };
+      return Promise.all([db.listing.query({ name: 'sleep', text: sleep, values: [] }, reading), begun()]);
     },
     'a transaction': (begun) =>
       db.kysely.transaction().execute(async (trx) => {

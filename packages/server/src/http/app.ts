@@ -6,7 +6,7 @@ import { operations } from '../operations.ts';
 import type { Problem } from '../problem.ts';
 import { allowOrigins, answerPreflight, toCommonHeaders } from './answer-headers.ts';
 import { toHandler } from './dispatch.ts';
-import type { Answer, Exchange, Handler } from './exchange.ts';
+import { type Answer, type Exchange, type Handler, Whole } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
 import { toMalformed, toUnmatched } from './malformed.ts';
@@ -111,7 +111,7 @@ async function answer(deps: Deps, common: readonly string[], exchange: Exchange)
     if (!match || isLimitedByAddress(match.operation)) await limitAddress(deps, exchange);
     const body = match ? await handle(deps, exchange, match) : answerUnmatched(exchange);
     const headers = [...common, 'X-Request-Id', requestId, ...exchange.extraHeaders];
-    result = body instanceof Response ? withHeaders(body, headers) : toJson(200, body, headers, 'application/json');
+    result = body instanceof Response ? withHeaders(body, headers) : toAnswer(200, toWhole(body), headers);
   } catch (error) {
     const problem = toProblem(error);
     if (problem.status >= 500) deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
@@ -146,11 +146,15 @@ function toFailure(
 ): Exclude<Answer, Response> {
   const document = toProblemDocument(problem, requestId, publicUrl);
   const all = [...headers, ...Object.entries(problem.headers).flat()];
-  return toJson(problem.status, document, all, 'application/problem+json');
+  return toAnswer(problem.status, new Whole(JSON.stringify(document), 'application/problem+json'), all);
 }
 
-function toJson(status: number, body: object, headers: readonly string[], type: string): Exclude<Answer, Response> {
-  return { status, headers: ['Content-Type', type, ...headers], text: JSON.stringify(body) };
+function toWhole(body: object): Whole {
+  return body instanceof Whole ? body : new Whole(JSON.stringify(body), 'application/json');
+}
+
+function toAnswer(status: number, whole: Whole, headers: readonly string[]): Exclude<Answer, Response> {
+  return { status, headers: ['Content-Type', whole.type, ...headers, ...whole.headers], body: whole.body };
 }
 
 /** What the response says itself stands. */

@@ -25,8 +25,8 @@ export function toFetch(answer: Answer, method: string): Response {
   return method === 'HEAD' ? new Response(null, response) : response;
 }
 
-function toResponse({ status, headers, text }: Exclude<Answer, Response>): Response {
-  const response = new Response(text, { status });
+function toResponse({ status, headers, body }: Exclude<Answer, Response>): Response {
+  const response = new Response(body, { status });
   for (let i = 0; i + 1 < headers.length; i += 2) response.headers.set(headers[i] ?? '', headers[i + 1] ?? '');
   return response;
 }

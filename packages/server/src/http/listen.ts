@@ -56,8 +56,8 @@ const refused = new WeakSet<Duplex>();
 
 function refuseRequest(app: App, { socket }: http.IncomingMessage, response: http.ServerResponse): void {
   refused.add(socket);
-  const { status, headers, text } = app.refuse(new Error('The request can be read in two ways'));
-  response.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(text))]).end(text);
+  const { status, headers, body } = app.refuse(new Error('The request can be read in two ways'));
+  response.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(body))]).end(body);
 }
 
 /** There is no request to answer, only a connection: the answer is written by hand, and the connection closed. */
@@ -70,11 +70,11 @@ function refuse(app: App, error: NodeJS.ErrnoException, socket: Duplex): void {
     socket.end(() => socket.destroy());
     return;
   }
-  const { status, headers, text } = app.refuse(error);
-  const all = [...headers, 'Content-Length', String(Buffer.byteLength(text))];
+  const { status, headers, body } = app.refuse(error);
+  const all = [...headers, 'Content-Length', String(Buffer.byteLength(body))];
   const lines = all.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
   // Not only ended: who sends slowly on purpose would hold the other half open.
-  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines}\r\n${text}`, () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\n${lines}\r\n${body}`, () => socket.destroy());
 }
 
 /** Any server of ours, with the same way to start and to stop. */

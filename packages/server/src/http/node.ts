@@ -59,9 +59,9 @@ export class NodeExchange implements Exchange {
 /** Sends an answer, a streamed one as fast as the client takes it. */
 export async function writeTo(response: ServerResponse, answer: Answer, log: Logger): Promise<void> {
   if (!(answer instanceof Response)) {
-    const length = String(Buffer.byteLength(answer.text));
+    const length = String(Buffer.byteLength(answer.body));
     response.writeHead(answer.status, [...answer.headers, 'Content-Length', length]);
-    response.end(answer.text);
+    response.end(answer.body);
     return;
   }
   const cookies = answer.headers.getSetCookie();

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Whole } from './exchange.ts';
 import { streamBytes } from './stream-bytes.ts';
 
 /** Answers shorter than this are sent whole, with a Content-Length. */
@@ -20,7 +21,7 @@ export async function streamJson(
   pieces: AsyncGenerator<string, void>,
   log: Logger,
   gone: AbortController,
-): Promise<Response> {
+): Promise<Whole | Response> {
   let start = '';
   let ended = false;
   while (!ended && start.length < wholeBytes) {
@@ -28,8 +29,7 @@ export async function streamJson(
     if (next.done) ended = true;
     else start += next.value;
   }
-  const headers = { 'Content-Type': 'application/json' };
-  if (ended) return new Response(start, { headers });
+  if (ended) return new Whole(start, 'application/json');
 
   async function* bytes(): AsyncGenerator<Buffer, void> {
     try {
@@ -42,8 +42,7 @@ export async function streamJson(
       await pieces.return();
     }
   }
-  return new Response(
-    streamBytes('A listing', bytes(), () => gone.abort(), log),
-    { headers },
-  );
+  return new Response(streamBytes(bytes(), { what: 'A listing', close: () => gone.abort(), log }), {
+    headers: { 'Content-Type': 'application/json' },
+  });
 }

@@ -10,6 +10,8 @@ export interface ArchiveOrder {
   folderIds: readonly string[];
   /** The name of the archive, with `.zip`. */
   name: string;
+  /** Milliseconds since 1970: what was uploaded later is not in it. */
+  madeAt: number;
   /** Whole seconds since 1970. */
   expiresAt: number;
 }
@@ -21,17 +23,26 @@ export interface ArchiveLinks {
   open(token: string): ArchiveOrder | undefined;
 }
 
-type Facts = [kind: Asker['kind'], id: string, projectId: string, name: string, expiresAt: number, files: number];
+type Facts = [
+  kind: Asker['kind'],
+  id: string,
+  projectId: string,
+  name: string,
+  madeAt: number,
+  expiresAt: number,
+  files: number,
+];
 
 /**
- * @param secret that of the service; the key is derived from it, so that no other signature is good here
+ * @param secret that of the service; the key is derived from it, so that no other signature is good here, nor one of
+ * other facts: their number in the label grows with them
  */
 export function createArchiveLinks(secret: string, now: () => number): ArchiveLinks {
-  const key = Buffer.from(hkdfSync('sha256', secret, '', 'cadiz archive links', 32));
+  const key = Buffer.from(hkdfSync('sha256', secret, '', 'cadiz archive links 2', 32));
   const toMac = (text: string) => createHmac('sha256', key).update(text).digest();
   return {
-    sign({ asker, projectId, fileIds, folderIds, name, expiresAt }) {
-      const facts: Facts = [asker.kind, asker.id, projectId, name, expiresAt, fileIds.length];
+    sign({ asker, projectId, fileIds, folderIds, name, madeAt, expiresAt }) {
+      const facts: Facts = [asker.kind, asker.id, projectId, name, madeAt, expiresAt, fileIds.length];
       const ids = [...fileIds, ...folderIds].map((id) => id.replaceAll('-', '')).join('');
       const text = `${encode(JSON.stringify(facts))}.${encode(Buffer.from(ids, 'hex'))}`;
       return `${text}.${encode(toMac(text))}`;
@@ -41,11 +52,12 @@ export function createArchiveLinks(secret: string, now: () => number): ArchiveLi
       const given = Buffer.from(mac, 'base64url');
       const right = toMac(`${facts}.${ids}`);
       if (more.length > 0 || given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
-      const [kind, id, projectId, name, expiresAt, files] = JSON.parse(decode(facts).toString()) as Facts;
+      const [kind, id, projectId, name, madeAt, expiresAt, files] = JSON.parse(decode(facts).toString()) as Facts;
       if (expiresAt * 1000 <= now()) return undefined;
       const all = toIds(decode(ids));
       const fileIds = all.slice(0, files);
-      return { asker: { kind, id }, projectId, fileIds, folderIds: all.slice(files), name, expiresAt };
+      const folderIds = all.slice(files);
+      return { asker: { kind, id }, projectId, fileIds, folderIds, name, madeAt, expiresAt };
     },
   };
 }

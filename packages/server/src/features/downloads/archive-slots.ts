@@ -1,28 +1,106 @@
+import { createFairGate, type Parties } from '../../fair-gate.ts';
+import { Problem } from '../../problem.ts';
+import { createReaderPace, type ReaderPace } from './reader-pace.ts';
+
 /** How many archives are made at once: their bytes go through the service, which must have time for others. */
 export interface ArchiveSlots {
-  /** Gives back what must be called at the end, once or more; undefined when there is no room. */
-  take(projectId: string): (() => void) | undefined;
+  /**
+   * Waits a while for a slot. At most half of them go to one account, and half to one project; accounts take turns. Where
+   * all are taken, the slowest reader is cut off, if it is too slow.
+   * @param signal aborts when nobody waits for the archive any more
+   * @throws Problem archives_busy, or the signal's reason
+   */
+  take(asker: ArchiveAsker, signal: AbortSignal): Promise<ArchiveSlot>;
 }
 
-/** @param atOnce for all projects together; one project may have half of them, so that it cannot keep others out */
-export function createArchiveSlots(atOnce: number): ArchiveSlots {
-  const byProject = new Map<string, number>();
-  let taken = 0;
+/** On whose account an archive is made, by a session or by any of its keys, and of which project. */
+export interface ArchiveAsker {
+  userId: string;
+  projectId: string;
+}
+
+export interface ArchiveSlot extends Pick<ReaderPace, 'hand' | 'take'> {
+  /** Aborts when the slot is taken away, with the reason. */
+  readonly lost: AbortSignal;
+  /** Must be called at the end, once or more. */
+  leave(): void;
+}
+
+/**
+ * 256 kbit/s: slower than any line on which somebody downloads archives, so that a slot cannot be held for next to
+ * nothing.
+ */
+const leastBytesPerSecond = 32 * 1024;
+/** A line that stutters for some seconds is not slow. */
+const paceMilliseconds = 60_000;
+/** As long as every proxy waits for a first byte. */
+const waitMilliseconds = 20_000;
+/** Whoever asks again soon is mostly waiting, and has its turn when a slot is free. */
+const retryAfterSeconds = 5;
+
+/**
+ * @param atOnce for everybody together
+ * @param longestWait milliseconds that a request waits for a slot
+ */
+export function createArchiveSlots(
+  atOnce: number,
+  now: () => number,
+  longestWait: number = waitMilliseconds,
+): ArchiveSlots {
+  const share = Math.ceil(atOnce / 2);
+  const gate = createFairGate({ size: atOnce, share, mostWaiting: Number.POSITIVE_INFINITY, mostWaitingEach: share });
+  const taken = new Map<ArchiveSlot, { pace: ReaderPace; cutOff: () => void }>();
+
+  /** Makes room by cutting off the slowest, where that is what these need. */
+  function cutOffSlowest(parties: Parties): void {
+    if (!gate.isFullFor(parties)) return;
+    const paces = [...taken.values()].map(({ pace, cutOff }) => ({ pace: pace.bytesPerSecond(), cutOff }));
+    const [slowest] = paces
+      .filter(({ pace = Number.POSITIVE_INFINITY }) => pace < leastBytesPerSecond)
+      .sort((a, b) => Number(a.pace) - Number(b.pace));
+    slowest?.cutOff();
+  }
+
+  function occupy(leaveGate: () => void): ArchiveSlot {
+    const lost = new AbortController();
+    const pace = createReaderPace(now, paceMilliseconds);
+    const slot: ArchiveSlot = {
+      hand: pace.hand,
+      take: pace.take,
+      lost: lost.signal,
+      leave() {
+        taken.delete(slot);
+        leaveGate();
+      },
+    };
+    const cutOff = () => {
+      slot.leave();
+      lost.abort(new Error('The client was too slow, and others waited.'));
+    };
+    taken.set(slot, { pace, cutOff });
+    return slot;
+  }
+
   return {
-    take(projectId) {
-      const ofProject = byProject.get(projectId) ?? 0;
-      if (taken >= atOnce || ofProject >= Math.ceil(atOnce / 2)) return undefined;
-      taken += 1;
-      byProject.set(projectId, ofProject + 1);
-      let given = false;
-      return () => {
-        if (given) return;
-        given = true;
-        taken -= 1;
-        const left = (byProject.get(projectId) ?? 1) - 1;
-        if (left === 0) byProject.delete(projectId);
-        else byProject.set(projectId, left);
-      };
+    async take({ userId, projectId }, signal) {
+      const parties: Parties = [`user ${userId}`, `project ${projectId}`];
+      const over = new AbortController();
+      const timer = setTimeout(() => {
+        cutOffSlowest(parties);
+        over.abort(archivesBusy());
+      }, longestWait);
+      try {
+        cutOffSlowest(parties);
+        const leave = await gate.enter(parties, AbortSignal.any([signal, over.signal]));
+        if (!leave) throw archivesBusy();
+        return occupy(leave);
+      } finally {
+        clearTimeout(timer);
+      }
     },
   };
+}
+
+function archivesBusy(): Problem {
+  return new Problem('archives_busy', undefined, { headers: { 'Retry-After': `${retryAfterSeconds}` } });
 }

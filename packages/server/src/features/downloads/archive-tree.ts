@@ -22,6 +22,8 @@ export interface ArchivedFolder {
   id: string | null;
   /** Ends in a slash; empty for the root. */
   path: string;
+  /** Of the root: when the archive was asked for. */
+  createdAt: Date;
   updatedAt: Date;
   fileCount: number;
   /** The marks of its files, xor: a text, since it has 64 bits. */
@@ -73,25 +75,25 @@ export async function readTree(
   at: Date,
 ): Promise<ArchivedFolder[]> {
   const top = roots
-    ? `select f.id, root.path, f.updated_at from unnest($3::uuid[], $4::text[]) as root (id, path)
+    ? `select f.id, root.path, f.created_at, f.updated_at from unnest($3::uuid[], $4::text[]) as root (id, path)
        join folders f on f.project_id = $1 and f.id = root.id and f.trash_id is null`
-    : `select id, name || '/', updated_at from folders where project_id = $1 and parent_id is null and trash_id is null`;
+    : `select id, name || '/', created_at, updated_at from folders where project_id = $1 and parent_id is null and trash_id is null`;
   const filesIn = (inFolder: string) => `lateral (
     select count(*)::int as count, coalesce(bit_xor(${mark}), 0)::text as marks from files
     where project_id = $1 and ${inFolder} and trash_id is null and created_at <= $2) f`;
   const { rows } = await db.pool.query<ArchivedFolder>({
     name: `archive-tree-${roots ? 'selected' : 'all'}`,
     text: `
-      with recursive tree (id, path, updated_at) as (
+      with recursive tree (id, path, created_at, updated_at) as (
         ${top}
         union all
-        select f.id, tree.path || f.name || '/', f.updated_at from folders f
+        select f.id, tree.path || f.name || '/', f.created_at, f.updated_at from folders f
         join tree on f.project_id = $1 and f.parent_id = tree.id and f.trash_id is null
       ), counted as (
-        select id, path, updated_at, count, marks from tree, ${filesIn('folder_id = tree.id')}
-        ${roots ? '' : `union all select null, '', $2, count, marks from ${filesIn('folder_id is null')}`}
+        select id, path, created_at, updated_at, count, marks from tree, ${filesIn('folder_id = tree.id')}
+        ${roots ? '' : `union all select null, '', $2, $2, count, marks from ${filesIn('folder_id is null')}`}
       )
-      select id, path, updated_at as "updatedAt", count as "fileCount", marks as "fileMarks"
+      select id, path, created_at as "createdAt", updated_at as "updatedAt", count as "fileCount", marks as "fileMarks"
       from counted order by path collate "C"`,
     values: roots ? [project.id, at, roots.ids, roots.paths] : [project.id, at],
   });

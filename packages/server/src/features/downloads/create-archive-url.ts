@@ -9,7 +9,8 @@ import { findSelected, type Selected } from './archive-tree.ts';
 
 /**
  * An address of the service that makes and serves one ZIP of files and folders, or of the whole project when neither are
- * named. Its token is signed, and says what and for whom; nothing is written down.
+ * named, without what is uploaded after this. It ends with the key or the session that asks for it. Its token is signed,
+ * and says what and for whom; nothing is written down.
  * @throws Problem scope_missing, project_not_allowed, project_not_found, file_not_found, folder_not_found
  */
 export async function createArchiveUrl(
@@ -26,6 +27,7 @@ export async function createArchiveUrl(
   if (selected.files.length < fileIds.length) throw new Problem('file_not_found');
   if (selected.folders.length < folderIds.length) throw new Problem('folder_not_found');
 
+  const madeAt = Math.max(deps.now(), await findLatest(deps, project));
   const expiresAt = Math.floor(deps.now() / 1000) + request.expiresIn;
   const token = deps.archiveLinks.sign({
     asker: toAsker(caller),
@@ -33,12 +35,28 @@ export async function createArchiveUrl(
     fileIds,
     folderIds,
     name: toArchiveName(request.name ?? (await nameOf(deps, project, selected))),
+    madeAt,
     expiresAt,
   });
   return {
     url: `${deps.config.publicUrl}/api/storage/archives/${token}`,
     expiresAt: new Date(expiresAt * 1000).toISOString(),
   };
+}
+
+/**
+ * When the last file of the project was recorded, in milliseconds since 1970. It can be later than now where another
+ * process recorded it, whose clock runs ahead: what is there already must not be missing in the archive.
+ */
+async function findLatest({ db }: Deps, project: OpenProject): Promise<number> {
+  const row = await db.kysely
+    .selectFrom('files')
+    .select('created_at')
+    .where('project_id', '=', project.id)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.created_at.getTime() ?? 0;
 }
 
 /** The one folder's name, or that of the project, or of the folder that is all of it for the caller. */

@@ -3,10 +3,11 @@ import { buffer } from 'node:stream/consumers';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
-import type { OpenProject } from '../projects/open-project.ts';
-import { reopenProject } from '../projects/reopen-project.ts';
+import { type OpenProject, userOf } from '../projects/open-project.ts';
+import { createAccessCheck, reopenProject } from '../projects/reopen-project.ts';
 import type { ArchiveOrder } from './archive-links.ts';
 import { withNumber } from './archive-names.ts';
+import type { ArchiveSlot } from './archive-slots.ts';
 import { type ArchivedFile, findSelected, readFiles, readTree } from './archive-tree.ts';
 import { writeZip, type ZipEntry } from './write-zip.ts';
 
@@ -14,43 +15,55 @@ export interface Archive {
   name: string;
   /** The ZIP. It throws when a file of it has gone or cannot be read: half an archive must not look whole. */
   bytes: AsyncGenerator<Buffer, void>;
+  /** Aborts when others have waited and the client was too slow: the bytes are to end there. */
+  lost: AbortSignal;
   /** Ends the reading from the store, and makes room for another archive. Must be called, also after the last byte. */
   close(): void;
 }
 
-const retryAfterSeconds = 30;
+/** A query for each second of an archive is little, and a slow client is cut off soon after its access ends. */
+const accessMilliseconds = 1000;
 
 /**
- * The archive that a token stands for. Who asked for it is looked up again, here and with every page of files.
- * @throws Problem archive_not_found, archives_busy
+ * The archive that a token stands for. Whoever asked for it is looked up again, here and for as long as it is read.
+ * @param signal aborts when nobody waits for it any more
+ * @throws Problem archive_not_found, archives_busy, or the signal's reason
  */
-export async function readArchive(deps: Deps, token: string): Promise<Archive> {
+export async function readArchive(deps: Deps, token: string, signal: AbortSignal): Promise<Archive> {
   const order = deps.archiveLinks.open(token);
   if (!order) throw new Problem('archive_not_found');
-  const project = await openOrdered(deps, order);
-  const leave = deps.archiveSlots.take(project.id);
-  if (!leave) {
-    throw new Problem('archives_busy', undefined, { headers: { 'Retry-After': `${retryAfterSeconds}` } });
-  }
+  const { asker, projectId } = order;
+  const reopened = await reopenProject(deps, asker, projectId, 'files:read');
+  if (!reopened) throw new Problem('archive_not_found');
+  const { project, caller } = reopened;
+  const requireAccess = createAccessCheck(deps, asker, projectId, accessMilliseconds);
+  const slot = await deps.archiveSlots.take({ userId: userOf(caller), projectId }, signal);
   try {
     const gone = new AbortController();
-    const bytes = writeZip(await selectEntries(deps, order, project, gone.signal));
+    const pieces = writeZip(await selectEntries(deps, order, project, gone.signal));
     const close = () => {
       gone.abort();
-      leave();
+      slot.leave();
     };
-    return { name: order.name, bytes, close };
+    return { name: order.name, bytes: handOver(pieces, slot, requireAccess), lost: slot.lost, close };
   } catch (error) {
-    leave();
+    slot.leave();
     throw error;
   }
 }
 
-/** @throws Problem archive_not_found when the key, the account or the membership has ended since */
-async function openOrdered(deps: Deps, { asker, projectId }: ArchiveOrder): Promise<OpenProject> {
-  const project = await reopenProject(deps, asker, projectId, 'files:read');
-  if (!project) throw new Problem('archive_not_found');
-  return project;
+/** Looks at the access before each piece, since many files, a large one or a slow client take long. */
+async function* handOver(
+  pieces: AsyncGenerator<Buffer, void>,
+  slot: ArchiveSlot,
+  requireAccess: () => Promise<void>,
+): AsyncGenerator<Buffer, void> {
+  for await (const piece of pieces) {
+    await requireAccess();
+    slot.hand(piece.length);
+    yield piece;
+    slot.take();
+  }
 }
 
 /** What is looked up before the first byte, so that a selection that has gone is a 404, and the rest as it is read. */
@@ -61,7 +74,7 @@ async function selectEntries(
   signal: AbortSignal,
 ): Promise<AsyncGenerator<ZipEntry, void>> {
   const { fileIds, folderIds } = order;
-  const at = new Date(deps.now());
+  const at = new Date(order.madeAt);
   const isWhole = fileIds.length + folderIds.length === 0;
   const selected = await findSelected(deps, project, fileIds, folderIds);
   if (selected.files.length < fileIds.length || selected.folders.length < folderIds.length) {
@@ -78,12 +91,10 @@ async function selectEntries(
     const selectedFiles = selected.files.map((file) => ({ ...file, name: unique(file.name) }));
     yield* toEntries(deps, '', selectedFiles, signal);
     for (const folder of tree) {
-      const { path, updatedAt } = folder;
-      if (path !== '') yield { path, modifiedAt: updatedAt };
-      for await (const files of readFiles(deps, project, folder, at)) {
-        await openOrdered(deps, order);
-        yield* toEntries(deps, path, files, signal);
-      }
+      const { path, createdAt, updatedAt } = folder;
+      // One that was made later is there for the earlier files that were moved into it, and not for itself.
+      if (path !== '' && createdAt <= at) yield { path, modifiedAt: updatedAt };
+      for await (const files of readFiles(deps, project, folder, at)) yield* toEntries(deps, path, files, signal);
     }
   }
   return entries();

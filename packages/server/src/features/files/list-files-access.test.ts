@@ -3,6 +3,7 @@ import { type Person, startTestService, type TestService } from '../../../test/s
 
 let service: TestService;
 let ada: Person;
+let bob: Person;
 let projectId: string;
 
 beforeAll(async () => {
@@ -34,8 +35,10 @@ async function readAround(headers: Record<string, string>, between: () => Promis
 }
 
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
-const byAda = async (method: string, path: string, body?: unknown) =>
-  expect((await service.call(method, path, { as: ada, body })).status).toBe(200);
+const by = async (as: Person, method: string, path: string, body?: unknown) =>
+  expect((await service.call(method, path, { as, body })).status).toBe(200);
+const byAda = (method: string, path: string, body?: unknown) => by(ada, method, path, body);
+const byBob = (method: string, path: string) => by(bob, method, path);
 const later = () => service.advance(10_001);
 
 test('who reads slowly, and is still allowed to, reads to the end', async () => {
@@ -56,9 +59,10 @@ test('a listing ends when its key is revoked on the way (checklist 28)', async (
 
 test.each([
   ['is disabled', (id: string) => byAda('PATCH', `/api/users/${id}`, { disabled: true })],
+  ['signs out', () => byBob('POST', '/api/auth/sign-out')],
   ['is taken out of the project', (id: string) => byAda('DELETE', `/api/projects/${projectId}/members/${id}`)],
 ])('a listing ends when whoever asked for it %s', async (_what, end) => {
-  const bob = await service.join(ada, projectId, 'viewer');
+  bob = await service.join(ada, projectId, 'viewer');
   const endNow = async () => {
     await end(bob.id);
     later();

@@ -248,9 +248,9 @@ test('a client that takes nothing more is not read for, and one that leaves ends
   const { listing } = service.deps.db;
   const counting: typeof listing = {
     ...listing,
-    query(statement, pace, signal) {
+    query(statement, reading) {
       queries += 1;
-      return listing.query(statement, pace, signal);
+      return listing.query(statement, reading);
     },
   };
   const app = createApp({ ...service.deps, db: { ...service.deps.db, listing: counting } });

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Pace } from '../../db/listing-lane.ts';
+import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
 import type { Listed, Position } from './cursor.ts';
 import {
@@ -32,12 +32,6 @@ export interface Page {
   last: Position | null;
 }
 
-/** How a page is read: with which budget, and until when. */
-export interface Reading {
-  pace: Pace;
-  signal: AbortSignal;
-}
-
 /**
  * One page, by bounded statements only. Mostly the index of the order has it at once. Where the rows of a page lie far
  * apart, a search goes on in the index of names, which is quick for what is rare; what is frequent, and yet not in
@@ -52,7 +46,7 @@ export async function readPage(deps: Deps, request: PageRequest, reading: Readin
   const found = seemsRare ? await find(deps, request, mostFound, reading) : undefined;
   if (found) return found;
 
-  const onward: Reading = { pace: 'stream', signal: reading.signal };
+  const onward: Reading = { ...reading, pace: 'stream' };
   const page = toPage(first);
   let reached: PageRow['reached'] = first.reached;
   for (let scans = 1; !page.more && reached; scans += 1) {
@@ -87,12 +81,12 @@ async function find(deps: Deps, request: PageRequest, most: number, reading: Rea
 /** Where it is worth going on: at once, or, where nothing but deleted folders lies in between, behind them. */
 async function findNext(deps: Deps, listed: Listed, reached: Position, reading: Reading): Promise<Start | undefined> {
   if (listed.search !== undefined) return reached;
-  const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading.pace, reading.signal);
+  const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading);
   return rows[0] && { ...rows[0], inclusive: true };
 }
 
-async function read({ db }: Deps, statement: pg.QueryConfig, { pace, signal }: Reading): Promise<PageRow> {
-  const { rows } = await db.listing.query<PageRow>(statement, pace, signal);
+async function read({ db }: Deps, statement: pg.QueryConfig, reading: Reading): Promise<PageRow> {
+  const { rows } = await db.listing.query<PageRow>(statement, reading);
   const [page] = rows;
   if (!page) throw new Error('An aggregate without groups answers one row');
   return page;

@@ -170,11 +170,11 @@ describe(`a project of ${largeCount} files`, () => {
   /** The service over a database that fails after so many queries for files. */
   function failingAfter(pages: number): Deps {
     let left = pages;
-    return intercepting((query) => (statement, pace, signal) => {
+    return intercepting((query) => (statement, reading) => {
       const isPage = isPageOfFiles(statement.name);
       if (isPage && left === 0) return Promise.reject(new Error('Connection terminated unexpectedly'));
       if (isPage) left -= 1;
-      return query(statement, pace, signal);
+      return query(statement, reading);
     });
   }
 
@@ -205,9 +205,9 @@ describe(`a project of ${largeCount} files`, () => {
 
   test('is read from the database as the client takes it, and no further when it stops or goes', async () => {
     const queries = { count: 0 };
-    const counting = intercepting((query) => (statement, pace, signal) => {
+    const counting = intercepting((query) => (statement, reading) => {
       queries.count += 1;
-      return query(statement, pace, signal);
+      return query(statement, reading);
     });
     const reader = (await ask(counting)).body?.getReader();
     await settle();

@@ -1,12 +1,13 @@
 import type { Input } from '@cadiz/contract';
+import type { Reading } from '../../db/listing-lane.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { foundCacheMilliseconds } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
-import { openProject } from '../projects/open-project.ts';
-import { type Asker, reopenProject, toAsker } from '../projects/reopen-project.ts';
+import { openProject, userOf } from '../projects/open-project.ts';
+import { createAccessCheck, toAsker } from '../projects/reopen-project.ts';
 import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed, type Position } from './cursor.ts';
-import { type Page, type Reading, readPage } from './list-files-page.ts';
+import { type Page, readPage } from './list-files-page.ts';
 
 /** So many rows are read and sent at once when a whole project streams: memory stays at this, however large it is. */
 const batchSize = 1000;
@@ -24,7 +25,7 @@ interface Breadcrumb {
 async function readBreadcrumbs(
   { db }: Deps,
   { projectId, folderId, within }: Listed,
-  signal: AbortSignal,
+  reading: Reading,
 ): Promise<Breadcrumb[]> {
   const statement = {
     name: 'breadcrumbs',
@@ -42,7 +43,7 @@ async function readBreadcrumbs(
       select id, name from crumbs order by height desc`,
     values: [projectId, folderId === 'root' ? null : (folderId ?? within ?? null)],
   };
-  const { rows } = await db.listing.query<Breadcrumb>(statement, 'page', signal);
+  const { rows } = await db.listing.query<Breadcrumb>(statement, reading);
   if (rows.length === 0) throw new Problem('project_not_found');
   if (folderId !== undefined && folderId !== 'root' && rows.length === 1) throw new Problem('folder_not_found');
   if (!within) return rows;
@@ -70,21 +71,17 @@ export async function listFiles(
   const start = query.cursor === undefined ? undefined : decodeCursor(query.cursor, asked);
   const { within } = await openProject(deps, caller, projectId, 'files:read');
   const listed: Listed = { ...asked, within };
-  const breadcrumbs = await readBreadcrumbs(deps, listed, gone);
+  const reading: Reading = { pace: 'page', userId: userOf(caller), signal: gone };
+  const breadcrumbs = await readBreadcrumbs(deps, listed, reading);
   return limit === undefined && start === undefined
-    ? streamAll(deps, listed, breadcrumbs, createAccessCheck(deps, toAsker(caller), projectId), gone)
-    : onePage(deps, listed, breadcrumbs, start, limit ?? batchSize, gone);
-}
-
-/** To be called between batches: whoever reads slowly reads no further than they may, but for what a cache still believes. */
-function createAccessCheck(deps: Deps, asker: Asker, projectId: string): () => Promise<void> {
-  let looked = deps.now();
-  return async () => {
-    if (deps.now() - looked < foundCacheMilliseconds) return;
-    looked = deps.now();
-    if (await reopenProject(deps, asker, projectId, 'files:read')) return;
-    throw new Error('Whoever asked for this listing has lost their access.');
-  };
+    ? streamAll(
+        deps,
+        listed,
+        breadcrumbs,
+        createAccessCheck(deps, toAsker(caller), projectId, foundCacheMilliseconds),
+        reading,
+      )
+    : onePage(deps, listed, breadcrumbs, start, limit ?? batchSize, reading);
 }
 
 async function* streamAll(
@@ -92,12 +89,12 @@ async function* streamAll(
   listed: Listed,
   breadcrumbs: Breadcrumb[],
   requireAccess: () => Promise<void>,
-  signal: AbortSignal,
+  reading: Reading,
 ): AsyncGenerator<string, void> {
   yield '{"files":[';
-  yield* streamKind(deps, 'files', listed, requireAccess, signal);
+  yield* streamKind(deps, 'files', listed, requireAccess, reading);
   yield '],"folders":[';
-  yield* streamKind(deps, 'folders', listed, requireAccess, signal);
+  yield* streamKind(deps, 'folders', listed, requireAccess, reading);
   yield ending(breadcrumbs, null);
 }
 
@@ -106,15 +103,15 @@ async function* streamKind(
   kind: Kind,
   listed: Listed,
   requireAccess: () => Promise<void>,
-  signal: AbortSignal,
+  reading: Reading,
 ): AsyncGenerator<string, void> {
   let separator = '';
   let page: Page | undefined;
   do {
     await requireAccess();
     // Requests still waiting for their first byte take precedence.
-    const reading: Reading = { pace: page ? 'stream' : 'page', signal };
-    page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit: batchSize }, reading);
+    const pace = page ? 'stream' : 'page';
+    page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit: batchSize }, { ...reading, pace });
     if (page.count > 0) yield separator + page.json;
     separator = ',';
   } while (page.more);
@@ -127,9 +124,8 @@ async function* onePage(
   breadcrumbs: Breadcrumb[],
   start: Cursor | undefined,
   limit: number,
-  signal: AbortSignal,
+  reading: Reading,
 ): AsyncGenerator<string, void> {
-  const reading: Reading = { pace: 'page', signal };
   const nothing: Page = { json: '', last: null, more: false, count: 0 };
   const inFiles = start?.kind === 'files';
   const read = (kind: Kind, after: Position | null, most: number) =>

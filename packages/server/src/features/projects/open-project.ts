@@ -52,6 +52,11 @@ export async function openProject(deps: Deps, caller: Caller, projectId: string,
   return project;
 }
 
+/** Whose account a caller is: their own, or that of whoever made the key. */
+export function userOf(caller: Caller): string {
+  return caller.kind === 'session' ? caller.userId : caller.createdBy;
+}
+
 /** @throws Problem project_not_allowed, project_not_found */
 async function reachProject(
   deps: Deps,
@@ -64,7 +69,7 @@ async function reachProject(
     if (tied.folderId !== null) await requireOwnFolder(deps, projectId, tied.folderId);
     return { project: { id: projectId, within: tied.folderId } as OpenProject, role: tied.role };
   }
-  const userId = caller.kind === 'session' ? caller.userId : caller.createdBy;
+  const userId = userOf(caller);
   const found = deps.reach.find(projectId, userId);
   const role = found instanceof Promise ? await found : found;
   if (role === undefined) throw new Problem('project_not_found');

@@ -6,6 +6,7 @@ import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readParams, readQuery } from '../input.ts';
 import { streamBytes } from '../stream-bytes.ts';
+import { whileConnected } from '../while-connected.ts';
 
 /** Long enough to listen to something and jump about in it: a player asks the same address for each piece. */
 const contentSeconds = 900;
@@ -22,19 +23,22 @@ export const redirectToContent: Handler = async (deps, exchange) => {
   });
 };
 
-export const downloadArchive: Handler = async (deps, exchange) => {
-  const { name, bytes, close } = await readArchive(deps, readParams(exchange, ArchiveParams).token);
-  const headers = {
-    'Content-Type': 'application/zip',
-    'Content-Disposition': toContentDisposition('attachment', name),
-    // The only bytes of files that the service's own origin ever sends: they are saved, and could do nothing if opened.
-    'Content-Security-Policy': "default-src 'none'; sandbox",
-    'Referrer-Policy': 'no-referrer',
-    'Accept-Ranges': 'none',
-  };
-  if (exchange.method === 'HEAD') {
-    close();
-    return new Response(null, { headers });
-  }
-  return new Response(streamBytes('A download', bytes, close, deps.log), { headers });
-};
+export const downloadArchive: Handler = (deps, exchange) =>
+  whileConnected(exchange, async ({ signal }) => {
+    const { token } = readParams(exchange, ArchiveParams);
+    const { name, bytes, lost, close } = await readArchive(deps, token, signal);
+    const headers = {
+      'Content-Type': 'application/zip',
+      'Content-Disposition': toContentDisposition('attachment', name),
+      // The only bytes of files that the service's own origin ever sends: they are saved, and could do nothing if opened.
+      'Content-Security-Policy': "default-src 'none'; sandbox",
+      'Referrer-Policy': 'no-referrer',
+      'Accept-Ranges': 'none',
+    };
+    if (exchange.method === 'HEAD') {
+      close();
+      return new Response(null, { headers });
+    }
+    const body = streamBytes(bytes, { what: 'A download', close, log: deps.log, cutOff: lost });
+    return new Response(body, { headers });
+  });

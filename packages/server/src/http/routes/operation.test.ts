@@ -1,6 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startTestService, type TestService } from '../../../test/service.ts';
-import { createApp } from '../app.ts';
+import { errorCatalogue } from '@cadiz/contract';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { send, startTestService, type TestService } from '../../../test/service.ts';
+import { createApp, handlers } from '../app.ts';
+import { fromFetch } from '../fetch.ts';
+import { listen } from '../listen.ts';
 
 let service: TestService;
 beforeAll(async () => {
@@ -66,4 +69,36 @@ test('while the service stops it is not ready, but alive', async () => {
   });
   const live = await createApp({ ...service.deps, draining }).fetch(new Request('http://localhost/livez'));
   expect(live.status).toBe(200);
+});
+
+describe('an answer that is the same for everybody', () => {
+  const paths = ['/openapi.json', ...Object.keys(errorCatalogue).map((code) => `/errors/${code}`)];
+
+  test('is made once, however often it is asked for', () => {
+    for (const path of paths) {
+      const ask = () => {
+        const exchange = fromFetch(new Request(`http://localhost${path}`));
+        const code = path.split('/')[2];
+        if (code === undefined) return handlers.openapi(service.deps, exchange);
+        return handlers.errorPage(service.deps, { ...exchange, params: { code } });
+      };
+      expect(ask()).toBe(ask());
+    }
+  });
+
+  test('is sent in one piece, with its length', async () => {
+    const listening = await listen(createApp(service.deps), '127.0.0.1', 0);
+    for (const path of ['/openapi.json', '/errors/not_found', '/', '/livez']) {
+      const answer = await send('GET', `http://127.0.0.1:${listening.port}${path}`);
+      expect([path, answer.status, Number(answer.headers['content-length'])]).toEqual([
+        path,
+        200,
+        Buffer.byteLength(answer.text),
+      ]);
+      expect(answer.headers['cache-control']).toBe('no-store');
+      const head = await send('HEAD', `http://127.0.0.1:${listening.port}${path}`);
+      expect([head.headers['content-length'], head.text]).toEqual([answer.headers['content-length'], '']);
+    }
+    await listening.close(0);
+  });
 });

@@ -1,8 +1,8 @@
-import { type ErrorCode, errorCatalogue, toOpenApiDocument } from '@cadiz/contract';
+import { type ErrorEntry, errorCatalogue, toOpenApiDocument } from '@cadiz/contract';
 import type { Config } from '../../config.ts';
 import { Problem } from '../../problem.ts';
 import { version } from '../../version.ts';
-import type { Handler } from '../exchange.ts';
+import { type Handler, Whole } from '../exchange.ts';
 
 export const welcome: Handler = ({ config }) => ({
   name: 'cadiz',
@@ -37,28 +37,39 @@ async function stateOf(check: Promise<void>): Promise<{ status: 'up' | 'down'; d
   }
 }
 
-const documents = new WeakMap<Config, string>();
+const documents = new WeakMap<Config, Whole>();
 
 export const openapi: Handler = ({ config }) => {
-  const document = documents.get(config) ?? JSON.stringify(toOpenApiDocument(config.publicUrl, version));
+  const document = documents.get(config) ?? toOpenApi(config);
   documents.set(config, document);
-  return new Response(document, { headers: { 'Content-Type': 'application/json' } });
+  return document;
 };
 
+function toOpenApi({ publicUrl }: Config): Whole {
+  return new Whole(Buffer.from(JSON.stringify(toOpenApiDocument(publicUrl, version))), 'application/json');
+}
+
+const errorPages = new Map(
+  Object.entries(errorCatalogue).map(([code, entry]) => [
+    code,
+    new Whole(toErrorPage(code, entry), 'text/html; charset=utf-8', ['Cross-Origin-Opener-Policy', 'same-origin']),
+  ]),
+);
+
 export const errorPage: Handler = (_deps, exchange) => {
-  const code = exchange.params.code ?? '';
-  if (!Object.hasOwn(errorCatalogue, code)) throw new Problem('not_found');
-  const { status, title, happened, mend } = errorCatalogue[code as ErrorCode];
-  return new Response(
+  const page = errorPages.get(exchange.params.code ?? '');
+  if (!page) throw new Problem('not_found');
+  return page;
+};
+
+function toErrorPage(code: string, { status, title, happened, mend }: ErrorEntry): Buffer {
+  return Buffer.from(
     `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${code} · Cadiz</title><body><main><h1>${escapeHtml(title)}</h1><p><code>${code}</code>, HTTP status ${status}</p>
 <h2>What happened</h2><p>${escapeHtml(happened)}</p><h2>How to mend it</h2><p>${escapeHtml(mend)}</p></main></body></html>
 `,
-    {
-      headers: { 'Content-Type': 'text/html; charset=utf-8', 'Cross-Origin-Opener-Policy': 'same-origin' },
-    },
   );
-};
+}
 
 function escapeHtml(text: string): string {
   return text
