@@ -22,6 +22,12 @@ export function isBucketName(name: string): boolean {
   return /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name) && !name.includes('..');
 }
 
+/** @throws S3Error InvalidBucketName */
+export function requireBucketName(name: string): void {
+  if (isBucketName(name)) return;
+  throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
+}
+
 /** @throws S3Error NoSuchBucket */
 export function requireBucket(call: Call): void {
   if (call.store.index.findBucket(call.bucket)) return;

@@ -224,13 +224,6 @@ const signatureQuery = new Set([
 ]);
 const signatureHeaders = ['x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent'];
 
-/** Bucket and key of a decoded path; '' for what is not there. The key is everything after the bucket's slash, as it stands. */
-export function splitPath(path: string): { bucket: string; key: string } {
-  const slash = path.indexOf('/', 1);
-  if (slash < 0) return { bucket: path.slice(1), key: '' };
-  return { bucket: path.slice(1, slash), key: path.slice(slash + 1) };
-}
-
 /** @throws S3Error NotImplemented */
 export function findOperation(
   { method = '', headers }: IncomingMessage,

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { parseRequestTarget, verifyRequest } from '@cadiz/sigv4';
-import { isBucketName } from './call.ts';
+import { verifyRequest } from '@cadiz/sigv4';
+import { type Address, readAddress } from './address.ts';
+import { requireBucketName } from './call.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
 import { isForm, postObject } from './post-object.ts';
-import { findOperation, requireUnderstood, splitPath } from './routes.ts';
+import { findOperation, requireUnderstood } from './routes.ts';
 import { S3Error, systemCode } from './s3-error.ts';
 import { signatureHint } from './signature-hint.ts';
 import type { Store } from './store.ts';
@@ -73,43 +74,49 @@ export function createStoreServer(
     response.on('error', () => undefined);
     if (hasBody(request)) cutSlowBody(request, limits.slowBodyMilliseconds);
     if (draining) response.setHeader('connection', 'close');
+    const address = readAddress(request.url);
     try {
-      setCorsHeaders(store, bucketOf(request), request, response);
-      if (request.method === 'OPTIONS') return answerPreflight(store, bucketOf(request), request, response);
-      await runOperation(request, response, expectsContinue);
+      setCorsHeaders(store, address?.bucket, request, response);
+      if (request.method === 'OPTIONS') return answerPreflight(store, address?.bucket, request, response);
+      await runOperation(request, response, address, expectsContinue);
     } catch (error) {
       await answerError(store, request, response, requestId, error).catch(() => response.destroy());
     }
   }
 
-  async function runOperation(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
+  async function runOperation(
+    request: IncomingMessage,
+    response: ServerResponse,
+    address: Address | undefined,
+    expectsContinue: boolean,
+  ): Promise<void> {
+    if (!address) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8. Encode it again.');
+    const { bucket, key } = address;
     const method = request.method ?? '';
-    const rawUrl = request.url ?? '';
     const awaitBody = () => {
       if (expectsContinue) response.writeContinue();
     };
-    if (isForm(request)) return postObject({ store, request, response, findSecretAccessKey, awaitBody });
+    if (isForm(request, address)) {
+      return postObject({ store, request, response, bucket, findSecretAccessKey, awaitBody });
+    }
     const verified = verifyRequest(
-      { method, rawUrl, rawHeaders: request.rawHeaders, now: store.now() },
+      { method, rawUrl: request.url ?? '', rawHeaders: request.rawHeaders, now: store.now() },
       { region: store.region, findSecretAccessKey },
     );
     if (!verified.ok) {
       const hint = verified.code === 'SignatureDoesNotMatch' ? signatureHint(request) : '';
       throw new S3Error(verified.code, verified.message + hint, verified.status);
     }
-    const target = parseRequestTarget(rawUrl);
-    if (!target) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8.');
-    const { bucket, key } = splitPath(target.path);
-    const query = uniqueQuery(target.query);
+    const query = uniqueQuery(address.query);
     const operation = findOperation(request, bucket, key, query);
-    if (target.path !== '/') requireBucketName(bucket);
+    if (address.path !== '/') requireBucketName(bucket);
     requireUnderstood(operation, request, query, verified);
     await operation.run({ store, request, response, bucket, key, query, verified, awaitBody });
   }
 
   async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const error = new S3Error('ExpectationFailed', 'The only expectation that can be met is 100-continue.');
-    setCorsHeaders(store, bucketOf(request), request, response);
+    setCorsHeaders(store, readAddress(request.url)?.bucket, request, response);
     await answerError(store, request, response, setRequestId(response), error);
   }
 
@@ -134,24 +141,10 @@ function setRequestId(response: ServerResponse): string {
   return requestId;
 }
 
-/** '' when the address names none, or is none. */
-function bucketOf({ url = '' }: IncomingMessage): string {
-  try {
-    return decodeURIComponent(/^\/([^/?]*)/.exec(url)?.[1] ?? '');
-  } catch {
-    return '';
-  }
-}
-
 function uniqueQuery(pairs: readonly (readonly [string, string])[]): ReadonlyMap<string, string> {
   const query = new Map(pairs);
   if (query.size === pairs.length) return query;
   throw new S3Error('InvalidArgument', 'A query parameter was given twice.');
-}
-
-function requireBucketName(bucket: string): void {
-  if (isBucketName(bucket)) return;
-  throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
 }
 
 /** Says what is wrong, in S3's form; when part of an answer has left already, cuts the connection instead. */
