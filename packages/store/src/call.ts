@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Verified } from '@cadiz/sigv4';
 import { noSuchBucket, S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
@@ -6,11 +6,15 @@ import type { Store } from './store.ts';
 /** One request whose signature holds. */
 export interface Call {
   store: Store;
-  request: IncomingMessage;
+  /** Its headers are `headers`, and only there. */
+  request: Omit<IncomingMessage, 'headers'>;
   response: ServerResponse;
   bucket: string;
   /** '' for an operation on a bucket */
   key: string;
+  /** see Parameters */
+  headers: IncomingHttpHeaders;
+  /** see Parameters */
   query: ReadonlyMap<string, string>;
   verified: Verified;
   /** Lets a client that sent `Expect: 100-continue` send its body. To be called before the body is read. */

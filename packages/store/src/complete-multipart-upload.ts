@@ -50,17 +50,17 @@ const MAX_BODY_BYTES = 4 * 1024 ** 2;
  *   PreconditionFailed
  */
 export async function completeMultipartUpload(call: Call): Promise<void> {
-  const { bucket, key, request, store } = call;
+  const { bucket, key, headers, store } = call;
   const name = requireUploadName(call);
   const condition = readWriteCondition(call);
   const parts = readParts(await readXml(call, MAX_BODY_BYTES, 'object'));
   const now = wholeSeconds(store.now());
   const wanted = readCompletionChecksum(call);
-  const wantedBytes = readObjectSize(request.headers['x-amz-mp-object-size']);
+  const wantedBytes = readObjectSize(headers['x-amz-mp-object-size']);
   const completion: Completion = { name, parts, condition, etag: etagOfParts(parts), wanted, wantedBytes, now };
   void store.reaper.remove(await store.index.uploads.complete(name, (state) => assemble(completion, state)));
   const children = [
-    textElement('Location', `http://${request.headers.host}${uriEncodePath(`/${bucket}/${key}`)}`),
+    textElement('Location', `http://${headers.host}${uriEncodePath(`/${bucket}/${key}`)}`),
     textElement('Bucket', bucket),
     textElement('Key', key),
     textElement('ETag', `"${completion.etag}"`),

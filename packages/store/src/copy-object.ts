@@ -1,5 +1,5 @@
 import { type Call, requireBucket, requireKey, sendXml } from './call.ts';
-import { type ChecksumAlgorithm, type ObjectChecksum, readParameter, requireAlgorithm } from './checksum.ts';
+import { type ChecksumAlgorithm, type ObjectChecksum, requireAlgorithm } from './checksum.ts';
 import { type CopySource, copyBytes, readCopySource } from './copy-source.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { checksumElements } from './multipart-checksum.ts';
@@ -44,9 +44,9 @@ export async function copyObject(call: Call): Promise<void> {
 }
 
 /** @throws S3Error InvalidRequest */
-function readCopyAlgorithm(call: Call): ChecksumAlgorithm | undefined {
-  const named = readParameter(call, 'x-amz-checksum-algorithm');
-  return named === undefined ? undefined : requireAlgorithm(named);
+function readCopyAlgorithm({ headers }: Call): ChecksumAlgorithm | undefined {
+  const named = headers['x-amz-checksum-algorithm'];
+  return named === undefined ? undefined : requireAlgorithm(String(named));
 }
 
 /** A checksum of the parts' checksums is none of a copy, which has no parts. */
@@ -55,10 +55,11 @@ function keptChecksum({ checksum }: ObjectRecord): ObjectChecksum | undefined {
 }
 
 /** The headers and metadata of the request, where they replace those of the other object. */
-function readReplaced({ request, bucket, key }: Call, source: CopySource) {
-  const directive = request.headers['x-amz-metadata-directive'] ?? 'COPY';
-  const metadata = readMetadata(request); // which also refuses a storage class there is not
-  if (directive === 'REPLACE') return { headers: readContentHeaders(request), metadata };
+function readReplaced(call: Call, source: CopySource) {
+  const { headers, bucket, key } = call;
+  const directive = headers['x-amz-metadata-directive'] ?? 'COPY';
+  const metadata = readMetadata(headers); // which also refuses a storage class there is not
+  if (directive === 'REPLACE') return { headers: readContentHeaders(call), metadata };
   if (directive !== 'COPY') {
     throw new S3Error('InvalidArgument', 'x-amz-metadata-directive must be COPY or REPLACE.');
   }

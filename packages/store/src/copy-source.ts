@@ -28,8 +28,8 @@ export interface CopiedBytes {
  *
  * @throws S3Error InvalidArgument, NoSuchVersion
  */
-export function readCopySource({ request }: Call): CopySource {
-  const header = String(request.headers['x-amz-copy-source'] ?? '');
+export function readCopySource({ headers }: Call): CopySource {
+  const header = String(headers['x-amz-copy-source'] ?? '');
   const [, encoded = '', versionId] = /^\/?(.*?)(?:\?versionId=(.*))?$/s.exec(header) ?? [];
   const path = decode(encoded);
   const slash = path?.indexOf('/') ?? -1;
@@ -106,7 +106,7 @@ function requireSource(call: Call, bucket: string, key: string): ObjectRecord {
   if (!index.findBucket(bucket)) throw new S3Error('NoSuchBucket', `There is no bucket named ${bucket}.`);
   const record = index.findObject(bucket, key);
   if (!record) throw new S3Error('NoSuchKey', 'There is no object with the key of x-amz-copy-source.');
-  const { headers } = call.request;
+  const { headers } = call;
   const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'].map((name) => [
     name,
     headers[`x-amz-copy-source-${name}`],

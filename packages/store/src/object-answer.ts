@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Call } from './call.ts';
-import { readParameter, toChecksumHeaders } from './checksum.ts';
+import { toChecksumHeaders } from './checksum.ts';
 import { namesEtag } from './etag.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { readPartNumber } from './part-number.ts';
@@ -31,7 +31,7 @@ export const responseOverrides: ReadonlyMap<string, string> = new Map([
  * @throws S3Error PreconditionFailed, InvalidRange, InvalidArgument, InvalidPartNumber, InvalidRequest
  */
 export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
-  const requested = call.request.headers;
+  const requested = call.headers;
   const described = { ...record.headers, ...readOverrides(call.query) };
   const headers: Record<string, string> = {
     etag: `"${record.etag}"`,
@@ -50,7 +50,7 @@ export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
   const range = part ?? findRange(requested, record);
   if (!range) {
     headers['content-length'] = String(record.size);
-    if (readParameter(call, 'x-amz-checksum-mode')?.toUpperCase() === 'ENABLED')
+    if (String(requested['x-amz-checksum-mode']).toUpperCase() === 'ENABLED')
       Object.assign(headers, toChecksumHeaders(record.checksum));
     return { status: 200, headers, first: 0, last: record.size - 1 };
   }
@@ -112,10 +112,10 @@ function toTime(text: string | undefined): number | undefined {
  * The part that `partNumber` asks for. Parts are counted from 1 as they lie in the object, whatever the numbers they were
  * uploaded with, so that who counts up to x-amz-mp-parts-count has read it all. What was uploaded as one has one part.
  */
-function findPart({ query, request, store }: Call, record: ObjectRecord): { first: number; last: number } | undefined {
+function findPart({ query, headers, store }: Call, record: ObjectRecord): { first: number; last: number } | undefined {
   const text = query.get('partNumber');
   if (text === undefined) return undefined;
-  if (request.headers.range !== undefined) {
+  if (headers.range !== undefined) {
     throw new S3Error('InvalidRequest', 'A Range and a partNumber do not go together: send one of them.');
   }
   const wanted = readPartNumber(query);

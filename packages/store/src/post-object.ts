@@ -8,6 +8,7 @@ import { type Checksum, checksumHeaders, readGiven, requireSame, toChecksumHeade
 import { type Form, readBoundary, readForm } from './form-data.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { wholeSeconds } from './multipart-upload.ts';
+import { isHeader } from './parameters.ts';
 import { type PostPolicy, readPolicy, requireAllowed } from './post-policy.ts';
 import { CONTENT_HEADERS, indexObject, type ReceivedBody, readMetadata } from './put-object.ts';
 import { noSuchBucket, notImplemented, S3Error } from './s3-error.ts';
@@ -129,7 +130,7 @@ function describe(fields: ReadonlyMap<string, string>): Pick<ObjectRecord, 'head
   for (const [name, value] of fields) {
     const kept = name.startsWith('x-amz-meta-') || name === 'content-type' || CONTENT_HEADERS.includes(name);
     // What is kept becomes headers of answers: a line break would become another header.
-    if (kept && !/^[\w.!#$%&'*+^`|~-]+\n[\t\x20-\x7e\x80-\xff]*$/.test(`${name}\n${value}`)) {
+    if (kept && !isHeader(name, value)) {
       throw new S3Error('InvalidArgument', `The field ${name} cannot be kept: it holds what no header may.`);
     }
     if (name === 'acl') isHarmlessAcl('x-amz-acl', value);
@@ -142,7 +143,7 @@ function describe(fields: ReadonlyMap<string, string>): Pick<ObjectRecord, 'head
     const value = fields.get(name);
     if (value) headers[name] = value;
   }
-  return { headers, metadata: readMetadata({ headers: Object.fromEntries(fields) }) };
+  return { headers, metadata: readMetadata(Object.fromEntries(fields)) };
 }
 
 /** Takes the file in, and holds it to the policy and to the checksum that the form may have. */

@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Duplex } from 'node:stream';
 import { verifyRequest } from '@cadiz/sigv4';
 import { type Address, readAddress } from './address.ts';
-import { requireBucketName } from './call.ts';
+import { type Call, requireBucketName } from './call.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
+import { readParameters } from './parameters.ts';
 import { isForm, postObject } from './post-object.ts';
 import { findOperation, requireUnderstood } from './routes.ts';
 import { S3Error, systemCode } from './s3-error.ts';
@@ -107,11 +108,12 @@ export function createStoreServer(
       const hint = verified.code === 'SignatureDoesNotMatch' ? signatureHint(request) : '';
       throw new S3Error(verified.code, verified.message + hint, verified.status);
     }
-    const query = uniqueQuery(address.query);
-    const operation = findOperation(request, bucket, key, query);
+    const { headers, query } = readParameters(request.headers, address.query);
+    const call: Call = { store, request, response, bucket, key, headers, query, verified, awaitBody };
+    const operation = findOperation(method, call);
     if (address.path !== '/') requireBucketName(bucket);
-    requireUnderstood(operation, request, query, verified);
-    await operation.run({ store, request, response, bucket, key, query, verified, awaitBody });
+    requireUnderstood(operation, method, call);
+    await operation.run(call);
   }
 
   async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -139,12 +141,6 @@ function setRequestId(response: ServerResponse): string {
   const requestId = randomBytes(8).toString('hex').toUpperCase();
   response.setHeader('x-amz-request-id', requestId);
   return requestId;
-}
-
-function uniqueQuery(pairs: readonly (readonly [string, string])[]): ReadonlyMap<string, string> {
-  const query = new Map(pairs);
-  if (query.size === pairs.length) return query;
-  throw new S3Error('InvalidArgument', 'A query parameter was given twice.');
 }
 
 /** Says what is wrong, in S3's form; when part of an answer has left already, cuts the connection instead. */

@@ -16,7 +16,7 @@ import { document, textElement } from './xml.ts';
 export async function uploadPartCopy(call: Call): Promise<void> {
   const partNumber = readPartNumber(call.query);
   const { name, upload } = requireUpload(call);
-  const range = call.request.headers['x-amz-copy-source-range'];
+  const range = call.headers['x-amz-copy-source-range'];
   const copied = await copyBytes(call, readCopySource(call), (length) => readRange(range, length), {
     algorithm: upload.checksum?.algorithm,
     mayBeInline: false,
