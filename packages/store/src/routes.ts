@@ -3,6 +3,7 @@ import { isHarmlessAcl } from './acl.ts';
 import { chunkedHeaders } from './aws-chunked.ts';
 import type { Call } from './call.ts';
 import { checksumHeaders } from './checksum.ts';
+import { commonHeaders, expectedSourceOwner, requireExpectations } from './common-headers.ts';
 import { completeMultipartUpload } from './complete-multipart-upload.ts';
 import { copyObject } from './copy-object.ts';
 import { createBucket } from './create-bucket.ts';
@@ -10,8 +11,9 @@ import { createMultipartUpload } from './create-multipart-upload.ts';
 import { deleteBucket } from './delete-bucket.ts';
 import { deleteBucketCors } from './delete-bucket-cors.ts';
 import { deleteObject } from './delete-object.ts';
+import { deleteObjectTagging } from './delete-object-tagging.ts';
 import { deleteObjects } from './delete-objects.ts';
-import { emptyConfigurations } from './empty-configurations.ts';
+import { emptyConfigurations, removeNothing } from './empty-configurations.ts';
 import { getBucketAcl } from './get-bucket-acl.ts';
 import { getBucketCors } from './get-bucket-cors.ts';
 import { getBucketLocation } from './get-bucket-location.ts';
@@ -43,7 +45,7 @@ export interface Operation {
   run(call: Call): Promise<void>;
   /** Query parameters it understands, beside those of the signature. */
   query: readonly string[];
-  /** `x-amz-*` headers it understands, beside those of the signature; `x-amz-meta-` stands for all that begin so. */
+  /** `x-amz-*` headers it understands, beside those that all do; `x-amz-meta-` stands for all that begin so. */
   amzHeaders: readonly string[];
   /** Query parameters and `x-amz-*` headers that tell it from other operations of its method; all must be there. */
   marks?: readonly string[];
@@ -62,7 +64,10 @@ const copying = [
   'x-amz-copy-source-if-none-match',
   'x-amz-copy-source-if-modified-since',
   'x-amz-copy-source-if-unmodified-since',
+  expectedSourceOwner,
 ];
+// Nothing is retained here. S3 itself refuses the header where a bucket has no Object Lock; clean-ups send it anyway.
+const removing = ['x-amz-bypass-governance-retention'];
 const listingUploads = ['prefix', 'delimiter', 'key-marker', 'upload-id-marker', 'max-uploads', 'encoding-type'];
 const listing = ['prefix', 'delimiter', 'max-keys', 'encoding-type'];
 
@@ -114,9 +119,20 @@ const bucketOperations: Operations = {
     { name: 'PutBucketCors', run: putBucketCors, marks: ['cors'], query: [], amzHeaders: documentHeaders },
     { name: 'CreateBucket', run: createBucket, query: [], amzHeaders: [] },
   ],
-  POST: [{ name: 'DeleteObjects', run: deleteObjects, marks: ['delete'], query: [], amzHeaders: documentHeaders }],
+  POST: [
+    {
+      name: 'DeleteObjects',
+      run: deleteObjects,
+      marks: ['delete'],
+      query: [],
+      amzHeaders: [...documentHeaders, ...removing],
+    },
+  ],
   DELETE: [
     { name: 'DeleteBucketCors', run: deleteBucketCors, marks: ['cors'], query: [], amzHeaders: [] },
+    ...emptyConfigurations.flatMap(({ subresource, removal: name }) =>
+      name === undefined ? [] : [{ name, run: removeNothing, marks: [subresource], query: [], amzHeaders: [] }],
+    ),
     { name: 'DeleteBucket', run: deleteBucket, query: [], amzHeaders: [] },
   ],
 };
@@ -196,7 +212,14 @@ const objectOperations: Operations = {
   ],
   DELETE: [
     { name: 'AbortMultipartUpload', run: abortMultipartUpload, marks: ['uploadId'], query: [], amzHeaders: [] },
-    { name: 'DeleteObject', run: deleteObject, query: ['versionId'], amzHeaders: [] },
+    {
+      name: 'DeleteObjectTagging',
+      run: deleteObjectTagging,
+      marks: ['tagging'],
+      query: ['versionId'],
+      amzHeaders: [],
+    },
+    { name: 'DeleteObject', run: deleteObject, query: ['versionId'], amzHeaders: removing },
   ],
 };
 
@@ -211,7 +234,7 @@ export const allOperations = Object.entries({
   ),
 );
 
-const signatureHeaders = ['x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent'];
+const everywhere = ['x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent', ...commonHeaders];
 
 /** @throws S3Error NotImplemented */
 export function findOperation(method: string, { bucket, key, headers, query }: Call): Operation {
@@ -232,7 +255,7 @@ function levelOf(bucket: string, key: string): { operations: Operations; where: 
  * Refuses a request that asks for more than the operation does. A sub-resource (`?acl`, `?uploadId`) or a header
  * (`x-amz-copy-source`) that were passed over would turn the request into another one.
  *
- * @throws S3Error NotImplemented, AccessControlListNotSupported
+ * @throws S3Error NotImplemented, AccessControlListNotSupported, AccessDenied, InvalidArgument
  */
 export function requireUnderstood(operation: Operation, method: string, { headers, query, verified }: Call): void {
   if (verified.payloadHash.startsWith('STREAMING-') && !operation.amzHeaders.includes('x-amz-trailer')) {
@@ -244,9 +267,10 @@ export function requireUnderstood(operation: Operation, method: string, { header
     throw notImplemented(`${operation.marks ? operation.name : method} with the query parameter "${name}"`);
   }
   for (const [name, value] of Object.entries(headers)) {
-    if (!name.startsWith('x-amz-') || signatureHeaders.includes(name) || operation.marks?.includes(name)) continue;
+    if (!name.startsWith('x-amz-') || everywhere.includes(name) || operation.marks?.includes(name)) continue;
     if (operation.amzHeaders.some((known) => (known.endsWith('-') ? name.startsWith(known) : name === known))) continue;
     if (isHarmlessAcl(name, String(value))) continue;
     throw notImplemented(`${operation.name} with ${name}`);
   }
+  requireExpectations(headers);
 }

@@ -61,7 +61,11 @@ export function createStoreServer(
   server.setTimeout(limits.idleMilliseconds);
   server.on('request', (request, response) => track(serve(request, response, false)));
   server.on('checkContinue', (request, response) => track(serve(request, response, true)));
-  server.on('checkExpectation', (request, response) => track(refuseExpectation(request, response)));
+  server.on('checkExpectation', (request, response) => {
+    // An empty header expects nothing.
+    if (request.headers.expect === '') track(serve(request, response, false));
+    else track(refuseExpectation(request, response));
+  });
   server.on('clientError', refuseMalformed);
 
   function track(work: Promise<void>): void {
@@ -165,7 +169,7 @@ async function answerError(
   const body = Buffer.from(errorDocument({ code: error.code, message: error.message, resource, requestId }));
   const unread = hasBody(request) && !request.complete;
   // Who waits for 100 Continue, and is refused, has nothing on the way that had to be taken in.
-  const arriving = unread && !(request.headers.expect !== undefined && request.readableDidRead === false);
+  const arriving = unread && !(expectsContinue(request) && request.readableDidRead === false);
   if (unread) response.setHeader('connection', 'close');
   const headers = { ...error.headers, 'content-type': 'application/xml', 'content-length': String(body.length) };
   response.writeHead(error.status, headers);
@@ -194,6 +198,11 @@ function cutSlowBody(request: IncomingMessage, milliseconds: number): void {
     bytesBefore = socket.bytesRead;
   }, milliseconds);
   request.once('close', () => clearInterval(timer));
+}
+
+/** As Node decides whether to emit `checkContinue`. */
+function expectsContinue({ headers }: IncomingMessage): boolean {
+  return /(?:^|\W)100-continue(?:$|\W)/i.test(headers.expect ?? '');
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
