@@ -19,6 +19,8 @@ export interface Call {
   verified: Verified;
   /** Lets a client that sent `Expect: 100-continue` send its body. To be called before the body is read. */
   awaitBody(): void;
+  /** How an answer that has begun already says what went wrong; it is logged if the store is to blame. */
+  toErrorDocument(cause: unknown): string;
 }
 
 /** Amazon S3, "Bucket naming rules". */

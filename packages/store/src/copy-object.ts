@@ -1,4 +1,4 @@
-import { type Call, requireBucket, requireKey, sendXml } from './call.ts';
+import { type Call, requireBucket, requireKey } from './call.ts';
 import { type ChecksumAlgorithm, type ObjectChecksum, requireAlgorithm } from './checksum.ts';
 import { type CopySource, copyBytes, readCopySource } from './copy-source.ts';
 import type { ObjectRecord } from './index-db.ts';
@@ -6,6 +6,7 @@ import { checksumElements } from './multipart-checksum.ts';
 import { wholeSeconds } from './multipart-upload.ts';
 import { indexObject, readContentHeaders, readMetadata } from './put-object.ts';
 import { S3Error } from './s3-error.ts';
+import { sendXmlWhenDone } from './slow-answer.ts';
 import { readWriteCondition, requireHopeful } from './write-condition.ts';
 import { document, textElement } from './xml.ts';
 
@@ -16,7 +17,11 @@ import { document, textElement } from './xml.ts';
  *
  * @throws S3Error NoSuchKey, InvalidArgument, InvalidRequest, PreconditionFailed
  */
-export async function copyObject(call: Call): Promise<void> {
+export function copyObject(call: Call): Promise<void> {
+  return sendXmlWhenDone(call, () => copy(call));
+}
+
+async function copy(call: Call): Promise<string> {
   const { bucket, key, store } = call;
   requireBucket(call);
   requireKey(key);
@@ -40,7 +45,7 @@ export async function copyObject(call: Call): Promise<void> {
     ...checksumElements(checksum),
     ...(checksum ? [textElement('ChecksumType', checksum.type)] : []),
   ];
-  sendXml(call, document('CopyObjectResult', children));
+  return document('CopyObjectResult', children);
 }
 
 /** @throws S3Error InvalidRequest */

@@ -64,7 +64,7 @@ export async function copyBytes(
   toRange: (size: number) => ByteRange,
   { algorithm, mayBeInline }: { algorithm: ChecksumAlgorithm | undefined; mayBeInline: boolean },
 ): Promise<CopiedBytes> {
-  const { store, request } = call;
+  const { store } = call;
   const { found, content } = await openContent(store, { bucket, key }, () => {
     const record = requireSource(call, bucket, key);
     const range = toRange(record.size);
@@ -75,8 +75,6 @@ export async function copyBytes(
       const message = `At most ${store.maxObjectBytes} bytes are copied at once: copy this in parts.`;
       throw new S3Error('InvalidRequest', message);
     }
-    // No byte moves on the connection for as long as this takes.
-    request.socket.setTimeout(0);
     const { source, size } = found;
     // The ETag of an object that came as one is the MD5 of its bytes. A copy of damaged ones would look sound.
     const expected = !source.multipart && size === source.size ? source.etag : undefined;

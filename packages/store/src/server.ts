@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import type { Duplex } from 'node:stream';
 import { verifyRequest } from '@cadiz/sigv4';
 import { type Address, readAddress } from './address.ts';
-import { type Call, requireBucketName } from './call.ts';
+import { requireBucketName } from './call.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
 import { readParameters } from './parameters.ts';
 import { isForm, postObject } from './post-object.ts';
@@ -22,6 +22,14 @@ export interface StoreServer {
   server: Server;
   /** Stops accepting, lets requests in flight finish for so long, then cuts them off. */
   drain(milliseconds: number): Promise<void>;
+}
+
+/** What is known of a request before anything of it is believed. */
+interface Arrival {
+  /** Undefined when it is malformed. */
+  address: Address | undefined;
+  requestId: string;
+  expectsContinue: boolean;
 }
 
 const HEADERS_MILLISECONDS = 8_000;
@@ -83,7 +91,7 @@ export function createStoreServer(
     try {
       setCorsHeaders(store, address?.bucket, request, response);
       if (request.method === 'OPTIONS') return answerPreflight(store, address?.bucket, request, response);
-      await runOperation(request, response, address, expectsContinue);
+      await runOperation(request, response, { address, requestId, expectsContinue });
     } catch (error) {
       await answerError(store, request, response, requestId, error).catch(() => response.destroy());
     }
@@ -92,8 +100,7 @@ export function createStoreServer(
   async function runOperation(
     request: IncomingMessage,
     response: ServerResponse,
-    address: Address | undefined,
-    expectsContinue: boolean,
+    { address, requestId, expectsContinue }: Arrival,
   ): Promise<void> {
     if (!address) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8. Encode it again.');
     const { bucket, key } = address;
@@ -113,7 +120,8 @@ export function createStoreServer(
       throw new S3Error(verified.code, verified.message + hint, verified.status);
     }
     const { headers, query } = readParameters(request.headers, address.query);
-    const call: Call = { store, request, response, bucket, key, headers, query, verified, awaitBody };
+    const toErrorDocument = (cause: unknown) => reportError(store, request, requestId, toS3Error(cause), cause);
+    const call = { store, request, response, bucket, key, headers, query, verified, awaitBody, toErrorDocument };
     const operation = findOperation(method, call);
     if (address.path !== '/') requireBucketName(bucket);
     requireUnderstood(operation, method, call);
@@ -156,17 +164,11 @@ async function answerError(
   cause: unknown,
 ): Promise<void> {
   const error = toS3Error(cause);
-  const lost = request.socket.destroyed;
-  if (error.status >= 500 && error.status !== 501 && !lost) {
-    const { method, url } = request;
-    store.log({ level: 'error', message: error.message, requestId, method, path: pathOf(url), error: String(cause) });
-  }
-  if (response.headersSent || lost) {
+  const body = Buffer.from(reportError(store, request, requestId, error, cause));
+  if (response.headersSent || request.socket.destroyed) {
     response.destroy();
     return;
   }
-  const resource = pathOf(request.url);
-  const body = Buffer.from(errorDocument({ code: error.code, message: error.message, resource, requestId }));
   const unread = hasBody(request) && !request.complete;
   // Who waits for 100 Continue, and is refused, has nothing on the way that had to be taken in.
   const arriving = unread && !(expectsContinue(request) && request.readableDidRead === false);
@@ -180,6 +182,17 @@ async function answerError(
   response.write(body);
   await linger(request);
   response.end();
+}
+
+/** Logs what the store is to blame for, and makes the document that tells the client. */
+function reportError(store: Store, request: IncomingMessage, requestId: string, error: S3Error, cause: unknown) {
+  const { method, url, socket } = request;
+  const { code, message, status } = error;
+  const path = pathOf(url);
+  if (status >= 500 && status !== 501 && !socket.destroyed) {
+    store.log({ level: 'error', message, requestId, method, path, error: String(cause) });
+  }
+  return errorDocument({ code, message, resource: path, requestId });
 }
 
 /** Never with the query: there lies the signature. */
