@@ -17,7 +17,7 @@ const CANNED = new Set([
 const MAX_BODY_BYTES = 64 * 1024;
 
 /**
- * Whether a header, a query parameter or a form field asks for an ACL that changes nothing. The one that makes anything
+ * Whether a header or a form field asks for an ACL that changes nothing. The one that makes anything
  * public is refused: this store gives nothing to a request without a signature, and must not seem to.
  *
  * @throws S3Error AccessControlListNotSupported, InvalidArgument
@@ -50,7 +50,7 @@ export function sendOwnerAcl(call: Call): void {
  */
 export async function takeOwnerAcl(call: Call): Promise<void> {
   const body = await readBody(call, MAX_BODY_BYTES);
-  const canned = call.request.headers['x-amz-acl'] !== undefined || call.query.has('x-amz-acl');
+  const canned = call.headers['x-amz-acl'] !== undefined;
   if (body.length > 0) requireOwnersOnly(parseDocument(body));
   else if (!canned) throw new S3Error('InvalidRequest', 'Send the header x-amz-acl, or an AccessControlPolicy.');
   sendEmpty(call, 200);

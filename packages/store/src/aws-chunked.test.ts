@@ -383,7 +383,7 @@ describe('refuses, and stores nothing (checklist 44, T31)', () => {
 
   test('a presigned address', async () => {
     const verified = { mode: 'query', payloadHash: unsignedTrailer };
-    const call = { request: { headers: { 'x-amz-decoded-content-length': '5' } }, verified } as unknown as Call;
+    const call = { headers: { 'x-amz-decoded-content-length': '5' }, verified } as unknown as Call;
     expect(() => readChunkedBody(call)).toThrow(expect.objectContaining({ code: 'InvalidRequest' }));
     const headers = { 'x-amz-content-sha256': unsignedTrailer };
     const url = store.presign('PUT', 'refused', { headers });

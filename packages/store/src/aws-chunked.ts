@@ -35,7 +35,7 @@ export const chunkedHeaders = ['x-amz-decoded-content-length', 'x-amz-trailer'];
  *
  * @throws S3Error MissingContentLength, InvalidArgument, InvalidRequest, NotImplemented
  */
-export function readChunkedBody({ request: { headers }, verified }: Call): ChunkedBody | undefined {
+export function readChunkedBody({ headers, verified }: Call): ChunkedBody | undefined {
   const { payloadHash, chunkSigner: signer } = verified;
   const trailer = headers['x-amz-trailer'];
   if (!payloadHash.startsWith('STREAMING-')) {

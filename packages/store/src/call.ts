@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Verified } from '@cadiz/sigv4';
 import { noSuchBucket, S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
@@ -6,20 +6,32 @@ import type { Store } from './store.ts';
 /** One request whose signature holds. */
 export interface Call {
   store: Store;
-  request: IncomingMessage;
+  /** Its headers are `headers`, and only there. */
+  request: Omit<IncomingMessage, 'headers'>;
   response: ServerResponse;
   bucket: string;
   /** '' for an operation on a bucket */
   key: string;
+  /** see Parameters */
+  headers: IncomingHttpHeaders;
+  /** see Parameters */
   query: ReadonlyMap<string, string>;
   verified: Verified;
   /** Lets a client that sent `Expect: 100-continue` send its body. To be called before the body is read. */
   awaitBody(): void;
+  /** How an answer that has begun already says what went wrong; it is logged if the store is to blame. */
+  toErrorDocument(cause: unknown): string;
 }
 
 /** Amazon S3, "Bucket naming rules". */
 export function isBucketName(name: string): boolean {
   return /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name) && !name.includes('..');
+}
+
+/** @throws S3Error InvalidBucketName */
+export function requireBucketName(name: string): void {
+  if (isBucketName(name)) return;
+  throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
 }
 
 /** @throws S3Error NoSuchBucket */

@@ -223,8 +223,38 @@ describe('an upload in parts', () => {
     }
     const kept = await sdk.send(new HeadObjectCommand({ Bucket: bucket, Key: key, ChecksumMode: 'ENABLED' }));
     expect([kept[field], kept.ChecksumType]).toEqual([value, type]);
+    for (const [at, body] of bodies.entries()) {
+      const part = { Bucket: bucket, Key: key, PartNumber: at + 1, ChecksumMode: 'ENABLED' as const };
+      const partHead = await sdk.send(new HeadObjectCommand(part));
+      // Of the parts of a FULL_OBJECT checksum S3 tells none.
+      const expected = type === 'COMPOSITE' ? [checksumOf(algorithm, body), type] : [undefined, undefined];
+      expect([partHead[field], partHead.ChecksumType]).toEqual(expected);
+      const read = await sdk.send(new GetObjectCommand(part));
+      expect([read[field], read.PartsCount]).toEqual([expected[0], bodies.length]);
+      expect(Buffer.from((await read.Body?.transformToByteArray()) ?? []).equals(body)).toBe(true);
+      const unasked = await send('HEAD', store.presign('HEAD', key, { query: { partNumber: `${at + 1}` } }));
+      expect(unasked.headers[checksumHeader(algorithm)]).toBeUndefined();
+    }
     const got = await sdk.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
     expect(Buffer.from((await got.Body?.transformToByteArray()) ?? []).equals(whole)).toBe(true);
+  });
+
+  test.each(['COMPOSITE', 'FULL_OBJECT'] as const)('the only part, %s, has the checksum of its bytes', async (type) => {
+    const key = `only-${type}`;
+    const { UploadId } = await begin(key, 'CRC32', type);
+    const query = { uploadId: UploadId, partNumber: '1' };
+    await send('PUT', store.presign('PUT', key, { query }), { body: 'hello' });
+    expect((await complete(key, UploadId, () => '')).status).toBe(200);
+    const part = { Bucket: bucket, Key: key, PartNumber: 1, ChecksumMode: 'ENABLED' as const };
+    const { ChecksumCRC32, ChecksumType } = await sdk.send(new HeadObjectCommand(part));
+    expect([ChecksumCRC32, ChecksumType]).toEqual([ofHello.CRC32, type]);
+  });
+
+  test('what was put as one is its own first part, checksum and all', async () => {
+    await presignedPut('as one', { 'x-amz-checksum-crc32': ofHello.CRC32 });
+    const part = { Bucket: bucket, Key: 'as one', PartNumber: 1, ChecksumMode: 'ENABLED' as const };
+    const { ChecksumCRC32, ChecksumType } = await sdk.send(new HeadObjectCommand(part));
+    expect([ChecksumCRC32, ChecksumType]).toEqual([ofHello.CRC32, 'FULL_OBJECT']);
   });
 
   test('what does not fit is refused, and the upload goes on', async () => {

@@ -69,19 +69,23 @@ export function requireAlgorithm(name: string): ChecksumAlgorithm {
   throw new S3Error('InvalidRequest', `x-amz-checksum-algorithm must be one of ${known}.`);
 }
 
+/** Whether a field is the checksum that no bytes have. */
+export function isChecksumOfNothing(name: string, value: string): boolean {
+  const algorithm = checksumAlgorithms.find((known) => checksumHeader(known) === name);
+  return algorithm !== undefined && value === checksumOf(algorithm, Buffer.alloc(0));
+}
+
 /**
- * The one checksum that a request gives or announces, in a header, in the address or, as the name of a trailer, in
- * `trailerNames`.
- *
- * The address of an AWS SDK's default presigner holds the checksum of no bytes, because there was no body when it was
- * made. That is no promise about the body to come, and is passed over; any other checksum in an address is held to.
+ * The one checksum that a request gives or announces, in a header or, as the name of a trailer, in `trailerNames`.
  *
  * @throws S3Error InvalidRequest
  */
-export function readPromisedChecksum(call: Call, trailerNames: readonly string[] = []): PromisedChecksum | undefined {
+export function readPromisedChecksum(
+  { headers }: Pick<Call, 'headers'>,
+  trailerNames: readonly string[] = [],
+): PromisedChecksum | undefined {
   const given: PromisedChecksum[] = [
-    ...readGiven(Object.entries(call.request.headers)),
-    ...readGiven(call.query).filter(({ algorithm, value }) => value !== checksumOf(algorithm, Buffer.alloc(0))),
+    ...readGiven(Object.entries(headers)),
     ...checksumAlgorithms
       .filter((algorithm) => trailerNames.includes(checksumHeader(algorithm)))
       .map((algorithm) => ({ algorithm, inTrailer: true as const })),
@@ -89,7 +93,7 @@ export function readPromisedChecksum(call: Call, trailerNames: readonly string[]
   if (given.length > 1)
     throw new S3Error('InvalidRequest', 'More than one checksum was given: send one x-amz-checksum-….');
   const checksum = given[0];
-  const announced = call.request.headers['x-amz-sdk-checksum-algorithm'];
+  const announced = headers['x-amz-sdk-checksum-algorithm'];
   if (typeof announced === 'string' && checksum?.algorithm !== findAlgorithm(announced)) {
     const message = `x-amz-sdk-checksum-algorithm says ${announced}: the checksum must be there, in x-amz-checksum-… or as a trailer.`;
     throw new S3Error('InvalidRequest', message);
@@ -125,11 +129,4 @@ export function requireSame({ algorithm, value }: Checksum, actual: string): voi
 export function toChecksumHeaders(checksum: ObjectChecksum | undefined): Record<string, string> {
   if (!checksum) return {};
   return { [checksumHeader(checksum.algorithm)]: checksum.value, 'x-amz-checksum-type': checksum.type };
-}
-
-/** A header; or, as presigners put it there, the query parameter of its name. */
-export function readParameter({ request, query }: Call, name: string): string | undefined {
-  const header = request.headers[name];
-  if (typeof header === 'string') return header;
-  return [...query].find(([parameter]) => parameter.toLowerCase() === name)?.[1];
 }

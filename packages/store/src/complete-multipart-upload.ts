@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { uriEncodePath } from '@cadiz/sigv4';
-import { type Call, sendXml } from './call.ts';
+import type { Call } from './call.ts';
 import type { Checksum, ObjectChecksum } from './checksum.ts';
 import {
   checksumElements,
@@ -13,6 +13,7 @@ import { MAX_UPLOAD_BYTES, MIN_PART_BYTES, noSuchUpload, requireUploadName, whol
 import { MAX_PART_NUMBER } from './part-number.ts';
 import { readXml } from './request-body.ts';
 import { S3Error } from './s3-error.ts';
+import { sendXmlWhenDone } from './slow-answer.ts';
 import type { Assembled, PartRecord, UploadName, UploadState } from './upload-index.ts';
 import { mayWrite, readWriteCondition, type WriteCondition } from './write-condition.ts';
 import { document, textElement } from './xml.ts';
@@ -50,24 +51,30 @@ const MAX_BODY_BYTES = 4 * 1024 ** 2;
  *   PreconditionFailed
  */
 export async function completeMultipartUpload(call: Call): Promise<void> {
-  const { bucket, key, request, store } = call;
+  const { headers, store } = call;
   const name = requireUploadName(call);
   const condition = readWriteCondition(call);
   const parts = readParts(await readXml(call, MAX_BODY_BYTES, 'object'));
   const now = wholeSeconds(store.now());
   const wanted = readCompletionChecksum(call);
-  const wantedBytes = readObjectSize(request.headers['x-amz-mp-object-size']);
+  const wantedBytes = readObjectSize(headers['x-amz-mp-object-size']);
   const completion: Completion = { name, parts, condition, etag: etagOfParts(parts), wanted, wantedBytes, now };
-  void store.reaper.remove(await store.index.uploads.complete(name, (state) => assemble(completion, state)));
+  await sendXmlWhenDone(call, async () => {
+    void store.reaper.remove(await store.index.uploads.complete(name, (state) => assemble(completion, state)));
+    return toResult(call, completion);
+  });
+}
+
+function toResult({ headers, bucket, key }: Call, { etag, checksum }: Completion): string {
   const children = [
-    textElement('Location', `http://${request.headers.host}${uriEncodePath(`/${bucket}/${key}`)}`),
+    textElement('Location', `http://${headers.host}${uriEncodePath(`/${bucket}/${key}`)}`),
     textElement('Bucket', bucket),
     textElement('Key', key),
-    textElement('ETag', `"${completion.etag}"`),
-    ...checksumElements(completion.checksum),
+    textElement('ETag', `"${etag}"`),
+    ...checksumElements(checksum),
   ];
-  if (completion.checksum) children.push(textElement('ChecksumType', completion.checksum.type));
-  sendXml(call, document('CompleteMultipartUploadResult', children));
+  if (checksum) children.push(textElement('ChecksumType', checksum.type));
+  return document('CompleteMultipartUploadResult', children);
 }
 
 function readObjectSize(header: unknown): number | undefined {

@@ -1,11 +1,12 @@
-import { type Call, requireBucket, requireKey, sendXml } from './call.ts';
-import { type ChecksumAlgorithm, type ObjectChecksum, readParameter, requireAlgorithm } from './checksum.ts';
+import { type Call, requireBucket, requireKey } from './call.ts';
+import { type ChecksumAlgorithm, type ObjectChecksum, requireAlgorithm } from './checksum.ts';
 import { type CopySource, copyBytes, readCopySource } from './copy-source.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { checksumElements } from './multipart-checksum.ts';
 import { wholeSeconds } from './multipart-upload.ts';
 import { indexObject, readContentHeaders, readMetadata } from './put-object.ts';
 import { S3Error } from './s3-error.ts';
+import { sendXmlWhenDone } from './slow-answer.ts';
 import { readWriteCondition, requireHopeful } from './write-condition.ts';
 import { document, textElement } from './xml.ts';
 
@@ -16,7 +17,11 @@ import { document, textElement } from './xml.ts';
  *
  * @throws S3Error NoSuchKey, InvalidArgument, InvalidRequest, PreconditionFailed
  */
-export async function copyObject(call: Call): Promise<void> {
+export function copyObject(call: Call): Promise<void> {
+  return sendXmlWhenDone(call, () => copy(call));
+}
+
+async function copy(call: Call): Promise<string> {
   const { bucket, key, store } = call;
   requireBucket(call);
   requireKey(key);
@@ -40,13 +45,13 @@ export async function copyObject(call: Call): Promise<void> {
     ...checksumElements(checksum),
     ...(checksum ? [textElement('ChecksumType', checksum.type)] : []),
   ];
-  sendXml(call, document('CopyObjectResult', children));
+  return document('CopyObjectResult', children);
 }
 
 /** @throws S3Error InvalidRequest */
-function readCopyAlgorithm(call: Call): ChecksumAlgorithm | undefined {
-  const named = readParameter(call, 'x-amz-checksum-algorithm');
-  return named === undefined ? undefined : requireAlgorithm(named);
+function readCopyAlgorithm({ headers }: Call): ChecksumAlgorithm | undefined {
+  const named = headers['x-amz-checksum-algorithm'];
+  return named === undefined ? undefined : requireAlgorithm(String(named));
 }
 
 /** A checksum of the parts' checksums is none of a copy, which has no parts. */
@@ -55,10 +60,11 @@ function keptChecksum({ checksum }: ObjectRecord): ObjectChecksum | undefined {
 }
 
 /** The headers and metadata of the request, where they replace those of the other object. */
-function readReplaced({ request, bucket, key }: Call, source: CopySource) {
-  const directive = request.headers['x-amz-metadata-directive'] ?? 'COPY';
-  const metadata = readMetadata(request); // which also refuses a storage class there is not
-  if (directive === 'REPLACE') return { headers: readContentHeaders(request), metadata };
+function readReplaced(call: Call, source: CopySource) {
+  const { headers, bucket, key } = call;
+  const directive = headers['x-amz-metadata-directive'] ?? 'COPY';
+  const metadata = readMetadata(headers); // which also refuses a storage class there is not
+  if (directive === 'REPLACE') return { headers: readContentHeaders(call), metadata };
   if (directive !== 'COPY') {
     throw new S3Error('InvalidArgument', 'x-amz-metadata-directive must be COPY or REPLACE.');
   }

@@ -28,8 +28,8 @@ export interface CopiedBytes {
  *
  * @throws S3Error InvalidArgument, NoSuchVersion
  */
-export function readCopySource({ request }: Call): CopySource {
-  const header = String(request.headers['x-amz-copy-source'] ?? '');
+export function readCopySource({ headers }: Call): CopySource {
+  const header = String(headers['x-amz-copy-source'] ?? '');
   const [, encoded = '', versionId] = /^\/?(.*?)(?:\?versionId=(.*))?$/s.exec(header) ?? [];
   const path = decode(encoded);
   const slash = path?.indexOf('/') ?? -1;
@@ -64,7 +64,7 @@ export async function copyBytes(
   toRange: (size: number) => ByteRange,
   { algorithm, mayBeInline }: { algorithm: ChecksumAlgorithm | undefined; mayBeInline: boolean },
 ): Promise<CopiedBytes> {
-  const { store, request } = call;
+  const { store } = call;
   const { found, content } = await openContent(store, { bucket, key }, () => {
     const record = requireSource(call, bucket, key);
     const range = toRange(record.size);
@@ -75,8 +75,6 @@ export async function copyBytes(
       const message = `At most ${store.maxObjectBytes} bytes are copied at once: copy this in parts.`;
       throw new S3Error('InvalidRequest', message);
     }
-    // No byte moves on the connection for as long as this takes.
-    request.socket.setTimeout(0);
     const { source, size } = found;
     // The ETag of an object that came as one is the MD5 of its bytes. A copy of damaged ones would look sound.
     const expected = !source.multipart && size === source.size ? source.etag : undefined;
@@ -106,7 +104,7 @@ function requireSource(call: Call, bucket: string, key: string): ObjectRecord {
   if (!index.findBucket(bucket)) throw new S3Error('NoSuchBucket', `There is no bucket named ${bucket}.`);
   const record = index.findObject(bucket, key);
   if (!record) throw new S3Error('NoSuchKey', 'There is no object with the key of x-amz-copy-source.');
-  const { headers } = call.request;
+  const { headers } = call;
   const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'].map((name) => [
     name,
     headers[`x-amz-copy-source-${name}`],

@@ -40,7 +40,12 @@ const MAX_AGE_SECONDS = 7200;
 const VARY = 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method';
 
 /** Sets the CORS headers of an answer, also of an error: those of the bucket's rules, or, where it has none, for any origin. */
-export function setCorsHeaders(store: Store, bucket: string, request: IncomingMessage, response: ServerResponse): void {
+export function setCorsHeaders(
+  store: Store,
+  bucket: string | undefined,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const rules = findRules(store, bucket);
   if (!rules) {
     for (const [name, value] of Object.entries(openCorsHeaders)) response.setHeader(name, value);
@@ -60,7 +65,7 @@ export function setCorsHeaders(store: Store, bucket: string, request: IncomingMe
  */
 export function answerPreflight(
   store: Store,
-  bucket: string,
+  bucket: string | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
@@ -71,9 +76,9 @@ export function answerPreflight(
   response.end();
 }
 
-function findRules(store: Store, bucket: string): CorsRule[] | undefined {
+function findRules(store: Store, bucket: string | undefined): CorsRule[] | undefined {
   // This runs for every request, also one whose bucket is no name that could be looked up.
-  return isBucketName(bucket) ? store.index.findBucket(bucket)?.cors : undefined;
+  return bucket !== undefined && isBucketName(bucket) ? store.index.findBucket(bucket)?.cors : undefined;
 }
 
 /** The same for everything that may or may not be there. */

@@ -11,7 +11,7 @@ import { document, textElement } from './xml.ts';
  * @throws S3Error NoSuchBucket, KeyTooLongError, MetadataTooLarge
  */
 export async function createMultipartUpload(call: Call): Promise<void> {
-  const { bucket, key, request, store } = call;
+  const { bucket, key, headers, store } = call;
   requireBucket(call);
   requireKey(key);
   const now = store.now();
@@ -19,8 +19,8 @@ export async function createMultipartUpload(call: Call): Promise<void> {
   const checksum = readUploadChecksum(call);
   const record = {
     initiatedAt: wholeSeconds(now),
-    headers: readContentHeaders(request),
-    metadata: readMetadata(request),
+    headers: readContentHeaders(call),
+    metadata: readMetadata(headers),
     ...(checksum && { checksum }),
   };
   const created = await store.index.uploads.create({ bucket, key, uploadId }, record);

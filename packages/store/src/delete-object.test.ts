@@ -25,7 +25,7 @@ test('refuses an address for another method, an absent bucket, and versions', as
   expect((await send('DELETE', store.presign('DELETE', 'kept', { query: { versionId: 'x'.repeat(32) } }))).status).toBe(
     404,
   );
-  expect((await send('DELETE', store.presign('DELETE', 'kept', { query: { tagging: '' } }))).status).toBe(501);
+  expect((await send('DELETE', store.presign('DELETE', 'kept', { query: { retention: '' } }))).status).toBe(501);
   expect((await send('GET', store.presign('GET', 'kept'))).text).toBe('hello');
 });
 

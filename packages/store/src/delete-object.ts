@@ -14,7 +14,7 @@ export async function deleteObject(call: Call): Promise<void> {
   requireKey(call.key);
   const { index, reaper } = call.store;
   requireNullVersion(call.query.get('versionId'));
-  const ifMatch = call.request.headers['if-match'];
+  const ifMatch = call.headers['if-match'];
   const deletion = { key: call.key, ...(ifMatch === undefined ? {} : { ifMatch }) };
   const { outcomes, removed } = await index.deleteObjects(call.bucket, [deletion]);
   void reaper.remove(removed);

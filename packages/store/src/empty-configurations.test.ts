@@ -1,10 +1,23 @@
 import {
+  DeleteBucketCorsCommand,
+  DeleteBucketEncryptionCommand,
+  DeleteBucketLifecycleCommand,
+  DeleteBucketOwnershipControlsCommand,
+  DeleteBucketPolicyCommand,
+  DeleteBucketReplicationCommand,
+  DeleteBucketTaggingCommand,
+  DeleteBucketWebsiteCommand,
+  DeleteObjectTaggingCommand,
+  DeletePublicAccessBlockCommand,
   GetBucketPolicyCommand,
   GetBucketVersioningCommand,
   GetObjectTaggingCommand,
   GetPublicAccessBlockCommand,
+  HeadBucketCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bucket, send, startStore, type TestStore } from '../test/running-store.ts';
 import { emptyConfigurations } from './empty-configurations.ts';
 
@@ -34,9 +47,47 @@ test.each(emptyConfigurations)('?$subresource can be asked for, and not be put',
   expect([200, 404]).toContain(answer.status);
   expect(answer.code).not.toBe('NoSuchBucket');
   expect((await send('GET', store.presign('GET', '', { bucket: 'absent', query }))).code).toBe('NoSuchBucket');
-  for (const method of ['PUT', 'DELETE']) {
-    const refused = await send(method, store.presign(method, '', { query }), method === 'PUT' ? { body: '<A/>' } : {});
-    expect([refused.status, refused.code]).toEqual([501, 'NotImplemented']);
-    expect(refused.text).toContain(subresource);
-  }
+  const refused = await send('PUT', store.presign('PUT', '', { query }), { body: '<A/>' });
+  expect([refused.status, refused.code]).toEqual([501, 'NotImplemented']);
+  expect(refused.text).toContain(subresource);
+});
+
+describe('a removal of what is not there', () => {
+  const removals = [
+    DeleteBucketPolicyCommand,
+    DeleteBucketLifecycleCommand,
+    DeleteBucketTaggingCommand,
+    DeleteBucketWebsiteCommand,
+    DeleteBucketReplicationCommand,
+    DeleteBucketEncryptionCommand,
+    DeleteBucketOwnershipControlsCommand,
+    DeletePublicAccessBlockCommand,
+    DeleteBucketCorsCommand,
+  ];
+  test.each(removals)('%o succeeds, and the bucket stays', async (Removal) => {
+    const { $metadata } = await store.client.send(new Removal({ Bucket: bucket }));
+    expect($metadata.httpStatusCode).toBe(204);
+    await store.client.send(new HeadBucketCommand({ Bucket: bucket }));
+    await expect(store.client.send(new Removal({ Bucket: 'absent' }))).rejects.toMatchObject({ name: 'NoSuchBucket' });
+  });
+
+  test('so does one of the tags of an object', async () => {
+    const there = { Bucket: bucket, Key: 'tagged' };
+    await store.client.send(new PutObjectCommand(there));
+    const { $metadata } = await store.client.send(new DeleteObjectTaggingCommand(there));
+    expect($metadata.httpStatusCode).toBe(204);
+    await store.client.send(new HeadObjectCommand(there));
+    await expect(store.client.send(new DeleteObjectTaggingCommand({ ...there, Key: 'absent' }))).rejects.toMatchObject({
+      name: 'NoSuchKey',
+    });
+  });
+
+  test.each(['versioning', 'logging', 'notification', 'accelerate', 'requestPayment', 'object-lock'])(
+    'S3 knows no removal of ?%s',
+    async (subresource) => {
+      const answer = await send('DELETE', store.presign('DELETE', '', { query: { [subresource]: '' } }));
+      expect([answer.status, answer.code]).toEqual([501, 'NotImplemented']);
+      await store.client.send(new HeadBucketCommand({ Bucket: bucket }));
+    },
+  );
 });

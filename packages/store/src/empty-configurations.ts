@@ -1,4 +1,4 @@
-import { type Call, requireBucket, sendXml } from './call.ts';
+import { type Call, requireBucket, sendEmpty, sendXml } from './call.ts';
 import { S3Error } from './s3-error.ts';
 import { document, textElement } from './xml.ts';
 
@@ -7,9 +7,11 @@ interface EmptyConfiguration {
   name: string;
   subresource: string;
   run(call: Call): Promise<void>;
+  /** The operation that removes it, where S3 has one. */
+  removal?: string;
 }
 
-/** What tools ask a bucket for before they work with it. None of these can be put. */
+/** What tools ask a bucket for, or remove, before they work with it. None of these can be put. */
 export const emptyConfigurations: readonly EmptyConfiguration[] = [
   empty('GetBucketVersioning', 'versioning', 'VersioningConfiguration'),
   empty('GetBucketLogging', 'logging', 'BucketLoggingStatus'),
@@ -18,15 +20,30 @@ export const emptyConfigurations: readonly EmptyConfiguration[] = [
   empty('GetBucketRequestPayment', 'requestPayment', 'RequestPaymentConfiguration', [
     textElement('Payer', 'BucketOwner'),
   ]),
-  absent('GetBucketPolicy', 'policy', 'NoSuchBucketPolicy'),
-  absent('GetBucketLifecycleConfiguration', 'lifecycle', 'NoSuchLifecycleConfiguration'),
-  absent('GetBucketTagging', 'tagging', 'NoSuchTagSet'),
-  absent('GetBucketWebsite', 'website', 'NoSuchWebsiteConfiguration'),
-  absent('GetBucketReplication', 'replication', 'ReplicationConfigurationNotFoundError'),
-  absent('GetBucketEncryption', 'encryption', 'ServerSideEncryptionConfigurationNotFoundError'),
+  absent('GetBucketPolicy', 'policy', 'NoSuchBucketPolicy', 'DeleteBucketPolicy'),
+  absent('GetBucketLifecycleConfiguration', 'lifecycle', 'NoSuchLifecycleConfiguration', 'DeleteBucketLifecycle'),
+  absent('GetBucketTagging', 'tagging', 'NoSuchTagSet', 'DeleteBucketTagging'),
+  absent('GetBucketWebsite', 'website', 'NoSuchWebsiteConfiguration', 'DeleteBucketWebsite'),
+  absent('GetBucketReplication', 'replication', 'ReplicationConfigurationNotFoundError', 'DeleteBucketReplication'),
+  absent(
+    'GetBucketEncryption',
+    'encryption',
+    'ServerSideEncryptionConfigurationNotFoundError',
+    'DeleteBucketEncryption',
+  ),
   absent('GetObjectLockConfiguration', 'object-lock', 'ObjectLockConfigurationNotFoundError'),
-  absent('GetBucketOwnershipControls', 'ownershipControls', 'OwnershipControlsNotFoundError'),
-  absent('GetPublicAccessBlock', 'publicAccessBlock', 'NoSuchPublicAccessBlockConfiguration'),
+  absent(
+    'GetBucketOwnershipControls',
+    'ownershipControls',
+    'OwnershipControlsNotFoundError',
+    'DeleteBucketOwnershipControls',
+  ),
+  absent(
+    'GetPublicAccessBlock',
+    'publicAccessBlock',
+    'NoSuchPublicAccessBlockConfiguration',
+    'DeletePublicAccessBlock',
+  ),
 ];
 
 function empty(name: string, subresource: string, root: string, children: readonly string[] = []): EmptyConfiguration {
@@ -40,13 +57,20 @@ function empty(name: string, subresource: string, root: string, children: readon
   };
 }
 
-function absent(name: string, subresource: string, code: string): EmptyConfiguration {
+function absent(name: string, subresource: string, code: string, removal?: string): EmptyConfiguration {
   return {
     name,
     subresource,
+    ...(removal !== undefined && { removal }),
     run: async (call) => {
       requireBucket(call);
       throw new S3Error(code, `No bucket of this store has a configuration "${subresource}".`, 404);
     },
   };
+}
+
+/** DELETE of a configuration that is not there: 204, as on S3. */
+export async function removeNothing(call: Call): Promise<void> {
+  requireBucket(call);
+  sendEmpty(call, 204);
 }

@@ -39,15 +39,15 @@ export async function getObjectAttributes(call: Call): Promise<void> {
   sendXml(call, document('GetObjectAttributesResponse', children));
 }
 
-function readAttributes({ request }: Call): ReadonlySet<string> {
-  const header = String(request.headers['x-amz-object-attributes'] ?? '');
+function readAttributes({ headers }: Call): ReadonlySet<string> {
+  const header = String(headers['x-amz-object-attributes'] ?? '');
   const names = header.split(',').map((name) => name.trim());
   if (names.every((name) => ATTRIBUTES.some((known) => known === name))) return new Set(names);
   throw new S3Error('InvalidArgument', `x-amz-object-attributes must name one or more of ${ATTRIBUTES.join(', ')}.`);
 }
 
-function partsElement({ request, store }: Call, { multipart, checksum }: ObjectRecord): string[] {
-  const given = new Map(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+function partsElement({ headers, store }: Call, { multipart, checksum }: ObjectRecord): string[] {
+  const given = new Map(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   const marker = readCount(given, 'x-amz-part-number-marker') ?? 0;
   const limit = Math.min(readCount(given, 'x-amz-max-parts') ?? MAX_PARTS, MAX_PARTS);
   if (!multipart) return [];

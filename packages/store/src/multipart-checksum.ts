@@ -11,7 +11,6 @@ import {
   openDigest,
   type PromisedChecksum,
   readGiven,
-  readParameter,
   requireAlgorithm,
   requireWellFormed,
 } from './checksum.ts';
@@ -31,16 +30,16 @@ export const completionChecksumHeaders = ['x-amz-checksum-type', ...checksumAlgo
  *
  * @throws S3Error InvalidRequest
  */
-export function readUploadChecksum(call: Call): UploadRecord['checksum'] {
-  const named = readParameter(call, 'x-amz-checksum-algorithm');
-  const wanted = readParameter(call, 'x-amz-checksum-type');
+export function readUploadChecksum({ headers }: Call): UploadRecord['checksum'] {
+  const named = headers['x-amz-checksum-algorithm'];
+  const wanted = headers['x-amz-checksum-type'];
   if (named === undefined) {
     if (wanted === undefined) return undefined;
     throw new S3Error('InvalidRequest', 'x-amz-checksum-type needs x-amz-checksum-algorithm.');
   }
-  const algorithm = requireAlgorithm(named);
+  const algorithm = requireAlgorithm(String(named));
   const types = typesOf(algorithm);
-  const type = types.find((candidate) => wanted === undefined || candidate === wanted.toUpperCase());
+  const type = types.find((candidate) => wanted === undefined || candidate === String(wanted).toUpperCase());
   if (type) return { algorithm, type };
   throw new S3Error('InvalidRequest', `With ${algorithm}, x-amz-checksum-type can be ${types.join(' or ')}.`);
 }
@@ -83,9 +82,9 @@ export function joinChecksums({ checksum }: UploadRecord, parts: readonly PartRe
 
 /** What the completion of an upload says the object's checksum must be. @throws S3Error InvalidRequest */
 export function readCompletionChecksum(call: Call): { given: Checksum | undefined; type: string | undefined } {
-  const type = readParameter(call, 'x-amz-checksum-type');
+  const type = call.headers['x-amz-checksum-type']?.toString();
   // A composite checksum may be given with the number of parts, as S3 tells it.
-  const headers = Object.entries(call.request.headers).map(
+  const headers = Object.entries(call.headers).map(
     ([name, value]) => [name, typeof value === 'string' ? value.replace(/-\d+$/, '') : value] as const,
   );
   const [given, another] = readGiven(headers);

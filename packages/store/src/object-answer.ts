@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Call } from './call.ts';
-import { readParameter, toChecksumHeaders } from './checksum.ts';
+import { type Checksum, type ObjectChecksum, toChecksumHeaders } from './checksum.ts';
 import { namesEtag } from './etag.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { readPartNumber } from './part-number.ts';
@@ -13,6 +13,13 @@ export interface ObjectAnswer {
   headers: Record<string, string>;
   first: number;
   last: number;
+}
+
+/** Byte offsets, both included, and the checksum that S3 tells of them. */
+interface FoundPart {
+  first: number;
+  last: number;
+  checksum: ObjectChecksum | undefined;
 }
 
 /** The query parameters by which a signed GET asks for other headers, and the header each stands for. */
@@ -31,7 +38,7 @@ export const responseOverrides: ReadonlyMap<string, string> = new Map([
  * @throws S3Error PreconditionFailed, InvalidRange, InvalidArgument, InvalidPartNumber, InvalidRequest
  */
 export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
-  const requested = call.request.headers;
+  const requested = call.headers;
   const described = { ...record.headers, ...readOverrides(call.query) };
   const headers: Record<string, string> = {
     etag: `"${record.etag}"`,
@@ -48,10 +55,13 @@ export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
   const part = findPart(call, record);
   if (part && record.multipart) headers['x-amz-mp-parts-count'] = String(record.multipart.parts);
   const range = part ?? findRange(requested, record);
+  // Of the bytes that are answered: those of any other range have none.
+  const checksum = range === undefined ? record.checksum : part?.checksum;
+  if (String(requested['x-amz-checksum-mode']).toUpperCase() === 'ENABLED') {
+    Object.assign(headers, toChecksumHeaders(checksum));
+  }
   if (!range) {
     headers['content-length'] = String(record.size);
-    if (readParameter(call, 'x-amz-checksum-mode')?.toUpperCase() === 'ENABLED')
-      Object.assign(headers, toChecksumHeaders(record.checksum));
     return { status: 200, headers, first: 0, last: record.size - 1 };
   }
   headers['content-length'] = String(range.last - range.first + 1);
@@ -112,24 +122,35 @@ function toTime(text: string | undefined): number | undefined {
  * The part that `partNumber` asks for. Parts are counted from 1 as they lie in the object, whatever the numbers they were
  * uploaded with, so that who counts up to x-amz-mp-parts-count has read it all. What was uploaded as one has one part.
  */
-function findPart({ query, request, store }: Call, record: ObjectRecord): { first: number; last: number } | undefined {
+function findPart({ query, headers, store }: Call, record: ObjectRecord): FoundPart | undefined {
   const text = query.get('partNumber');
   if (text === undefined) return undefined;
-  if (request.headers.range !== undefined) {
+  if (headers.range !== undefined) {
     throw new S3Error('InvalidRequest', 'A Range and a partNumber do not go together: send one of them.');
   }
   const wanted = readPartNumber(query);
-  const { multipart } = record;
+  const { multipart, checksum } = record;
   const count = multipart?.parts ?? 1;
   if (wanted > count) throw new S3Error('InvalidPartNumber', `The object has only ${count} parts.`);
-  if (!multipart) return { first: 0, last: record.size - 1 };
+  if (!multipart) return { first: 0, last: record.size - 1, checksum };
   const { partBytes } = multipart;
   let left = partBytes === undefined ? wanted : 1;
-  for (const { begin, size } of partsAt(store.index.uploads, multipart, (wanted - 1) * (partBytes ?? 0))) {
+  for (const { begin, size, checksum: own } of partsAt(
+    store.index.uploads,
+    multipart,
+    (wanted - 1) * (partBytes ?? 0),
+  )) {
     left -= 1;
-    if (left === 0) return { first: begin, last: begin + size - 1 };
+    if (left > 0) continue;
+    return { first: begin, last: begin + size - 1, checksum: checksumOfPart(record, own) };
   }
   throw new Error(`Part ${wanted} of ${count} is not in the index.`);
+}
+
+/** As on S3: of the parts under a FULL_OBJECT checksum none is told, unless the object has but one, and it is the same. */
+function checksumOfPart({ multipart, checksum }: ObjectRecord, own: Checksum | undefined): ObjectChecksum | undefined {
+  if (checksum?.type === 'COMPOSITE') return own && { ...own, type: 'COMPOSITE' };
+  return multipart?.parts === 1 ? checksum : undefined;
 }
 
 /** One range of bytes. Several ranges, and what is no range at all, mean the whole object, as on S3 (RFC 9110, 14.2). */

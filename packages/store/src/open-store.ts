@@ -27,6 +27,8 @@ export interface StoreOptions {
   idleMilliseconds?: number;
   /** A connection whose request's body brings less than 128 bytes in so long is cut; 8 s unless given */
   slowBodyMilliseconds?: number;
+  /** A copy or completion that takes so long is answered 200, and then a blank every so often until it is done; 10 s unless given */
+  keepWaitingMilliseconds?: number;
 }
 
 export interface RunningStore {
@@ -40,6 +42,8 @@ export interface RunningStore {
 export const DEFAULT_DRAIN_MILLISECONDS = 10_000;
 const DEFAULT_IDLE_MILLISECONDS = 60_000;
 const DEFAULT_SLOW_BODY_MILLISECONDS = 8_000;
+// Clients and proxies wait for a minute as a rule.
+const DEFAULT_KEEP_WAITING_MILLISECONDS = 10_000;
 const FIVE_GIB = 5 * 1024 ** 3;
 
 /**
@@ -54,6 +58,7 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
     region: options.region ?? 'us-east-1',
     maxObjectBytes: options.maxObjectBytes ?? FIVE_GIB,
     presignedOverwrite: options.presignedOverwrite ?? 'allow',
+    keepWaitingMilliseconds: options.keepWaitingMilliseconds ?? DEFAULT_KEEP_WAITING_MILLISECONDS,
     now: options.now ?? Date.now,
     log: options.log ?? (() => undefined),
   });

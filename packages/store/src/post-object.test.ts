@@ -97,6 +97,13 @@ describe('takes', () => {
   });
 });
 
+test('a form is for a bucket: to an object it is an unsigned request, however the slash is written', async () => {
+  for (const to of [`${bucket}/key`, `${bucket}%2Fkey`]) {
+    const answer = await post(formBody(signForm({ key: 'elsewhere' }), 'hello'), { to });
+    expect([answer.status, answer.code]).toEqual([403, 'AccessDenied']);
+  }
+});
+
 describe('refuses, and stores nothing', () => {
   const key = 'refused';
   const good = () => signForm({ key });

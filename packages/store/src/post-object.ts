@@ -1,15 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { parseRequestTarget, uriEncodePath, type VerifyOptions, verifyPolicy } from '@cadiz/sigv4';
+import { uriEncodePath, type VerifyOptions, verifyPolicy } from '@cadiz/sigv4';
 import { isHarmlessAcl } from './acl.ts';
+import type { Address } from './address.ts';
 import { openByteReader } from './byte-reader.ts';
-import { isBucketName, requireKey } from './call.ts';
+import { requireBucketName, requireKey } from './call.ts';
 import { type Checksum, checksumHeaders, readGiven, requireSame, toChecksumHeaders } from './checksum.ts';
 import { type Form, readBoundary, readForm } from './form-data.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { wholeSeconds } from './multipart-upload.ts';
+import { isHeader } from './parameters.ts';
 import { type PostPolicy, readPolicy, requireAllowed } from './post-policy.ts';
 import { CONTENT_HEADERS, indexObject, type ReceivedBody, readMetadata } from './put-object.ts';
-import { splitPath } from './routes.ts';
 import { noSuchBucket, notImplemented, S3Error } from './s3-error.ts';
 import type { Store } from './store.ts';
 import { takeIn } from './take-in.ts';
@@ -20,6 +21,7 @@ export interface FormCall {
   store: Store;
   request: IncomingMessage;
   response: ServerResponse;
+  bucket: string;
   findSecretAccessKey: VerifyOptions['findSecretAccessKey'];
   /** see Call */
   awaitBody(): void;
@@ -29,9 +31,10 @@ const SIGNATURE_FIELDS = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', '
 const UNDERSTOOD = new Set([...SIGNATURE_FIELDS, ...checksumHeaders, 'x-amz-storage-class']);
 
 /** Whether a request is a form for a bucket: signed, if at all, in its fields. */
-export function isForm({ method, url = '', headers }: IncomingMessage): boolean {
+export function isForm({ method, url = '', headers }: IncomingMessage, { bucket, key }: Address): boolean {
   const isMultipart = /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
-  return method === 'POST' && isMultipart && headers.authorization === undefined && /^\/[^/?]+\/?$/.test(url);
+  const isForBucket = bucket !== '' && key === '' && !url.includes('?');
+  return method === 'POST' && isMultipart && headers.authorization === undefined && isForBucket;
 }
 
 /**
@@ -41,17 +44,15 @@ export function isForm({ method, url = '', headers }: IncomingMessage): boolean 
  * @throws S3Error
  */
 export async function postObject(call: FormCall): Promise<void> {
-  const { store, request } = call;
-  const bucket = splitPath(parseRequestTarget(request.url ?? '')?.path ?? '').bucket;
-  if (!isBucketName(bucket))
-    throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
+  const { store, request, bucket } = call;
+  requireBucketName(bucket);
   const contentLength = requireLength(request);
   const boundary = readBoundary(request.headers['content-type'] ?? '');
   call.awaitBody();
   const reader = openByteReader(request.iterator({ destroyOnReturn: false }));
   try {
     const form = await readForm(reader, boundary);
-    const { key, policy } = believe(call, form, bucket);
+    const { key, policy } = believe(call, form);
     if (!store.index.findBucket(bucket)) throw noSuchBucket(bucket);
     if (key === '') throw new S3Error('InvalidArgument', 'The key of the form is empty.');
     requireKey(key);
@@ -71,7 +72,7 @@ export async function postObject(call: FormCall): Promise<void> {
       ...(checksum && { checksum }),
     };
     await indexObject({ store, bucket, key }, record, stored, condition);
-    send(call, answer, { bucket, key, record });
+    send(call, answer, { key, record });
   } finally {
     await reader.close();
   }
@@ -84,7 +85,7 @@ function requireLength({ headers }: IncomingMessage): number {
 }
 
 /** The key and the policy of a form whose signature is right and whose policy allows it. */
-function believe({ store, findSecretAccessKey }: FormCall, { fields, fileName }: Form, bucket: string) {
+function believe({ store, bucket, findSecretAccessKey }: FormCall, { fields, fileName }: Form) {
   const now = store.now();
   if (!fields.has('policy')) {
     const version2 = fields.has('awsaccesskeyid') || fields.has('signature');
@@ -129,7 +130,7 @@ function describe(fields: ReadonlyMap<string, string>): Pick<ObjectRecord, 'head
   for (const [name, value] of fields) {
     const kept = name.startsWith('x-amz-meta-') || name === 'content-type' || CONTENT_HEADERS.includes(name);
     // What is kept becomes headers of answers: a line break would become another header.
-    if (kept && !/^[\w.!#$%&'*+^`|~-]+\n[\t\x20-\x7e\x80-\xff]*$/.test(`${name}\n${value}`)) {
+    if (kept && !isHeader(name, value)) {
       throw new S3Error('InvalidArgument', `The field ${name} cannot be kept: it holds what no header may.`);
     }
     if (name === 'acl') isHarmlessAcl('x-amz-acl', value);
@@ -142,7 +143,7 @@ function describe(fields: ReadonlyMap<string, string>): Pick<ObjectRecord, 'head
     const value = fields.get(name);
     if (value) headers[name] = value;
   }
-  return { headers, metadata: readMetadata({ headers: Object.fromEntries(fields) }) };
+  return { headers, metadata: readMetadata(Object.fromEntries(fields)) };
 }
 
 /** Takes the file in, and holds it to the policy and to the checksum that the form may have. */
@@ -201,9 +202,9 @@ function readAnswer(fields: ReadonlyMap<string, string>): FormAnswer {
 }
 
 function send(
-  { request, response }: FormCall,
+  { request, response, bucket }: FormCall,
   { status, redirect }: FormAnswer,
-  { bucket, key, record }: { bucket: string; key: string; record: Pick<ObjectRecord, 'etag' | 'checksum'> },
+  { key, record }: { key: string; record: Pick<ObjectRecord, 'etag' | 'checksum'> },
 ): void {
   const etag = `"${record.etag}"`;
   const location = `http://${request.headers.host}${uriEncodePath(`/${bucket}/${key}`)}`;

@@ -409,6 +409,12 @@ describe('refuses, and stores nothing', () => {
   });
 });
 
+test.each(['', ' ', '\t'])('an Expect header that expects nothing ("%s") is passed over', async (expectation) => {
+  const url = store.presign('PUT', 'expects-nothing', { contentLength: 5 });
+  const head = `PUT ${targetOf(url)} HTTP/1.1\r\nHost: 127.0.0.1:${store.port}\r\nConnection: close\r\nContent-Length: 5\r\n`;
+  expect(await sendBytes(store.port, `${head}Expect:${expectation}\r\n\r\nhello`)).toMatch(/^HTTP\/1.1 200 /);
+});
+
 describe('Expect: 100-continue', () => {
   const expecting = (url: string) =>
     `PUT ${targetOf(url)} HTTP/1.1\r\nHost: 127.0.0.1:${store.port}\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 5\r\n\r\n`;

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { type ChunkedBody, decodeChunks, readChunkedBody } from './aws-chunked.ts';
 import { type Call, requireBucket, requireKey, sendEmpty } from './call.ts';
 import {
@@ -82,8 +82,8 @@ export function readPromisedBody(call: Call): PromisedBody {
   return {
     size: chunked
       ? requireSize(chunked.size, call.store.maxObjectBytes)
-      : readSize(call.request, call.store.maxObjectBytes),
-    md5: readMd5(call.request.headers['content-md5']),
+      : readSize(call.headers, call.store.maxObjectBytes),
+    md5: readMd5(call.headers['content-md5']),
     sha256: /^[0-9a-f]{64}$/.test(call.verified.payloadHash) ? call.verified.payloadHash : undefined,
     checksum: readPromisedChecksum(call, chunked?.trailerNames),
     chunked,
@@ -94,12 +94,12 @@ function readUpload(call: Call): Upload {
   return {
     ...readPromisedBody(call),
     condition: readWriteCondition(call),
-    headers: readContentHeaders(call.request),
-    metadata: readMetadata(call.request),
+    headers: readContentHeaders(call),
+    metadata: readMetadata(call.headers),
   };
 }
 
-function readSize({ headers }: IncomingMessage, maxObjectBytes: number): number {
+function readSize(headers: IncomingHttpHeaders, maxObjectBytes: number): number {
   const length = headers['content-length'];
   if (headers['transfer-encoding'] !== undefined && length !== undefined) {
     throw new S3Error(
@@ -131,14 +131,15 @@ function readMd5(header: string | string[] | undefined): string | undefined {
 }
 
 /** aws-chunked frames a request, and is no property of the object: it is not kept. */
-export function readContentHeaders({ headers, headersDistinct }: IncomingMessage): Record<string, string> {
+export function readContentHeaders({ headers, request }: Pick<Call, 'headers' | 'request'>): Record<string, string> {
   const kept: Record<string, string> = { 'content-type': headers['content-type'] || 'binary/octet-stream' };
   for (const name of CONTENT_HEADERS) {
     const value = headers[name];
     if (typeof value === 'string' && value !== '') kept[name] = value;
   }
   for (const name of ['content-type', ...CONTENT_HEADERS]) {
-    if ((headersDistinct[name]?.length ?? 0) > 1) throw new S3Error('InvalidRequest', `${name} was sent twice.`);
+    if ((request.headersDistinct[name]?.length ?? 0) > 1)
+      throw new S3Error('InvalidRequest', `${name} was sent twice.`);
   }
   const encoding = kept['content-encoding'];
   if (encoding === undefined || !/aws-chunked/i.test(encoding)) return kept;
@@ -151,7 +152,7 @@ export function readContentHeaders({ headers, headersDistinct }: IncomingMessage
 }
 
 /** User metadata. The signature check has refused what was not signed. */
-export function readMetadata({ headers }: Pick<IncomingMessage, 'headers'>): Record<string, string> {
+export function readMetadata(headers: IncomingHttpHeaders): Record<string, string> {
   const storageClass = headers['x-amz-storage-class'];
   if (storageClass !== undefined && storageClass !== 'STANDARD') {
     throw new S3Error('NotImplemented', 'The only storage class is STANDARD.');

@@ -16,7 +16,7 @@ type ChecksumIsOf = 'body' | 'object';
  * @throws S3Error EntityTooLarge, IncompleteBody, BadDigest, InvalidDigest, InvalidRequest, XAmzContentSHA256Mismatch
  */
 export async function readBody(call: Call, maxBytes: number, checksumIsOf: ChecksumIsOf = 'body'): Promise<Buffer> {
-  const { headers } = call.request;
+  const { headers } = call;
   const promised = headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
   if (promised !== undefined && promised > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
@@ -68,7 +68,7 @@ function verifyPayloadHash({ verified: { payloadHash } }: Call, body: Buffer): v
 }
 
 function verifyDigests(call: Call, body: Buffer, checksumIsOf: ChecksumIsOf): void {
-  const md5 = call.request.headers['content-md5'];
+  const md5 = call.headers['content-md5'];
   if (md5 !== undefined) {
     if (typeof md5 !== 'string' || Buffer.from(md5, 'base64').length !== 16) {
       throw new S3Error('InvalidDigest', 'Content-MD5 must be the base64 of 16 bytes.');

@@ -1,10 +1,9 @@
-import type { IncomingMessage } from 'node:http';
-import type { Verified } from '@cadiz/sigv4';
 import { abortMultipartUpload } from './abort-multipart-upload.ts';
 import { isHarmlessAcl } from './acl.ts';
 import { chunkedHeaders } from './aws-chunked.ts';
 import type { Call } from './call.ts';
 import { checksumHeaders } from './checksum.ts';
+import { commonHeaders, expectedSourceOwner, requireExpectations } from './common-headers.ts';
 import { completeMultipartUpload } from './complete-multipart-upload.ts';
 import { copyObject } from './copy-object.ts';
 import { createBucket } from './create-bucket.ts';
@@ -12,8 +11,9 @@ import { createMultipartUpload } from './create-multipart-upload.ts';
 import { deleteBucket } from './delete-bucket.ts';
 import { deleteBucketCors } from './delete-bucket-cors.ts';
 import { deleteObject } from './delete-object.ts';
+import { deleteObjectTagging } from './delete-object-tagging.ts';
 import { deleteObjects } from './delete-objects.ts';
-import { emptyConfigurations } from './empty-configurations.ts';
+import { emptyConfigurations, removeNothing } from './empty-configurations.ts';
 import { getBucketAcl } from './get-bucket-acl.ts';
 import { getBucketCors } from './get-bucket-cors.ts';
 import { getBucketLocation } from './get-bucket-location.ts';
@@ -45,7 +45,7 @@ export interface Operation {
   run(call: Call): Promise<void>;
   /** Query parameters it understands, beside those of the signature. */
   query: readonly string[];
-  /** `x-amz-*` headers it understands, beside those of the signature. */
+  /** `x-amz-*` headers it understands, beside those that all do; `x-amz-meta-` stands for all that begin so. */
   amzHeaders: readonly string[];
   /** Query parameters and `x-amz-*` headers that tell it from other operations of its method; all must be there. */
   marks?: readonly string[];
@@ -57,14 +57,17 @@ type Operations = Readonly<Record<string, readonly Operation[]>>;
 const reading = ['x-amz-checksum-mode'];
 const choosing = ['versionId', 'partNumber'];
 const writing = ['x-amz-storage-class', 'x-amz-meta-'];
-/** What guards and frames the bytes of an object. The checksum may lie in the address too, where presigners put it. */
+/** What guards and frames the bytes of an object. */
 const receiving = [...checksumHeaders, ...chunkedHeaders];
 const copying = [
   'x-amz-copy-source-if-match',
   'x-amz-copy-source-if-none-match',
   'x-amz-copy-source-if-modified-since',
   'x-amz-copy-source-if-unmodified-since',
+  expectedSourceOwner,
 ];
+// Nothing is retained here. S3 itself refuses the header where a bucket has no Object Lock; clean-ups send it anyway.
+const removing = ['x-amz-bypass-governance-retention'];
 const listingUploads = ['prefix', 'delimiter', 'key-marker', 'upload-id-marker', 'max-uploads', 'encoding-type'];
 const listing = ['prefix', 'delimiter', 'max-keys', 'encoding-type'];
 
@@ -116,9 +119,20 @@ const bucketOperations: Operations = {
     { name: 'PutBucketCors', run: putBucketCors, marks: ['cors'], query: [], amzHeaders: documentHeaders },
     { name: 'CreateBucket', run: createBucket, query: [], amzHeaders: [] },
   ],
-  POST: [{ name: 'DeleteObjects', run: deleteObjects, marks: ['delete'], query: [], amzHeaders: documentHeaders }],
+  POST: [
+    {
+      name: 'DeleteObjects',
+      run: deleteObjects,
+      marks: ['delete'],
+      query: [],
+      amzHeaders: [...documentHeaders, ...removing],
+    },
+  ],
   DELETE: [
     { name: 'DeleteBucketCors', run: deleteBucketCors, marks: ['cors'], query: [], amzHeaders: [] },
+    ...emptyConfigurations.flatMap(({ subresource, removal: name }) =>
+      name === undefined ? [] : [{ name, run: removeNothing, marks: [subresource], query: [], amzHeaders: [] }],
+    ),
     { name: 'DeleteBucket', run: deleteBucket, query: [], amzHeaders: [] },
   ],
 };
@@ -143,11 +157,11 @@ const objectOperations: Operations = {
     {
       name: 'GetObject',
       run: getObject,
-      query: [...responseOverrides.keys(), ...choosing, ...reading],
+      query: [...responseOverrides.keys(), ...choosing],
       amzHeaders: reading,
     },
   ],
-  HEAD: [{ name: 'HeadObject', run: headObject, query: [...choosing, ...reading], amzHeaders: reading }],
+  HEAD: [{ name: 'HeadObject', run: headObject, query: choosing, amzHeaders: reading }],
   PUT: [
     {
       name: 'UploadPartCopy',
@@ -160,7 +174,7 @@ const objectOperations: Operations = {
       name: 'UploadPart',
       run: uploadPart,
       marks: ['uploadId'],
-      query: ['partNumber', ...checksumHeaders],
+      query: ['partNumber'],
       amzHeaders: receiving,
     },
     {
@@ -178,14 +192,14 @@ const objectOperations: Operations = {
       ],
     },
     { name: 'PutObjectAcl', run: putObjectAcl, marks: ['acl'], query: ['versionId'], amzHeaders: documentHeaders },
-    { name: 'PutObject', run: putObject, query: checksumHeaders, amzHeaders: [...writing, ...receiving] },
+    { name: 'PutObject', run: putObject, query: [], amzHeaders: [...writing, ...receiving] },
   ],
   POST: [
     {
       name: 'CreateMultipartUpload',
       run: createMultipartUpload,
       marks: ['uploads'],
-      query: uploadChecksumHeaders,
+      query: [],
       amzHeaders: [...writing, ...uploadChecksumHeaders],
     },
     {
@@ -198,7 +212,14 @@ const objectOperations: Operations = {
   ],
   DELETE: [
     { name: 'AbortMultipartUpload', run: abortMultipartUpload, marks: ['uploadId'], query: [], amzHeaders: [] },
-    { name: 'DeleteObject', run: deleteObject, query: ['versionId'], amzHeaders: [] },
+    {
+      name: 'DeleteObjectTagging',
+      run: deleteObjectTagging,
+      marks: ['tagging'],
+      query: ['versionId'],
+      amzHeaders: [],
+    },
+    { name: 'DeleteObject', run: deleteObject, query: ['versionId'], amzHeaders: removing },
   ],
 };
 
@@ -213,34 +234,12 @@ export const allOperations = Object.entries({
   ),
 );
 
-const signatureQuery = new Set([
-  'X-Amz-Algorithm',
-  'X-Amz-Content-Sha256',
-  'X-Amz-Credential',
-  'X-Amz-Date',
-  'X-Amz-Expires',
-  'X-Amz-Signature',
-  'X-Amz-SignedHeaders',
-]);
-const signatureHeaders = ['x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent'];
-
-/** Bucket and key of a decoded path; '' for what is not there. The key is everything after the bucket's slash, as it stands. */
-export function splitPath(path: string): { bucket: string; key: string } {
-  const slash = path.indexOf('/', 1);
-  if (slash < 0) return { bucket: path.slice(1), key: '' };
-  return { bucket: path.slice(1, slash), key: path.slice(slash + 1) };
-}
+const everywhere = ['x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent', ...commonHeaders];
 
 /** @throws S3Error NotImplemented */
-export function findOperation(
-  { method = '', headers }: IncomingMessage,
-  bucket: string,
-  key: string,
-  query: ReadonlyMap<string, string>,
-): Operation {
+export function findOperation(method: string, { bucket, key, headers, query }: Call): Operation {
   const level = levelOf(bucket, key);
-  // Only a header that the signature check has seen may choose the operation: not `acl: 1` beside a presigned address.
-  const isThere = (mark: string) => query.has(mark) || (mark.startsWith('x-amz-') && mark in headers);
+  const isThere = (mark: string) => (mark.startsWith('x-amz-') ? headers[mark] !== undefined : query.has(mark));
   const operation = level.operations[method]?.find(({ marks = [] }) => marks.every(isThere));
   if (!operation) throw notImplemented(`${method} ${level.where}`);
   return operation;
@@ -256,29 +255,22 @@ function levelOf(bucket: string, key: string): { operations: Operations; where: 
  * Refuses a request that asks for more than the operation does. A sub-resource (`?acl`, `?uploadId`) or a header
  * (`x-amz-copy-source`) that were passed over would turn the request into another one.
  *
- * @throws S3Error NotImplemented, AccessControlListNotSupported
+ * @throws S3Error NotImplemented, AccessControlListNotSupported, AccessDenied, InvalidArgument
  */
-export function requireUnderstood(
-  operation: Operation,
-  request: IncomingMessage,
-  query: ReadonlyMap<string, string>,
-  verified: Verified,
-): void {
+export function requireUnderstood(operation: Operation, method: string, { headers, query, verified }: Call): void {
   if (verified.payloadHash.startsWith('STREAMING-') && !operation.amzHeaders.includes('x-amz-trailer')) {
     throw new S3Error('InvalidRequest', `${operation.name} takes no aws-chunked body: send the bytes as they are.`);
   }
   for (const [name, value] of query) {
-    if (signatureQuery.has(name) || operation.query.includes(name) || operation.marks?.includes(name)) continue;
+    if (operation.query.includes(name) || operation.marks?.includes(name)) continue;
     if (name === 'x-id' && value === operation.name) continue;
-    if (isHarmlessAcl(name.toLowerCase(), value)) continue;
-    // Presigners write a header that they put into the address in one case or the other.
-    if (/^x-amz-/i.test(name) && operation.query.includes(name.toLowerCase())) continue;
-    throw notImplemented(`${operation.marks ? operation.name : request.method} with the query parameter "${name}"`);
+    throw notImplemented(`${operation.marks ? operation.name : method} with the query parameter "${name}"`);
   }
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (!name.startsWith('x-amz-') || signatureHeaders.includes(name) || operation.marks?.includes(name)) continue;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!name.startsWith('x-amz-') || everywhere.includes(name) || operation.marks?.includes(name)) continue;
     if (operation.amzHeaders.some((known) => (known.endsWith('-') ? name.startsWith(known) : name === known))) continue;
     if (isHarmlessAcl(name, String(value))) continue;
-    throw notImplemented(`${operation.name} with the header ${name}`);
+    throw notImplemented(`${operation.name} with ${name}`);
   }
+  requireExpectations(headers);
 }

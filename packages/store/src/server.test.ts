@@ -29,7 +29,7 @@ test.each([
   ['PUT', '', { versioning: '' }],
   ['PUT', 'there', { tagging: '' }],
   ['PUT', 'there', { 'legal-hold': '' }],
-  ['DELETE', '', { policy: '' }],
+  ['DELETE', '', { analytics: '', id: 'a' }],
   ['PUT', '', { 'object-lock': '' }],
   ['PATCH', 'there', {}],
 ])('%s of "%s" with %o is not implemented, and says so', async (method, key, query) => {

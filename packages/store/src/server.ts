@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { parseRequestTarget, verifyRequest } from '@cadiz/sigv4';
-import { isBucketName } from './call.ts';
+import { verifyRequest } from '@cadiz/sigv4';
+import { type Address, readAddress } from './address.ts';
+import { requireBucketName } from './call.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
+import { readParameters } from './parameters.ts';
 import { isForm, postObject } from './post-object.ts';
-import { findOperation, requireUnderstood, splitPath } from './routes.ts';
+import { findOperation, requireUnderstood } from './routes.ts';
 import { S3Error, systemCode } from './s3-error.ts';
 import { signatureHint } from './signature-hint.ts';
 import type { Store } from './store.ts';
@@ -20,6 +22,14 @@ export interface StoreServer {
   server: Server;
   /** Stops accepting, lets requests in flight finish for so long, then cuts them off. */
   drain(milliseconds: number): Promise<void>;
+}
+
+/** What is known of a request before anything of it is believed. */
+interface Arrival {
+  /** Undefined when it is malformed. */
+  address: Address | undefined;
+  requestId: string;
+  expectsContinue: boolean;
 }
 
 const HEADERS_MILLISECONDS = 8_000;
@@ -59,7 +69,11 @@ export function createStoreServer(
   server.setTimeout(limits.idleMilliseconds);
   server.on('request', (request, response) => track(serve(request, response, false)));
   server.on('checkContinue', (request, response) => track(serve(request, response, true)));
-  server.on('checkExpectation', (request, response) => track(refuseExpectation(request, response)));
+  server.on('checkExpectation', (request, response) => {
+    // An empty header expects nothing.
+    if (request.headers.expect === '') track(serve(request, response, false));
+    else track(refuseExpectation(request, response));
+  });
   server.on('clientError', refuseMalformed);
 
   function track(work: Promise<void>): void {
@@ -73,43 +87,50 @@ export function createStoreServer(
     response.on('error', () => undefined);
     if (hasBody(request)) cutSlowBody(request, limits.slowBodyMilliseconds);
     if (draining) response.setHeader('connection', 'close');
+    const address = readAddress(request.url);
     try {
-      setCorsHeaders(store, bucketOf(request), request, response);
-      if (request.method === 'OPTIONS') return answerPreflight(store, bucketOf(request), request, response);
-      await runOperation(request, response, expectsContinue);
+      setCorsHeaders(store, address?.bucket, request, response);
+      if (request.method === 'OPTIONS') return answerPreflight(store, address?.bucket, request, response);
+      await runOperation(request, response, { address, requestId, expectsContinue });
     } catch (error) {
       await answerError(store, request, response, requestId, error).catch(() => response.destroy());
     }
   }
 
-  async function runOperation(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
+  async function runOperation(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { address, requestId, expectsContinue }: Arrival,
+  ): Promise<void> {
+    if (!address) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8. Encode it again.');
+    const { bucket, key } = address;
     const method = request.method ?? '';
-    const rawUrl = request.url ?? '';
     const awaitBody = () => {
       if (expectsContinue) response.writeContinue();
     };
-    if (isForm(request)) return postObject({ store, request, response, findSecretAccessKey, awaitBody });
+    if (isForm(request, address)) {
+      return postObject({ store, request, response, bucket, findSecretAccessKey, awaitBody });
+    }
     const verified = verifyRequest(
-      { method, rawUrl, rawHeaders: request.rawHeaders, now: store.now() },
+      { method, rawUrl: request.url ?? '', rawHeaders: request.rawHeaders, now: store.now() },
       { region: store.region, findSecretAccessKey },
     );
     if (!verified.ok) {
       const hint = verified.code === 'SignatureDoesNotMatch' ? signatureHint(request) : '';
       throw new S3Error(verified.code, verified.message + hint, verified.status);
     }
-    const target = parseRequestTarget(rawUrl);
-    if (!target) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8.');
-    const { bucket, key } = splitPath(target.path);
-    const query = uniqueQuery(target.query);
-    const operation = findOperation(request, bucket, key, query);
-    if (target.path !== '/') requireBucketName(bucket);
-    requireUnderstood(operation, request, query, verified);
-    await operation.run({ store, request, response, bucket, key, query, verified, awaitBody });
+    const { headers, query } = readParameters(request.headers, address.query);
+    const toErrorDocument = (cause: unknown) => reportError(store, request, requestId, toS3Error(cause), cause);
+    const call = { store, request, response, bucket, key, headers, query, verified, awaitBody, toErrorDocument };
+    const operation = findOperation(method, call);
+    if (address.path !== '/') requireBucketName(bucket);
+    requireUnderstood(operation, method, call);
+    await operation.run(call);
   }
 
   async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const error = new S3Error('ExpectationFailed', 'The only expectation that can be met is 100-continue.');
-    setCorsHeaders(store, bucketOf(request), request, response);
+    setCorsHeaders(store, readAddress(request.url)?.bucket, request, response);
     await answerError(store, request, response, setRequestId(response), error);
   }
 
@@ -134,26 +155,6 @@ function setRequestId(response: ServerResponse): string {
   return requestId;
 }
 
-/** '' when the address names none, or is none. */
-function bucketOf({ url = '' }: IncomingMessage): string {
-  try {
-    return decodeURIComponent(/^\/([^/?]*)/.exec(url)?.[1] ?? '');
-  } catch {
-    return '';
-  }
-}
-
-function uniqueQuery(pairs: readonly (readonly [string, string])[]): ReadonlyMap<string, string> {
-  const query = new Map(pairs);
-  if (query.size === pairs.length) return query;
-  throw new S3Error('InvalidArgument', 'A query parameter was given twice.');
-}
-
-function requireBucketName(bucket: string): void {
-  if (isBucketName(bucket)) return;
-  throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
-}
-
 /** Says what is wrong, in S3's form; when part of an answer has left already, cuts the connection instead. */
 async function answerError(
   store: Store,
@@ -163,20 +164,14 @@ async function answerError(
   cause: unknown,
 ): Promise<void> {
   const error = toS3Error(cause);
-  const lost = request.socket.destroyed;
-  if (error.status >= 500 && error.status !== 501 && !lost) {
-    const { method, url } = request;
-    store.log({ level: 'error', message: error.message, requestId, method, path: pathOf(url), error: String(cause) });
-  }
-  if (response.headersSent || lost) {
+  const body = Buffer.from(reportError(store, request, requestId, error, cause));
+  if (response.headersSent || request.socket.destroyed) {
     response.destroy();
     return;
   }
-  const resource = pathOf(request.url);
-  const body = Buffer.from(errorDocument({ code: error.code, message: error.message, resource, requestId }));
   const unread = hasBody(request) && !request.complete;
   // Who waits for 100 Continue, and is refused, has nothing on the way that had to be taken in.
-  const arriving = unread && !(request.headers.expect !== undefined && request.readableDidRead === false);
+  const arriving = unread && !(expectsContinue(request) && request.readableDidRead === false);
   if (unread) response.setHeader('connection', 'close');
   const headers = { ...error.headers, 'content-type': 'application/xml', 'content-length': String(body.length) };
   response.writeHead(error.status, headers);
@@ -187,6 +182,17 @@ async function answerError(
   response.write(body);
   await linger(request);
   response.end();
+}
+
+/** Logs what the store is to blame for, and makes the document that tells the client. */
+function reportError(store: Store, request: IncomingMessage, requestId: string, error: S3Error, cause: unknown) {
+  const { method, url, socket } = request;
+  const { code, message, status } = error;
+  const path = pathOf(url);
+  if (status >= 500 && status !== 501 && !socket.destroyed) {
+    store.log({ level: 'error', message, requestId, method, path, error: String(cause) });
+  }
+  return errorDocument({ code, message, resource: path, requestId });
 }
 
 /** Never with the query: there lies the signature. */
@@ -205,6 +211,11 @@ function cutSlowBody(request: IncomingMessage, milliseconds: number): void {
     bytesBefore = socket.bytesRead;
   }, milliseconds);
   request.once('close', () => clearInterval(timer));
+}
+
+/** As Node decides whether to emit `checkContinue`. */
+function expectsContinue({ headers }: IncomingMessage): boolean {
+  return /(?:^|\W)100-continue(?:$|\W)/i.test(headers.expect ?? '');
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

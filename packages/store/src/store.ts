@@ -21,6 +21,8 @@ export interface Store {
   maxObjectBytes: number;
   /** Whether a presigned address may replace an object that is there. */
   presignedOverwrite: 'allow' | 'deny';
+  /** see StoreOptions */
+  keepWaitingMilliseconds: number;
   /** Unix milliseconds. */
   now(): number;
   log: Log;
@@ -54,7 +56,7 @@ export interface OpenStore {
  */
 export async function openStoreFolder(
   dataDir: string,
-  settings: Pick<Store, 'region' | 'maxObjectBytes' | 'presignedOverwrite' | 'now' | 'log'>,
+  settings: Pick<Store, 'region' | 'maxObjectBytes' | 'presignedOverwrite' | 'keepWaitingMilliseconds' | 'now' | 'log'>,
 ): Promise<OpenStore> {
   const folder = resolve(dataDir);
   const lock = await lockWritable(folder);

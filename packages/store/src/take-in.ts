@@ -25,6 +25,8 @@ export interface Incoming {
 interface Destination {
   /** What it returns, if anything, must be awaited before the next. */
   write(chunk: Buffer): Promise<void> | undefined;
+  /** How many bytes are on the disk. */
+  written(): number;
   seal(): Promise<StoredBytes>;
   discard(): Promise<void>;
 }
@@ -49,10 +51,11 @@ export async function takeIn<T>(
   { read, mostBytes, digests: names, mayBeInline }: Incoming,
   check: (taken: Taken) => T,
 ): Promise<{ stored: StoredBytes; checked: T }> {
-  const claim = await store.room.claim(mostBytes);
+  let destination: Destination | undefined;
+  const share = await store.room.begin(mostBytes, () => destination?.written() ?? 0);
   try {
     const isInline = mayBeInline && mostBytes <= MAX_INLINE_BYTES;
-    const destination = isInline ? gather() : await openFile(store);
+    destination = isInline ? gather() : await openFile(store);
     const all = ['MD5' as const, ...names];
     const running = mostBytes < DIGEST_APART_BYTES ? openDigests(all) : store.digestThreads.open(all);
     try {
@@ -60,7 +63,8 @@ export async function takeIn<T>(
       for await (const chunk of read()) {
         size += chunk.length;
         if (size > mostBytes) break;
-        claim.arrived(chunk.length);
+        const room = share.take(chunk.length);
+        if (room) await room;
         const digesting = running.update(chunk);
         const writing = destination.write(chunk);
         if (digesting || writing) await Promise.all([digesting, writing]);
@@ -75,7 +79,7 @@ export async function takeIn<T>(
       throw error;
     }
   } finally {
-    claim.release();
+    share.release();
   }
 }
 
@@ -90,12 +94,13 @@ function gather(): Destination {
       chunks.push(chunk);
       return undefined;
     },
+    written: () => 0,
     seal: async () => ({ bytes: Buffer.concat(chunks) }),
     discard: async () => undefined,
   };
 }
 
 async function openFile({ blobs }: Store): Promise<Destination> {
-  const { write, seal, discard } = await blobs.receive();
-  return { write, discard, seal: async () => ({ blob: await seal() }) };
+  const { write, written, seal, discard } = await blobs.receive();
+  return { write, written, discard, seal: async () => ({ blob: await seal() }) };
 }

@@ -1,10 +1,11 @@
-import { type Call, sendXml } from './call.ts';
+import type { Call } from './call.ts';
 import { copyBytes, readCopySource } from './copy-source.ts';
 import { checksumElements } from './multipart-checksum.ts';
 import { indexPart, requireUpload } from './multipart-upload.ts';
 import type { ByteRange } from './object-content.ts';
 import { readPartNumber } from './part-number.ts';
 import { S3Error } from './s3-error.ts';
+import { sendXmlWhenDone } from './slow-answer.ts';
 import { document, textElement } from './xml.ts';
 
 /**
@@ -13,10 +14,14 @@ import { document, textElement } from './xml.ts';
  *
  * @throws S3Error NoSuchUpload, NoSuchKey, InvalidArgument, PreconditionFailed
  */
-export async function uploadPartCopy(call: Call): Promise<void> {
+export function uploadPartCopy(call: Call): Promise<void> {
+  return sendXmlWhenDone(call, () => copyPart(call));
+}
+
+async function copyPart(call: Call): Promise<string> {
   const partNumber = readPartNumber(call.query);
   const { name, upload } = requireUpload(call);
-  const range = call.request.headers['x-amz-copy-source-range'];
+  const range = call.headers['x-amz-copy-source-range'];
   const copied = await copyBytes(call, readCopySource(call), (length) => readRange(range, length), {
     algorithm: upload.checksum?.algorithm,
     mayBeInline: false,
@@ -29,7 +34,7 @@ export async function uploadPartCopy(call: Call): Promise<void> {
     textElement('ETag', `"${etag}"`),
     ...checksumElements(checksum),
   ];
-  sendXml(call, document('CopyPartResult', children));
+  return document('CopyPartResult', children);
 }
 
 function readRange(header: unknown, size: number): ByteRange {

@@ -26,7 +26,7 @@ interface Content {
  *
  * @throws S3Error NotImplemented
  */
-export function readWriteCondition({ request: { headers }, verified, store }: Call): WriteCondition {
+export function readWriteCondition({ headers, verified, store }: Call): WriteCondition {
   for (const name of ['if-modified-since', 'if-unmodified-since']) {
     if (headers[name] !== undefined) throw new S3Error('NotImplemented', `Writing with ${name} is not implemented.`);
   }

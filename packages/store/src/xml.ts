@@ -26,9 +26,11 @@ export function element(name: string, children: readonly string[]): string {
   return `<${name}>${children.join('')}</${name}>`;
 }
 
+export const xmlDeclaration = '<?xml version="1.0" encoding="UTF-8"?>\n';
+
 /** A whole document in S3's namespace. */
 export function document(name: string, children: readonly string[]): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<${name} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${children.join('')}</${name}>`;
+  return `${xmlDeclaration}<${name} xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${children.join('')}</${name}>`;
 }
 
 /** S3's error document, which has no namespace. */
@@ -39,5 +41,5 @@ export function errorDocument(fields: { code: string; message: string; resource:
     textElement('Resource', fields.resource),
     textElement('RequestId', fields.requestId),
   ];
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${element('Error', children)}`;
+  return `${xmlDeclaration}${element('Error', children)}`;
 }
