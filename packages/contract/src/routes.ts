@@ -796,7 +796,7 @@ export const routes = {
     params: ApiKeyParams,
     body: RotateApiKeyRequest,
     answer: CreatedApiKey,
-    errors: ['api_key_not_found', 'api_key_dead'],
+    errors: ['api_key_not_found', 'api_key_dead', 'role_missing', 'project_not_found', 'folder_not_found'],
   },
   presign: {
     method: 'POST',

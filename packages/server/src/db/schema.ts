@@ -130,6 +130,7 @@ interface ApiKeysTable {
   scopes: Scope[];
   created_at: Generated<Date>;
   expires_at: Date | null;
+  expired_at: Date | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
 }

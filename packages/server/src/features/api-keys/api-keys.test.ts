@@ -173,7 +173,7 @@ describe('what a key may do', () => {
     expect(outcome(await list(key))).toBe(200);
   });
 
-  test('a key of somebody who was taken out of the project is dead there at once, and alive again with them', async () => {
+  test('a key of somebody who was taken out of the project is dead for good when it is tied to it, and an untied one is back with them', async () => {
     const eve = await service.join(ada, projectId, 'editor');
     const tied = await service.createKey(eve, projectId);
     const untied = await service.createKey(eve, null);

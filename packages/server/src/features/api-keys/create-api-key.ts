@@ -6,6 +6,7 @@ import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { openProject } from '../projects/open-project.ts';
+import { holdMaker } from './hold-maker.ts';
 import { hashToken, mintToken } from './token.ts';
 
 /**
@@ -39,6 +40,7 @@ export async function createApiKey(
     expires_at: expiresAt,
   };
   await deps.db.kysely.transaction().execute(async (trx) => {
+    if (projectId !== null) await holdMaker(trx, caller, projectId, 'keys:manage');
     await trx.insertInto('api_keys').values(row).execute();
     const subject = {
       apiKeyId: id,
