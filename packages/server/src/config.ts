@@ -292,7 +292,7 @@ export const settings = {
   RATE_LIMIT_INVALID_KEYS: {
     default: '60',
     sentence:
-      'How many API keys that are not accepted each address may send in a minute, before no new key is looked up for it.',
+      'How many unknown API keys each address may send in a minute, and how often a dead one may be sent. Beyond that the answer is 429; a good key is accepted all the same.',
     check: wholeNumber(1, 1_000_000_000),
   },
   METRICS_PORT: {

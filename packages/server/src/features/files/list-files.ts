@@ -1,7 +1,7 @@
 import type { ListQuery } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller, Deps } from '../../deps.ts';
-import { foundCacheMilliseconds } from '../../found-cache.ts';
+import { isFresh } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
 import { openProject } from '../projects/open-project.ts';
@@ -81,7 +81,7 @@ export async function listFiles(
 function createAccessCheck(deps: Deps, asker: Asker, projectId: string): () => Promise<void> {
   let looked = deps.now();
   return async () => {
-    if (deps.now() - looked < foundCacheMilliseconds) return;
+    if (isFresh(looked, deps.now())) return;
     looked = deps.now();
     if (await reopenProject(deps, asker, projectId, 'files:read')) return;
     throw new Error('Whoever asked for this listing has lost their access.');
