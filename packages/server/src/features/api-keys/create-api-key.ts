@@ -11,7 +11,7 @@ import { hashToken, mintToken } from './token.ts';
 
 /**
  * Makes an API key. The raw key is in this answer and nowhere else: only its SHA-256 is kept.
- * @throws Problem project_not_found, role_missing, folder_not_found, invalid_request (an expiry that is over)
+ * @throws Problem project_not_found, role_missing, folder_not_found, too_many_api_keys, invalid_request (an expiry that is over)
  */
 export async function createApiKey(
   deps: Deps,
@@ -40,7 +40,7 @@ export async function createApiKey(
     expires_at: expiresAt,
   };
   await deps.db.kysely.transaction().execute(async (trx) => {
-    if (projectId !== null) await holdMaker(trx, caller, projectId, 'keys:manage');
+    await holdMaker(deps, trx, caller, projectId, 'keys:manage');
     await trx.insertInto('api_keys').values(row).execute();
     const subject = {
       apiKeyId: id,

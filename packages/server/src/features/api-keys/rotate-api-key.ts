@@ -20,8 +20,8 @@ import { hashToken, mintToken } from './token.ts';
  *
  * It asks what making such a key asks, and the new key is the caller's: it can do what they can. The key of somebody else is rotated by
  * an owner of the project alone, since its maker loses a key by it.
- * @throws Problem api_key_not_found, api_key_dead, project_not_found, role_missing, folder_not_found, invalid_request (an expiry
- *   that is over)
+ * @throws Problem api_key_not_found, api_key_dead, project_not_found, role_missing, folder_not_found, too_many_api_keys,
+ *   invalid_request (an expiry that is over)
  */
 export async function rotateApiKey(
   deps: Deps,
@@ -40,7 +40,7 @@ export async function rotateApiKey(
   }
   const key = mintToken();
   const created = await deps.db.kysely.transaction().execute(async (trx) => {
-    if (found.project_id !== null) await holdMaker(trx, caller, found.project_id, right);
+    await holdMaker(deps, trx, caller, found.project_id, right);
     const old = await lockAliveKey(trx, id, now);
     const overlapEnds = new Date(now.getTime() + overlapSeconds * 1000);
     await trx
