@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mintToken } from '../packages/server/src/features/api-keys/token.ts';
 import {
   cleanUp,
   embeddedSettings,
@@ -25,6 +26,7 @@ beforeAll(async () => {
     ...(await testedSettings()),
     CADIZ_SECRET: randomBytes(32).toString('hex'),
     RATE_LIMIT_READS: `${limit}`,
+    RATE_LIMIT_INVALID_KEYS: '5',
   };
   const { PORT = '', STORE_PORT = '', CADIZ_DATA_DIR = '' } = await embeddedSettings();
   settings = [first, { ...first, PORT, STORE_PORT, CADIZ_DATA_DIR }];
@@ -58,5 +60,25 @@ describe.runIf(shared)('two processes on one PostgreSQL', () => {
     }
     expect(status).toBe(429);
     expect(letThrough).toBeLessThan(limit);
+  });
+
+  test('a good key that a process has never seen is accepted, though both are full of bad ones of its address', async () => {
+    const [first, second] = services;
+    const made = await fetch(`${first?.url}/api/api-keys`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Cookie: cookie },
+      body: JSON.stringify({ name: 'K', projectId: null }),
+    });
+    const { key } = (await made.json()) as { key: string };
+    const use = async (service: Service | undefined, raw: string) => {
+      const path = `/api/storage/list?projectId=${randomUUID()}`;
+      const answer = await fetch(`${service?.url}${path}`, { headers: { Authorization: `Bearer ${raw}` } });
+      return answer.status;
+    };
+    for (const service of [first, second]) {
+      await expect.poll(() => use(service, mintToken())).toBe(429);
+      // There is no such project; a key that is not accepted would be 401 or 429.
+      expect(await use(service, key)).toBe(404);
+    }
   });
 });

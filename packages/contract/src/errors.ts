@@ -33,7 +33,7 @@ export const errorCatalogue = {
     status: 400,
     title: 'The storeKey is not one that can be recorded here.',
     happened:
-      'The storeKey was not issued by presign for this project, was altered on its way, or is older than the recording deadline (24 hours unless `RECORD_DEADLINE_SECONDS` says otherwise).',
+      'The storeKey was not issued by presign for this project, was altered on its way, or is older than the recording deadline (24 hours unless `RECORD_DEADLINE_SECONDS` says otherwise; PRESIGN_TTL_SECONDS and JANITOR_MARGIN_SECONDS together where what was not recorded takes more than half of the quota).',
     mend: 'Pass the `storeKey` of the presign answer on unchanged, with the same projectId. After the deadline, presign and upload the file again.',
   },
   invalid_api_key: {
@@ -65,7 +65,8 @@ export const errorCatalogue = {
   owner_required: {
     status: 403,
     title: 'Only the owner of the service may do this.',
-    happened: 'Accounts are managed by the owner of the service: the person who made its first account.',
+    happened:
+      'The owner of the service is the person who made its first account. They alone manage accounts, and whatever the settings leave to them: making projects (`PROJECT_CREATION`), and quotas beyond `PROJECT_QUOTA_BYTES`.',
     mend: 'Ask the owner of the service, or its operator, who has `npm run users`.',
   },
   passkey_refused: {
@@ -426,12 +427,26 @@ export const errorCatalogue = {
       'What was in the quarantine has been given back or put into the trash already; or it is still `marking`, and can be given back, but not yet be put into the trash.',
     mend: 'Look at its `state` with `GET /api/projects/{projectId}/quarantines`. While it is `marking`, wait until it is `held`. What is in the trash can be restored from there.',
   },
+  too_many_projects: {
+    status: 409,
+    title: 'Your account has made as many projects as it may.',
+    happened:
+      'The projects that you have made and that still exist are as many as `PROJECTS_PER_ACCOUNT` allows. They count for you also when others own them by now.',
+    mend: 'Delete projects that nobody needs, or ask the operator of the service to raise the setting.',
+  },
+  too_many_api_keys: {
+    status: 409,
+    title: 'Your account has as many API keys as it may.',
+    happened:
+      'The keys that you have made and that are neither revoked nor expired are as many as `API_KEYS_PER_ACCOUNT` allows. A key that was rotated counts until its overlap is over.',
+    mend: 'Revoke keys that nobody uses (`lastUsedAt` in `GET /api/api-keys`), or ask the operator of the service to raise the setting.',
+  },
   quota_exceeded: {
     status: 409,
     title: 'The project is full.',
     happened:
-      'With this file the project would store more than its `quotaBytes`. Everything that is stored counts, what is in the trash too. Presign asks figures that are at most ten seconds old; record asks the exact ones, so an upload that was presigned may still be refused when others came first.',
-    mend: 'Empty the trash, delete files and empty it then, or raise the quota with `PATCH /api/projects/{projectId}`; then record again. An object that was uploaded and is not recorded is removed after the recording deadline. `GET /api/storage/usage` shows what is stored.',
+      'With this file the project would store more than its `quotaBytes`. Everything that is stored counts, what is in the trash too, and so do uploads in parts that are under way. Or addresses for more than the whole quota were given out, and what they are for has not been recorded. Presign asks figures that are at most ten seconds old; record asks the exact ones, so an upload that was presigned may still be refused when others came first.',
+    mend: 'Empty the trash, delete files and empty it then, or raise the quota with `PATCH /api/projects/{projectId}`; then record again; abort uploads in parts that nobody goes on with. An object that was uploaded and is not recorded is removed after the recording deadline, or after about an hour and a half where such objects take more than half of the quota, and then there is room again. `GET /api/storage/usage` shows what is stored.',
   },
   body_too_large: {
     status: 413,

@@ -620,7 +620,7 @@ export const routes = {
     access: 'session',
     body: CreateProjectRequest,
     answer: Project,
-    errors: [],
+    errors: ['owner_required', 'too_many_projects'],
   },
   listProjects: {
     method: 'GET',
@@ -653,7 +653,7 @@ export const routes = {
     params: ProjectParams,
     body: UpdateProjectRequest,
     answer: Project,
-    errors: ['role_missing', 'project_not_found'],
+    errors: ['role_missing', 'project_not_found', 'owner_required'],
   },
   deleteProject: {
     method: 'DELETE',
@@ -851,7 +851,7 @@ export const routes = {
     access: 'session',
     body: CreateApiKeyRequest,
     answer: CreatedApiKey,
-    errors: ['role_missing', 'project_not_found', 'folder_not_found'],
+    errors: ['role_missing', 'project_not_found', 'folder_not_found', 'too_many_api_keys'],
   },
   listApiKeys: {
     method: 'GET',
@@ -885,7 +885,14 @@ export const routes = {
     params: ApiKeyParams,
     body: RotateApiKeyRequest,
     answer: CreatedApiKey,
-    errors: ['api_key_not_found', 'api_key_dead'],
+    errors: [
+      'api_key_not_found',
+      'api_key_dead',
+      'role_missing',
+      'project_not_found',
+      'folder_not_found',
+      'too_many_api_keys',
+    ],
   },
   presign: {
     method: 'POST',

@@ -114,21 +114,28 @@ describe('what is forgotten when access changes, and nothing beside it', () => {
 });
 
 describe('keys that are asked for', () => {
-  test('are announced, but not those that were good the last time', async () => {
-    let announced = 0;
-    const before = async () => void announced++;
+  test('wait if they are suspect, but not those that were good the last time', async () => {
+    let asked = 0;
+    const isSuspect = async () => {
+      asked += 1;
+      return true;
+    };
     const { key, id } = await service.createKey(ada, projectId);
-    expect(await access.apiKeys.find(key, before)).toMatchObject({ keyId: id });
-    expect(announced).toBe(1);
-    access.apiKeys.forgetAll();
-    expect(await access.apiKeys.find(key, before)).toMatchObject({ keyId: id });
-    expect(announced).toBe(1);
+    expect(await access.apiKeys.find(key, isSuspect)).toMatchObject({ keyId: id });
+    expect(asked).toBe(1);
+    clock += 10_001;
+    expect(await access.apiKeys.find(key, isSuspect)).toMatchObject({ keyId: id });
+    expect(asked).toBe(1);
     await service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
     access.apiKeys.forget(id);
-    for (const count of [1, 2]) {
-      expect(await access.apiKeys.find(key, before)).toBeUndefined();
-      expect(announced).toBe(count);
-    }
+    expect(await access.apiKeys.find(key, isSuspect)).toBeUndefined();
+    expect(asked).toBe(2);
+    expect(access.apiKeys.findDead(key)).toBe(id);
+    // It is known to be dead by now.
+    expect(access.apiKeys.find(key, isSuspect)).toBeUndefined();
+    clock += 10_001;
+    expect(await access.apiKeys.find(key, isSuspect)).toBeUndefined();
+    expect(asked).toBe(3);
   });
 
   test('are remembered for ten seconds, and not at the next moment', async () => {

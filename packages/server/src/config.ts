@@ -258,6 +258,27 @@ export const settings = {
     sentence: 'How long audit events are kept.',
     check: wholeNumber(1, 36_500),
   },
+  PROJECT_CREATION: {
+    default: 'everybody',
+    sentence: 'Who may make projects: `everybody` who has an account, or only the `owner` of the service.',
+    check: z.enum(['everybody', 'owner'], { error: 'must be everybody or owner' }),
+  },
+  PROJECT_QUOTA_BYTES: {
+    default: undefined,
+    sentence:
+      'The quota of a new project that names none, and the most that anybody but the owner of the service can give a project. Existing projects keep what they have. No limit when it is not set.',
+    check: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  },
+  PROJECTS_PER_ACCOUNT: {
+    default: '1000',
+    sentence: 'How many projects that exist one account can have made.',
+    check: wholeNumber(0, 1_000_000_000),
+  },
+  API_KEYS_PER_ACCOUNT: {
+    default: '1000',
+    sentence: 'How many API keys that are neither revoked nor expired one account can have.',
+    check: wholeNumber(0, 1_000_000_000),
+  },
   ARCHIVES_AT_ONCE: {
     default: '4',
     sentence:
@@ -293,7 +314,7 @@ export const settings = {
   RATE_LIMIT_INVALID_KEYS: {
     default: '60',
     sentence:
-      'How many API keys that are not accepted each address may send in a minute, before no new key is looked up for it.',
+      'How many unknown API keys each address may send in a minute, and how often a dead one may be sent. Beyond that the answer is 429; a good key is accepted all the same.',
     check: wholeNumber(1, 1_000_000_000),
   },
   METRICS_PORT: {
@@ -371,6 +392,11 @@ export interface Config {
   uploadDeadlineSeconds: number;
   trashRetentionDays: number;
   auditRetentionDays: number;
+  projectCreation: 'everybody' | 'owner';
+  /** Undefined when there is no limit. */
+  projectQuotaBytes: number | undefined;
+  projectsPerAccount: number;
+  apiKeysPerAccount: number;
   archivesAtOnce: number;
   /** Undefined when nothing is limited. */
   rateLimits: RateLimitSettings | undefined;
@@ -523,6 +549,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     uploadDeadlineSeconds: values.UPLOAD_DEADLINE_SECONDS ?? 604_800,
     trashRetentionDays: values.TRASH_RETENTION_DAYS ?? 30,
     auditRetentionDays: values.AUDIT_RETENTION_DAYS ?? 400,
+    projectCreation: values.PROJECT_CREATION ?? 'everybody',
+    projectQuotaBytes: values.PROJECT_QUOTA_BYTES,
+    projectsPerAccount: values.PROJECTS_PER_ACCOUNT ?? 1000,
+    apiKeysPerAccount: values.API_KEYS_PER_ACCOUNT ?? 1000,
     archivesAtOnce: values.ARCHIVES_AT_ONCE ?? 4,
     rateLimits:
       values.RATE_LIMITS === 'off'

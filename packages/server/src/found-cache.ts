@@ -3,6 +3,11 @@ import { LRUCache } from 'lru-cache';
 /** How long a cached fact may outlive the fact itself, such as a membership. */
 export const foundCacheMilliseconds = 10_000;
 
+/** Whether what was found at a moment may still be believed (Unix milliseconds). A clock that went back makes it older, not newer. */
+export function isFresh(foundAt: number, now: number, milliseconds = foundCacheMilliseconds): boolean {
+  return foundAt <= now && now - foundAt < milliseconds;
+}
+
 /** What exists in a project: only what was found is remembered, so anything new counts at once. */
 export interface FoundCache<T extends NonNullable<unknown>> {
   /** What was found, as a promise only when it had to be asked for; undefined when there is nothing. */
@@ -19,7 +24,7 @@ export function createFoundCache<T extends NonNullable<unknown>>(
   ask: (projectId: string, id: string) => Promise<T | undefined>,
   now: () => number,
 ): FoundCache<T> {
-  const known = new LRUCache<string, { value: T; until: number; asOf: number }>({ max: maxEntries });
+  const known = new LRUCache<string, { value: T; foundAt: number; asOf: number }>({ max: maxEntries });
   let changes = 0;
   let allForgottenBy = 0;
   /** By which change a project was forgotten: nothing asked for before it counts, whether it is in `known` or on its way. */
@@ -33,7 +38,7 @@ export function createFoundCache<T extends NonNullable<unknown>>(
     const value = await ask(projectId, id);
     // What went away while this query ran must not come to life again in the cache.
     if (value !== undefined && !isForgotten(projectId, asOf)) {
-      known.set(projectId + id, { value, until: now() + foundCacheMilliseconds, asOf });
+      known.set(projectId + id, { value, foundAt: now(), asOf });
     }
     return value;
   };
@@ -48,7 +53,7 @@ export function createFoundCache<T extends NonNullable<unknown>>(
   return {
     find: (projectId, id) => {
       const hit = known.get(projectId + id);
-      if (hit === undefined || hit.until <= now() || isForgotten(projectId, hit.asOf))
+      if (hit === undefined || !isFresh(hit.foundAt, now()) || isForgotten(projectId, hit.asOf))
         return askAndRemember(projectId, id);
       return hit.value;
     },

@@ -24,7 +24,7 @@ import { startEmbeddedStore, toEmbeddedS3Settings } from './store/embedded-store
 import type { ObjectStore } from './store/object-store.ts';
 import { createS3Store } from './store/s3-store.ts';
 
-const flushLastUsedMilliseconds = 30_000;
+const flushKeysMilliseconds = 30_000;
 
 export interface RunningService {
   /** How the first account is made; undefined when there is one. */
@@ -105,10 +105,10 @@ export async function startService(config: Config, log: Logger): Promise<Running
     };
 
     const flush = () =>
-      deps.apiKeys
-        .flushLastUsed()
-        .catch((error: unknown) => log.warn({ error }, 'Could not write down when keys were used'));
-    const flushing = setInterval(flush, flushLastUsedMilliseconds);
+      Promise.all([deps.apiKeys.flushLastUsed(), deps.apiKeys.endExpired()]).catch((error: unknown) =>
+        log.warn({ error }, 'Could not write down which keys were used and which have expired'),
+      );
+    const flushing = setInterval(flush, flushKeysMilliseconds);
     opened.push({
       close: () => {
         clearInterval(flushing);

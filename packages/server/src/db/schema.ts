@@ -86,6 +86,8 @@ interface ProjectsTable extends Times {
   allowed_mime_types: string[] | null;
   content_mismatch: Generated<'report' | 'refuse'>;
   trash_emptied_at: Date | null;
+  created_by: string | null;
+  record_from: Date | null;
 }
 
 interface ProjectUsageTable {
@@ -93,6 +95,12 @@ interface ProjectUsageTable {
   slot: number;
   file_count: number;
   total_bytes: number;
+}
+
+interface PresignedBytesTable {
+  project_id: string;
+  since: Date;
+  bytes: number;
 }
 
 interface ProjectMembersTable {
@@ -130,6 +138,7 @@ interface ApiKeysTable {
   scopes: Scope[];
   created_at: Generated<Date>;
   expires_at: Date | null;
+  expired_at: Date | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
 }
@@ -288,6 +297,7 @@ export interface Schema {
   projects: ProjectsTable;
   project_members: ProjectMembersTable;
   project_usage: ProjectUsageTable;
+  presigned_bytes: PresignedBytesTable;
   invitations: InvitationsTable;
   removed_projects: RemovedProjectsTable;
   api_keys: ApiKeysTable;

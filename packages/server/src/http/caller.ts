@@ -3,7 +3,7 @@ import type { ApiKeyCaller, Caller, Deps, SessionCaller } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { clientAddress } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
-import { limitAddress, limitCaller, limitInvalidKeys, requireFewInvalidKeys } from './rate-limit.ts';
+import { hasSentManyInvalidKeys, limitAddress, limitCaller, limitInvalidKeys } from './rate-limit.ts';
 
 const bearer = /^Bearer +([^\s]+) *$/i;
 
@@ -20,10 +20,11 @@ export async function requireKeyOrSession(deps: Deps, exchange: Exchange): Promi
     throw invalidApiKey();
   }
   const token = bearer.exec(authorization)?.[1];
-  const found = token === undefined ? undefined : deps.apiKeys.find(token, () => requireFewInvalidKeys(deps, exchange));
+  const found =
+    token === undefined ? undefined : deps.apiKeys.find(token, () => hasSentManyInvalidKeys(deps, exchange));
   const caller = found instanceof Promise ? await found : found;
   if (!caller) {
-    await limitInvalidKeys(deps, exchange);
+    await limitInvalidKeys(deps, exchange, token && deps.apiKeys.findDead(token));
     throw invalidApiKey();
   }
   const limited = limitCaller(deps, exchange, caller.keyId);

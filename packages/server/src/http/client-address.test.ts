@@ -1,13 +1,21 @@
+import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { toAddressBlock } from '../address-block.ts';
+import { toAddressBlock, toWideBlock } from '../address-block.ts';
 import { readConfig } from '../config.ts';
 import { clientAddress } from './client-address.ts';
+import type { Exchange } from './exchange.ts';
 import { fromFetch } from './fetch.ts';
+
+const log = pino({ enabled: false });
 
 function from(remote: string | undefined, forwarded: string | undefined, proxies?: string): string {
   const config = readConfig({ TRUSTED_PROXIES: proxies });
+  return clientAddress({ config, log }, ask(remote, forwarded));
+}
+
+function ask(remote: string | undefined, forwarded: string | undefined): Exchange {
   const headers = forwarded === undefined ? {} : { 'X-Forwarded-For': forwarded };
-  return clientAddress({ config }, fromFetch(new Request('http://localhost/', { headers }), remote));
+  return fromFetch(new Request('http://localhost/', { headers }), remote);
 }
 
 describe('who a client is (checklist 14)', () => {
@@ -46,6 +54,37 @@ describe('who a client is (checklist 14)', () => {
     ['unknown', 'unknown'],
   ])('%s counts as %s', (address, block) => {
     expect(toAddressBlock(address)).toBe(block);
+  });
+
+  test.each([
+    ['2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['0:0:0:0::/64', '0:0:0::/48'],
+    ['203.0.113.7', undefined],
+    ['unknown', undefined],
+    ['0193a1c0-0000-7000-8000-000000000000', undefined],
+  ])('%s lies in %s', (block, wide) => {
+    expect(toWideBlock(block)).toBe(wide);
+  });
+
+  test('who forwards without being trusted is warned of once, and no stranger fills the log so', () => {
+    const lines: string[] = [];
+    const deps = {
+      config: readConfig({ TRUSTED_PROXIES: '10.0.0.0/8' }),
+      log: pino({}, { write: (line) => void lines.push(line) }),
+    };
+    for (const [remote, forwarded] of [
+      ['10.1.2.3', '198.51.100.1'],
+      ['192.0.2.1', undefined],
+      [undefined, '198.51.100.1'],
+    ] as const)
+      clientAddress(deps, ask(remote, forwarded));
+    expect(lines).toEqual([]);
+    for (const _time of [1, 2]) clientAddress(deps, ask('192.0.2.1', '198.51.100.1'));
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { level: 40, peer: '192.0.2.1', msg: expect.stringContaining('TRUSTED_PROXIES') },
+    ]);
+    for (let peer = 0; peer < 100; peer += 1) clientAddress(deps, ask(`192.0.2.${peer}`, '198.51.100.1'));
+    expect(lines).toHaveLength(10);
   });
 
   test.each(['10.0.0.0/33', 'localhost', '10.0.0.0/8,', '::/129', '10.0.0.0/8 10.1.0.0/16'])(

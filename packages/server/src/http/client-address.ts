@@ -8,10 +8,17 @@ import type { Exchange } from './exchange.ts';
  * (TRUSTED_PROXIES), the last hop in `X-Forwarded-For` that is none. What stands further left was written by whoever
  * sent the request, and is believed by nobody. IPv4 in IPv6 is IPv4. Where nobody knows the address, `unknown`.
  */
-export function clientAddress({ config }: Pick<Deps, 'config'>, exchange: Exchange): string {
+export function clientAddress(deps: Pick<Deps, 'config' | 'log'>, exchange: Exchange): string {
   let client = ofConnection(exchange.remoteAddress() ?? '');
   if (!client) return 'unknown';
-  const hops = exchange.header('x-forwarded-for')?.split(',') ?? [];
+  const forwarded = exchange.header('x-forwarded-for');
+  if (forwarded === undefined) return client;
+  const { config } = deps;
+  if (!isTrusted(config.trustedProxies, client)) {
+    warnOfForwarder(deps, client);
+    return client;
+  }
+  const hops = forwarded.split(',');
   while (hops.length > 0 && isTrusted(config.trustedProxies, client)) {
     const hop = toPlain(hops.pop()?.trim() ?? '');
     // A trusted proxy that writes no address hides who is behind it: then it is the client itself.
@@ -19,6 +26,21 @@ export function clientAddress({ config }: Pick<Deps, 'config'>, exchange: Exchan
     client = hop;
   }
   return client;
+}
+
+/** Anybody can send the header, so that the log could be filled with it. */
+const maxWarned = 10;
+const warnedOf = new WeakMap<Deps['config'], Set<string>>();
+
+/** Behind a proxy that nobody has named, all people are one address to the limits: told once for each of the first few. */
+function warnOfForwarder({ config, log }: Pick<Deps, 'config' | 'log'>, peer: string): void {
+  const warned = warnedOf.get(config) ?? new Set();
+  if (warned.has(peer) || warned.size >= maxWarned) return;
+  warnedOf.set(config, warned.add(peer));
+  log.warn(
+    { peer },
+    'X-Forwarded-For came from an address that TRUSTED_PROXIES does not name, and was not believed. If that is your proxy, name it there: until then the limits count everybody behind it as one address',
+  );
 }
 
 function isTrusted(proxies: BlockList, address: string): boolean {

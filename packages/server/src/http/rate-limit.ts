@@ -26,15 +26,20 @@ export function limitAddress(deps: Deps, exchange: Exchange): Promise<void> {
   return limit(deps, exchange, 'address', blockOf(deps, exchange));
 }
 
-/** Counts a key that is none. @throws Problem rate_limited */
-export function limitInvalidKeys(deps: Deps, exchange: Exchange): Promise<void> {
-  return limit(deps, exchange, 'invalid-keys', blockOf(deps, exchange));
+/**
+ * Counts a key that is not accepted: an unknown one against its address, and a dead one by itself, so that a program that still has it
+ * costs its neighbours nothing.
+ * @param deadKeyId of a key that was revoked, has expired, or whose maker is gone
+ * @throws Problem rate_limited
+ */
+export function limitInvalidKeys(deps: Deps, exchange: Exchange, deadKeyId: string | undefined): Promise<void> {
+  return limit(deps, exchange, 'invalid-keys', deadKeyId ?? blockOf(deps, exchange));
 }
 
-/** To be asked before a key is looked for in the database. @throws Problem rate_limited after too many invalid ones */
-export async function requireFewInvalidKeys(deps: Deps, exchange: Exchange): Promise<void> {
+/** Whether the address of a request has sent as many unknown keys as it may. */
+export async function hasSentManyInvalidKeys(deps: Deps, exchange: Exchange): Promise<boolean> {
   const quota = await deps.rateLimits.look('invalid-keys', blockOf(deps, exchange));
-  if (quota?.isExceeded) refuse(exchange, quota);
+  return quota?.isExceeded ?? false;
 }
 
 function blockOf(deps: Deps, exchange: Exchange): string {
@@ -61,7 +66,8 @@ const sentences: Record<RateLimitPolicy, string> = {
   reads: 'What one API key or session may read',
   changes: 'What one API key or session may change',
   address: 'What one address may ask without a credential',
-  'invalid-keys': 'What one address may send of keys that are not accepted',
+  'invalid-keys':
+    'How often keys that are not accepted may be sent from one address, or one that is dead from anywhere',
 };
 
 /** @see https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-10 */

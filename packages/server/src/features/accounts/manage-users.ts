@@ -13,10 +13,14 @@ export type ManagingDeps = Pick<Deps, 'db' | 'now' | 'accessChanges'>;
 
 const pageSize = 1000;
 
-/** @throws Problem owner_required */
-export async function requireServiceOwner({ db }: Pick<Deps, 'db'>, { userId }: SessionCaller): Promise<void> {
+export async function isServiceOwner({ db }: Pick<Deps, 'db'>, { userId }: SessionCaller): Promise<boolean> {
   const user = await db.kysely.selectFrom('users').select('role').where('id', '=', userId).executeTakeFirst();
-  if (user?.role !== 'owner') throw new Problem('owner_required');
+  return user?.role === 'owner';
+}
+
+/** @throws Problem owner_required */
+export async function requireServiceOwner(deps: Pick<Deps, 'db'>, caller: SessionCaller): Promise<void> {
+  if (!(await isServiceOwner(deps, caller))) throw new Problem('owner_required');
 }
 
 /** All accounts, the oldest first. */

@@ -8,6 +8,7 @@ import {
 import { toAddressBlock } from '../../address-block.ts';
 import type { Database } from '../../db/open.ts';
 import { Problem } from '../../problem.ts';
+import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
 
 /** Guesses at passwords, and everything else about accounts that somebody could try again and again. */
 export interface SignInLimits {
@@ -41,9 +42,9 @@ const longestClosureSeconds = 4 * 3600;
  * in PostgreSQL for all processes together, or in the memory of the only one. A database that fails lets nobody in.
  */
 export function createSignInLimits(db: Database): SignInLimits {
-  const byAddress = createLimiter(db, 'address', perAddress);
+  const byAddress = createAddressLimiter(db, 'address', perAddress);
   const byAccount = createLimiter(db, 'account', perAccount);
-  const byQuestion = createLimiter(db, 'question', questions);
+  const byQuestion = createAddressLimiter(db, 'question', questions);
   const byMessage = createLimiter(db, 'message', messages);
   const closed = createLimiter(db, 'closed', closures);
 
@@ -108,12 +109,12 @@ function createLimiter(
     tableName: 'sign_in_limits',
     tableCreated: true,
     // One of them tidies the table for all.
-    clearExpiredByTimeout: keyPrefix === 'address',
+    clearExpiredByTimeout: keyPrefix === 'account',
   });
 }
 
 /** What the limiter says when it is too much, and undefined otherwise. */
-async function count(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes | undefined> {
+async function count(limiter: Pick<RateLimiterAbstract, 'consume'>, key: string): Promise<RateLimiterRes | undefined> {
   try {
     await limiter.consume(key);
     return undefined;

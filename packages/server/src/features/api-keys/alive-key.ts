@@ -11,17 +11,33 @@ export interface AliveKeyRow {
   expires_at: Date | null;
 }
 
-/**
- * The keys that are alive at the moment `$2`: not revoked, not expired, of somebody who is not disabled and, where the
- * key is tied to a project, still a member of it.
- */
-export const selectAliveKey = `
-  select api_keys.id, api_keys.project_id, folder_id, created_by, members.role as creator_role, scopes, expires_at
+export interface KeyRow extends AliveKeyRow {
+  hash: Buffer;
+  is_alive: boolean;
+  /** Whether it has expired, and nobody has written that down yet. */
+  has_just_expired: boolean;
+}
+
+/** Alive at the moment `$2`: not revoked, not expired, of somebody who is enabled and, if it is tied to a project, a member of it. */
+const isAlive = `(
+  users.disabled_at is null and revoked_at is null and expired_at is null and (expires_at is null or expires_at > $2)
+  and (api_keys.project_id is null or members.role is not null))`;
+
+const columns = `
+  api_keys.id, api_keys.project_id, folder_id, created_by, members.role as creator_role, scopes, expires_at`;
+
+const keysWithMakers = `
   from api_keys
-  join users on users.id = created_by and users.disabled_at is null
-  left join project_members members on members.project_id = api_keys.project_id and members.user_id = created_by
-  where revoked_at is null and (expires_at is null or expires_at > $2)
-    and (api_keys.project_id is null or members.role is not null)`;
+  join users on users.id = created_by
+  left join project_members members on members.project_id = api_keys.project_id and members.user_id = created_by`;
+
+/** The keys that are alive at the moment `$2`, and `and …`. */
+export const selectAliveKey = `select ${columns} ${keysWithMakers} where ${isAlive}`;
+
+/** All keys, and whether each is alive at the moment `$2`. */
+export const selectKeys = `
+  select ${columns}, hash, ${isAlive} as is_alive, expired_at is null and coalesce(expires_at <= $2, false) as has_just_expired
+  ${keysWithMakers}`;
 
 export function toApiKeyCaller(row: AliveKeyRow): ApiKeyCaller {
   return {

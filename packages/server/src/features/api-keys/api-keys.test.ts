@@ -173,7 +173,7 @@ describe('what a key may do', () => {
     expect(outcome(await list(key))).toBe(200);
   });
 
-  test('a key of somebody who was taken out of the project is dead there at once, and alive again with them', async () => {
+  test('a key of somebody who was taken out of the project is dead for good when it is tied to it, and an untied one is back with them', async () => {
     const eve = await service.join(ada, projectId, 'editor');
     const tied = await service.createKey(eve, projectId);
     const untied = await service.createKey(eve, null);
@@ -183,12 +183,11 @@ describe('what a key may do', () => {
     expect(outcome(await presign(tied.key))).toBe('401 invalid_api_key');
     expect(outcome(await presign(untied.key))).toBe('404 project_not_found');
     expect(outcome(await presign(untied.key, own))).toBe(200);
-    await service.deps.db.pool.query(
-      "insert into project_members (project_id, user_id, role) values ($1, $2, 'viewer')",
-      [projectId, eve.id],
-    );
-    expect(outcome(await list(tied.key))).toBe(200);
-    expect(outcome(await presign(tied.key))).toBe('403 role_missing');
+    expect((await listed(ada)).map(({ revokedAt }) => revokedAt)).toEqual([expect.any(String)]);
+    await service.join(ada, projectId, 'viewer', eve);
+    expect(outcome(await list(tied.key))).toBe('401 invalid_api_key');
+    expect(outcome(await list(untied.key))).toBe(200);
+    expect(outcome(await presign(untied.key))).toBe('403 role_missing');
   });
 
   test('a tied key may no more than its creator may at that moment', async () => {
@@ -250,6 +249,43 @@ describe('what a key may do', () => {
     service.advance(5000);
     expect(outcome(await list(used.key))).toBe('401 invalid_api_key');
     expect(outcome(await list(unused.key))).toBe('401 invalid_api_key');
+  });
+
+  test.each(['used', 'not used'])(
+    'a key that has expired stays dead when the clock goes back, also after a restart, when it was %s meanwhile',
+    async (use) => {
+      const { id, key } = await service.createKey(ada, projectId);
+      const { pool } = service.deps.db;
+      // By the clock of the database, which no test moves.
+      await pool.query(`update api_keys set expires_at = now() + interval '1 second' where id = $1`, [id]);
+      const running = await startTestService({ beside: service });
+      const path = `/api/storage/list?projectId=${projectId}`;
+      await expect
+        .poll(async () => {
+          if (use === 'used') await running.call('GET', path, { key });
+          else await running.deps.apiKeys.endExpired();
+          const { rows } = await pool.query('select expired_at from api_keys where id = $1', [id]);
+          return rows[0].expired_at;
+        })
+        .not.toBeNull();
+      const restarted = await startTestService({ beside: service });
+      restarted.advance(-86_400_000);
+      expect(outcome(await restarted.call('GET', path, { key }))).toBe('401 invalid_api_key');
+      await running.close();
+      await restarted.close();
+    },
+  );
+
+  test('when the clock goes back, what was believed before is not believed for longer', async () => {
+    const { id, key } = await service.createKey(ada, projectId);
+    const process = await startTestService({ beside: service });
+    const use = () => process.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
+    expect(outcome(await use())).toBe(200);
+    // As another process does it whose word is lost.
+    await service.deps.db.pool.query('update api_keys set revoked_at = now() where id = $1', [id]);
+    process.advance(-3_600_000);
+    expect(outcome(await use())).toBe('401 invalid_api_key');
+    await process.close();
   });
 
   test('a well-formed key that nobody was given is none', async () => {

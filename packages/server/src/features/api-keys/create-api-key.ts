@@ -6,11 +6,12 @@ import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { openProject } from '../projects/open-project.ts';
+import { holdMaker } from './hold-maker.ts';
 import { hashToken, mintToken } from './token.ts';
 
 /**
  * Makes an API key. The raw key is in this answer and nowhere else: only its SHA-256 is kept.
- * @throws Problem project_not_found, role_missing, folder_not_found, invalid_request (an expiry that is over)
+ * @throws Problem project_not_found, role_missing, folder_not_found, too_many_api_keys, invalid_request (an expiry that is over)
  */
 export async function createApiKey(
   deps: Deps,
@@ -39,6 +40,7 @@ export async function createApiKey(
     expires_at: expiresAt,
   };
   await deps.db.kysely.transaction().execute(async (trx) => {
+    await holdMaker(deps, trx, caller, projectId, 'keys:manage');
     await trx.insertInto('api_keys').values(row).execute();
     const subject = {
       apiKeyId: id,

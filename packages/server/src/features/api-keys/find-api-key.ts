@@ -1,77 +1,112 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import type { ApiKeyCaller } from '../../deps.ts';
-import { foundCacheMilliseconds } from '../../found-cache.ts';
-import { type AliveKeyRow, selectAliveKey, toApiKeyCaller } from './alive-key.ts';
+import { isFresh } from '../../found-cache.ts';
+import { type KeyRow, selectKeys, toApiKeyCaller } from './alive-key.ts';
+import { createLookUps } from './look-ups.ts';
 import { hashToken, isWellFormedToken } from './token.ts';
 
-/** Looks keys up by their hash, and remembers those that it found for at most ten seconds. */
+/** Looks keys up by their hash, and remembers those that exist for at most ten seconds, alive or dead. */
 export interface ApiKeys {
   /**
    * The caller behind a raw key; undefined when it is malformed, unknown or dead.
-   * @param beforeAsking comes before a query for a key that was never found here, and may throw to prevent it
+   * @param isSuspect asked before a query: whether so many bad keys came from the same place that this one waits
+   *   for a query shared with all others of its kind. It is accepted all the same when it is good.
+   * @throws Problem rate_limited when too many wait
    */
-  find(token: string, beforeAsking?: () => Promise<void>): Promise<ApiKeyCaller | undefined> | ApiKeyCaller | undefined;
+  find(token: string, isSuspect?: () => Promise<boolean>): Promise<ApiKeyCaller | undefined> | ApiKeyCaller | undefined;
+  /** The id of a key that `find` found to be dead the last time; undefined of any other. */
+  findDead(token: string): string | undefined;
   /** Forgets a key at once, since it was revoked or lives shorter now. */
   forget(keyId: string): void;
   forgetProject(projectId: string): void;
   forgetAll(): void;
   /** Writes down when keys were used last: one statement for all of them. */
   flushLastUsed(): Promise<void>;
+  /** Writes down which keys have expired, so that no clock that goes back brings them to life again. */
+  endExpired(): Promise<void>;
 }
 
 interface Known {
-  caller: ApiKeyCaller;
-  knownUntil: number;
+  keyId: string;
+  projectId: string | null;
+  /** Undefined for a dead key. */
+  caller: ApiKeyCaller | undefined;
+  foundAt: number;
+  expiresAt: number;
 }
+
+/** How often, at most, keys of suspect origin are looked up. */
+const suspectPauseMilliseconds = 100;
 
 export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   const known = new LRUCache<string, Known>({ max: 100_000 });
-  /** Keys that were good the last time: whatever others send from the same address, they may be asked for. */
-  const familiar = new LRUCache<string, true>({ max: 100_000 });
+  /** Ids of those that were dead the last time, by their hashes. */
+  const dead = new LRUCache<string, string>({ max: 100_000 });
   const lastUsed = new Map<string, number>();
+  const lookUps = createLookUps(ask);
+  const suspectLookUps = createLookUps(ask, suspectPauseMilliseconds);
   let revocations = 0;
 
-  async function ask(hash: string, beforeAsking?: () => Promise<void>): Promise<ApiKeyCaller | undefined> {
+  async function ask(hashes: string[]): Promise<ReadonlyMap<string, Known>> {
     const revocationsBefore = revocations;
-    if (beforeAsking && !familiar.has(hash)) await beforeAsking();
-    const { rows } = await pool.query<AliveKeyRow>({
+    const { rows } = await pool.query<KeyRow>({
       name: 'find-api-key',
-      text: `${selectAliveKey} and hash = $1`,
-      values: [Buffer.from(hash, 'hex'), new Date(now())],
+      text: `${selectKeys} where hash = any($1::bytea[])`,
+      values: [hashes.map((hash) => Buffer.from(hash, 'hex')), new Date(now())],
     });
-    const [row] = rows;
-    if (!row) {
-      familiar.delete(hash);
-      return undefined;
-    }
-    familiar.set(hash, true);
-    const caller = toApiKeyCaller(row);
-    lastUsed.set(caller.keyId, now());
+    if (rows.some((row) => row.has_just_expired)) await endExpired();
+    const found = new Map(rows.map((row) => [row.hash.toString('hex'), toKnown(row, now())]));
+    for (const [hash, { keyId, caller }] of found) caller ? dead.delete(hash) : dead.set(hash, keyId);
     // A key that was revoked while this query ran must not come to life again in the cache.
-    if (revocations !== revocationsBefore) return caller;
-    const knownUntil = Math.min(now() + foundCacheMilliseconds, row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY);
-    known.set(hash, { caller, knownUntil });
-    return caller;
+    if (revocations === revocationsBefore) for (const [hash, key] of found) known.set(hash, key);
+    return found;
   }
 
-  function forgetWhere(matches: (caller: ApiKeyCaller) => boolean): void {
+  async function look(hash: string, isSuspect?: () => Promise<boolean>): Promise<ApiKeyCaller | undefined> {
+    const isLate = isSuspect !== undefined && (await isSuspect());
+    return use(await (isLate ? suspectLookUps : lookUps).find(hash));
+  }
+
+  function use(key: Known | undefined): ApiKeyCaller | undefined {
+    if (key?.caller) lastUsed.set(key.keyId, now());
+    return key?.caller;
+  }
+
+  /** By the clock of the database, since what is written here is for good, and one process's clock may be wrong. */
+  async function endExpired(): Promise<void> {
+    await pool.query({
+      name: 'end-expired-keys',
+      text: `update api_keys set expired_at = now() where id in (
+               select id from api_keys where expires_at <= now() and expired_at is null order by id for update skip locked)`,
+    });
+  }
+
+  function findKnown(hash: string): Known | undefined {
+    const key = known.get(hash);
+    return key && isFresh(key.foundAt, now()) && key.expiresAt > now() ? key : undefined;
+  }
+
+  function forgetWhere(matches: (key: Known) => boolean): void {
     revocations += 1;
-    for (const [key, { caller }] of known.entries()) if (matches(caller)) known.delete(key);
+    for (const [hash, key] of known.entries()) if (matches(key)) known.delete(hash);
   }
 
   return {
-    find(token, beforeAsking) {
+    find(token, isSuspect) {
       const hash = hashToken(token);
-      const hit = known.get(hash);
+      const key = findKnown(hash);
+      if (key) return use(key);
       // What is no key at all is told by its shape and checksum, without a query.
-      if (!hit || hit.knownUntil <= now()) return isWellFormedToken(token) ? ask(hash, beforeAsking) : undefined;
-      lastUsed.set(hit.caller.keyId, now());
-      return hit.caller;
+      if (!isWellFormedToken(token)) return undefined;
+      // A key that was good the last time does not wait, whatever its neighbours do.
+      return look(hash, known.get(hash)?.caller ? undefined : isSuspect);
     },
-    forget: (keyId) => forgetWhere((caller) => caller.keyId === keyId),
-    forgetProject: (projectId) => forgetWhere((caller) => caller.tied?.projectId === projectId),
+    findDead: (token) => dead.get(hashToken(token)),
+    forget: (keyId) => forgetWhere((key) => key.keyId === keyId),
+    forgetProject: (projectId) => forgetWhere((key) => key.projectId === projectId),
     forgetAll: () => forgetWhere(() => true),
+    endExpired,
     async flushLastUsed() {
       if (lastUsed.size === 0) return;
       const entries = [...lastUsed].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -84,5 +119,16 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
         values: [entries.map(([id]) => id), entries.map(([, at]) => new Date(at))],
       });
     },
+  };
+}
+
+function toKnown(row: KeyRow, foundAt: number): Known {
+  return {
+    keyId: row.id,
+    projectId: row.project_id,
+    caller: row.is_alive ? toApiKeyCaller(row) : undefined,
+    foundAt,
+    // A dead key has no end that matters.
+    expiresAt: (row.is_alive && row.expires_at?.getTime()) || Number.POSITIVE_INFINITY,
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
 
 let service: TestService;
@@ -104,6 +104,104 @@ test('a stranger is told exactly what an absent key is', async () => {
   const absent = await rotate(bob, randomUUID());
   expect(outcome(foreign)).toBe('404 api_key_not_found');
   expect({ ...foreign.body, requestId: '' }).toEqual({ ...absent.body, requestId: '' });
+});
+
+describe('who may rotate a key is who may make such a key', () => {
+  const setRole = (userId: string, role: string) =>
+    service.call('PATCH', `/api/projects/${projectId}/members/${userId}`, { as: ada, body: { role } });
+  const remove = (userId: string) =>
+    service.call('DELETE', `/api/projects/${projectId}/members/${userId}`, { as: ada });
+  const countKeys = async () => (await service.deps.db.pool.query('select from api_keys')).rowCount;
+  const countEvents = async () => (await service.deps.db.pool.query('select from audit_events')).rowCount;
+
+  test('an editor rotates their own keys, and as a viewer no more: nothing is written', async () => {
+    const eve = await service.join(ada, projectId, 'editor');
+    const own = await service.createKey(eve, projectId);
+    const { body } = await rotate(eve, own.id);
+    expect(await use(body.key)).toBe(200);
+    await setRole(eve.id, 'viewer');
+    const before = [await countKeys(), await countEvents()];
+    expect(outcome(await rotate(eve, own.id))).toBe('403 role_missing');
+    expect([await countKeys(), await countEvents()]).toEqual(before);
+  });
+
+  test('who was taken out of the project rotates nothing there, and their keys stay dead when they are back', async () => {
+    const eve = await service.join(ada, projectId, 'editor');
+    const own = await service.createKey(eve, projectId);
+    await remove(eve.id);
+    const before = [await countKeys(), await countEvents()];
+    expect(outcome(await rotate(eve, own.id))).toBe('404 project_not_found');
+    expect([await countKeys(), await countEvents()]).toEqual(before);
+    await service.join(ada, projectId, 'editor', eve);
+    expect(await use(own.key)).toBe('401 invalid_api_key');
+    expect(outcome(await rotate(eve, own.id))).toBe('409 api_key_dead');
+  });
+
+  test('the key of somebody else is rotated by an owner alone, and is theirs then', async () => {
+    const [eve, max] = [await service.join(ada, projectId, 'editor'), await service.join(ada, projectId, 'editor')];
+    const own = await service.createKey(ada, projectId);
+    const other = await service.createKey(max, projectId);
+    for (const { id } of [own, other]) expect(outcome(await rotate(eve, id))).toBe('403 role_missing');
+    expect(await find(own.id)).toMatchObject({ expiresAt: null });
+    const { body } = await rotate(ada, other.id, { overlapSeconds: 0 });
+    expect([await use(other.key), await use(body.key)]).toEqual(['401 invalid_api_key', 200]);
+    await remove(max.id);
+    expect(await use(body.key)).toBe(200);
+  });
+
+  test('the key of a disabled account is dead, and brings no new one', async () => {
+    const eve = await service.join(ada, projectId, 'editor');
+    const { id } = await service.createKey(eve, projectId);
+    await service.deps.db.pool.query('update users set disabled_at = now() where id = $1', [eve.id]);
+    expect(outcome(await rotate(ada, id))).toBe('409 api_key_dead');
+  });
+
+  test('the key of a folder that is gone brings no new one', async () => {
+    const folder = { projectId, name: randomUUID(), parentId: null };
+    const folderId = (await service.call('POST', '/api/storage/folders', { as: ada, body: folder })).body.id;
+    const { id } = await service.createKey(ada, projectId, { folderId });
+    await service.call('DELETE', `/api/storage/folders/${folderId}`, { as: ada });
+    expect(outcome(await rotate(ada, id))).toBe('404 folder_not_found');
+  });
+});
+
+describe('against a removal that this process has not heard of yet', () => {
+  test.each(['rotates', 'makes'])('who was taken out a moment ago %s no key', async (how) => {
+    const eve = await service.join(ada, projectId, 'editor');
+    const { id, key } = await service.createKey(eve, projectId);
+    expect(await use(key)).toBe(200);
+    const make = () =>
+      how === 'rotates'
+        ? rotate(eve, id)
+        : service.call('POST', '/api/api-keys', { as: eve, body: { name: 'K', projectId } });
+    expect(outcome(await make())).toBe(200);
+    await service.deps.db.pool.query('delete from project_members where project_id = $1 and user_id = $2', [
+      projectId,
+      eve.id,
+    ]);
+    const before = (await service.deps.db.pool.query('select from api_keys')).rowCount;
+    expect(outcome(await make())).toBe('404 project_not_found');
+    expect((await service.deps.db.pool.query('select from api_keys')).rowCount).toBe(before);
+  });
+
+  test('a removal that races it leaves no key that lives with the next invitation', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const eve = await service.join(ada, projectId, 'editor');
+      const own = await service.createKey(eve, projectId);
+      const path = `/api/projects/${projectId}/members/${eve.id}`;
+      const [rotated, created, removed] = await Promise.all([
+        rotate(eve, own.id),
+        service.call('POST', '/api/api-keys', { as: eve, body: { name: 'K', projectId } }),
+        service.call('DELETE', path, { as: ada }),
+      ]);
+      expect(removed.status).toBe(200);
+      await service.join(ada, projectId, 'editor', eve);
+      for (const { status, body } of [rotated, created]) {
+        if (status === 200) expect(await use(body.key)).toBe('401 invalid_api_key');
+      }
+      expect(await use(own.key)).toBe('401 invalid_api_key');
+    }
+  });
 });
 
 test.each([

@@ -1,7 +1,6 @@
 import type { Input } from '@cadiz/contract';
 import type { Reading } from '../../db/listing-lane.ts';
 import type { Caller, Deps } from '../../deps.ts';
-import { foundCacheMilliseconds } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import { toNameKey } from '../name-key.ts';
 import { openProject, userOf } from '../projects/open-project.ts';
@@ -74,13 +73,7 @@ export async function listFiles(
   const reading: Reading = { pace: 'page', userId: userOf(caller), signal: gone };
   const breadcrumbs = await readBreadcrumbs(deps, listed, reading);
   return limit === undefined && start === undefined
-    ? streamAll(
-        deps,
-        listed,
-        breadcrumbs,
-        createAccessCheck(deps, toAsker(caller), projectId, foundCacheMilliseconds),
-        reading,
-      )
+    ? streamAll(deps, listed, breadcrumbs, createAccessCheck(deps, toAsker(caller), projectId), reading)
     : onePage(deps, listed, breadcrumbs, start, limit ?? batchSize, reading);
 }
 

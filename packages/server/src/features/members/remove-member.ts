@@ -1,13 +1,16 @@
 import type { Input, RemovedMember } from '@cadiz/contract';
+import type { Transaction } from 'kysely';
 import type { z } from 'zod';
+import type { Schema } from '../../db/schema.ts';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from '../projects/open-project.ts';
 import { lockMembers } from './lock-members.ts';
 
 /**
- * Takes somebody out of a project: an owner anybody, everybody themselves. What they made stays,
- * but their API keys are dead there: those that are tied to the project, and the others for it.
+ * Removes somebody from a project: an owner anybody, everybody themselves. What they made stays, but the API keys
+ * that they tied to the project are revoked for good: another invitation does not bring them back. Their untied keys reach
+ * the project again when they do.
  * @throws Problem project_not_found, role_missing, member_not_found, last_owner
  */
 export async function removeMember(
@@ -25,9 +28,28 @@ export async function removeMember(
       .where('project_id', '=', project.id)
       .where('user_id', '=', userId)
       .execute();
-    const event = { projectId: project.id, by: caller, subject: { userId } };
+    const revokedKeys = await revokeKeys(trx, project.id, userId, new Date(deps.now()));
+    const event = { projectId: project.id, by: caller, subject: { userId, revokedKeys } };
     await recordEvent(trx, deps.now(), { type: 'member.removed', ...event });
   });
   await deps.accessChanges.publish({ kind: 'project', id: project.id });
   return { userId, removed: true };
+}
+
+/** @returns how many were alive until now */
+async function revokeKeys(trx: Transaction<Schema>, projectId: string, userId: string, at: Date): Promise<number> {
+  // In the order of their ids, as everything that locks several keys.
+  const keys = await trx
+    .selectFrom('api_keys')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('created_by', '=', userId)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  if (keys.length === 0) return 0;
+  const ids = keys.map(({ id }) => id);
+  await trx.updateTable('api_keys').set({ revoked_at: at }).where('id', 'in', ids).execute();
+  return keys.length;
 }

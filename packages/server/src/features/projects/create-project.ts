@@ -1,30 +1,44 @@
 import type { CreateProjectRequest, Project } from '@cadiz/contract';
+import type { Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import type { Schema } from '../../db/schema.ts';
 import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { requireServiceOwner } from '../accounts/manage-users.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { toProjectView } from './project-view.ts';
+import { findMostQuota, requireQuota } from './require-quota.ts';
 
-/** Makes a project; the caller becomes its owner. */
+/**
+ * Makes a project; the caller becomes its owner.
+ * @throws Problem owner_required, too_many_projects
+ */
 export async function createProject(
-  { db, now }: Deps,
+  deps: Deps,
   caller: SessionCaller,
   request: z.output<typeof CreateProjectRequest>,
 ): Promise<z.output<typeof Project>> {
+  const { db, now, config } = deps;
+  if (config.projectCreation === 'owner') await requireServiceOwner(deps, caller);
+  const quotaBytes = request.quotaBytes === undefined ? (config.projectQuotaBytes ?? null) : request.quotaBytes;
+  requireQuota(await findMostQuota(deps, caller), quotaBytes);
   const id = uuidv7();
   const at = new Date(now());
   return db.kysely.transaction().execute(async (trx) => {
+    await requireFewProjects(deps, trx, caller);
     const row = await trx
       .insertInto('projects')
       .values({
         id,
         name: request.name,
-        quota_bytes: request.quotaBytes,
+        quota_bytes: quotaBytes,
         max_file_size_bytes: request.maxFileSizeBytes,
         allowed_mime_types: request.allowedMimeTypes,
         content_mismatch: request.contentMismatch,
         created_at: at,
         updated_at: at,
+        created_by: caller.userId,
       })
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -36,4 +50,24 @@ export async function createProject(
     await recordEvent(trx, at.getTime(), { type: 'project.created', ...event });
     return toProjectView(row);
   });
+}
+
+/** @throws Problem too_many_projects */
+async function requireFewProjects(
+  { config }: Deps,
+  trx: Transaction<Schema>,
+  { userId }: SessionCaller,
+): Promise<void> {
+  // Of two projects at once, the second waits, and counts the first.
+  await trx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute();
+  const { count } = await trx
+    .selectFrom('projects')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('created_by', '=', userId)
+    .executeTakeFirstOrThrow();
+  if (count < config.projectsPerAccount) return;
+  throw new Problem(
+    'too_many_projects',
+    `You have made ${count} projects that exist, and an account may make ${config.projectsPerAccount}.`,
+  );
 }

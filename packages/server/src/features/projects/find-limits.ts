@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
-import { foundCacheMilliseconds } from '../../found-cache.ts';
+import { isFresh } from '../../found-cache.ts';
 
 /** What a project takes; null is no limit of its own. */
 export interface ProjectLimits {
@@ -31,7 +31,7 @@ export const unlimited: ProjectLimits = {
 
 interface Known {
   limits: ProjectLimits;
-  until: number;
+  foundAt: number;
 }
 
 /** Limits by project. However many ask for one that is not known, one query is sent. */
@@ -45,7 +45,7 @@ export function createLimitsCache(pool: pg.Pool, now: () => number): LimitsCache
     try {
       const limits = await answer;
       // What was changed while this query ran may not be in its answer.
-      if (asking.get(projectId) === answer) known.set(projectId, { limits, until: now() + foundCacheMilliseconds });
+      if (asking.get(projectId) === answer) known.set(projectId, { limits, foundAt: now() });
       return limits;
     } finally {
       if (asking.get(projectId) === answer) asking.delete(projectId);
@@ -55,7 +55,7 @@ export function createLimitsCache(pool: pg.Pool, now: () => number): LimitsCache
   return {
     find(projectId) {
       const found = known.get(projectId);
-      if (found !== undefined && found.until > now()) return found.limits;
+      if (found !== undefined && isFresh(found.foundAt, now())) return found.limits;
       return asking.get(projectId) ?? askAndRemember(projectId);
     },
     forgetProject(projectId) {

@@ -82,7 +82,7 @@ async function requireOwnFolder(deps: Deps, projectId: string, folderId: string)
 }
 
 /** @throws Problem role_missing */
-function requireRole(role: Role, right: Right): void {
+export function requireRole(role: Role, right: Right): void {
   if (rightsOf[role].includes(right)) return;
   throw new Problem('role_missing', `The role ${role} does not allow this (${right}).`);
 }

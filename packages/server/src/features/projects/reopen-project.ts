@@ -1,4 +1,5 @@
 import type { Caller, Deps } from '../../deps.ts';
+import { foundCacheMilliseconds, isFresh } from '../../found-cache.ts';
 import { Problem } from '../../problem.ts';
 import { findSessionCaller } from '../accounts/find-session-caller.ts';
 import { findApiKeyCaller } from '../api-keys/find-api-key-caller.ts';
@@ -50,11 +51,11 @@ export function createAccessCheck(
   deps: Deps,
   asker: Asker,
   projectId: string,
-  everyMilliseconds: number,
+  everyMilliseconds = foundCacheMilliseconds,
 ): () => Promise<void> {
   let looked = deps.now();
   return async () => {
-    if (deps.now() - looked < everyMilliseconds) return;
+    if (isFresh(looked, deps.now(), everyMilliseconds)) return;
     looked = deps.now();
     if (await reopenProject(deps, asker, projectId, 'files:read')) return;
     throw new Error('Whoever asked for this has lost their access.');

@@ -5,11 +5,12 @@ import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { openProject } from './open-project.ts';
 import { toProjectView } from './project-view.ts';
+import { findMostQuota, requireQuota } from './require-quota.ts';
 
 /**
  * Changes what is given of a project's name and settings. A quota below what is stored is allowed: nothing is deleted,
  * and uploads are refused until there is room.
- * @throws Problem project_not_found, role_missing
+ * @throws Problem project_not_found, role_missing, owner_required
  */
 export async function updateProject(
   deps: Deps,
@@ -17,9 +18,16 @@ export async function updateProject(
   { projectId, ...request }: Input<'updateProject'>,
 ): Promise<z.output<typeof Project>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
+  const most = request.quotaBytes === undefined ? null : await findMostQuota(deps, caller);
   const row = await deps.db.kysely.transaction().execute(async (trx) => {
     // Waits for the recordings that are under way without a quota, and makes the next ones see the settings below.
-    await trx.selectFrom('projects').select('id').where('id', '=', project.id).forUpdate().execute();
+    const present = await trx
+      .selectFrom('projects')
+      .select('quota_bytes')
+      .where('id', '=', project.id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (request.quotaBytes !== undefined) requireQuota(most, request.quotaBytes, present?.quota_bytes);
     const changed = await trx
       .updateTable('projects')
       .set({

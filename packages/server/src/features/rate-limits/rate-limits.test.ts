@@ -20,7 +20,7 @@ describe('in one process', () => {
   afterEach(() => vi.useRealTimers());
 
   test('a minute after the first request all of it is there again', async () => {
-    vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
+    vi.useFakeTimers({ toFake: ['performance'] });
     const limits = createRateLimits(settings);
     expect(await takeMany(limits, 15, 'a')).toBe(10);
     vi.advanceTimersByTime(30_000);
@@ -37,6 +37,60 @@ describe('in one process', () => {
     await limits.take('reads', 'a');
     expect(await limits.look('reads', 'a')).toMatchObject({ remaining: 0, isExceeded: true });
     expect(await limits.look('reads', 'b')).toMatchObject({ remaining: 10, isExceeded: false });
+  });
+});
+
+describe('addresses that somebody has many of', () => {
+  const block = (index: number) => `2001:db8:1:${index.toString(16)}::/64`;
+  const ofManyNetworks = (index: number) => `2001:${index.toString(16)}:1:1::/64`;
+
+  test.each(['address', 'invalid-keys'] as const)(
+    'of one /48 are counted together as well (%s): sixteen times the limit of one',
+    async (policy) => {
+      const limits = createRateLimits(settings);
+      let taken = 0;
+      for (let i = 0; i < 500; i += 1) if (!(await limits.take(policy, block(i)))?.isExceeded) taken += 1;
+      expect(taken).toBe(160);
+      expect(await limits.take(policy, block(1000))).toMatchObject({ isExceeded: true, limit: 160, remaining: 0 });
+      expect(await limits.look(policy, block(1000))).toMatchObject({ isExceeded: true });
+      expect(await limits.take(policy, '2001:db8:2:1::/64')).toMatchObject({ isExceeded: false, remaining: 9 });
+    },
+  );
+
+  test('one of them that goes on and on does not use up what its neighbours have', async () => {
+    const limits = createRateLimits(settings);
+    for (let i = 0; i < 500; i += 1) await limits.take('address', block(0));
+    expect(await limits.take('address', block(0))).toMatchObject({ isExceeded: true, limit: 10 });
+    expect(await limits.take('address', block(1))).toMatchObject({ isExceeded: false });
+  });
+
+  test('are remembered in bounded numbers, the latest first', async () => {
+    const limits = createRateLimits(settings);
+    for (let i = 0; i < 11; i += 1) await limits.take('address', '192.0.2.1');
+    expect(await limits.look('address', '192.0.2.1')).toMatchObject({ isExceeded: true });
+    for (let i = 0; i < 20_000; i += 1) await limits.take('address', ofManyNetworks(i));
+    expect(await limits.look('address', '192.0.2.1')).toMatchObject({ remaining: 10 });
+    expect(await limits.look('address', ofManyNetworks(19_999))).toMatchObject({ remaining: 9 });
+  });
+
+  test('are shared in bounded numbers, and each process counts the others by itself', async () => {
+    let told = 0;
+    const limits = createRateLimits(settings, {
+      add: async (counts) => {
+        told += counts.size;
+        return [];
+      },
+      removeEnded: async () => undefined,
+    });
+    for (let i = 0; i < 20_000; i += 1) {
+      await limits.take('address', ofManyNetworks(i));
+      if (i % 100 === 0) await limits.share();
+    }
+    for (let i = 0; i < 11; i += 1) await limits.take('address', ofManyNetworks(19_999));
+    expect(await limits.look('address', ofManyNetworks(19_999))).toMatchObject({ isExceeded: true });
+    await limits.share();
+    expect(told).toBeGreaterThan(1000);
+    expect(told).toBeLessThanOrEqual(5000);
   });
 });
 

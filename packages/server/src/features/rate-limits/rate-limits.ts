@@ -1,4 +1,5 @@
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { toWideBlock, wideBlockFactor } from '../../address-block.ts';
+import { createAdmission, createWindows, type Window, type Windows } from './bounded.ts';
 import type { SharedCounts } from './shared-counts.ts';
 
 /** What is counted, each by itself: three kinds of requests of a key or a session, and what an address does without one. */
@@ -19,7 +20,10 @@ export interface Quota {
 
 /** Counts requests in memory. Where the database is shared, so are the counts, a second late. */
 export interface RateLimits {
-  /** Counts one request; undefined where nothing is limited. @param subject id of the key or session, or the address */
+  /**
+   * Counts one request; undefined where nothing is limited. A /64 of IPv6 counts for its /48, too.
+   * @param subject id of the key or session, or the block of the address
+   */
   take(policy: RateLimitPolicy, subject: string): Promise<Quota | undefined>;
   /** What `take` would say, without counting. */
   look(policy: RateLimitPolicy, subject: string): Promise<Quota | undefined>;
@@ -29,46 +33,64 @@ export interface RateLimits {
 
 export const rateLimitWindowSeconds = 60;
 
+/** Keys and sessions are as many as people have made; addresses anybody can make up. */
+const maxRemembered: Record<RateLimitPolicy, number> = {
+  uploads: 100_000,
+  reads: 100_000,
+  changes: 100_000,
+  address: 20_000,
+  'invalid-keys': 20_000,
+};
+/** Of addresses, by each process in a minute: each is a row until its minute is over. */
+const maxShared = 5_000;
+
 /** @param settings undefined: nothing is limited */
 export function createRateLimits(settings: RateLimitSettings | undefined, shared?: SharedCounts): RateLimits {
   if (!settings) return { take: async () => undefined, look: async () => undefined, share: async () => undefined };
-  const limiterOf = (policy: RateLimitPolicy) =>
-    new RateLimiterMemory({ points: settings[policy], duration: rateLimitWindowSeconds, keyPrefix: policy });
-  const limiters: Record<RateLimitPolicy, RateLimiterMemory> = {
-    uploads: limiterOf('uploads'),
-    reads: limiterOf('reads'),
-    changes: limiterOf('changes'),
-    address: limiterOf('address'),
-    'invalid-keys': limiterOf('invalid-keys'),
+  const windowsOf = (policy: RateLimitPolicy) => createWindows(maxRemembered[policy], rateLimitWindowSeconds);
+  const windows: Record<RateLimitPolicy, Windows> = {
+    uploads: windowsOf('uploads'),
+    reads: windowsOf('reads'),
+    changes: windowsOf('changes'),
+    address: windowsOf('address'),
+    'invalid-keys': windowsOf('invalid-keys'),
   };
+  const admit = createAdmission(maxShared, rateLimitWindowSeconds);
   /** What this process counted and the others do not know yet, by the names that `toName` makes. */
   let untold = new Map<string, number>();
 
-  function toQuota(policy: RateLimitPolicy, { consumedPoints, msBeforeNext }: RateLimiterRes, next: 0 | 1): Quota {
-    const limit = settings?.[policy] ?? 0;
-    const remaining = Math.max(limit - consumedPoints, 0);
-    const resetSeconds = Math.max(Math.ceil(msBeforeNext / 1000), 1);
-    return { policy, limit, remaining, resetSeconds, isExceeded: consumedPoints + next > limit };
+  function count(policy: RateLimitPolicy, subject: string, limit: number): Quota {
+    const quota = toQuota(policy, limit, windows[policy].add(subject, 1), 0);
+    // Only what was let through counts elsewhere, or a client that goes on asking would never be let in again.
+    if (shared && !quota.isExceeded) {
+      const name = toName(policy, subject);
+      if (!isOfAddresses(policy) || admit(name)) untold.set(name, (untold.get(name) ?? 0) + 1);
+    }
+    return quota;
+  }
+
+  function lookAt(policy: RateLimitPolicy, subject: string, limit: number): Quota {
+    return toQuota(policy, limit, windows[policy].get(subject), 1);
   }
 
   return {
-    take(policy, subject) {
-      const count = (result: unknown) => {
-        // The library rejects with its result when there is too much.
-        if (!(result instanceof RateLimiterRes)) throw result;
-        const quota = toQuota(policy, result, 0);
-        // Only what was let through counts elsewhere, or a client that goes on asking would never be let in again.
-        if (shared && !quota.isExceeded) {
-          const name = toName(policy, subject);
-          untold.set(name, (untold.get(name) ?? 0) + 1);
-        }
-        return quota;
-      };
-      return limiters[policy].consume(subject).then(count, count);
+    async take(policy, subject) {
+      const limit = settings[policy];
+      const wide = toWideBlock(subject);
+      if (wide !== undefined) {
+        const ofAll = lookAt(policy, wide, limit * wideBlockFactor);
+        if (ofAll.isExceeded) return ofAll;
+      }
+      const quota = count(policy, subject, limit);
+      // What is refused to one counts for none of its neighbours.
+      if (wide !== undefined && !quota.isExceeded) count(policy, wide, limit * wideBlockFactor);
+      return quota;
     },
     async look(policy, subject) {
-      const result = await limiters[policy].get(subject);
-      return toQuota(policy, result ?? new RateLimiterRes(0, rateLimitWindowSeconds * 1000, 0), 1);
+      const limit = settings[policy];
+      const wide = toWideBlock(subject);
+      const ofAll = wide === undefined ? undefined : lookAt(policy, wide, limit * wideBlockFactor);
+      return ofAll?.isExceeded ? ofAll : lookAt(policy, subject, limit);
     },
     async share() {
       if (!shared || untold.size === 0) return;
@@ -77,10 +99,27 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
       untold = new Map();
       for (const { name, used, secondsLeft } of await shared.add(told, rateLimitWindowSeconds)) {
         const [policy, subject] = fromName(name);
-        await limiters[policy].set(subject, used + (untold.get(name) ?? 0), secondsLeft);
+        windows[policy].set(subject, used + (untold.get(name) ?? 0), secondsLeft);
       }
     },
   };
+}
+
+/** @param next how many requests the answer is about beyond those that were counted */
+function toQuota(policy: RateLimitPolicy, limit: number, window: Window | undefined, next: 0 | 1): Quota {
+  const used = window?.used ?? 0;
+  const seconds = window ? (window.endsAt - performance.now()) / 1000 : rateLimitWindowSeconds;
+  return {
+    policy,
+    limit,
+    remaining: Math.max(limit - used, 0),
+    resetSeconds: Math.max(Math.ceil(seconds), 1),
+    isExceeded: used + next > limit,
+  };
+}
+
+function isOfAddresses(policy: RateLimitPolicy): boolean {
+  return policy === 'address' || policy === 'invalid-keys';
 }
 
 function toName(policy: RateLimitPolicy, subject: string): string {

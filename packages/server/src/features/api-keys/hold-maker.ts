@@ -1,0 +1,55 @@
+import type { Transaction } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { type Right, requireRole } from '../projects/open-project.ts';
+
+/**
+ * Keeps what allows the caller to make a key as it is until the transaction ends: their membership and role in the project, since a
+ * key made while its maker is being removed would otherwise live again with their next invitation, and the number of their keys.
+ * `openProject` comes first, and may have believed a cache. Project, user and member are locked in the order in which
+ * their deletions lock them.
+ * @param projectId null for a key that is tied to no project
+ * @throws Problem project_not_found, role_missing, too_many_api_keys
+ */
+export async function holdMaker(
+  { config, now }: Pick<Deps, 'config' | 'now'>,
+  trx: Transaction<Schema>,
+  { userId }: SessionCaller,
+  projectId: string | null,
+  right: Right,
+): Promise<void> {
+  if (projectId !== null) {
+    await trx.selectFrom('projects').select('id').where('id', '=', projectId).forKeyShare().execute();
+  }
+  // Of two keys at once, the second waits, and counts the first.
+  await trx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute();
+  if (projectId !== null) await holdMember(trx, userId, projectId, right);
+  const { count } = await trx
+    .selectFrom('api_keys')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('created_by', '=', userId)
+    .where('revoked_at', 'is', null)
+    .where('expired_at', 'is', null)
+    .where((key) => key.or([key('expires_at', 'is', null), key('expires_at', '>', new Date(now()))]))
+    .executeTakeFirstOrThrow();
+  if (count >= config.apiKeysPerAccount) {
+    throw new Problem(
+      'too_many_api_keys',
+      `You have ${count} API keys, and an account may have ${config.apiKeysPerAccount}.`,
+    );
+  }
+}
+
+/** @throws Problem project_not_found, role_missing */
+async function holdMember(trx: Transaction<Schema>, userId: string, projectId: string, right: Right): Promise<void> {
+  const member = await trx
+    .selectFrom('project_members')
+    .select('role')
+    .where('project_id', '=', projectId)
+    .where('user_id', '=', userId)
+    .forShare()
+    .executeTakeFirst();
+  if (!member) throw new Problem('project_not_found');
+  requireRole(member.role, right);
+}

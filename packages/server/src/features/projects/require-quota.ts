@@ -1,0 +1,23 @@
+import type { Deps, SessionCaller } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { isServiceOwner } from '../accounts/manage-users.ts';
+
+/** The largest quota that the caller can give a project (`PROJECT_QUOTA_BYTES`); null where they can give any, or none. */
+export async function findMostQuota(deps: Deps, caller: SessionCaller): Promise<number | null> {
+  const { projectQuotaBytes } = deps.config;
+  return projectQuotaBytes === undefined || (await isServiceOwner(deps, caller)) ? null : projectQuotaBytes;
+}
+
+/**
+ * @param most of `findMostQuota`
+ * @param present what the project has; whatever is no more than that can be given, too
+ * @throws Problem owner_required
+ */
+export function requireQuota(most: number | null, quotaBytes: number | null, present?: number | null): void {
+  const isAtMost = (limit: number | null) => limit === null || (quotaBytes !== null && quotaBytes <= limit);
+  if (isAtMost(most) || (present !== undefined && isAtMost(present))) return;
+  throw new Problem(
+    'owner_required',
+    `A project has a quota of at most ${most} bytes; only the owner of the service gives one more, or none.`,
+  );
+}
