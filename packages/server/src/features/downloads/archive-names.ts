@@ -1,12 +1,81 @@
+import { crc32 } from 'node:zlib';
+import { toNameKey } from '../name-key.ts';
+
+/**
+ * What Windows does not take in a name: these characters and control characters anywhere, a dot or a space at the end. macOS
+ * and Linux take less offence.
+ * @see https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file
+ */
+const forbidden = /[<>:"/\\|?*\p{Cc}]|[. ]$/gu;
+/** Names of devices, whatever ending they have: the page above, and CONIN$ and CONOUT$ of the console. */
+const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)/i;
+
+/** What every file system in use takes as one name. */
+const maxNameBytes = 255;
+/** What follows the last dot is an ending if it is no longer than this. */
+const maxEndingBytes = 32;
+
+/** The name as Windows, macOS and Linux can write it, which is mostly as it is. */
+export function toSafeName(name: string): string {
+  const plain = name.replace(forbidden, '_');
+  return device.test(plain) ? join(`_${plain}`, '').replace(/[. ]$/, '_') : plain;
+}
+
 /** The name with a number before its ending, as people know it: `photo (2).jpg`. */
 export function withNumber(name: string, number: number): string {
+  return join(name, ` (${number})`);
+}
+
+/** Something between a name and its ending; where that is too long for a file system, the name is cut. */
+function join(name: string, suffix: string): string {
   const dot = name.lastIndexOf('.');
-  const end = dot > 0 ? dot : name.length;
-  return `${name.slice(0, end)} (${number})${name.slice(end)}`;
+  const end = dot > 0 && Buffer.byteLength(name.slice(dot)) <= maxEndingBytes ? dot : name.length;
+  const rest = suffix + name.slice(end);
+  let start = name.slice(0, end);
+  while (Buffer.byteLength(start + rest) > maxNameBytes) start = [...start].slice(0, -1).join('');
+  return start + rest;
 }
 
 /** A name for a file of the archive's own, from what may be a project's label. */
 export function toArchiveName(name: string): string {
-  const plain = name.replaceAll(/[/\\]/g, '_');
-  return /\.zip$/i.test(plain) ? plain : `${plain}.zip`;
+  return toSafeName(/\.zip$/i.test(name) ? name : `${name}.zip`);
+}
+
+/** The names that the entries of one folder have in an archive. */
+export interface EntryNames {
+  /**
+   * The entry's own name, if every system can write it and no other entry has it; else a safe one, with a number where
+   * that is needed. No two are the same, also not by case.
+   * @param isShared whether an entry that was named before has the same name
+   */
+  give(name: string, isShared: boolean): Promise<string>;
+}
+
+/** @param isTaken whether an entry of the folder, named already or not, has this name in the library */
+export function createEntryNames(isTaken: (name: string) => boolean | Promise<boolean>): EntryNames {
+  // Checksums instead of names, since a folder may have millions: two names of one checksum cost a number, and no more.
+  const given = new Set<number>();
+  const lastNumbers = new Map<number, number>();
+  return {
+    async give(name, isShared) {
+      const safe = toSafeName(name);
+      const isOwn = safe === name;
+      const base = toChecksum(safe);
+      if (isOwn && !isShared && !given.has(base)) return name;
+      for (let number = lastNumbers.get(base) ?? (isOwn ? 1 : 0); ; ) {
+        number += 1;
+        const candidate = number === 1 ? safe : withNumber(safe, number);
+        const checksum = toChecksum(candidate);
+        if (given.has(checksum) || (await isTaken(candidate))) continue;
+        given.add(checksum);
+        lastNumbers.set(base, number);
+        return candidate;
+      }
+    },
+  };
+}
+
+/** Of 30 bits, which need no memory of their own in a Set or a Map. */
+function toChecksum(name: string): number {
+  return crc32(toNameKey(name)) >>> 2;
 }

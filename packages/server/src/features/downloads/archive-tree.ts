@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import { toNameKey } from '../name-key.ts';
 import type { OpenProject } from '../projects/open-project.ts';
-import { withNumber } from './archive-names.ts';
+import { createEntryNames, type EntryNames } from './archive-names.ts';
 
 /** The files and folders of a selection that are there. */
 export interface Selected {
@@ -28,6 +28,8 @@ export interface ArchivedFolder {
   fileCount: number;
   /** The marks of its files, xor: a text, since it has 64 bits. */
   fileMarks: string;
+  /** The names in it, where some were given to its folders already. */
+  names?: EntryNames | undefined;
 }
 
 const fileColumns = `id, file_name as name, store_key as "storeKey", file_size as "sizeBytes", created_at as "createdAt"`;
@@ -63,25 +65,59 @@ export async function findSelected(
   return { files: files.rows, folders: folders.rows };
 }
 
+/** With the path that a folder has in the library, below the names of the roots. */
+type FolderRow = Omit<ArchivedFolder, 'names'>;
+
 /**
  * The folders below some, or all of the project, with how many files and which were in each at one moment. Folders
  * come before what is in them.
- * @param roots ids of folders, and the path that each has in the archive; undefined for the whole project
+ * @param roots ids of folders, and the name that each has in the archive; undefined for the whole project
  */
 export async function readTree(
-  { db }: Deps,
+  deps: Deps,
   project: OpenProject,
-  roots: { ids: string[]; paths: string[] } | undefined,
+  roots: { ids: string[]; names: string[] } | undefined,
   at: Date,
 ): Promise<ArchivedFolder[]> {
+  const rows = await readFolders(deps, project, roots, at);
+  const above = new Map<string, Pick<FolderRow, 'id' | 'path'>>([['', { id: null, path: '' }]]);
+  const namesBelow = new Map<string, EntryNames>();
+  const paths: string[] = [];
+  for (const { id, path } of rows) {
+    const start = path.lastIndexOf('/', path.length - 2) + 1;
+    const [place, name] = [path.slice(0, start), path.slice(start, -1)];
+    const parent = above.get(place);
+    if (!parent) throw new Error('A folder of an archive comes before the one that it lies in.');
+    let given = name;
+    if (path !== '' && !(roots && place === '')) {
+      const names = namesBelow.get(place) ?? createNamesIn(deps, project, parent.id);
+      given = await names.give(name, false);
+      // What else lies there has to avoid a name that is not the folder's own, and which no query finds.
+      if (given !== name) namesBelow.set(place, names);
+    }
+    const safePath = path === '' ? '' : `${parent.path}${given}/`;
+    above.set(path, { id, path: safePath });
+    paths.push(safePath);
+  }
+  return rows.map((row, i) => ({ ...row, path: paths[i] ?? '', names: namesBelow.get(row.path) }));
+}
+
+async function readFolders(
+  { db }: Deps,
+  project: OpenProject,
+  roots: { ids: string[]; names: string[] } | undefined,
+  at: Date,
+): Promise<FolderRow[]> {
   const top = roots
-    ? `select f.id, root.path, f.created_at, f.updated_at from unnest($3::uuid[], $4::text[]) as root (id, path)
+    ? `select f.id, root.name || '/', f.created_at, f.updated_at
+       from unnest($3::uuid[], $4::text[]) as root (id, name)
        join folders f on f.project_id = $1 and f.id = root.id and f.trash_id is null`
-    : `select id, name || '/', created_at, updated_at from folders where project_id = $1 and parent_id is null and trash_id is null`;
+    : `select id, name || '/', created_at, updated_at from folders
+       where project_id = $1 and parent_id is null and trash_id is null`;
   const filesIn = (inFolder: string) => `lateral (
     select count(*)::int as count, coalesce(bit_xor(${mark}), 0)::text as marks from files
     where project_id = $1 and ${inFolder} and trash_id is null and created_at <= $2) f`;
-  const { rows } = await db.pool.query<ArchivedFolder>({
+  const { rows } = await db.pool.query<FolderRow>({
     name: `archive-tree-${roots ? 'selected' : 'all'}`,
     text: `
       with recursive tree (id, path, created_at, updated_at) as (
@@ -95,9 +131,26 @@ export async function readTree(
       )
       select id, path, created_at as "createdAt", updated_at as "updatedAt", count as "fileCount", marks as "fileMarks"
       from counted order by path collate "C"`,
-    values: roots ? [project.id, at, roots.ids, roots.paths] : [project.id, at],
+    values: roots ? [project.id, at, roots.ids, roots.names] : [project.id, at],
   });
   return rows;
+}
+
+/** The names of what lies in one folder of the library (null: the root). */
+function createNamesIn({ db }: Deps, project: OpenProject, folderId: string | null): EntryNames {
+  const inFolder = (column: string) =>
+    folderId === null ? `${column} is null and $2::uuid is null` : `${column} = $2`;
+  return createEntryNames(async (name) => {
+    const { rows } = await db.pool.query<{ taken: boolean }>({
+      name: `archive-name-taken-${folderId === null ? 'root' : 'folder'}`,
+      text: `select exists (select 1 from files where project_id = $1 and ${inFolder('folder_id')}
+                              and trash_id is null and name_key = $3)
+                 or exists (select 1 from folders where project_id = $1 and ${inFolder('parent_id')}
+                              and trash_id is null and name_key = $3) as taken`,
+      values: [project.id, folderId, toNameKey(name)],
+    });
+    return rows[0]?.taken === true;
+  });
 }
 
 interface FileRow extends ArchivedFile {
@@ -111,9 +164,9 @@ interface FileRow extends ArchivedFile {
  * @throws when they are not those that the tree had: one that was renamed or moved meanwhile can come twice, or never
  */
 export async function* readFiles(
-  { db }: Deps,
+  deps: Deps,
   project: OpenProject,
-  { id: folderId, fileCount, fileMarks }: ArchivedFolder,
+  { id: folderId, fileCount, fileMarks, names = createNamesIn(deps, project, folderId) }: ArchivedFolder,
   at: Date,
 ): AsyncGenerator<ArchivedFile[], void> {
   const inFolder = (column: string) => (folderId === null ? `${column} is null` : `${column} = $2`);
@@ -122,25 +175,12 @@ export async function* readFiles(
   const typed = folderId === null ? 'and $2::uuid is null' : '';
   const kind = folderId === null ? 'root' : 'folder';
 
-  const isTaken = async (name: string) => {
-    const { rows } = await db.pool.query<{ taken: boolean }>({
-      name: `archive-name-taken-${kind}`,
-      text: `select exists (select 1 from files where project_id = $1 and ${inFolder('folder_id')} ${typed}
-                              and trash_id is null and name_key = $3)
-                 or exists (select 1 from folders where project_id = $1 and ${inFolder('parent_id')}
-                              and trash_id is null and name_key = $3) as taken`,
-      values: [...values, toNameKey(name)],
-    });
-    return rows[0]?.taken === true;
-  };
-
   let last: { nameKey: string; id: string } | undefined;
-  let number = 1;
   let count = 0;
   let marks = 0n;
   for (;;) {
     // Both columns that come first in the order have one value; without them the planner does not take the index for it.
-    const { rows } = await db.pool.query<FileRow>({
+    const { rows } = await deps.db.pool.query<FileRow>({
       name: `archive-files-${kind}`,
       text: `select ${fileColumns}, ${mark}::text as mark, name_key as "nameKey",
                exists (select 1 from folders where project_id = $1 and ${inFolder('parent_id')}
@@ -153,12 +193,7 @@ export async function* readFiles(
     });
     const page: ArchivedFile[] = [];
     for (const row of rows) {
-      if (row.nameKey !== last?.nameKey) number = 1;
-      let { name } = row;
-      if (row.isFolder || row.nameKey === last?.nameKey) {
-        do name = withNumber(row.name, ++number);
-        while (await isTaken(name));
-      }
+      const name = await names.give(row.name, row.isFolder || row.nameKey === last?.nameKey);
       last = row;
       count += 1;
       marks ^= BigInt(row.mark);

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { measureBuffers } from '../../../test/memory.ts';
 import { type CallOptions, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
-import { hasZipTools, readZip, testZip } from '../../../test/zip-tools.ts';
+import { extractZip, hasZipTools, readZip, testZip } from '../../../test/zip-tools.ts';
 import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
 import { toNameKey } from '../name-key.ts';
@@ -91,7 +91,7 @@ describe('what is in an archive', () => {
     await createFile('empty', '', deeper);
     expect(await contentsOf(await linkTo({ folderIds: [holiday] }))).toEqual({
       'Urlaub 👍/': '',
-      'Urlaub 👍/Grüße %41 "1".txt': 'hello',
+      'Urlaub 👍/Grüße %41 _1_.txt': 'hello',
       'Urlaub 👍/leer/': '',
       'Urlaub 👍/写真/': '',
       'Urlaub 👍/写真/empty': '',
@@ -152,6 +152,64 @@ describe('what is in an archive', () => {
       'f/b (2).txt': '5',
       'f/.env': '6',
       'f/.env (2)': '7',
+    });
+  });
+
+  readBack(
+    'names that Windows does not take are safe, in folders, files and a selection, and none is lost',
+    async () => {
+      const top = await createFolder('C:');
+      const names = ['a?b', 'a*b', 'A_B', 'a_b (2)', 'nul', 'con.txt', 'COM¹', 'dots...', 'space ', 'é', 'é'];
+      for (const [i, name] of names.entries()) await createFile(name, `file ${i}`, top);
+      for (const name of ['a|b', 'aux', 'a<b']) await createFile('in', name, await createFolder(name, top));
+      const long = `${'x'.repeat(251)}.txt`;
+      await createFile(long, 'long', top);
+      await createFile(long, 'longer', top);
+      const expected = {
+        'C_/a_b (3)/in': 'a<b',
+        'C_/a_b (4)/in': 'a|b',
+        'C_/_aux/in': 'aux',
+        'C_/a_b (5)': 'file 1',
+        'C_/a_b (6)': 'file 0',
+        'C_/A_B': 'file 2',
+        'C_/a_b (2)': 'file 3',
+        'C_/_nul': 'file 4',
+        'C_/_con.txt': 'file 5',
+        'C_/_COM¹': 'file 6',
+        'C_/dots.._': 'file 7',
+        'C_/space_': 'file 8',
+        'C_/é': 'file 9',
+        'C_/é (2)': 'file 10',
+        [`C_/${long}`]: 'long',
+        [`C_/${'x'.repeat(247)} (2).txt`]: 'longer',
+      };
+      for (const link of [await linkTo(), await linkTo({ folderIds: [top] })]) {
+        const contents = await contentsOf(link);
+        expect(Object.fromEntries(Object.entries(contents).filter(([name]) => !name.endsWith('/')))).toEqual(expected);
+        const folder = await mkdtemp(join(tmpdir(), 'cadiz-extracted-'));
+        expect((await extractZip(path, folder)).sort()).toEqual(Object.keys(expected).sort());
+        await rm(folder, { recursive: true });
+      }
+      const [slash, plain] = [await createFile('x:y', '1'), await createFile('x_y', '2', top)];
+      expect(await contentsOf(await linkTo({ fileIds: [slash.id, plain.id] }))).toEqual({ 'x_y (2)': '1', x_y: '2' });
+    },
+  );
+
+  readBack('a folder that is chosen beside the one that it lies in has the same names in both', async () => {
+    const outer = await createFolder('outer');
+    const inner = await createFolder('in:ner', outer);
+    await createFile('a?', '1', inner);
+    await createFile('b', '2', await createFolder('deep*', inner));
+    expect(await contentsOf(await linkTo({ folderIds: [outer, inner] }))).toEqual({
+      'in_ner/': '',
+      'in_ner/a_': '1',
+      'in_ner/deep_/': '',
+      'in_ner/deep_/b': '2',
+      'outer/': '',
+      'outer/in_ner/': '',
+      'outer/in_ner/a_': '1',
+      'outer/in_ner/deep_/': '',
+      'outer/in_ner/deep_/b': '2',
     });
   });
 

@@ -6,9 +6,9 @@ import { toNameKey } from '../name-key.ts';
 import { type OpenProject, userOf } from '../projects/open-project.ts';
 import { createAccessCheck, reopenProject } from '../projects/reopen-project.ts';
 import type { ArchiveOrder } from './archive-links.ts';
-import { withNumber } from './archive-names.ts';
+import { createEntryNames } from './archive-names.ts';
 import type { ArchiveSlot } from './archive-slots.ts';
-import { type ArchivedFile, findSelected, readFiles, readTree } from './archive-tree.ts';
+import { type ArchivedFile, findSelected, readFiles, readTree, type Selected } from './archive-tree.ts';
 import { writeZip, type ZipEntry } from './write-zip.ts';
 
 export interface Archive {
@@ -80,16 +80,12 @@ async function selectEntries(
   if (selected.files.length < fileIds.length || selected.folders.length < folderIds.length) {
     throw new Problem('archive_not_found');
   }
-  const unique = createUniqueNames();
-  const roots = {
-    ids: selected.folders.map(({ id }) => id),
-    paths: selected.folders.map(({ name }) => `${unique(name)}/`),
-  };
+  const names = await nameSelected(selected);
+  const roots = { ids: selected.folders.map(({ id }) => id), names: names.folders };
   const tree = await readTree(deps, project, isWhole ? undefined : roots, at);
 
   async function* entries(): AsyncGenerator<ZipEntry, void> {
-    const selectedFiles = selected.files.map((file) => ({ ...file, name: unique(file.name) }));
-    yield* toEntries(deps, '', selectedFiles, signal);
+    yield* toEntries(deps, '', names.files, signal);
     for (const folder of tree) {
       const { path, createdAt, updatedAt } = folder;
       // One that was made later is there for the earlier files that were moved into it, and not for itself.
@@ -136,13 +132,19 @@ async function read(deps: Deps, { id, storeKey }: ArchivedFile, signal: AbortSig
   return object.body;
 }
 
-/** Gives what has the same name a number; upper and lower case are the same, as they are to many systems. */
-function createUniqueNames(): (name: string) => string {
-  const taken = new Set<string>();
-  return (name) => {
-    let unique = name;
-    for (let number = 2; taken.has(toNameKey(unique)); number += 1) unique = withNumber(name, number);
-    taken.add(toNameKey(unique));
-    return unique;
+/** The names of what was selected, which may come from several folders: first those of folders, then those of files. */
+async function nameSelected({ folders, files }: Selected): Promise<{ folders: string[]; files: ArchivedFile[] }> {
+  const all = new Set([...folders, ...files].map(({ name }) => toNameKey(name)));
+  const names = createEntryNames((name) => all.has(toNameKey(name)));
+  const seen = new Set<string>();
+  const give = (name: string) => {
+    const key = toNameKey(name);
+    const isShared = seen.has(key);
+    seen.add(key);
+    return names.give(name, isShared);
   };
+  const named = { folders: [] as string[], files: [] as ArchivedFile[] };
+  for (const { name } of folders) named.folders.push(await give(name));
+  for (const file of files) named.files.push({ ...file, name: await give(file.name) });
+  return named;
 }
