@@ -1,10 +1,13 @@
 import { type CreateApiKeyRequest, type CreatedApiKey, scopes } from '@cadiz/contract';
+import type { Kysely, Selectable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import type { Schema } from '../../db/schema.ts';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { requireFolder } from '../folders/require-folder.ts';
+import { keepFolder, keepProject, keepUser } from '../keep-rows.ts';
 import { openProject } from '../projects/open-project.ts';
 import { hashToken, mintToken } from './token.ts';
 
@@ -38,7 +41,8 @@ export async function createApiKey(
     created_at: createdAt,
     expires_at: expiresAt,
   };
-  await deps.db.kysely.transaction().execute(async (trx) => {
+  await deps.db.transaction(async (trx) => {
+    await keepOwners(trx, row);
     await trx.insertInto('api_keys').values(row).execute();
     const subject = {
       apiKeyId: id,
@@ -55,6 +59,20 @@ export async function createApiKey(
     });
   });
   return { id, name: request.name, key, projectId, createdAt: createdAt.toISOString() };
+}
+
+/** Keeps what a key hangs on, in the order of locks. The references say what is not there. */
+export async function keepOwners(
+  trx: Kysely<Schema>,
+  {
+    created_by,
+    project_id,
+    folder_id,
+  }: Pick<Selectable<Schema['api_keys']>, 'created_by' | 'project_id' | 'folder_id'>,
+): Promise<void> {
+  await keepUser(trx, created_by);
+  if (project_id !== null) await keepProject(trx, project_id);
+  if (project_id !== null && folder_id !== null) await keepFolder(trx, project_id, folder_id);
 }
 
 /** @throws Problem invalid_request (an expiry that is over) */

@@ -12,7 +12,7 @@ import { selectManageableKeys } from './manageable-keys.ts';
  * @throws Problem api_key_not_found
  */
 export async function revokeApiKey(deps: Deps, caller: SessionCaller, id: string): Promise<z.output<typeof ApiKey>> {
-  const row = await deps.db.kysely.transaction().execute(async (trx) => {
+  const row = await deps.db.transaction(async (trx) => {
     const key = await selectManageableKeys(trx, caller).selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
     if (!key) throw new Problem('api_key_not_found');
     if (key.revoked_at) return key;

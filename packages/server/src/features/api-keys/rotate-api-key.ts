@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { toExpiry } from './create-api-key.ts';
+import { keepOwners, toExpiry } from './create-api-key.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 import { hashToken, mintToken } from './token.ts';
 
@@ -22,7 +22,10 @@ export async function rotateApiKey(
   const now = new Date(deps.now());
   const asked = expiresAt === undefined ? undefined : toExpiry(expiresAt, now.getTime());
   const key = mintToken();
-  const created = await deps.db.kysely.transaction().execute(async (trx) => {
+  const created = await deps.db.transaction(async (trx) => {
+    const found = await selectManageableKeys(trx, caller).selectAll().where('id', '=', id).executeTakeFirst();
+    if (!found) throw new Problem('api_key_not_found');
+    await keepOwners(trx, { ...found, created_by: caller.userId });
     // The lock lets a revocation that comes at the same moment win or wait, but never be overtaken.
     const old = await selectManageableKeys(trx, caller).selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
     if (!old) throw new Problem('api_key_not_found');

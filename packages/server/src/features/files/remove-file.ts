@@ -12,7 +12,7 @@ import { openFile } from './open-file.ts';
 export async function removeFile(deps: Deps, caller: Caller, fileId: string): Promise<z.output<typeof Trashed>> {
   const { project, file } = await openFile(deps, caller, fileId, 'files:delete');
   const stamp = toTrashStamp(deps, caller, null);
-  const trashedAt = await deps.db.kysely.transaction().execute(async (trx) => {
+  const trashedAt = await deps.db.transaction(async (trx) => {
     const row = await trx
       .updateTable('files')
       .set({

@@ -13,7 +13,7 @@ export async function createProject(
 ): Promise<z.output<typeof Project>> {
   const id = uuidv7();
   const at = new Date(now());
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
     const row = await trx
       .insertInto('projects')
       .values({

@@ -18,7 +18,7 @@ export async function updateProject(
   request: z.output<typeof UpdateProjectRequest>,
 ): Promise<z.output<typeof Project>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
-  const row = await deps.db.kysely.transaction().execute(async (trx) => {
+  const row = await deps.db.transaction(async (trx) => {
     // Waits for the recordings that are under way without a quota, and makes the next ones see the settings below.
     await trx.selectFrom('projects').select('id').where('id', '=', project.id).forUpdate().execute();
     const changed = await trx
