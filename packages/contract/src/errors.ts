@@ -532,8 +532,8 @@ export const errorCatalogue = {
     status: 503,
     title: 'The database does not answer.',
     happened:
-      'The service could not reach its database, or the database refused or broke off the work. Nothing was changed.',
-    mend: 'Try again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
+      'The service could not reach its database, or the database refused or broke off the work, or did not hand a commit to the standby that it is to wait for. Nothing is promised: what was asked for may be there or not.',
+    mend: 'Send the request again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
   },
   too_many_listings: {
     status: 503,

@@ -54,6 +54,14 @@ describe('the arrows of the service point down', () => {
   const importersOf = (pattern: RegExp) =>
     [...imports].filter(([, targets]) => targets.some((target) => pattern.test(target))).map(([file]) => file);
 
+  test('transactions are run by db.transaction, which runs them again', () => {
+    const source = join(packages, 'server/src');
+    const begins = [...imports.keys()].filter((file) =>
+      /\.transaction\(\)|['"`]begin\b/.test(readFileSync(join(source, file), 'utf8')),
+    );
+    expect(begins).toEqual(['db/listing-lane.ts', 'db/migrate.ts', 'db/open.ts']);
+  });
+
   test('features know no HTTP', () => {
     expect(importersOf(/^http\//).filter((file) => !file.startsWith('http/'))).toEqual(['service.ts']);
   });

@@ -1,11 +1,7 @@
-import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { type OperationId, type Route, routes } from '@cadiz/contract';
 import pg from 'pg';
 import { pino } from 'pino';
@@ -15,20 +11,12 @@ import { readConfig } from '../src/config.ts';
 import { mintToken } from '../src/features/api-keys/token.ts';
 import { type RunningService, startService } from '../src/service.ts';
 import { testableKinds } from './database.ts';
+import { createPostgresServer } from './postgres-server.ts';
 
-const script = fileURLToPath(new URL('../../../scripts/ci/postgres.sh', import.meta.url));
 const poolSize = 4;
 
 /** A PostgreSQL of its own, since it is stopped, starved and frozen here. */
-const server = {
-  folder: join(tmpdir(), `cadiz-outage-${randomBytes(6).toString('hex')}`),
-  run: async (command: string) =>
-    (
-      await promisify(execFile)('bash', [script, command], {
-        env: { ...process.env, PG_DIR: server.folder, PG_MAX_CONNECTIONS: '24' },
-      })
-    ).stdout.trim(),
-};
+const server = createPostgresServer(24);
 
 interface Asked {
   method?: string;

@@ -57,6 +57,8 @@ export interface CallOptions {
 
 export interface TestService {
   deps: Deps;
+  /** Signs the cookies. */
+  secret: string;
   /** One request through the app in memory. Every answer is checked against the OpenAPI document. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** The app itself, for requests that `call` cannot make. */
@@ -109,7 +111,10 @@ export interface TestServiceOptions {
   passwords?: Passwords;
   /** Told of every file that is recorded. Nobody looks at contents by default, so that rows stay as they were made. */
   checkContent?: Deps['contents']['enqueue'];
-  /** Shares the database and the object store of another test service, which outlives this one. */
+  /**
+   * As another process of the same service: shares the cookies, the object store and, unless `db` is another opening of
+   * it, the database of a test service that outlives this one.
+   */
   beside?: TestService;
 }
 
@@ -129,14 +134,14 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const now = () => Date.now() + ahead;
 
   const { beside } = options;
-  const db = beside?.deps.db ?? options.db ?? (await openTestDatabase());
+  const db = options.db ?? beside?.deps.db ?? (await openTestDatabase());
   const store = beside
     ? { objects: beside.deps.objects, close: async () => undefined }
     : await openTestStore(config, now);
   const accountSettings: AccountSettings = {
     publicUrl: config.publicUrl,
     signUp: config.signUp,
-    secret: randomBytes(32).toString('base64url'),
+    secret: beside?.secret ?? randomBytes(32).toString('base64url'),
     setup: options.setup,
     oidc: config.oidc,
     secondFactor: config.secondFactor,
@@ -201,6 +206,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 
   const service: TestService = {
     deps,
+    secret: accountSettings.secret,
     call,
     fetch,
     async signUp(name = 'Ada') {

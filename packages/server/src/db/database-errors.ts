@@ -57,3 +57,16 @@ export class ListingTooSlow extends Error {
     super('A statement of a listing took too long.', { cause });
   }
 }
+
+/**
+ * PostgreSQL stopped to wait for a synchronous standby, since somebody told it to. What was changed is there, and would be
+ * gone if the standby took over: it counts as failed, and can be sent again.
+ */
+export class CommitNotReplicated extends Error {
+  override readonly name = 'CommitNotReplicated';
+
+  /** @param warning what PostgreSQL said */
+  constructor(warning: string) {
+    super(`A commit was not replicated: ${warning}.`);
+  }
+}

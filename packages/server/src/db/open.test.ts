@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { type Database, openDatabase, withDirectPool } from './open.ts';
@@ -67,6 +67,52 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
         expect((await db.pool.query(query)).rows, type).toEqual([{ value, none: null }]);
       }
     }
+  });
+
+  describe('what got in the way of something else', () => {
+    // nextval is not undone with the rest: the first calls fail, and then it works.
+    beforeAll(() =>
+      db.pool.query(`
+        create sequence calls;
+        create function conflict_first(times int, code text) returns bigint language plpgsql volatile as $$
+        declare call bigint := nextval('calls');
+        begin
+          if call <= times then raise exception 'undone' using errcode = code; end if;
+          return call;
+        end $$`),
+    );
+    beforeEach(() => db.pool.query("select setval('calls', 1, false)"));
+    const call = (times: number, code = '40P01') =>
+      sql<{ call: number }>`select conflict_first(${times}, ${code}) as call`;
+
+    it.each(['40P01', '40001'])('is sent again (%s): a statement', async (code) => {
+      const text = 'select conflict_first($1, $2) as call';
+      expect((await db.pool.query(text, [1, code])).rows).toEqual([{ call: 2 }]);
+      expect((await db.pool.query({ name: 'conflict', text, values: [3, code] })).rows).toEqual([{ call: 4 }]);
+    });
+
+    it('is run again as a whole: a transaction', async () => {
+      const { rows } = await db.transaction(async (trx) => {
+        await sql`insert into people values (1, 'Ada')`.execute(trx);
+        return call(2).execute(trx);
+      });
+      expect(rows).toEqual([{ call: 3 }]);
+      expect(await countPeople()).toBe(1);
+      await db.pool.query('delete from people');
+    });
+
+    it('fails once it was tried five times', async () => {
+      await expect(call(5).execute(db.kysely)).rejects.toMatchObject({ code: '40P01' });
+      await expect(db.transaction((trx) => call(10).execute(trx))).rejects.toMatchObject({ code: '40P01' });
+      expect((await db.pool.query("select nextval('calls') as next")).rows).toEqual([{ next: 11 }]);
+    });
+
+    it('is not sent again by itself when it was part of a transaction, nor when it failed for another reason', async () => {
+      const failing = db.kysely.transaction().execute((trx) => call(1).execute(trx));
+      await expect(failing).rejects.toMatchObject({ code: '40P01' });
+      await expect(db.transaction((trx) => call(3, '23514').execute(trx))).rejects.toMatchObject({ code: '23514' });
+      expect((await db.pool.query("select nextval('calls') as next")).rows).toEqual([{ next: 3 }]);
+    });
   });
 
   it('names the constraint that a reference breaks', async () => {

@@ -1,9 +1,11 @@
-import { Kysely, PostgresDialect } from 'kysely';
+import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import { Client, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
 import { createListingLane, type ListingLane, listingConnections, listingSettings } from './listing-lane.ts';
 import { type Listener, type Notifications, openNotifications } from './notifications.ts';
+import { retryConflicts } from './retry-conflicts.ts';
 import type { Schema } from './schema.ts';
 
 export type DatabaseSettings =
@@ -23,6 +25,11 @@ export interface Database {
   kind: 'embedded' | 'postgres';
   pool: pg.Pool;
   kysely: Kysely<Schema>;
+  /**
+   * Runs a transaction, and runs it anew when PostgreSQL undoes it because it got in the way of another one: so its work
+   * has no effect beyond the database. The order of locks is in ARCHITECTURE.md.
+   */
+  transaction<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
   /** What listings use instead of the pool. */
   listing: ListingLane;
   /** Such as `15.14`. */
@@ -88,26 +95,9 @@ async function openOnDisk(dataDir: string): Promise<Database> {
  * ones only; of one that is lent out nobody would hear, and that ends the process.
  */
 function createPool(config: pg.PoolConfig): pg.Pool {
-  return new pg.Pool(config)
+  return new pg.Pool({ Client, ...config })
     .on('error', () => undefined)
     .on('connect', (client) => client.on('error', () => undefined));
-}
-
-/**
- * Sends every statement without its name. A pooler gives each transaction another connection, which has not prepared
- * what an earlier one had (pgbouncer before 1.21, or without max_prepared_statements).
- */
-class UnnamedClient extends pg.Client {
-  override query(...args: unknown[]): never {
-    const [first, ...rest] = args;
-    if (typeof first !== 'object' || first === null || !('name' in first) || 'submit' in first) return this.#send(args);
-    const { name: _, ...unnamed } = first;
-    return this.#send([unnamed, ...rest]);
-  }
-
-  #send(args: unknown[]): never {
-    return Reflect.apply(super.query, this, args) as never;
-  }
 }
 
 /**
@@ -204,13 +194,20 @@ async function wrap(
   pool: pg.Pool,
   { close, ...own }: Pick<Database, 'failed' | 'close' | 'notify' | 'listen' | 'listing'>,
 ): Promise<Database> {
-  const { rows } = await pool.query<{ server_version: string }>('show server_version');
+  const { rows } = await pool.query<{ version: string; told: string }>(
+    `select current_setting('server_version') as version, current_setting('client_min_messages') as told`,
+  );
+  const { version, told } = rows[0] ?? { version: '', told: '' };
+  // A warning says when a commit was not replicated.
+  if (told === 'error') throw new Error('its client_min_messages is error: set it to warning, or leave it out');
+  const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   let closed: Promise<void> | undefined;
   return {
     kind,
     pool,
-    kysely: new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) }),
-    serverVersion: rows[0]?.server_version ?? '',
+    kysely,
+    transaction: (work) => retryConflicts(() => kysely.transaction().execute(work)),
+    serverVersion: version,
     check: createCheck(pool),
     ...own,
     close() {

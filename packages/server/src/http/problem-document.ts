@@ -1,6 +1,6 @@
 import { errorCatalogue } from '@cadiz/contract';
 import pg from 'pg';
-import { ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
+import { CommitNotReplicated, ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
 import { Problem } from '../problem.ts';
 
 /** RFC 9457 problem details of a failure. */
@@ -28,7 +28,7 @@ export function toProblem(error: unknown): Problem {
   if (error instanceof ListingTooSlow) {
     return new Problem('listing_too_slow', undefined, { headers: { 'Retry-After': '5' }, cause: error });
   }
-  if (isConnectionError(error)) return databaseUnavailable(error);
+  if (error instanceof CommitNotReplicated || isConnectionError(error)) return databaseUnavailable(error);
   return new Problem('internal_error', undefined, { cause: error });
 }
 

@@ -75,7 +75,7 @@ export function startJobs(
     isKnown = true;
   }
 
-  /** Takes the jobs that are due and that nobody runs. */
+  /** Takes the jobs that are due and that nobody runs or takes at this moment: two that take several never wait for each other. */
   async function claim(): Promise<Job[]> {
     const free = jobs.filter(({ name }) => !running.has(name));
     if (free.length === 0) return [];
@@ -84,8 +84,11 @@ export function startJobs(
       text: `update jobs set lease = $1, leased_until = now() + $2 * interval '1 second',
                due_at = now() + mine.every * interval '1 second'
              from unnest($3::text[], $4::float8[]) as mine (name, every)
-             where jobs.name = mine.name
-               and (jobs.leased_until is null and jobs.due_at <= now() or jobs.leased_until <= now())
+             where jobs.name = mine.name and jobs.name = any(array(
+               select name from jobs
+               where name = any($3) and (leased_until is null and due_at <= now() or leased_until <= now())
+               for update skip locked
+             ))
              returning jobs.name`,
       values: [lease, leaseSeconds, free.map(({ name }) => name), free.map(({ everySeconds }) => everySeconds)],
     });

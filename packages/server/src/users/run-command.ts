@@ -111,7 +111,7 @@ async function resetPassword(
 ): Promise<string> {
   const password = randomBytes(15).toString('base64url');
   const hash = await createPasswords().hash(password);
-  const ended = await db.kysely.transaction().execute(async (trx) => {
+  const ended = await db.transaction(async (trx) => {
     const at = now();
     const set = { userId, hash, at: new Date(at), revokeApiKeys, removesPasskeys: true };
     const result = await setPassword(trx, set);

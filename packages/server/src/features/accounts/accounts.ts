@@ -210,7 +210,7 @@ export function createAccounts(
       // Better Auth hides a session that it failed to delete, and would say that somebody is signed out who is not.
       const session = await findCaller(headers);
       if (session) {
-        await db.kysely.transaction().execute(async (trx) => {
+        await db.transaction(async (trx) => {
           await trx.deleteFrom('sessions').where('id', '=', session.sessionId).execute();
           const by = { kind: 'session' as const, userId: session.userId, address: addressOf(headers) };
           await recordEvent(trx, now(), { type: 'sign_out', projectId: null, by, subject: {} });

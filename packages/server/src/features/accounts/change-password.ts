@@ -33,7 +33,7 @@ export async function changePassword(
     await limits.countAccount(user.email);
     if (!(await passwords.verify({ hash, password: currentPassword }))) throw new Problem('wrong_password');
     const newHash = await passwords.hash(newPassword);
-    return db.kysely.transaction().execute(async (trx) => {
+    return db.transaction(async (trx) => {
       const at = now();
       const { userId, sessionId: except } = caller;
       const { endedSessions, revokedApiKeys } = await setPassword(trx, {

@@ -6,6 +6,7 @@ import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { type Actor, recordEvent } from '../audit/record-event.ts';
 import { endSessions } from './end-sessions.ts';
+import { lockProjectsOf } from './lock-account.ts';
 import { removeAllPasskeys } from './remove-all-passkeys.ts';
 
 /** What managing accounts needs, also where no service runs. */
@@ -50,7 +51,7 @@ export async function changeUser(
   by: Actor,
   { userId, disabled }: Input<'changeUser'>,
 ): Promise<z.output<typeof UserAccount>> {
-  const changed = await db.kysely.transaction().execute(async (trx) => {
+  const changed = await db.transaction(async (trx) => {
     const user = await lockUser(trx, userId, disabled);
     if (disabled === (user.disabled_at !== null)) return user;
     const at = now();
@@ -77,8 +78,9 @@ export async function removeUser(
   by: Actor,
   { userId }: Input<'removeUser'>,
 ): Promise<z.output<typeof RemovedUser>> {
-  await db.kysely.transaction().execute(async (trx) => {
+  await db.transaction(async (trx) => {
     await lockUser(trx, userId, true);
+    await lockProjectsOf(trx, userId);
     await requireOtherOwners(trx, userId);
     await trx.deleteFrom('users').where('id', '=', userId).execute();
     await recordEvent(trx, now(), { type: 'account.deleted', projectId: null, by, subject: { userId } });
@@ -93,7 +95,7 @@ export async function endUserSessions(
   by: Actor,
   { userId }: Input<'endUserSessions'>,
 ): Promise<z.output<typeof EndedSessions>> {
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
     await lockUser(trx, userId, false);
     const endedSessions = await endSessions(trx, userId);
     const subject = { userId, endedSessions };
@@ -111,7 +113,7 @@ export async function removeSecondFactor(
   by: Actor,
   userId: string,
 ): Promise<z.output<typeof EndedSessions>> {
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
     await lockUser(trx, userId, false);
     const { numDeletedRows } = await trx.deleteFrom('two_factors').where('user_id', '=', userId).executeTakeFirst();
     if (numDeletedRows === 0n) throw new Problem('second_factor_not_set_up');
@@ -132,7 +134,7 @@ export async function removePasskeys(
   by: Actor,
   userId: string,
 ): Promise<{ removedPasskeys: number; endedSessions: number }> {
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
     await lockUser(trx, userId, false);
     const endedSessions = await endSessions(trx, userId);
     const removedPasskeys = await removeAllPasskeys(trx, userId);

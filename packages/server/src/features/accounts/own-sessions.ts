@@ -4,6 +4,7 @@ import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { endSessions } from './end-sessions.ts';
+import { lockAccount } from './lock-account.ts';
 import { longestMilliseconds } from './session-store.ts';
 
 /** The caller's sessions that are alive, the latest first. */
@@ -35,7 +36,7 @@ export async function endSession(
   caller: SessionCaller,
   { sessionId: id }: Input<'endSession'>,
 ): Promise<z.output<typeof EndedSession>> {
-  await db.kysely.transaction().execute(async (trx) => {
+  await db.transaction(async (trx) => {
     const { numDeletedRows } = await trx
       .deleteFrom('sessions')
       .where('id', '=', id)
@@ -53,7 +54,8 @@ export async function endOtherSessions(
   { db, now }: Deps,
   caller: SessionCaller,
 ): Promise<z.output<typeof EndedSessions>> {
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
+    await lockAccount(trx, caller.userId);
     const endedSessions = await endSessions(trx, caller.userId, caller.sessionId);
     const subject = { endedSessions };
     await recordEvent(trx, now(), { type: 'session.revoked', projectId: null, by: caller, subject });

@@ -134,7 +134,7 @@ export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tool
     },
     async remove(caller, id) {
       const { userId } = caller;
-      await kysely.transaction().execute(async (trx) => {
+      await db.transaction(async (trx) => {
         const { numDeletedRows } = await trx
           .deleteFrom('passkeys')
           .where('id', '=', id)

@@ -39,12 +39,13 @@ async function prepareReset(
 ): Promise<Message | undefined> {
   const at = now();
   const token = randomBytes(32).toString('base64url');
-  const user = await db.kysely.transaction().execute(async (trx) => {
+  const user = await db.transaction(async (trx) => {
     const found = await trx
       .selectFrom('users')
       .select(['id', 'name', 'email'])
       .where('email', '=', email)
       .where('disabled_at', 'is', null)
+      .forNoKeyUpdate()
       .executeTakeFirst();
     if (!found) return undefined;
     await trx.deleteFrom('password_resets').where('user_id', '=', found.id).execute();

@@ -4,6 +4,7 @@ import type { Deps, Visitor } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { requireUncommonPassword } from './common-passwords.ts';
+import { lockAccount } from './lock-account.ts';
 import { hashResetToken } from './request-password-reset.ts';
 import { setPassword } from './set-password.ts';
 
@@ -31,7 +32,8 @@ export async function resetPassword(
     if (!owner) throw new Problem('invalid_reset_token');
     await requireUncommonPassword(newPassword, [owner.name, owner.email]);
     const hash = await passwords.hash(newPassword);
-    const ended = await db.kysely.transaction().execute(async (trx) => {
+    const ended = await db.transaction(async (trx) => {
+      await lockAccount(trx, owner.id);
       // Deleting it is what uses it up: of two at the same moment, one finds nothing.
       const used = await trx
         .deleteFrom('password_resets')

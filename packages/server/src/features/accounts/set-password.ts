@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Schema } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 import { endSessions } from './end-sessions.ts';
+import { lockAccount, lockProjectsOf } from './lock-account.ts';
 import { removeAllPasskeys } from './remove-all-passkeys.ts';
 
 export interface NewPassword {
@@ -27,6 +28,8 @@ export async function setPassword(
   trx: Kysely<Schema>,
   { userId, hash, instead, at, except, revokeApiKeys, removesPasskeys }: NewPassword,
 ): Promise<{ endedSessions: number; revokedApiKeys: number; removedPasskeys: number }> {
+  await lockAccount(trx, userId);
+  if (revokeApiKeys) await lockProjectsOf(trx, userId);
   let update = trx
     .updateTable('accounts')
     .set({ password: hash, updated_at: at })

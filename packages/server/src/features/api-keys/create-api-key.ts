@@ -39,8 +39,8 @@ export async function createApiKey(
     created_at: createdAt,
     expires_at: expiresAt,
   };
-  await deps.db.kysely.transaction().execute(async (trx) => {
-    await holdMaker(deps, trx, caller, projectId, 'keys:manage');
+  await deps.db.transaction(async (trx) => {
+    await holdMaker(deps, trx, caller, { projectId, folderId }, 'keys:manage');
     await trx.insertInto('api_keys').values(row).execute();
     const subject = {
       apiKeyId: id,

@@ -109,15 +109,30 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
     endExpired,
     async flushLastUsed() {
       if (lastUsed.size === 0) return;
-      const entries = [...lastUsed].sort(([a], [b]) => (a < b ? -1 : 1));
+      const entries = [...lastUsed];
       lastUsed.clear();
-      await pool.query({
-        name: 'flush-last-used',
-        text: `update api_keys set last_used_at = used.at
-               from unnest($1::uuid[], $2::timestamptz[]) as used(id, at)
-               where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)`,
-        values: [entries.map(([id]) => id), entries.map(([, at]) => new Date(at))],
-      });
+      const keepForLater = (ids: ReadonlySet<string>) => {
+        for (const [id, at] of entries) if (ids.has(id) && !lastUsed.has(id)) lastUsed.set(id, at);
+      };
+      try {
+        const { rows } = await pool.query<{ id: string }>({
+          name: 'flush-last-used',
+          // It waits for nobody: several keys at once could wait for each other. Those that others have locked come next time.
+          text: `with free as materialized (
+                   select id from api_keys where id = any($1::uuid[]) for no key update skip locked
+                 ), written as (
+                   update api_keys set last_used_at = used.at
+                   from free join unnest($1::uuid[], $2::timestamptz[]) as used(id, at) using (id)
+                   where api_keys.id = used.id and (last_used_at is null or last_used_at < used.at)
+                 )
+                 select id from api_keys where id = any($1::uuid[]) and id not in (select id from free)`,
+          values: [entries.map(([id]) => id), entries.map(([, at]) => new Date(at))],
+        });
+        keepForLater(new Set(rows.map(({ id }) => id)));
+      } catch (error) {
+        keepForLater(new Set(entries.map(([id]) => id)));
+        throw error;
+      }
     },
   };
 }

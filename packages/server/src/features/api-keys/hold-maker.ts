@@ -2,29 +2,31 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { keepFolder, keepProject } from '../keep-rows.ts';
 import { type Right, requireRole } from '../projects/open-project.ts';
 
 /**
  * Keeps what allows the caller to make a key as it is until the transaction ends: their membership and role in the project, since a
  * key made while its maker is being removed would otherwise live again with their next invitation, and the number of their keys.
- * `openProject` comes first, and may have believed a cache. Project, user and member are locked in the order in which
- * their deletions lock them.
- * @param projectId null for a key that is tied to no project
+ * `openProject` comes first, and may have believed a cache. What the key hangs on is locked in the order of locks; whatever
+ * is gone, the key's references say.
+ * @param tied what the key is to be tied to; null where it is not
  * @throws Problem project_not_found, role_missing, too_many_api_keys
  */
 export async function holdMaker(
   { config, now }: Pick<Deps, 'config' | 'now'>,
   trx: Transaction<Schema>,
   { userId }: SessionCaller,
-  projectId: string | null,
+  { projectId, folderId }: { projectId: string | null; folderId: string | null },
   right: Right,
 ): Promise<void> {
-  if (projectId !== null) {
-    await trx.selectFrom('projects').select('id').where('id', '=', projectId).forKeyShare().execute();
-  }
   // Of two keys at once, the second waits, and counts the first.
   await trx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute();
-  if (projectId !== null) await holdMember(trx, userId, projectId, right);
+  if (projectId !== null) {
+    await keepProject(trx, projectId);
+    await holdMember(trx, userId, projectId, right);
+    if (folderId !== null) await keepFolder(trx, projectId, folderId);
+  }
   const { count } = await trx
     .selectFrom('api_keys')
     .select(({ fn }) => fn.countAll<number>().as('count'))

@@ -16,7 +16,7 @@ export async function revokeApiKey(
   caller: SessionCaller,
   { id }: Input<'revokeApiKey'>,
 ): Promise<z.output<typeof ApiKey>> {
-  const row = await deps.db.kysely.transaction().execute(async (trx) => {
+  const row = await deps.db.transaction(async (trx) => {
     const key = await selectManageableKeys(trx, caller).selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
     if (!key) throw new Problem('api_key_not_found');
     if (key.revoked_at) return key;

@@ -38,8 +38,9 @@ export async function rotateApiKey(
     await requireFolder(deps, project, found.folder_id);
   }
   const key = mintToken();
-  const created = await deps.db.kysely.transaction().execute(async (trx) => {
-    await holdMaker(deps, trx, caller, found.project_id, right);
+  const created = await deps.db.transaction(async (trx) => {
+    const tied = { projectId: found.project_id, folderId: found.folder_id };
+    await holdMaker(deps, trx, caller, tied, right);
     const old = await lockAliveKey(trx, id, now);
     const overlapEnds = new Date(now.getTime() + overlapSeconds * 1000);
     await trx

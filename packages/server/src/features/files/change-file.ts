@@ -29,12 +29,13 @@ export async function changeFile(
     .where('project_id', '=', project.id)
     .where('id', '=', fileId)
     .where(whereInSight)
-    // The lock makes it wait for a folder that is being deleted because it is empty, and look at it again.
+    // The locks make it wait for a project or a folder that is being deleted, and look at the folder again.
     .$if(typeof folderId === 'string', (query) =>
       query.where(
         sql<boolean>`exists (
           select 1 from folders
-          where project_id = ${project.id} and id = ${folderId} and trash_id is null for key share
+          where project_id = (select id from projects where id = ${project.id} for key share)
+            and id = ${folderId} and trash_id is null for key share
         )`,
       ),
     )

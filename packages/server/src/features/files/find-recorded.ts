@@ -2,7 +2,10 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 
-/** The file that a storeKey was recorded as, wherever it is by now. */
+/**
+ * The file that a storeKey was recorded as, wherever it is by now. To answer it is to acknowledge it: the lock makes this a
+ * commit of its own, which waits for a synchronous standby where the recording may not have.
+ */
 export function findRecorded(
   kysely: Kysely<Schema>,
   project: OpenProject,
@@ -13,5 +16,6 @@ export function findRecorded(
     .selectAll()
     .where('project_id', '=', project.id)
     .where('store_key', '=', storeKey)
+    .forKeyShare()
     .executeTakeFirst();
 }

@@ -176,7 +176,7 @@ async function insertUnlocked({ db }: Deps, values: unknown[]): Promise<boolean>
 
 /** One after another for each project: the sum is of a later statement than the lock, so it has every earlier recording. */
 function insertLocked({ db }: Deps, project: OpenProject, facts: Facts, values: unknown[]): Promise<boolean> {
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
     const row = await trx
       .selectFrom('projects')
       .select(['quota_bytes', 'max_file_size_bytes', 'allowed_mime_types', 'content_mismatch'])

@@ -16,7 +16,7 @@ export async function removeFile(
 ): Promise<z.output<typeof Trashed>> {
   const { project, file } = await openFile(deps, caller, fileId, 'files:delete');
   const stamp = toTrashStamp(deps, caller, null);
-  const trashedAt = await deps.db.kysely.transaction().execute(async (trx) => {
+  const trashedAt = await deps.db.transaction(async (trx) => {
     const row = await trx
       .updateTable('files')
       .set({

@@ -11,20 +11,20 @@ export interface LockedTree {
 }
 
 /**
- * Makes everything that changes the tree of folders of one project, or takes something out of its trash, wait for each
- * other until the transaction ends: two moves at once could otherwise make a cycle, a folder could be made in one that is
- * being deleted, and something be restored whose object is being removed. Files that are recorded or moved do not wait.
- * @throws Problem project_not_found
+ * Makes everything that changes the tree of folders of one project, takes something out of its trash, or changes many of its
+ * files or keys, wait for each other until the transaction ends: two moves at once could otherwise make a cycle, a folder
+ * could be made in one that is being deleted, something be restored whose object is being removed, and two that change
+ * the same rows wait for each other for ever. Files that are recorded or moved do not wait.
+ * @returns undefined when the project has gone
  */
-export async function lockTree(trx: Transaction<Schema>, project: OpenProject): Promise<LockedTree> {
+export async function lockTree(trx: Transaction<Schema>, projectId: string): Promise<LockedTree | undefined> {
   const row = await trx
     .selectFrom('projects')
     .select('trash_emptied_at')
-    .where('id', '=', project.id)
+    .where('id', '=', projectId)
     .forNoKeyUpdate()
     .executeTakeFirst();
-  if (!row) throw new Problem('project_not_found');
-  return { trashEmptiedAt: row.trash_emptied_at };
+  return row && { trashEmptiedAt: row.trash_emptied_at };
 }
 
 /** Carries the answer of a dry run out of its transaction, which is rolled back by it. */
@@ -48,8 +48,10 @@ export async function changeTree<T>(
   { dryRun = false } = {},
 ): Promise<T> {
   try {
-    return await db.kysely.transaction().execute(async (trx) => {
-      const answer = await change(trx, await lockTree(trx, project));
+    return await db.transaction(async (trx) => {
+      const tree = await lockTree(trx, project.id);
+      if (!tree) throw new Problem('project_not_found');
+      const answer = await change(trx, tree);
       if (dryRun) throw new DryRun(answer);
       return answer;
     });

@@ -5,6 +5,7 @@ import type { Database } from '../../db/open.ts';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
+import { keepProject, keepUser } from '../keep-rows.ts';
 import { isAcceptable } from './acceptable.ts';
 
 /** SHA-256: a token has 256 random bits, which cannot be searched. */
@@ -35,7 +36,15 @@ export async function acceptInvitation(
   { token }: z.output<typeof AcceptInvitationRequest>,
 ): Promise<z.output<typeof AcceptedInvitation>> {
   const { userId } = caller;
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
+    const found = await trx
+      .selectFrom('invitations')
+      .select('project_id')
+      .where('token_hash', '=', hashInvitation(token))
+      .executeTakeFirst();
+    if (!found) throw new Problem('invitation_not_found');
+    await keepUser(trx, userId);
+    await keepProject(trx, found.project_id);
     // Deleting it is what uses it up: of two at the same moment, one finds nothing.
     const invitation = await trx
       .deleteFrom('invitations')

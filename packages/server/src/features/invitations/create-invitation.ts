@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { recordEvent } from '../audit/record-event.ts';
+import { keepUser } from '../keep-rows.ts';
 import { lockMembers } from '../members/lock-members.ts';
 import { openProject } from '../projects/open-project.ts';
 import { hashInvitation } from './accept-invitation.ts';
@@ -25,7 +26,8 @@ export async function createInvitation(
   const id = uuidv7();
   const createdAt = deps.now();
   const expiresAt = new Date(createdAt + lifetimeMilliseconds);
-  await deps.db.kysely.transaction().execute(async (trx) => {
+  await deps.db.transaction(async (trx) => {
+    await keepUser(trx, caller.userId);
     await lockMembers(trx, project, caller, caller.userId, 'owner');
     await trx
       .insertInto('invitations')

@@ -12,7 +12,7 @@ export async function removeInvitation(
   { projectId, id }: Input<'removeInvitation'>,
 ): Promise<z.output<typeof RemovedInvitation>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
-  await deps.db.kysely.transaction().execute(async (trx) => {
+  await deps.db.transaction(async (trx) => {
     const row = await trx
       .deleteFrom('invitations')
       .where('project_id', '=', project.id)

@@ -2,7 +2,8 @@ import type { Deps } from '../../deps.ts';
 
 /**
  * Gives every project, and every one that is gone, its row of sweeps. The first sweep is due at once; the first
- * reconciliation comes at some moment of the interval, so that those of many projects are spread over it.
+ * reconciliation comes at some moment of the interval, so that those of many projects are spread over it. In
+ * one order, since two jobs may do this at once.
  */
 export async function planSweeps({ db, config, now }: Deps): Promise<void> {
   await db.pool.query({
@@ -11,6 +12,7 @@ export async function planSweeps({ db, config, now }: Deps): Promise<void> {
            select id, $1::timestamptz, $1::timestamptz + random() * $2::float8 * interval '1 second'
            from (select id from projects union all select project_id from removed_projects) as known
            where not exists (select 1 from project_sweeps where project_id = known.id)
+           order by id
            on conflict do nothing`,
     values: [new Date(now()), config.reconcileIntervalSeconds],
   });

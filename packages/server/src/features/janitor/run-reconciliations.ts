@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Schema } from '../../db/schema.ts';
 import type { Count, Deps } from '../../deps.ts';
+import { keepProject } from '../keep-rows.ts';
 import { type Comparison, comparePage } from './compare-page.ts';
 import { planSweeps } from './plan-sweeps.ts';
 import { type Finding, toFindings } from './reconciliation-view.ts';
@@ -42,7 +43,8 @@ async function planReconciliations({ db, config, now }: Deps): Promise<void> {
     .limit(plannedAtOnce)
     .execute();
   if (projects.length === 0) return;
-  const ids = projects.map(({ project_id }) => project_id);
+  // In one order, as all who lock several projects.
+  const ids = projects.map(({ project_id }) => project_id).sort();
   await db.kysely
     .insertInto('reconciliations')
     .values(
@@ -104,7 +106,8 @@ async function writeDown(
 ): Promise<Row | undefined> {
   const at = new Date(now());
   const bytes = (objects: { sizeBytes: number }[]) => objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
+    if (!(await keepProject(trx, row.project_id))) return undefined;
     const updated = await trx
       .updateTable('reconciliations')
       .set((set) => ({
@@ -177,7 +180,8 @@ async function finish({ db, log }: Deps, row: Row): Promise<void> {
       'A reconciliation found files whose objects are gone or changed',
     );
   }
-  await db.kysely.transaction().execute(async (trx) => {
+  await db.transaction(async (trx) => {
+    if (!(await keepProject(trx, projectId))) return;
     const old = await trx
       .selectFrom('reconciliations')
       .select('id')

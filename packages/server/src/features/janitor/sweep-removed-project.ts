@@ -61,7 +61,7 @@ async function removeAll(
 }
 
 async function forget({ db }: Deps, projectId: string): Promise<void> {
-  await db.kysely.transaction().execute(async (trx) => {
+  await db.transaction(async (trx) => {
     await trx.deleteFrom('removed_projects').where('project_id', '=', projectId).execute();
     await trx.deleteFrom('project_sweeps').where('project_id', '=', projectId).execute();
   });

@@ -15,7 +15,7 @@ export async function changeMember(
   { projectId, userId, role }: Input<'changeMember'>,
 ): Promise<z.output<typeof Member>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
-  const member = await deps.db.kysely.transaction().execute(async (trx) => {
+  const member = await deps.db.transaction(async (trx) => {
     const members = await lockMembers(trx, project, caller, userId, 'owner');
     if (role !== 'owner') members.requireOtherOwner(userId);
     await trx

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { keepProject } from '../keep-rows.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 
 /**
@@ -17,6 +18,7 @@ export async function lockMembers(
   userId: string,
   asks: 'owner' | 'member',
 ): Promise<{ requireOtherOwner(userId: string): void }> {
+  await keepProject(trx, project.id);
   const members = await trx
     .selectFrom('project_members')
     .select(['user_id', 'role'])

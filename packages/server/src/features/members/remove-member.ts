@@ -20,7 +20,7 @@ export async function removeMember(
 ): Promise<z.output<typeof RemovedMember>> {
   const isOwn = userId === caller.userId;
   const project = await openProject(deps, caller, projectId, isOwn ? 'files:read' : 'project:manage');
-  await deps.db.kysely.transaction().execute(async (trx) => {
+  await deps.db.transaction(async (trx) => {
     const members = await lockMembers(trx, project, caller, userId, isOwn ? 'member' : 'owner');
     members.requireOtherOwner(userId);
     await trx

@@ -25,7 +25,7 @@ export async function createProject(
   requireQuota(await findMostQuota(deps, caller), quotaBytes);
   const id = uuidv7();
   const at = new Date(now());
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
     await requireFewProjects(deps, trx, caller);
     const row = await trx
       .insertInto('projects')

@@ -17,10 +17,11 @@ export async function removeProject(
   { projectId, force }: Input<'deleteProject'>,
 ): Promise<z.output<typeof DeletedProject>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
-  await deps.db.kysely.transaction().execute(async (trx) => {
+  await deps.db.transaction(async (trx) => {
     // A million rows take longer to delete than anything else may take.
     await sql`set local statement_timeout = 0`.execute(trx);
-    // The lock keeps a file that is being recorded at this moment from slipping in between the check and the deletion.
+    // All who change several rows of a project hold a lock of this one first: none is under way from here on, and so no file
+    // slips in between the check and the deletion.
     const row = await trx
       .selectFrom('projects')
       .select('name')
@@ -30,8 +31,6 @@ export async function removeProject(
     if (!row) throw new Problem('project_not_found');
     const file = await trx.selectFrom('files').select('id').where('project_id', '=', project.id).limit(1).execute();
     if (file.length > 0 && force !== 'true') throw new Problem('project_not_empty');
-    // In the order of those who put something into a folder: that first, and then the file.
-    await trx.selectFrom('folders').select('id').where('project_id', '=', project.id).forUpdate().execute();
     await trx.deleteFrom('files').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('uploads').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('project_usage').where('project_id', '=', project.id).execute();

@@ -19,7 +19,7 @@ export async function updateProject(
 ): Promise<z.output<typeof Project>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const most = request.quotaBytes === undefined ? null : await findMostQuota(deps, caller);
-  const row = await deps.db.kysely.transaction().execute(async (trx) => {
+  const row = await deps.db.transaction(async (trx) => {
     // Waits for the recordings that are under way without a quota, and makes the next ones see the settings below.
     const present = await trx
       .selectFrom('projects')

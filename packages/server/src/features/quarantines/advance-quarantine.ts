@@ -1,6 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
+import { lockTree } from '../folders/lock-tree.ts';
 import type { QuarantineRow } from './quarantine-view.ts';
 
 /** So many files are looked at, or let go, with one statement: others wait for the rows no longer than that takes. */
@@ -50,7 +51,8 @@ interface Batch {
  * @returns the row afterwards; undefined when it has gone
  */
 async function advanceQuarantine({ db }: Deps, { project_id, id }: QuarantineRow): Promise<QuarantineRow | undefined> {
-  return db.kysely.transaction().execute(async (trx) => {
+  return db.transaction(async (trx) => {
+    if (!(await lockTree(trx, project_id))) return undefined;
     const row = await trx
       .selectFrom('quarantines')
       .selectAll()

@@ -52,7 +52,7 @@ async function endQuarantine(
 ): Promise<QuarantineView> {
   const { right, from, working, done, event } = outcomes[how];
   const project = await openProject(deps, caller, projectId, right);
-  const row = await deps.db.kysely.transaction().execute(async (trx) => {
+  const row = await deps.db.transaction(async (trx) => {
     const before = await trx
       .selectFrom('quarantines')
       .selectAll()

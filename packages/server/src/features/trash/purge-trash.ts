@@ -1,6 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
 import { usageSlots } from '../files/insert-file.ts';
+import { lockTree } from '../folders/lock-tree.ts';
 import { findTrashStart } from './retention.ts';
 
 /** What has gone for good, and how many objects the store would not remove. */
@@ -115,8 +117,11 @@ async function purgeBatch(deps: Deps, projectId: string, doomed: Doomed[], purge
   const ids = doomed.filter(({ store_key }) => !kept.has(store_key)).map(({ id }) => id);
   // Another replica may be at the same rows: each is counted by who deletes it.
   const { rows } = await deps.db.pool.query<{ files: number; bytes: number }>(
-    `with doomed as (
-       select id from files where project_id = $1 and id = any($2::uuid[]) order by id for update skip locked
+    `with project as materialized (
+       select id from projects where id = $1 for key share
+     ), doomed as (
+       select files.id from project join files on files.project_id = project.id
+       where files.id = any($2::uuid[]) order by files.id for update of files skip locked
      ), gone as (
        delete from files using doomed where files.project_id = $1 and files.id = doomed.id returning file_size
      ), counted as (
@@ -137,18 +142,21 @@ async function purgeBatch(deps: Deps, projectId: string, doomed: Doomed[], purge
 async function deleteEmptyFolders(deps: Deps, projectId: string, entryId: string): Promise<number> {
   let deleted = 0;
   while (true) {
-    const { rowCount } = await deps.db.pool.query(
-      `with leaves as (
-         select id from folders
-         where project_id = $1 and trash_id = $2
-           and not exists (select 1 from files where project_id = $1 and folder_id = folders.id)
-           and not exists (select 1 from folders inside where inside.project_id = $1 and inside.parent_id = folders.id)
-         order by id desc limit $3 for update skip locked
-       )
-       delete from folders using leaves where folders.project_id = $1 and folders.id = leaves.id`,
-      [projectId, entryId, batchSize],
-    );
-    if (!rowCount) return deleted;
-    deleted += rowCount;
+    const count = await deps.db.transaction(async (trx) => {
+      if (!(await lockTree(trx, projectId))) return 0;
+      const { numAffectedRows = 0n } = await sql`
+        delete from folders where project_id = ${projectId} and id = any(array(
+          select id from folders
+          where project_id = ${projectId} and trash_id = ${entryId}
+            and not exists (select 1 from files where project_id = ${projectId} and folder_id = folders.id)
+            and not exists (
+              select 1 from folders inside where inside.project_id = ${projectId} and inside.parent_id = folders.id
+            )
+          limit ${batchSize}
+        ))`.execute(trx);
+      return Number(numAffectedRows);
+    });
+    if (count === 0) return deleted;
+    deleted += count;
   }
 }

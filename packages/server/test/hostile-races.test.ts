@@ -1,0 +1,458 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { migrate } from '../src/db/migrate.ts';
+import { type Database, openDatabase } from '../src/db/open.ts';
+import { runReconciliations } from '../src/features/janitor/run-reconciliations.ts';
+import { advanceQuarantines } from '../src/features/quarantines/advance-quarantine.ts';
+import { purgeTrash } from '../src/features/trash/purge-trash.ts';
+import { createServerDatabase, testableKinds } from './database.ts';
+import { createRandom } from './hostile/random.ts';
+import { type Answer, type Person, startTestService, type TestService } from './service.ts';
+
+const isTestable = testableKinds.includes('postgres');
+if (!isTestable) {
+  console.warn('LEFT OUT: TEST_DATABASE_URL is not set, so no two processes raced on one PostgreSQL.');
+}
+
+/** The same choices in each run; HOSTILE_SEED makes others. */
+const seed = Number(process.env.HOSTILE_SEED ?? 1);
+const timesEach = Number(process.env.HOSTILE_RACES ?? 1);
+const atOnce = 6;
+const spreadMilliseconds = 15;
+const password = 'correct horse battery';
+
+/** A project with one of everything, made by an owner who stays, and by one who may be deleted. */
+interface Scene {
+  projectId: string;
+  ben: Person;
+  invited: string;
+  invitationId: string;
+  folders: { full: string; empty: string; other: string };
+  files: string[];
+  trashed: { folder: string; file: string };
+  keys: { ofFolder: string; ofTrash: string; ofProject: string; raw: string };
+  photo: object;
+  quarantineId: string;
+  uploadId: string;
+}
+
+let database: Awaited<ReturnType<typeof createServerDatabase>>;
+let databases: Database[];
+/** As two processes: what they share is the database and the object store. */
+let services: TestService[];
+let ada: Person;
+let cleo: Person;
+
+async function prepareScene(service: TestService, round: number): Promise<Scene> {
+  const ask = async (as: Person, method: string, path: string, body?: unknown): Promise<Answer['body']> => {
+    const answer = await service.call(method, path, { as, body });
+    if (answer.status !== 200) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+    return answer.body;
+  };
+  const ben = await service.signUp('Ben');
+  const quotaBytes = round % 2 === 0 ? 1_000_000 : null;
+  const { id: projectId } = await ask(ada, 'POST', '/api/projects', { name: 'P', quotaBytes });
+  await service.join(ada, projectId, 'owner', ben);
+  const makeFolder = async (name: string): Promise<string> =>
+    (await ask(ben, 'POST', '/api/storage/folders', { projectId, name, parentId: null })).id;
+  const [full, empty, other, gone, tied] = [
+    await makeFolder('full'),
+    await makeFolder('empty'),
+    await makeFolder('other'),
+    await makeFolder('gone'),
+    await makeFolder('tied'),
+  ];
+  const ofProject = await service.createKey(ben, projectId);
+  const ofFolder = await service.createKey(ben, projectId, { folderId: full });
+  const ofTrash = await service.createKey(ben, projectId, { folderId: tied });
+  const presigned = (folderId: string | null) =>
+    service.upload({ key: ofProject.key }, projectId, Buffer.from('bytes'), { folderId });
+  const record = async (folderId: string | null): Promise<string> => {
+    const body = await presigned(folderId);
+    return (await service.call('POST', '/api/storage/record', { key: ofProject.key, body })).body.id;
+  };
+  const files = [await record(full), await record(full), await record(null), await record(other)];
+  const [file] = [await record(null), await record(gone), await record(tied)];
+  for (const folder of [gone, tied]) await ask(ada, 'DELETE', `/api/storage/folders/${folder}?recursive=true`);
+  await ask(ada, 'DELETE', `/api/storage/files/${file}`);
+  const invitation = await ask(ben, 'POST', `/api/projects/${projectId}/invitations`, {
+    email: cleo.email,
+    role: 'editor',
+  });
+  const quarantine = { apiKeyId: ofFolder.id, since: new Date(0).toISOString() };
+  return {
+    projectId,
+    ben,
+    invited: invitation.url.split('#')[1],
+    invitationId: invitation.id,
+    folders: { full, empty, other },
+    files,
+    trashed: { folder: gone, file },
+    keys: { ofFolder: ofFolder.id, ofTrash: ofTrash.id, ofProject: ofProject.id, raw: ofProject.key },
+    photo: await presigned(full),
+    quarantineId: (await ask(ada, 'POST', `/api/projects/${projectId}/quarantines`, quarantine)).id,
+    uploadId: (await ask(ben, 'POST', '/api/storage/uploads', { ...(await presigned(full)), storeKey: undefined }))
+      .uploadId,
+  };
+}
+
+type Contestant = (service: TestService, scene: Scene) => Promise<Answer | unknown>;
+
+const as = (who: 'ada' | 'ben' | 'cleo', { ben }: Scene) => ({ as: { ada, ben, cleo }[who] });
+const one =
+  (
+    who: 'ada' | 'ben' | 'cleo',
+    method: string,
+    path: (scene: Scene) => string,
+    body?: (scene: Scene) => object,
+  ): Contestant =>
+  (service, scene) =>
+    service.call(method, path(scene), { ...as(who, scene), ...(body ? { body: body(scene) } : {}) });
+const projectPath =
+  (rest = '') =>
+  ({ projectId }: Scene) =>
+    `/api/projects/${projectId}${rest}`;
+const keyPath =
+  (key: 'ofFolder' | 'ofTrash' | 'ofProject', rest = '') =>
+  ({ keys }: Scene) =>
+    `/api/api-keys/${keys[key]}${rest}`;
+const bulk = (action: string, more: (scene: Scene) => object): Contestant =>
+  one(
+    'ada',
+    'POST',
+    () => '/api/storage/bulk',
+    (scene) => ({ projectId: scene.projectId, action, ...more(scene) }),
+  );
+const signal = new AbortController().signal;
+
+/** What takes away what all others work on. */
+const deletions: Record<string, Contestant> = {
+  'delete the project': one('ada', 'DELETE', projectPath('?force=true')),
+  'delete an owner': one('ada', 'DELETE', ({ ben }) => `/api/users/${ben.id}`),
+  'delete nothing': async () => undefined,
+};
+
+const contestants: Record<string, Contestant> = {
+  accept: one(
+    'cleo',
+    'POST',
+    () => '/api/invitations/accept',
+    ({ invited }) => ({ token: invited }),
+  ),
+  invite: one('ben', 'POST', projectPath('/invitations'), () => ({
+    email: `${randomUUID()}@example.com`,
+    role: 'viewer',
+  })),
+  'withdraw an invitation': one(
+    'ada',
+    'DELETE',
+    ({ projectId, invitationId }) => `/api/projects/${projectId}/invitations/${invitationId}`,
+  ),
+  'change a member': one(
+    'ada',
+    'PATCH',
+    ({ projectId, ben }) => `/api/projects/${projectId}/members/${ben.id}`,
+    () => ({
+      role: 'editor',
+    }),
+  ),
+  'remove a member': one('ada', 'DELETE', ({ projectId, ben }) => `/api/projects/${projectId}/members/${ben.id}`),
+  leave: one('ben', 'DELETE', ({ projectId, ben }) => `/api/projects/${projectId}/members/${ben.id}`),
+  'create a key': one(
+    'ben',
+    'POST',
+    () => '/api/api-keys',
+    ({ projectId, folders }) => ({
+      projectId,
+      name: 'K',
+      folderId: folders.full,
+    }),
+  ),
+  'rotate a key of a folder': one('ben', 'POST', keyPath('ofFolder', '/rotate'), () => ({ overlapSeconds: 60 })),
+  'rotate a key of a folder that is purged': one('ben', 'POST', keyPath('ofTrash', '/rotate'), () => ({
+    overlapSeconds: 60,
+  })),
+  'revoke a key': one('ada', 'DELETE', keyPath('ofProject')),
+  'use a key': (service, { projectId, keys }) =>
+    service.call('GET', `/api/storage/usage?projectId=${projectId}`, { key: keys.raw }),
+  'write down the use of keys': ({ deps }) => deps.apiKeys.flushLastUsed(),
+  'revoke all keys with the password': one(
+    'ben',
+    'POST',
+    () => '/api/account/password',
+    () => ({
+      currentPassword: password,
+      newPassword: 'battery horse correct',
+      revokeApiKeys: true,
+    }),
+  ),
+  'end other sessions': one('ben', 'DELETE', () => '/api/account/sessions'),
+  'disable a user': one(
+    'ada',
+    'PATCH',
+    ({ ben }) => `/api/users/${ben.id}`,
+    () => ({ disabled: true }),
+  ),
+  'end the sessions of a user': one('ada', 'DELETE', ({ ben }) => `/api/users/${ben.id}/sessions`),
+  'sign in': (service, { ben }) =>
+    service.call('POST', '/api/auth/sign-in/email', { body: { email: ben.email, password } }),
+  'change the project': one('ada', 'PATCH', projectPath(), () => ({ quotaBytes: 500_000 })),
+  record: one(
+    'ada',
+    'POST',
+    () => '/api/storage/record',
+    ({ photo }) => photo,
+  ),
+  'begin an upload': one(
+    'ben',
+    'POST',
+    () => '/api/storage/uploads',
+    ({ photo }) => ({ ...photo, storeKey: undefined }),
+  ),
+  'abort an upload': one('ada', 'DELETE', ({ uploadId }) => `/api/storage/uploads/${uploadId}`),
+  'create a folder': one(
+    'ben',
+    'POST',
+    () => '/api/storage/folders',
+    ({ projectId, folders }) => ({
+      projectId,
+      name: randomUUID(),
+      parentId: folders.full,
+    }),
+  ),
+  'move a folder': one(
+    'ada',
+    'PATCH',
+    ({ folders }) => `/api/storage/folders/${folders.other}`,
+    ({ folders }) => ({
+      parentId: folders.full,
+    }),
+  ),
+  'delete an empty folder': one('ada', 'DELETE', ({ folders }) => `/api/storage/folders/${folders.empty}`),
+  'delete a full folder': one('ada', 'DELETE', ({ folders }) => `/api/storage/folders/${folders.full}?recursive=true`),
+  'move a file': one(
+    'ada',
+    'PATCH',
+    ({ files }) => `/api/storage/files/${files[0]}`,
+    ({ folders }) => ({
+      folderId: folders.empty,
+    }),
+  ),
+  'delete a file': one('ada', 'DELETE', ({ files }) => `/api/storage/files/${files[1]}`),
+  'move many': bulk('move', ({ files, folders }) => ({
+    fileIds: files,
+    folderIds: [folders.other],
+    folderId: folders.empty,
+  })),
+  'delete many': bulk('delete', ({ files }) => ({ fileIds: files.toReversed(), folderIds: [] })),
+  'restore many': bulk('restore', ({ trashed }) => ({ fileIds: [trashed.file], folderIds: [trashed.folder] })),
+  'empty the trash and purge it': async (service, scene) => {
+    const answer = await service.call('DELETE', `/api/storage/trash?projectId=${scene.projectId}`, as('ada', scene));
+    await Promise.all(services.map(({ deps }) => purgeTrash(deps, 100)));
+    return answer;
+  },
+  quarantine: one('ada', 'POST', projectPath('/quarantines'), ({ keys }) => ({
+    apiKeyId: keys.ofProject,
+    since: new Date(0).toISOString(),
+  })),
+  'release a quarantine': one(
+    'ada',
+    'POST',
+    ({ projectId, quarantineId }) => `/api/projects/${projectId}/quarantines/${quarantineId}/release`,
+    () => ({}),
+  ),
+  'go on with quarantines': ({ deps }) => advanceQuarantines(deps),
+  reconcile: async (service, scene) => {
+    const answer = await service.call('POST', projectPath('/reconcile')(scene), {
+      ...as('ada', scene),
+      body: { dryRun: false },
+    });
+    await Promise.all(services.map(({ deps }) => runReconciliations(deps, signal, () => undefined)));
+    return answer;
+  },
+};
+
+/** What goes with a user, and with a project. */
+const ofUser = [
+  ['project_members', 'user_id'],
+  ['api_keys', 'created_by'],
+  ['invitations', 'created_by'],
+  ['sessions', 'user_id'],
+  ['accounts', 'user_id'],
+  ['password_resets', 'user_id'],
+] as const;
+const ofProject = [
+  'project_members',
+  'api_keys',
+  'invitations',
+  'folders',
+  'files',
+  'uploads',
+  'project_usage',
+  'quarantines',
+  'reconciliations',
+  'reconciliation_findings',
+  'project_sweeps',
+];
+
+/** Locks a row as its deletion does, first of all. */
+async function hold(table: 'users' | 'projects' | 'api_keys', id: string) {
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`begin; select from ${table} where id = '${id}' for update; savepoint held`);
+  let isReleased = false;
+  return {
+    isReleased: () => isReleased,
+    async isAwaited(): Promise<boolean> {
+      if (isReleased) return false;
+      const { rowCount } = await client.query(
+        'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
+      );
+      return rowCount !== 0;
+    },
+    /** Says so if somebody has locked rows that the deletion is going to delete. */
+    async findLocked(of: string, column: string): Promise<string[]> {
+      try {
+        await client.query(`select from ${of} where ${column} = $1 for update nowait`, [id]);
+        return [];
+      } catch (error) {
+        if (!(error instanceof pg.DatabaseError) || error.code !== '55P03') throw error;
+        await client.query('rollback to held');
+        return [`it has locked ${of}, and waits for ${table}`];
+      }
+    },
+    async release(): Promise<void> {
+      if (!isReleased) await client.end();
+      isReleased = true;
+    },
+  };
+}
+
+describe.runIf(isTestable)('requests that get in the way of each other, on two processes', () => {
+  beforeAll(async () => {
+    database = await createServerDatabase();
+    const open = () => openDatabase({ kind: 'postgres', url: database.url, maxConnections: 12 });
+    databases = [await open(), await open()];
+    const [one, other] = databases as [Database, Database];
+    await migrate(one.pool);
+    const first = await startTestService({ db: one });
+    services = [first, await startTestService({ beside: first, db: other })];
+    ada = await first.signUp();
+    cleo = await first.signUp('Cleo');
+  });
+  afterAll(async () => {
+    await closeAll();
+    await database.drop();
+  });
+
+  async function closeAll(): Promise<void> {
+    for (const service of services.toReversed()) await service.close();
+    await databases[1]?.close();
+    services = [];
+  }
+
+  test.each(Object.entries(contestants))(
+    '%s: waits for a deletion with nothing that it wants in its hands',
+    async (_, contest) => {
+      const scene = await prepareScene(services[0] as TestService, 0);
+      const { ben, projectId } = scene;
+      const user = await hold('users', ben.id);
+      const project = await hold('projects', projectId);
+      let isOver = false;
+      const outcome = contest(services[1] as TestService, scene).finally(() => {
+        isOver = true;
+      });
+      outcome.catch(() => undefined);
+      const faults: string[] = [];
+      while (!isOver) {
+        if (await user.isAwaited()) {
+          if (project.isReleased()) faults.push('it has locked the project, and waits for the user');
+          for (const [table, column] of ofUser) faults.push(...(await user.findLocked(table, column)));
+          await user.release();
+        } else if (await project.isAwaited()) {
+          for (const table of ofProject) faults.push(...(await project.findLocked(table, 'project_id')));
+          await project.release();
+        }
+        await delay(5);
+      }
+      await Promise.all([user.release(), project.release()]);
+      expect(faults).toEqual([]);
+      const { status = 200, text } = ((await outcome) ?? {}) as Partial<Answer>;
+      expect(status, text).toBe(200);
+    },
+  );
+
+  test('the use of a key that somebody has locked is written down the next time', async () => {
+    const [service] = services as [TestService];
+    const scene = await prepareScene(service, 0);
+    const flush = () => service.deps.apiKeys.flushLastUsed();
+    const findUse = async () =>
+      (await databases[0]?.pool.query('select last_used_at from api_keys where id = $1', [scene.keys.ofProject]))
+        ?.rows[0];
+    await flush();
+    const before = await findUse();
+    service.advance(1000);
+    await contestants['use a key']?.(service, scene);
+    const held = await hold('api_keys', scene.keys.ofProject);
+    await flush();
+    expect(await findUse()).toEqual(before);
+    await held.release();
+    await flush();
+    expect((await findUse()).last_used_at.getTime()).toBeGreaterThan(before.last_used_at.getTime());
+  });
+
+  /** Each contestant meets each deletion so many times, each time with others around them. */
+  const random = createRandom(seed);
+  const rounds = Object.keys(deletions).flatMap((deletion) =>
+    Array.from({ length: timesEach }, () => shuffle(Object.keys(contestants))).flatMap((names) =>
+      Array.from({ length: Math.ceil(names.length / atOnce) }, (_, index) => ({
+        deletion,
+        names: names.slice(index * atOnce, (index + 1) * atOnce),
+      })),
+    ),
+  );
+
+  function shuffle(names: string[]): string[] {
+    return names
+      .map((name) => ({ name, at: random.integer(2 ** 31) }))
+      .sort((a, b) => a.at - b.at)
+      .map(({ name }) => name);
+  }
+
+  test(`no request fails, in ${rounds.length} rounds`, async () => {
+    const faults: string[] = [];
+    for (const [round, { deletion, names }] of rounds.entries()) {
+      const scene = await prepareScene(services[0] as TestService, round);
+      await Promise.all(
+        [deletion, ...names].map(async (name, index) => {
+          const contest = deletions[name] ?? contestants[name];
+          await delay(random.integer(spreadMilliseconds));
+          try {
+            const answer = await contest?.(services[index % 2] as TestService, scene);
+            const { status = 200, text = '' } = (answer ?? {}) as Partial<Answer>;
+            if (status >= 500) faults.push(`${name}: ${status} ${text}`);
+          } catch (error) {
+            faults.push(`${name}: ${error}`);
+          }
+        }),
+      );
+    }
+    expect(faults.join('\n')).toBe('');
+  });
+
+  test('PostgreSQL had no deadlock to resolve', async () => {
+    await closeAll();
+    const name = new URL(database.url).pathname.slice(1);
+    const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
+    await admin.connect();
+    // What a session has counted is told at its end.
+    await expect
+      .poll(async () => (await admin.query('select from pg_stat_activity where datname = $1', [name])).rowCount)
+      .toBe(0);
+    const { rows } = await admin.query('select deadlocks from pg_stat_database where datname = $1', [name]);
+    await admin.end();
+    expect(rows).toEqual([{ deadlocks: '0' }]);
+  });
+});
