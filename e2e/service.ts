@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 
-const main = fileURLToPath(new URL('../packages/server/dist/main.js', import.meta.url));
+const dist = new URL('../packages/server/dist/', import.meta.url);
 
 const running = new Set<ChildProcess>();
 
@@ -55,9 +55,18 @@ export async function cleanUp(settings: Settings): Promise<void> {
   }
 }
 
-/** Runs the built service until it ends by itself. */
-export async function runService(settings: Settings): Promise<Exit> {
-  return collect(spawnService(settings));
+export interface How {
+  /** The working directory, where a `.env` is looked for. */
+  cwd?: string;
+  /** Of the programs in `dist`; the service unless it is given. */
+  program?: string;
+  /** Options of Node. */
+  node?: string[];
+}
+
+/** Runs the built service, or another program of its package, until it ends by itself. */
+export async function runService(settings: Settings, how: How = {}): Promise<Exit> {
+  return collect(spawnService(settings, how));
 }
 
 /** Starts the built service and waits until it is ready; throws with what it said when it ends before that. */
@@ -107,11 +116,12 @@ export function listen(port: number): Promise<{ port: number; close: () => Promi
   });
 }
 
-function spawnService(settings: Settings): ChildProcess {
+function spawnService(settings: Settings, { cwd = tmpdir(), program = 'main.js', node = [] }: How = {}): ChildProcess {
   // Nothing of the tester's own settings, nor of a .env in the working directory, may leak in.
   const { PATH = '', HOME = '' } = process.env;
   const env = { PATH, HOME, TMPDIR: tmpdir(), ...settings };
-  const child = spawn(process.execPath, [main], { cwd: tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const args = [...node, fileURLToPath(new URL(program, dist))];
+  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
   child.once('close', () => running.delete(child));
   return child;

@@ -1,6 +1,6 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { type ClientRequest, request } from 'node:http';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -47,6 +47,12 @@ describe('a start that cannot succeed says why in one sentence', () => {
     expect(await refusal({ ...settings, CADIZ_DATA_DIR: join(file, 'data') })).toContain(file);
   });
 
+  it('the data folder cannot be made, where Node would try for ever', async () => {
+    expect(await refusal({ ...settings, CADIZ_DATA_DIR: '/proc/cadiz/data' })).toMatch(
+      /^The folder \/proc\/cadiz cannot be made there \(ENOENT\)/,
+    );
+  });
+
   it('a setting is wrong', async () => {
     expect(await refusal({ ...settings, PORT: 'eighty' })).toMatch(/\bPORT\b/);
   });
@@ -57,6 +63,67 @@ describe('a start that cannot succeed says why in one sentence', () => {
     expect(code).toBe(1);
     for (const name of Object.keys(wrong)) expect(stderr).toContain(name);
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+});
+
+describe('the settings', () => {
+  /** What is told of a start with these lines in `.env`, which no port lets succeed. */
+  async function start(file: string, environment: Settings = {}, mode = 0o600) {
+    const cwd = dirname(settings.CADIZ_DATA_DIR ?? '');
+    await writeFile(join(cwd, '.env'), file);
+    await chmod(join(cwd, '.env'), mode);
+    return (await runService({ ...settings, PORT: '0', ...environment }, { cwd })).stderr.trim().split('\n');
+  }
+  const port = expect.stringMatching(/^PORT must be/);
+
+  it('that are misspelt are told with the name that was meant', async () => {
+    expect(await start('S3_REGOIN=eu-west-1\nTZ=UTC', { CADIZ_DATADIR: '/data', SMTP_HOST: 'mail' })).toEqual([
+      'Warning: SMTP_HOST is not a setting of Cadiz: docs/settings.md has all that there are.',
+      port,
+      'CADIZ_DATADIR is not a setting of Cadiz: did you mean CADIZ_DATA_DIR?',
+      'S3_REGOIN in .env is not a setting of Cadiz: did you mean S3_REGION?',
+    ]);
+  });
+
+  it('in a file that others can read are told with the command that closes it', async () => {
+    const path = join(dirname(settings.CADIZ_DATA_DIR ?? ''), '.env');
+    for (const mode of [0o640, 0o604]) {
+      expect(await start('LOG_LEVEL=warn', {}, mode)).toEqual([
+        expect.stringMatching(`^Warning: .* chmod 600 ${path}$`),
+        port,
+      ]);
+    }
+    expect(await start('LOG_LEVEL=warn')).toEqual([port]);
+  });
+
+  it('in a file that cannot be read stop the start', async () => {
+    const cwd = dirname(settings.CADIZ_DATA_DIR ?? '');
+    await mkdir(join(cwd, '.env'));
+    const { code, stderr } = await runService(settings, { cwd });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^The settings in .*\.env cannot be read \(EISDIR\).*\.\n$/),
+    });
+  });
+});
+
+describe('a Node that is too old', () => {
+  const versions = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })";
+  const old = ['--import', `data:text/javascript,${encodeURIComponent(versions)}`];
+  const programs = ['main.js', 'doctor/main.js', 'users/main.js'];
+
+  it.each(programs)('is told by %s as npm start does', async (program) => {
+    expect(await runService({}, { program, node: old })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'Cadiz needs Node 20.19 or newer, and this is Node 18.20.8.\n',
+    });
+  });
+
+  it.each(programs)('loads nothing of %s before it is told', async (program) => {
+    const text = await readFile(new URL(`../packages/server/dist/${program}`, import.meta.url), 'utf8');
+    const imported = [...text.matchAll(/^(?:import|export)\b[^(\n]*'(.*)'/gm)].map(([, path = '']) => basename(path));
+    expect(imported).toEqual(['require-node.js']);
   });
 });
 

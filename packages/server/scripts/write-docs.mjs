@@ -80,7 +80,8 @@ function toSettingsPage() {
 
 Settings are environment variables. A file \`.env\` in the folder where the service is started is read as well; what the
 environment says wins over it. An empty variable counts as not set. Mistakes are told at the start, all of them
-together, and the service ends with exit code 1.
+together, and the service ends with exit code 1. So is a name that is misspelt, where it can only be meant for Cadiz:
+\`CADIZ_…\`, and a near miss in \`.env\`. Elsewhere it is a warning.
 
 | name | default | |
 |---|---|---|

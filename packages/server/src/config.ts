@@ -6,6 +6,7 @@ import type { RateLimitSettings } from './features/rate-limits/rate-limits.ts';
 import { isLoopback } from './loopback.ts';
 import type { MailSettings } from './mail.ts';
 import type { S3Settings } from './store/s3-store.ts';
+import { findUnknownSettings } from './unknown-settings.ts';
 
 /** A setting is its name, its default and its sentence, here and nowhere else; `docs/settings.md` is made from this. */
 interface Setting {
@@ -327,9 +328,15 @@ export const settings = {
     sentence: 'How much is logged: `error`, `warn`, `info` or `debug` (one line a request).',
     check: z.enum(['error', 'warn', 'info', 'debug'], { error: 'must be error, warn, info or debug' }),
   },
+  DRAIN_DELAY_SECONDS: {
+    default: '7, or 0 when standard output is a terminal',
+    sentence:
+      'How long the service goes on as before when it is told to stop, but for `GET /readyz`, which says 503: long enough for a proxy to notice and to send nothing more.',
+    check: wholeNumber(0, 3600),
+  },
   DRAIN_SECONDS: {
     default: '30',
-    sentence: 'How long requests and uploads that are under way may take to finish when the service is told to stop.',
+    sentence: 'How long requests and uploads that are under way then may take to finish.',
     check: wholeNumber(0, 3600),
   },
 } as const satisfies Record<string, Setting>;
@@ -402,7 +409,19 @@ export interface Config {
   rateLimits: RateLimitSettings | undefined;
   metricsPort: number | undefined;
   logLevel: 'error' | 'warn' | 'info' | 'debug';
+  /** How long a service that stops is still listening. */
+  drainDelaySeconds: number;
   drainSeconds: number;
+}
+
+/** What is known of the settings beside their values. */
+export interface SettingsContext {
+  /** The names that the `.env` file sets. */
+  fromFile?: Iterable<string>;
+  /** Told, in a sentence each, what stops nothing: variables that look like settings and are none. */
+  warn?: (sentence: string) => void;
+  /** Whether a person looks on, who would wait for nothing in vain. */
+  isTerminal?: boolean;
 }
 
 /** Every mistake in the settings, told together. */
@@ -420,7 +439,10 @@ export class InvalidSettings extends Error {
  * The settings from the environment. An empty variable counts as not set.
  * @throws InvalidSettings with one sentence for each mistake
  */
-export function readConfig(environment: Record<string, string | undefined>): Config {
+export function readConfig(
+  environment: Record<string, string | undefined>,
+  { fromFile = [], warn = () => undefined, isTerminal = false }: SettingsContext = {},
+): Config {
   const mistakes: string[] = [];
   const values = Object.fromEntries(
     (Object.entries(settings) as [Name, Setting][]).map(([name, setting]) => [
@@ -479,6 +501,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       `RECORD_DEADLINE_SECONDS (${recordDeadlineSeconds}) must be longer than PRESIGN_TTL_SECONDS (${presignTtlSeconds}), or uploads would be too late to be recorded.`,
     );
   }
+  const unknown = findUnknownSettings(environment, fromFile, Object.keys(settings));
+  for (const sentence of unknown.warnings) warn(sentence);
+  mistakes.push(...unknown.mistakes);
   if (mistakes.length > 0) throw new InvalidSettings(mistakes);
 
   const dataDir = resolve(values.CADIZ_DATA_DIR ?? 'data');
@@ -566,6 +591,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
           },
     metricsPort: values.METRICS_PORT,
     logLevel: values.LOG_LEVEL ?? 'info',
+    drainDelaySeconds: values.DRAIN_DELAY_SECONDS ?? (isTerminal ? 0 : 7),
     drainSeconds: values.DRAIN_SECONDS ?? 30,
   };
 }

@@ -1,45 +1,4 @@
-import { existsSync } from 'node:fs';
-import { pino } from 'pino';
-import { readConfig } from './config.ts';
-import { createLog } from './log.ts';
-import { type RunningService, startService } from './service.ts';
-import { toSentence } from './start-error.ts';
-import { toWelcome } from './welcome.ts';
+import './require-node.ts';
 
-if (existsSync('.env')) process.loadEnvFile('.env');
-
-try {
-  const config = readConfig(process.env);
-  // People read standard output; the log goes to standard error.
-  const log = createLog(config.logLevel, pino.destination(2));
-  const service = await startService(config, log);
-  process.stdout.write(toWelcome(config, service));
-  stopOnSignal(service);
-  void service.failed.then((error) => {
-    log.fatal({ error }, 'A part of the service ended unexpectedly');
-    process.exit(1);
-  });
-} catch (error) {
-  process.stderr.write(`${toSentence(error)}\n`);
-  process.exit(1);
-}
-
-/** npm passes on the SIGINT that the terminal has sent already, so one Ctrl-C can arrive twice. */
-const sameSignalMilliseconds = 1_000;
-
-function stopOnSignal(service: RunningService): void {
-  let asked: number | undefined;
-  const stop = async (signal: NodeJS.Signals) => {
-    if (asked === undefined) {
-      asked = performance.now();
-      process.stdout.write('\nStopping: finishing what is under way (again to stop at once) …\n');
-      await service.stop();
-      process.stdout.write('Stopped.\n');
-      process.exit(0);
-    }
-    // A second signal is a person who will not wait.
-    if (performance.now() - asked > sameSignalMilliseconds) process.exit(signal === 'SIGINT' ? 130 : 143);
-  };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-}
+// Not a static import: that would be loaded before the check above runs.
+void import('./program.ts');

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from './config.ts';
+import { makeFolder } from './data-folder.ts';
 
 const Secrets = z.object({
   secret: z.string().min(32),
@@ -43,7 +44,7 @@ function readSecrets(path: string): Secrets | undefined {
 }
 
 function makeSecrets(dataDir: string, path: string): Secrets {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const secrets: Secrets = {
     secret: randomBytes(32).toString('base64url'),
     storeAccessKeyId: `CADIZ${randomBytes(10).toString('hex').toUpperCase()}`.slice(0, 20),

@@ -1,4 +1,6 @@
+import { StoreFolderUnwritable } from '@cadiz/store';
 import { InvalidSettings } from './config.ts';
+import { toFolderSentence } from './data-folder.ts';
 
 /** Why the service, or what else `who` is, could not start, and how to mend it, in one sentence. */
 export function toSentence(error: unknown, who = 'Cadiz'): string {
@@ -11,12 +13,11 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
     return `HOST=${address} is no address of this machine: set HOST to one that is, such as 127.0.0.1 or 0.0.0.0.`;
   if (code === 'EACCES' && port !== undefined)
     return `This user may not listen on port ${port}: set ${toPortName(port)} to one from 1024 on.`;
-  if (
-    path !== undefined &&
-    (code === 'EACCES' || code === 'EROFS' || code === 'ENOTDIR' || code === 'EEXIST' || code === 'EPERM')
-  ) {
-    return `The data folder cannot be written (${code} at ${path}): make it writable, or set CADIZ_DATA_DIR to another folder.`;
-  }
+  const ofFolder =
+    error instanceof StoreFolderUnwritable
+      ? toFolderSentence({ name: error.name, message: error.message, code: error.reason }, error.folder)
+      : toFolderSentence(error, path ?? 'the data folder');
+  if (ofFolder !== undefined) return ofFolder;
   return /^(?:[A-Z]|--).*\.$/s.test(error.message) ? error.message : `${who} could not start: ${error.message}`;
 }
 
@@ -24,4 +25,9 @@ function toPortName(port: number | undefined): string {
   const { STORE_PORT, METRICS_PORT } = process.env;
   if (String(port) === METRICS_PORT) return 'METRICS_PORT';
   return String(port) === (STORE_PORT || '4001') ? 'STORE_PORT' : 'PORT';
+}
+
+/** Tells whoever starts a program what does not stop it. */
+export function writeWarning(sentence: string): void {
+  process.stderr.write(`Warning: ${sentence}\n`);
 }

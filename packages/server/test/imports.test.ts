@@ -77,7 +77,7 @@ describe('the arrows of the service point down', () => {
   });
 
   test('only the entries import the wiring', () => {
-    expect(importersOf(/^service\.ts$/).sort()).toEqual(['index.ts', 'main.ts']);
+    expect(importersOf(/^service\.ts$/).sort()).toEqual(['index.ts', 'program.ts']);
   });
 });
 

@@ -1,3 +1,5 @@
+import { toFolderSentence } from '../data-folder.ts';
+
 /** Another process, or another opening in this one, has the embedded database's folder open. */
 export class DatabaseFolderInUse extends Error {
   override readonly name = 'DatabaseFolderInUse';
@@ -12,10 +14,9 @@ export class DatabaseFolderInUse extends Error {
 export class DatabaseFolderUnwritable extends Error {
   override readonly name = 'DatabaseFolderUnwritable';
 
-  constructor(folder: string, { code = 'unknown error' }: NodeJS.ErrnoException) {
-    super(
-      `The database folder ${folder} cannot be written (${code}): make it writable for this user, or set CADIZ_DATA_DIR to another folder.`,
-    );
+  constructor(folder: string, error: NodeJS.ErrnoException) {
+    const { code, message } = error;
+    super(toFolderSentence(error, folder) ?? `The database folder ${folder} cannot be used (${code ?? message}).`);
   }
 }
 

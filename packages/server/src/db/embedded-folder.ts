@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseFolderUnusable } from './database-errors.ts';
@@ -28,8 +29,8 @@ export async function prepareFolder(folder: string, template: string): Promise<v
   if (existsSync(folder)) return requireOurVersion(folder);
   if (existsSync(template)) cpSync(template, draft, { recursive: true });
   else await makeEmptyDatabase(draft);
-  // PGlite lets everybody read and write what initdb makes.
-  chmodSync(draft, 0o700);
+  // PGlite lets everybody write what initdb makes, and everybody may read the template.
+  setModes(draft, { folder: 0o700, file: 0o600 });
   syncTree(draft);
   renameSync(draft, folder);
   syncPath(dirname(folder));
@@ -43,6 +44,16 @@ export async function makeEmptyDatabase(folder: string): Promise<void> {
   await pglite.exec('update pg_database set datistemplate = false');
   for (const unused of ['template0', 'template1']) await pglite.exec(`drop database ${unused}`);
   await pglite.close();
+}
+
+/** Gives a folder and everything in it these permission bits. What has them already may belong to another user. */
+export function setModes(path: string, modes: { folder: number; file: number }): void {
+  const entries = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name));
+  for (const entry of [path, ...entries]) {
+    const stats = statSync(entry);
+    const wanted = stats.isDirectory() ? modes.folder : modes.file;
+    if ((stats.mode & 0o777) !== wanted) chmodSync(entry, wanted);
+  }
 }
 
 function requireOurVersion(folder: string): void {

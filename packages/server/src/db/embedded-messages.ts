@@ -9,7 +9,8 @@ export type ToWorker =
 
 export type FromWorker =
   | { kind: 'ready' }
-  | { kind: 'refused'; name: string; message: string; code: string | undefined }
+  /** With the code and the path of a system's error. */
+  | { kind: 'refused'; name: string; message: string; code?: string; path?: string }
   /** PostgreSQL itself has failed; the thread ends. */
   | { kind: 'crashed'; reason: string }
   | { kind: 'data'; client: number; bytes: Uint8Array<ArrayBuffer> }

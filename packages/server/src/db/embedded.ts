@@ -1,10 +1,11 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { lockFolder, StoreFolderInUse } from '@cadiz/store';
+import { makeFolder, toFolderSentence } from '../data-folder.ts';
 import {
   DatabaseFolderInUse,
   DatabaseFolderUnusable,
@@ -110,7 +111,7 @@ export async function openEmbedded(dataDir: string, worker: URL = ownWorker): Pr
 
 function takeFolder(dataDir: string): { release(): void } {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    makeFolder(dataDir);
     return lockFolder(dataDir);
   } catch (error) {
     if (error instanceof StoreFolderInUse) throw new DatabaseFolderInUse(dataDir, error.holder);
@@ -118,10 +119,11 @@ function takeFolder(dataDir: string): { release(): void } {
   }
 }
 
-function toError(dataDir: string, { name, message, code }: Extract<FromWorker, { kind: 'refused' }>): Error {
+function toError(dataDir: string, refusal: Extract<FromWorker, { kind: 'refused' }>): Error {
+  const { name, message, code } = refusal;
   if (name === 'DatabaseNotDurable') return new DatabaseNotDurable(dataDir);
   if (name === 'DatabaseFolderUnusable') return new DatabaseFolderUnusable(message);
-  if (code !== undefined) return new DatabaseFolderUnwritable(dataDir, { name, message, code });
+  if (code !== undefined || toFolderSentence(refusal, dataDir)) return new DatabaseFolderUnwritable(dataDir, refusal);
   return new Error(`The embedded database in ${dataDir} could not start: ${message}.`);
 }
 

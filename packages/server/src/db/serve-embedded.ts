@@ -34,8 +34,8 @@ export async function serveEmbedded(openFs: (folder: string) => CountingFs): Pro
     });
     if (!(await commitsReachTheDisk(pglite, () => fs.fsyncs))) throw new DatabaseNotDurable(folder);
   } catch (error) {
-    const { name, message, code } = error as NodeJS.ErrnoException;
-    say({ kind: 'refused', name, message: lastWords ?? message, code });
+    const { name, message, code, path } = error as NodeJS.ErrnoException;
+    say({ kind: 'refused', name, message: lastWords ?? message, ...(code && { code }), ...(path && { path }) });
     process.exit(1);
   }
 

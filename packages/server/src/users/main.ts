@@ -1,38 +1,4 @@
-import { existsSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { pino } from 'pino';
-import { readConfig } from '../config.ts';
-import { Problem } from '../problem.ts';
-import { toSentence } from '../start-error.ts';
-import { openUsers } from './open-users.ts';
-import { runCommand, usage } from './run-command.ts';
+import '../require-node.ts';
 
-if (existsSync('.env')) process.loadEnvFile('.env');
-
-try {
-  const { values, positionals } = parseArgs({
-    options: {
-      help: { type: 'boolean', short: 'h', default: false },
-      'revoke-api-keys': { type: 'boolean', default: false },
-    },
-    allowPositionals: true,
-  });
-  const [command, email, ...rest] = positionals;
-  if (values.help || command === undefined || rest.length > 0) {
-    process.stdout.write(usage);
-    process.exitCode = values.help ? 0 : 1;
-  } else {
-    const config = readConfig(process.env);
-    const users = await openUsers(config, pino({ level: config.logLevel, errorKey: 'error' }, pino.destination(2)));
-    try {
-      const revokeApiKeys = values['revoke-api-keys'];
-      process.stdout.write(`${await runCommand(users, { command, email, revokeApiKeys })}\n`);
-    } finally {
-      await users.close();
-    }
-  }
-} catch (error) {
-  // A Problem is a sentence for people already.
-  process.stderr.write(`${error instanceof Problem ? error.message : toSentence(error, 'The command')}\n`);
-  process.exitCode = 1;
-}
+// Not a static import: that would be loaded before the check above runs.
+void import('./program.ts');

@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { mountLoopDisk } from '../packages/store/test/loop-disk.ts';
+import { cleanUp, embeddedSettings, runService, type Settings, startService, stopService } from './service.ts';
+
+/** A small disk and the settings of a service whose data folder lies on it; undefined where none can be mounted. */
+async function openDisk(): Promise<{ path: string; settings: Settings } | undefined> {
+  const disk = mountLoopDisk(160);
+  if ('reason' in disk) {
+    console.warn(`LEFT OUT: no disk could be mounted to fill it: ${disk.reason}`);
+    return undefined;
+  }
+  const settings = await embeddedSettings();
+  onTestFinished(async () => {
+    await cleanUp(settings);
+    disk.remove();
+  });
+  return { path: disk.path, settings: { ...settings, CADIZ_DATA_DIR: join(disk.path, 'data') } };
+}
+
+/** Something else takes the disk, but for so many bytes. */
+function fill(path: string, leaveBytes: number): void {
+  const { bavail, bsize } = statfsSync(path);
+  writeFileSync(join(path, 'ballast'), Buffer.alloc(Math.max(0, bavail * bsize - leaveBytes)));
+}
+
+const empty = (path: string) => rmSync(join(path, 'ballast'));
+
+/** Starts in vain, and returns the one sentence that is told. */
+async function refusal(settings: Settings): Promise<string> {
+  const { code, stderr } = await runService(settings);
+  const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{"level":30,'));
+  expect({ code, lines }, stderr).toEqual({ code: 1, lines: [expect.any(String)] });
+  return lines[0] ?? '';
+}
+
+describe('a start', () => {
+  test('on a full disk says that it is full, however far it comes, and works once there is room', async ({ skip }) => {
+    const disk = await openDisk();
+    if (!disk) return skip('no disk could be mounted');
+    const full = new RegExp(`^There is no space left on the disk of ${disk.path}/data\\S* \\(ENOSPC\\)`);
+    for (const left of [0, 100_000, 10_000_000]) {
+      fill(disk.path, left);
+      expect(await refusal(disk.settings), `${left} bytes left, ${readdirSync(disk.path)}`).toMatch(full);
+      empty(disk.path);
+    }
+    const service = await startService(disk.settings);
+    expect((await stopService(service)).code).toBe(0);
+  });
+
+  test('on a disk that is mounted read-only says so', async ({ skip }) => {
+    const disk = await openDisk();
+    if (!disk) return skip('no disk could be mounted');
+    expect(spawnSync('mount', ['-o', 'remount,ro', disk.path]).status).toBe(0);
+    expect(await refusal(disk.settings)).toMatch(
+      new RegExp(`^The disk of ${disk.path}/data is mounted read-only \\(EROFS\\): `),
+    );
+  });
+});

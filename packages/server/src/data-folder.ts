@@ -1,0 +1,66 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/**
+ * Makes a folder that only its owner can use, and those above it, unless it is there. Node's own `recursive` tries for ever
+ * where the system has no folder to offer, as below /proc.
+ * @throws the system's error
+ */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    const parent = dirname(path);
+    if (code !== 'ENOENT' || parent === path) throw error;
+    makeFolder(parent);
+    mkdirSync(path, { mode: 0o700 });
+  }
+}
+
+type Remedy = [what: (path: string) => string, mend: string];
+
+const anotherFolder = 'set CADIZ_DATA_DIR to another folder.';
+const anotherDisk = 'set CADIZ_DATA_DIR to a folder on another disk.';
+const notPermitted: Remedy = [
+  (path) => `This user may not use ${path}`,
+  `give the user the right to read and write it, or ${anotherFolder}`,
+];
+const noFolder: Remedy = [(path) => `There is a file where the folder ${path} should be`, anotherFolder];
+
+/** What each code of the system means for the data folder, and what to do about it. */
+const remedies: Record<string, Remedy> = {
+  ENOSPC: [(path) => `There is no space left on the disk of ${path}`, `free some, or ${anotherDisk}`],
+  EDQUOT: [
+    (path) => `This user's disk quota is used up at ${path}`,
+    `free some space, have the quota raised, or ${anotherDisk}`,
+  ],
+  EROFS: [(path) => `The disk of ${path} is mounted read-only`, `mount it writable, or ${anotherDisk}`],
+  EIO: [(path) => `The disk of ${path} has failed to read or write`, `look into the system's log, and check the disk.`],
+  EACCES: notPermitted,
+  EPERM: notPermitted,
+  ENOTDIR: noFolder,
+  EEXIST: noFolder,
+};
+
+/** How the system says it where a library passes on no code. */
+const phrases: [RegExp, string][] = [
+  [/no space left on device/i, 'ENOSPC'],
+  [/quota exceeded/i, 'EDQUOT'],
+  [/read-only file system/i, 'EROFS'],
+  [/permission denied/i, 'EACCES'],
+];
+
+/** These are about the disk: a path that an error names may be that of what was to be copied there. */
+const ofDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
+
+/** Why a folder of ours cannot be used, and how to mend that, in one sentence; undefined for an error of another kind. */
+export function toFolderSentence(error: NodeJS.ErrnoException, folder: string): string | undefined {
+  const { syscall, code = phrases.find(([phrase]) => phrase.test(error.message))?.[1] ?? '' } = error;
+  const place = ofDisk.has(code) ? folder : (error.path ?? folder);
+  if (code === 'ENOENT' && syscall === 'mkdir')
+    return `The folder ${place} cannot be made there (ENOENT): ${anotherFolder}`;
+  const remedy = remedies[code];
+  return remedy && `${remedy[0](place)} (${code}): ${remedy[1]}`;
+}

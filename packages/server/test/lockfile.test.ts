@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+interface Locked {
+  dev?: boolean;
+  devOptional?: boolean;
+  link?: boolean;
+  resolved?: string;
+  devDependencies?: Record<string, string>;
+}
+
+const read = (path: string) => JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'));
+const packages: Record<string, Locked> = read('package-lock.json').packages;
+
+/** The places of the packages that `keep` picks. */
+const find = (keep: (locked: Locked) => unknown) =>
+  Object.entries(packages)
+    .filter(([place, locked]) => place !== '' && keep(locked))
+    .map(([place]) => place);
+
+// A package that names a development tool as an optional peer, as better-auth does vitest, has `npm ci --omit=dev` install the
+// tool with all that it needs. Take the peer out of that package's entry in package-lock.json, and run `npm install`.
+test('npm ci --omit=dev installs no development tool, not even as an optional peer', () => {
+  expect(find(({ devOptional }) => devOptional)).toEqual([]);
+  const tools = Object.keys(packages['']?.devDependencies ?? {});
+  expect(tools).toContain('vitest');
+  expect(tools.filter((name) => packages[`node_modules/${name}`]?.dev !== true)).toEqual([]);
+});
+
+test('the lockfile names no registry, so that everybody installs from their own', () => {
+  const named = find(({ resolved, link }) => resolved !== undefined && !link);
+  expect(find(({ link }) => link)).toContain('node_modules/@cadiz/server');
+  expect(named).toEqual([]);
+});
