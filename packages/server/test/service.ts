@@ -111,6 +111,8 @@ export interface TestServiceOptions {
   checkContent?: Deps['contents']['enqueue'];
   /** Shares the database and the object store of another test service, which outlives this one. */
   beside?: TestService;
+  /** The clock that `advance` moves; the machine's by default. Milliseconds since 1970. */
+  clock?: () => number;
 }
 
 /**
@@ -126,7 +128,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const secrecy = createSecrecy();
   secrecy.remember(options.setup?.token);
   let ahead = 0;
-  const now = () => Date.now() + ahead;
+  const { clock = Date.now } = options;
+  const now = () => clock() + ahead;
 
   const { beside } = options;
   const db = beside?.deps.db ?? options.db ?? (await openTestDatabase());
