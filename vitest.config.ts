@@ -1,4 +1,33 @@
+import { relative } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** What takes longest, the longest first: `npm test` prints it at its end. Begun late, each would be waited for alone. */
+const longest = [
+  'e2e/orphans.test.ts',
+  'packages/server/src/http/access.test.ts',
+  'packages/server/src/db/embedded-durability.test.ts',
+  'packages/server/test/hostile-requests.test.ts',
+  'e2e/hostile-clients.test.ts',
+  'packages/store/test/kill-at-each-stage.test.ts',
+  'packages/server/src/features/files/list-files-at-size.test.ts',
+  'packages/server/src/features/accounts/accounts.test.ts',
+  'packages/server/src/features/accounts/totp.test.ts',
+  'packages/server/src/http/folder-keys.test.ts',
+  'packages/server/src/features/files/list-files-search.test.ts',
+  'packages/server/src/features/downloads/write-zip.test.ts',
+  'packages/server/test/secrecy.test.ts',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification) => {
+      const at = longest.indexOf(relative(import.meta.dirname, moduleId));
+      return at === -1 ? longest.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b));
+  }
+}
 
 export default defineConfig({
   test: {
@@ -6,10 +35,11 @@ export default defineConfig({
     pool: 'forks',
     // Vitest would leave a core idle, which on two cores is half of the machine.
     maxWorkers: '100%',
+    sequence: { sequencer: LongestFirst },
     testTimeout: 180_000,
     hookTimeout: 180_000,
     // Far longer than anything takes: a machine that is busy must not fail a test.
     expect: { poll: { timeout: 60_000 } },
-    reporters: ['default'],
+    reporters: ['default', './scripts/report-tests.mjs'],
   },
 });

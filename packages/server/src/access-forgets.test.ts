@@ -88,7 +88,7 @@ describe('what is forgotten when access changes, and nothing beside it', () => {
     expect(notified).toEqual([`${kind} ${id}`]);
   });
 
-  test.each([0, 1, 2, 3])('in another process, which is told (%i)', (which) => {
+  test.each([0, 1, 2, 3])('in another process, which is told, with no timer between (%i; checklist 28)', (which) => {
     const [kind, id, left] = cases()[which] ?? [];
     told.onMessage(`${kind} ${id}`);
     expect(known()).toEqual(left);
@@ -138,7 +138,7 @@ describe('keys that are asked for', () => {
     expect(asked).toBe(3);
   });
 
-  test('are remembered for ten seconds, and not at the next moment', async () => {
+  test('are remembered for ten seconds, and not at the next moment (checklist 28)', async () => {
     const isKnown = () => !(access.apiKeys.find(keys[0]?.key ?? '') instanceof Promise);
     clock += 9_999;
     expect(isKnown()).toBe(true);

@@ -40,7 +40,7 @@ test.each([
   [`PUT /b/k?X-Amz-%53ignature=${'1'.repeat(64)}`, '1'.repeat(64)],
   [`GET /api/storage/archives/${'W'.repeat(30)}.${'x'.repeat(30)}`, 'WWWW'],
   [`the hash is ${hash}`, 'VLMGS'],
-])('a line that says "%s" is logged without the credential', (text, secret) => {
+])('a line that says "%s" is logged without the credential (checklist 46, T25)', (text, secret) => {
   for (const line of [logged({ text }, 'x'), logged({ error: new Error(text) }, 'x'), logged({}, text)]) {
     expect(line).not.toContain(secret);
     expect(() => JSON.parse(line)).not.toThrow();

@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { templatePath } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
@@ -20,14 +21,18 @@ export const testableKinds: Database['kind'][] = serverUrl ? ['embedded', 'postg
 export async function openTestDatabase(
   kind: Database['kind'] = serverUrl ? 'postgres' : 'embedded',
 ): Promise<Database> {
-  const database = await openEmptyDatabase(kind);
+  const database = await open(kind === 'postgres' ? onServer() : onDisk(await makeMigrated()));
   await migrate(database.pool);
   return database;
 }
 
 /** The same without a single table. */
-export async function openEmptyDatabase(kind: Database['kind']): Promise<Database> {
-  const { database, remove } = kind === 'postgres' ? await onServer() : await onDisk();
+export function openEmptyDatabase(kind: Database['kind']): Promise<Database> {
+  return open(kind === 'postgres' ? onServer() : onDisk(templatePath()));
+}
+
+async function open(opening: Promise<Opened>): Promise<Database> {
+  const { database, remove } = await opening;
   return {
     ...database,
     async close() {
@@ -39,17 +44,51 @@ export async function openEmptyDatabase(kind: Database['kind']): Promise<Databas
 
 interface Opened {
   database: Database;
+  /** Takes away what is left of a database that is closed. */
   remove: () => Promise<unknown>;
 }
 
-async function onDisk(): Promise<Opened> {
+/** @param template the files of a database that is closed, if they are there */
+async function onDisk(template: string): Promise<Opened & { dataDir: string }> {
   const dataDir = await makeTestFolder();
   // What openDatabase does at a first start, but without writing a thousand files through to the disk.
-  if (existsSync(templatePath())) cpSync(templatePath(), join(dataDir, 'pgdata'), { recursive: true });
+  if (existsSync(template)) cpSync(template, join(dataDir, 'pgdata'), { recursive: true });
   return {
+    dataDir,
     database: await openDatabase({ kind: 'embedded', dataDir }),
     remove: () => rm(dataDir, { recursive: true, force: true }),
   };
+}
+
+/**
+ * A migrated database for all tests to copy, since migrating takes longer than most of them. Made by who needs it first,
+ * and anew when a migration, or what applies them, has changed. Returns its folder.
+ */
+async function makeMigrated(): Promise<string> {
+  const path = `${templatePath()}-migrated-${fingerprintMigrations()}`;
+  if (existsSync(path)) return path;
+  const { database, dataDir, remove } = await onDisk(templatePath());
+  await migrate(database.pool);
+  await database.close();
+  // Two at once each make their own, and the first one stays.
+  const draft = `${path}.${process.pid}`;
+  cpSync(join(dataDir, 'pgdata'), draft, { recursive: true });
+  await remove();
+  try {
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { recursive: true });
+    if (!existsSync(path)) throw error;
+  }
+  return path;
+}
+
+function fingerprintMigrations(): string {
+  const folder = fileURLToPath(new URL('../src/db/', import.meta.url));
+  const migrations = readdirSync(join(folder, 'migrations')).map((name) => `migrations/${name}`);
+  const hash = createHash('sha256');
+  for (const name of [...migrations.sort(), 'migrate.ts']) hash.update(name).update(readFileSync(join(folder, name)));
+  return hash.digest('hex').slice(0, 16);
 }
 
 /** An empty folder; the caller removes it. */
@@ -69,7 +108,7 @@ export async function createServerDatabase(): Promise<{ url: string; drop(): Pro
   await asAdmin(serverUrl, `create database ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => asAdmin(serverUrl, `drop database ${name} with (force)`) };
+  return { url: url.href, drop: () => asAdmin(serverUrl, `drop database if exists ${name} with (force)`) };
 }
 
 async function asAdmin(url: string, sql: string): Promise<void> {

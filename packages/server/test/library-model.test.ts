@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { series } from '../../../scripts/series.mjs';
 import { toNameKey } from '../src/features/name-key.ts';
 import { purgeTrash } from '../src/features/trash/purge-trash.ts';
 import { type Library, openLibrary } from './library.ts';
@@ -399,6 +400,6 @@ test('whatever is done with folders and files, in any order, is what the model s
       for (const step of steps) await run(library, model, step);
       await compareAll(library, model);
     }),
-    { numRuns: Number(process.env.MODEL_RUNS ?? 12), endOnFailure: true },
+    { numRuns: Number(process.env.MODEL_RUNS ?? series({ full: 12, short: 5 })), endOnFailure: true },
   );
 }, 600_000);

@@ -12,6 +12,7 @@ import { mintToken } from '../src/features/api-keys/token.ts';
 import { type RunningService, startService } from '../src/service.ts';
 import { testableKinds } from './database.ts';
 import { createPostgresServer } from './postgres-server.ts';
+import { startTestService } from './service.ts';
 
 const poolSize = 4;
 
@@ -240,4 +241,34 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     undo = undefined;
     await expectRecovery();
   });
+});
+
+test('a database that has ended: 503 to everybody whom it would have to be asked about (checklist 49)', async () => {
+  const service = await startTestService();
+  const ada = await service.signUp();
+  const ofProject = await service.createProject(ada);
+  const make = () => service.createKey(ada, ofProject);
+  const [fresh, revoked, used] = [await make(), await make(), await make()];
+  await service.call('DELETE', `/api/api-keys/${revoked.id}`, { as: ada });
+  const inFolder = { projectId: ofProject, fileName: 'a', mimeType: 'a/b', fileSize: 1, folderId: null };
+  const presignBy = (key: string, folderId: string | null) =>
+    service.call('POST', '/api/storage/presign', { key, body: { ...inFolder, folderId } });
+  expect((await presignBy(used.key, null)).status).toBe(200);
+  expect((await presignBy(revoked.key, null)).status).toBe(401);
+  await service.deps.db.close();
+
+  const answers = new Set<string>();
+  for (const { method, path, access, body } of Object.values<Route>(routes)) {
+    if (access === 'anybody') continue;
+    const keysOf = [fresh.key, revoked.key, mintToken()].map((key) => ({ key }));
+    for (const caller of [{ as: ada }, ...(access === 'keyOrSession' ? keysOf : [])]) {
+      const asked = path.replaceAll(/\{\w+\}/g, '01990000-0000-7000-8000-000000000000');
+      const answer = await service.call(method, asked, { ...caller, ...(body ? { body: {} } : {}) });
+      answers.add(`${answer.status} ${answer.body?.code}`);
+    }
+  }
+  expect([...answers]).toEqual(['503 database_unavailable']);
+  // A key that is remembered, and a folder that is not.
+  expect((await presignBy(used.key, '01990000-0000-7000-8000-000000000000')).status).toBe(503);
+  await service.close();
 });

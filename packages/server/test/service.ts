@@ -116,6 +116,8 @@ export interface TestServiceOptions {
    * it, the database of a test service that outlives this one.
    */
   beside?: TestService;
+  /** The clock that `advance` moves; the machine's by default. Milliseconds since 1970. */
+  clock?: () => number;
 }
 
 /**
@@ -131,7 +133,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const secrecy = createSecrecy();
   secrecy.remember(options.setup?.token);
   let ahead = 0;
-  const now = () => Date.now() + ahead;
+  const { clock = Date.now } = options;
+  const now = () => clock() + ahead;
 
   const { beside } = options;
   const db = options.db ?? beside?.deps.db ?? (await openTestDatabase());

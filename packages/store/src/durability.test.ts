@@ -5,6 +5,7 @@ import { CreateBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { createPresigner } from '@cadiz/sigv4';
 import { open } from 'lmdb';
 import { expect, test } from 'vitest';
+import { series } from '../../../scripts/series.mjs';
 import {
   bucket,
   filed,
@@ -63,7 +64,7 @@ async function writeUntilGone(
 test('kill -9 in the middle of writes: what was acknowledged is there, whole, and nothing else stays', async () => {
   const data = folderOfTest();
   const allowed: Allowed = new Map();
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < series({ full: 5, short: 3 }); round += 1) {
     const running = await startProcess(data);
     await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
     let acknowledged = 0;

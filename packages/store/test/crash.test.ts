@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CreateBucketCommand } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test } from 'vitest';
+import { series } from '../../../scripts/series.mjs';
 import { type Allowed, findBroken, readStates, settle, writeUntilGone } from './history.ts';
 import { mountLoopDisk } from './loop-disk.ts';
 import { bucket, newClient, newFolder, until } from './running-store.ts';
@@ -52,7 +53,7 @@ test('kill -9 among puts, copies, uploads in parts and deletes: all that was ack
   const dataDir = newFolder();
   onTestFinished(() => rmSync(dataDir, { recursive: true }));
   const allowed: Allowed = new Map();
-  for (const enough of [20, 75, 131, 52]) {
+  for (const enough of series({ full: [20, 75, 131, 52], short: [20, 75] })) {
     const running = await startProcess(dataDir);
     await writeAndEnd(running, allowed, enough, async () => {
       await running.end('SIGKILL');
@@ -70,7 +71,7 @@ test('a power cut among puts, copies, uploads in parts and deletes: the same', a
   let disk = mounted;
   onTestFinished(() => disk.remove());
   const allowed: Allowed = new Map();
-  for (const enough of [20, 150, 75, 231, 52]) {
+  for (const enough of series({ full: [20, 150, 75, 231, 52], short: [20, 75] })) {
     const running = await startProcess(`${disk.path}/data`);
     await writeAndEnd(running, allowed, enough + Math.floor(Math.random() * 8), async () => {
       await stopProcess(running);

@@ -21,6 +21,13 @@ afterAll(() => service.close());
 const run = (command: string, email?: string, revokeApiKeys = false) =>
   runCommand({ ...service.deps, close: async () => undefined }, { command, email, revokeApiKeys });
 const isAlive = async (as: Person) => (await service.call('GET', '/api/projects', { as })).status === 200;
+
+async function startSession(person: Person): Promise<Person> {
+  const body = { email: person.email, password: 'correct horse battery' };
+  const { headers } = await service.call('POST', '/api/auth/sign-in/email', { body });
+  return { ...person, cookie: headers.getSetCookie()[0]?.split(';')[0] ?? '' };
+}
+
 const signIn = async (email: string, password: string) =>
   (await service.call('POST', '/api/auth/sign-in/email', { body: { email, password } })).status;
 
@@ -51,16 +58,29 @@ describe('what the operator does with npm run users', () => {
     expect(await signIn(ada.email, password)).toBe(200);
   });
 
-  test('disable, enable, end-sessions and delete (checklist 7, 10)', async () => {
+  test('end-sessions ends every session of an account, and of no other (checklist 10)', async () => {
     const ada = await service.signUp();
+    const phone = await startSession(ada);
+    expect(await Promise.all([ada, phone].map(isAlive))).toEqual([true, true]);
+    expect(await run('end-sessions', ada.email)).toBe(`Ended 2 sessions of ${ada.email}.`);
+    expect(await Promise.all([ada, phone, owner].map(isAlive))).toEqual([false, false, true]);
+    expect(await isAlive(await startSession(ada))).toBe(true);
+  });
+
+  test('disable ends every session, and lets nobody sign in until enable; delete is for good (checklist 7, 10)', async () => {
+    const ada = await service.signUp();
+    const { key } = await service.createKey(ada, null);
     expect(await run('disable', ada.email)).toContain('Disabled');
     expect(await isAlive(ada)).toBe(false);
+    expect(await service.deps.apiKeys.find(key)).toBeUndefined();
     expect(await signIn(ada.email, 'correct horse battery')).toBe(403);
     expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member  disabled since \\d{4}-`, 'm'));
     await run('enable', ada.email);
-    expect(await signIn(ada.email, 'correct horse battery')).toBe(200);
-    expect(await run('end-sessions', ada.email)).toBe(`Ended 1 sessions of ${ada.email}.`);
+    expect(await isAlive(ada)).toBe(false);
+    const again = await startSession(ada);
+    expect(await isAlive(again)).toBe(true);
     expect(await run('delete', ada.email)).toBe(`Deleted ${ada.email}.`);
+    expect(await isAlive(again)).toBe(false);
     expect(await run('list')).not.toContain(ada.email);
   });
 

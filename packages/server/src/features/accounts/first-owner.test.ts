@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { series } from '../../../../../scripts/series.mjs';
 import { openTestDatabase, testableKinds } from '../../../test/database.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../../../test/service.ts';
 
-const rounds = 100;
+const rounds = series({ full: 100, short: 10 });
 const racers = 6;
 
 describe.each(testableKinds)('exactly one first owner (checklist 16; %s)', (kind) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { parse } from 'content-disposition';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type CallOptions,
@@ -46,6 +47,21 @@ describe('POST /api/storage/files/{id}/url', () => {
     expect(file.headers['content-disposition']).toBe(
       `attachment; filename="photo _1_ __ _.png"; filename*=UTF-8''photo%20%221%22%20%E5%86%99%E7%9C%9F%20%F0%9F%91%8D.png`,
     );
+  });
+
+  test.each([
+    'a"; filename="evil.html',
+    `a"; filename*=UTF-8''evil.html`,
+    'a%22; filename=evil.html',
+    'a%0d%0aSet-Cookie: a=b',
+    'a\u2028Content-Type: text%2Fhtml',
+  ])('200: %j arrives as the name of the file, and as nothing else (checklist 43)', async (fileName) => {
+    const { body } = await ask(await createFile('x', { fileName }));
+    const { headers } = await get(body.url);
+    const { type, parameters } = parse(headers['content-disposition'] ?? '');
+    expect([type, parameters.filename]).toEqual(['attachment', fileName]);
+    expect(headers['set-cookie']).toBeUndefined();
+    expect(headers['content-type']).toBe('image/jpeg');
   });
 
   test('200: inline where it was asked for and is safe, whatever the object was stored with', async () => {

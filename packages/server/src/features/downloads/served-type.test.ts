@@ -27,7 +27,7 @@ test.each([
   ['font/woff2', 'font/woff2'],
   ['model/gltf-binary', 'model/gltf-binary'],
   ['application/octet-stream', 'application/octet-stream'],
-])('%s is never shown, and is saved as %s', (mimeType, contentType) => {
+])('%s is never shown, and is saved as %s (checklist 42, T15)', (mimeType, contentType) => {
   expect(toServed(mimeType, 'inline')).toEqual({ contentType, disposition: 'attachment' });
 });
 
@@ -54,7 +54,7 @@ test.each([
   'application/x-mimearchive',
   'application/x-shockwave-flash',
   'application/signed-exchange;v=b3',
-])('%s is never shown, and has no type', (mimeType) => {
+])('%s is never shown, and has no type (checklist 42, T15)', (mimeType) => {
   const served = { contentType: 'application/octet-stream', disposition: 'attachment' };
   expect(toServed(mimeType, 'inline')).toEqual(served);
   expect(toServed(mimeType, 'attachment')).toEqual(served);

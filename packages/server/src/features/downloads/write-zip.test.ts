@@ -3,6 +3,7 @@ import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { isFull } from '../../../../../scripts/series.mjs';
 import { measureBuffers } from '../../../test/memory.ts';
 import { hasZipTools, readZip, testZip } from '../../../test/zip-tools.ts';
 import { writeZip, type ZipEntry } from './write-zip.ts';
@@ -98,7 +99,8 @@ readBack('a file over 4 GiB, and one after it', { timeout: 300_000 }, async () =
   const read = await readZip(path, 'index');
   expect(read.map(({ name }) => name)).toEqual(['before', 'large', 'after']);
   expect(read.map((entry) => entry.sizeBytes)).toEqual([1, sizeBytes, 1]);
-  await testZip(path);
+  // This one reads all of the zeros.
+  if (isFull) await testZip(path);
 });
 
 test.each([

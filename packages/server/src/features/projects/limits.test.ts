@@ -233,30 +233,33 @@ describe('fifty uploads at once (checklist 40, T12)', () => {
 /** PGlite has one session: there a recording is never under way while a project changes. */
 const onServer = process.env.TEST_DATABASE_URL !== undefined;
 
-test.runIf(onServer)('a change of the limits waits for a recording that has looked at them already', async () => {
-  const projectId = await createProject();
-  const recording = await upload(projectId, 5);
-  const { pool } = service.deps.db;
-  await pool.query(
-    'insert into project_usage select $1, slot, 0, 0 from generate_series(0, 15) slot on conflict do nothing',
-    [projectId],
-  );
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    await client.query('select from project_usage where project_id = $1 for update', [projectId]);
-    const recorded = record(recording);
-    await expect.poll(() => countWaiting(service.deps.db)).toBe(1);
-    let isChanged = false;
-    const changed = change(projectId, { quotaBytes: 0 }).then(() => {
-      isChanged = true;
-    });
-    await expect.poll(() => countWaiting(service.deps.db)).toBe(2);
-    expect(isChanged).toBe(false);
-    await client.query('commit');
-    expect(outcome(await recorded)).toBe(200);
-    await changed;
-  } finally {
-    client.release();
-  }
-});
+test.runIf(onServer)(
+  'a change of the limits waits for a recording that has looked at them already (checklist 40)',
+  async () => {
+    const projectId = await createProject();
+    const recording = await upload(projectId, 5);
+    const { pool } = service.deps.db;
+    await pool.query(
+      'insert into project_usage select $1, slot, 0, 0 from generate_series(0, 15) slot on conflict do nothing',
+      [projectId],
+    );
+    const client = await pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('select from project_usage where project_id = $1 for update', [projectId]);
+      const recorded = record(recording);
+      await expect.poll(() => countWaiting(service.deps.db)).toBe(1);
+      let isChanged = false;
+      const changed = change(projectId, { quotaBytes: 0 }).then(() => {
+        isChanged = true;
+      });
+      await expect.poll(() => countWaiting(service.deps.db)).toBe(2);
+      expect(isChanged).toBe(false);
+      await client.query('commit');
+      expect(outcome(await recorded)).toBe(200);
+      await changed;
+    } finally {
+      client.release();
+    }
+  },
+);

@@ -1,0 +1,670 @@
+// @ts-check
+// What breaks the defence of each row of docs/security.md. `npm run mutate -- rows` sees the tests of the row fail for it.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../prepare.mjs';
+
+/**
+ * @typedef {{ what: string, file: string, find: string, put: string, needs?: import('../security-document.mjs').Need }} RowMutant
+ *   `what` it is that holds no more. `find` stands in the file exactly once; it is short, so that a change beside it does
+ *   not matter. `put` compiles; it may leave something unused. `needs` is what the test needs that notices.
+ */
+
+const server = 'packages/server/src';
+const accounts = `${server}/features/accounts`;
+const keys = `${server}/features/api-keys`;
+const projects = `${server}/features/projects`;
+const files = `${server}/features/files`;
+const downloads = `${server}/features/downloads`;
+const http = `${server}/http`;
+const store = 'packages/store/src';
+
+/** By the number of the row. @type {Record<number, RowMutant[]>} */
+export const mutants = {
+  1: [
+    {
+      what: 'cookies are Secure under https',
+      file: `${accounts}/auth.ts`,
+      find: '{ secure: isSecure }',
+      put: '{ secure: false }',
+    },
+    {
+      what: 'cookies are out of reach of scripts',
+      file: `${accounts}/auth.ts`,
+      find: '{ secure: isSecure }',
+      put: '{ secure: isSecure, httpOnly: false }',
+    },
+    { what: 'cookies are __Host- under https', file: `${accounts}/auth.ts`, find: "'__Host-cadiz'", put: "'cadiz'" },
+  ],
+  2: [
+    {
+      what: 'no token is in a body',
+      file: `${accounts}/auth.ts`,
+      find: 'return { user: body.user };',
+      put: 'return { token: body.token, user: body.user };',
+    },
+  ],
+  3: [
+    {
+      what: 'a token is kept as its SHA-256',
+      file: `${accounts}/session-store.ts`,
+      find: "createHash('sha256').update(token).digest('base64url')",
+      put: 'token',
+    },
+  ],
+  4: [
+    {
+      what: 'a sign-in ends the session that was there',
+      file: `${accounts}/accounts.ts`,
+      find: 'await endPresent(headers);',
+      put: '',
+    },
+  ],
+  5: [
+    {
+      what: 'a session ends that is idle for a week',
+      file: `${accounts}/session-store.ts`,
+      find: 'idleSeconds = 7 *',
+      put: 'idleSeconds = 70 *',
+    },
+    {
+      what: 'the end of a session is looked at',
+      file: `${accounts}/session-store.ts`,
+      find: 'return withToken(found, query.model, query.where);',
+      put: "return withToken(found && query.model === 'session' ? { ...found, expiresAt: new Date(8e15) } : found, query.model, query.where);",
+    },
+    {
+      what: 'a session that is used is prolonged',
+      file: `${accounts}/auth.ts`,
+      find: 'updateAge: 3600',
+      put: 'updateAge: 36_000_000',
+    },
+    {
+      what: 'a session ends after thirty days',
+      file: `${accounts}/session-store.ts`,
+      find: 'longestMilliseconds = 30 *',
+      put: 'longestMilliseconds = 300 *',
+    },
+  ],
+  6: [
+    {
+      what: 'a sign-out ends the session on the server',
+      file: `${accounts}/accounts.ts`,
+      find: 'async signOut(headers) {',
+      put: "async signOut(headers) { if (headers) return { body: { success: true }, cookies: ['cadiz.session_token=; Max-Age=0; Path=/'] };",
+    },
+  ],
+  7: [
+    {
+      what: 'who is disabled has no key',
+      file: `${keys}/alive-key.ts`,
+      find: 'users.disabled_at is null',
+      put: 'true',
+    },
+    {
+      what: 'who is disabled has no session',
+      file: `${accounts}/session-store.ts`,
+      find: 'Boolean(user?.disabledAt)',
+      put: 'false',
+    },
+  ],
+  8: [
+    {
+      what: 'a new password ends the other sessions',
+      file: `${accounts}/end-sessions.ts`,
+      find: "deleteFrom('sessions').where('user_id', '=', userId)",
+      put: "deleteFrom('sessions').where('user_id', '=', userId).where('id', 'is', null)",
+    },
+    {
+      what: 'a new password ends sign-ins by the old one',
+      file: `${accounts}/accounts.ts`,
+      find: 'hash === before ||',
+      put: 'hash !== undefined ||',
+    },
+    {
+      what: 'a reset removes the passkeys',
+      file: `${accounts}/reset-password.ts`,
+      find: 'removesPasskeys: true',
+      put: 'removesPasskeys: false',
+    },
+  ],
+  9: [
+    {
+      what: 'people end no session of others',
+      file: `${accounts}/own-sessions.ts`,
+      find: ".where('id', '=', id)\n      .where('user_id', '=', caller.userId)",
+      put: ".where('id', '=', id)",
+    },
+    {
+      what: 'people end all sessions but their own',
+      file: `${accounts}/own-sessions.ts`,
+      find: 'endSessions(trx, caller.userId, caller.sessionId)',
+      put: 'endSessions(trx, caller.userId)',
+    },
+  ],
+  10: [
+    {
+      what: 'the command of the operator ends the sessions',
+      file: `${server}/users/run-command.ts`,
+      find: '= await endUserSessions(users, operator, id);',
+      put: '= { endedSessions: 2 };',
+    },
+  ],
+  11: [
+    {
+      what: 'passwords are hashed with 19 MiB',
+      file: `${accounts}/password.ts`,
+      find: "hash(password.normalize('NFKC'))",
+      put: "hash(password.normalize('NFKC'), { memoryCost: 8192 })",
+    },
+    {
+      what: 'a hash of weaker parameters is renewed',
+      file: `${accounts}/password.ts`,
+      find: '!stored.startsWith(ofToday)',
+      put: 'false',
+    },
+  ],
+  12: [
+    {
+      what: 'common passwords are refused',
+      file: `${accounts}/common-passwords.ts`,
+      find: 'common.has(text) || own.has(text)',
+      put: 'own.has(text)',
+    },
+    {
+      what: 'long passwords are taken whole',
+      file: `${accounts}/password.ts`,
+      find: "attempt.password.normalize('NFKC')",
+      put: "attempt.password.normalize('NFKC').slice(0, 1000)",
+    },
+  ],
+  13: [
+    {
+      what: 'an unknown account costs the same work',
+      file: `${accounts}/accounts.ts`,
+      find: 'const before = await findPasswordHash(db, email);',
+      put: "const before = await findPasswordHash(db, email); if (before === undefined) throw new Problem('invalid_email_or_password');",
+    },
+  ],
+  14: [
+    {
+      what: 'guesses from one address are few',
+      file: `${accounts}/sign-in-limits.ts`,
+      find: 'perAddress = { points: 10,',
+      put: 'perAddress = { points: 1000,',
+    },
+    {
+      what: 'guesses at one account are few',
+      file: `${accounts}/sign-in-limits.ts`,
+      find: 'perAccount = { points: 5,',
+      put: 'perAccount = { points: 500,',
+    },
+    {
+      what: 'X-Forwarded-For of anybody is not believed',
+      file: `${http}/client-address.ts`,
+      find: 'isTrusted(config.trustedProxies, client)',
+      put: '(isTrusted(config.trustedProxies, client) || hops.length > 0)',
+    },
+    {
+      what: 'an IPv6 network is one client',
+      file: `${server}/address-block.ts`,
+      find: 'isIP(address) !== 6',
+      put: 'isIP(address) !== 7',
+    },
+  ],
+  15: [
+    {
+      what: 'nobody has an account that was not made',
+      file: `${server}/db/migrate.ts`,
+      find: 'return pending.map(',
+      put: "if (pending.length > 0) await client.query(\"insert into users (id, name, email, role) values (gen_random_uuid(), 'Admin', 'admin@example.com', 'member')\"); return pending.map(",
+    },
+  ],
+  16: [
+    {
+      what: 'there is one first owner',
+      file: `${server}/db/migrations/0001-foundation.sql`,
+      find: 'create unique index users_one_owner',
+      put: 'create index users_one_owner',
+    },
+  ],
+  17: [
+    {
+      what: 'Sec-Fetch-Site is looked at',
+      file: `${http}/caller.ts`,
+      find: "site === 'same-origin' || site === 'none'",
+      put: "site !== ''",
+    },
+  ],
+  18: [
+    {
+      what: 'a body that is no JSON is refused',
+      file: `${http}/input.ts`,
+      find: "throw new Problem('unsupported_media_type');",
+      put: '',
+    },
+  ],
+  19: [
+    {
+      what: 'pages of other origins read nothing that a cookie opens',
+      file: `${http}/answer-headers.ts`,
+      find: "access === 'keyOrSession'",
+      put: "access !== 'anybody'",
+    },
+    {
+      what: 'CORS is without credentials',
+      file: `${http}/answer-headers.ts`,
+      find: "exchange.extraHeaders.push('Access-Control-Allow-Origin', '*',",
+      put: "exchange.extraHeaders.push('Access-Control-Allow-Credentials', 'true', 'Access-Control-Allow-Origin', '*',",
+    },
+  ],
+  20: [
+    {
+      what: 'nosniff is on every answer',
+      file: `${http}/answer-headers.ts`,
+      find: "...['X-Content-Type-Options', 'nosniff'],",
+      put: '',
+    },
+  ],
+  21: [
+    {
+      what: 'the CSP lets no script in',
+      file: `${http}/answer-headers.ts`,
+      find: "default-src 'none';",
+      put: "default-src 'unsafe-inline';",
+    },
+    {
+      what: 'nobody frames a page',
+      file: `${http}/answer-headers.ts`,
+      find: "; frame-ancestors 'none'",
+      put: '',
+    },
+  ],
+  22: [
+    {
+      what: 'HSTS is there under https',
+      file: `${http}/answer-headers.ts`,
+      find: "publicUrl.startsWith('https:')",
+      put: "publicUrl.startsWith('never:')",
+    },
+  ],
+  23: [
+    {
+      what: 'no address is told as a referrer',
+      file: `${http}/answer-headers.ts`,
+      find: "...['Referrer-Policy', 'no-referrer'],",
+      put: '',
+    },
+  ],
+  24: [
+    {
+      what: 'nobody stores an answer',
+      file: `${http}/answer-headers.ts`,
+      find: "...['Cache-Control', 'no-store'],",
+      put: '',
+    },
+  ],
+  25: [
+    {
+      what: 'a method that a path does not take is 405',
+      file: `${http}/malformed.ts`,
+      find: "new Problem('method_not_allowed',",
+      put: "new Problem('not_found',",
+    },
+  ],
+  26: [
+    {
+      what: 'a wrong checksum costs no query',
+      file: `${keys}/token.ts`,
+      find: ' && checksumOf(token.slice(0, -checksumLength)) === token.slice(-checksumLength)',
+      put: '',
+    },
+  ],
+  27: [
+    {
+      what: 'a raw key is in no row',
+      file: `${keys}/create-api-key.ts`,
+      find: 'apiKeyId: id,',
+      put: 'apiKeyId: id, key,',
+    },
+  ],
+  28: [
+    {
+      what: 'another process acts on what it is told',
+      file: `${server}/access-changes.ts`,
+      find: 'onMessage: (payload) => forget(parseChange(payload))',
+      put: 'onMessage: (payload) => void parseChange(payload)',
+    },
+    {
+      what: 'the others are told',
+      file: `${server}/access-changes.ts`,
+      find: 'await db.notify(channel,',
+      put: 'if (!db) await db.notify(channel,',
+      needs: 'PostgreSQL',
+    },
+    {
+      what: 'the process that revokes forgets at once',
+      file: `${keys}/revoke-api-key.ts`,
+      find: "await deps.accessChanges.publish({ kind: 'apiKey', id: row.id });",
+      put: '',
+    },
+    {
+      what: 'a cache is never older than ten seconds',
+      file: `${server}/found-cache.ts`,
+      find: 'foundCacheMilliseconds = 10_000',
+      put: 'foundCacheMilliseconds = 60_000',
+    },
+    {
+      what: 'who sends a body slowly is looked at again',
+      file: `${http}/input.ts`,
+      find: 'await exchange.refreshCaller?.();',
+      put: ';',
+    },
+    {
+      what: 'who reads a listing slowly is looked at again',
+      file: `${projects}/reopen-project.ts`,
+      find: 'return caller && (await openProject(deps, caller, projectId, right));',
+      put: 'return caller ? await openProject(deps, caller, projectId, right) : ({ id: projectId, within: null } as OpenProject);',
+    },
+  ],
+  29: [
+    {
+      what: 'a key that is remembered expires',
+      file: `${keys}/find-api-key.ts`,
+      find: 'Math.min(now() + foundCacheMilliseconds, row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)',
+      put: 'now() + foundCacheMilliseconds',
+    },
+    {
+      what: 'a key that is asked for expires',
+      file: `${keys}/alive-key.ts`,
+      find: 'expires_at > $2',
+      put: 'expires_at > $2 or true',
+    },
+  ],
+  30: [
+    {
+      what: 'a role does what it may',
+      file: `${projects}/open-project.ts`,
+      find: 'rightsOf[role].includes(right)',
+      put: 'rightsOf[role].length > 0',
+    },
+    {
+      what: 'a key does what its scopes say',
+      file: `${projects}/open-project.ts`,
+      find: 'caller.scopes.some((scope) => scope === right)',
+      put: 'caller.scopes.length > 0',
+    },
+  ],
+  31: [
+    {
+      what: 'the project of a foreign thing is not told',
+      file: `${projects}/open-project.ts`,
+      find: 'error instanceof Problem && error.status < 500 ? new Problem(notFound) : error',
+      put: 'error',
+    },
+    {
+      what: 'a foreign folder is as one that is not there',
+      file: `${server}/features/folders/require-folder.ts`,
+      find: 'select 1 from folders where project_id = $1',
+      put: 'select 1 from folders where $1::uuid is not null',
+    },
+  ],
+  32: [
+    {
+      what: 'memberships are asked, not remembered',
+      file: `${server}/found-cache.ts`,
+      find: 'if (key.startsWith(projectId)) known.delete(key);',
+      put: 'if (key === projectId) known.delete(key);',
+    },
+  ],
+  33: [
+    {
+      what: 'only people make keys',
+      file: `${http}/caller.ts`,
+      find: 'export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {',
+      put: "export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {\n  const byKey = await requireKeyOrSession(deps, exchange).catch(() => undefined);\n  if (byKey?.kind === 'apiKey') return { kind: 'session', userId: byKey.createdBy };",
+    },
+  ],
+  34: [
+    {
+      what: 'the old key works for the overlap',
+      file: `${keys}/rotate-api-key.ts`,
+      find: 'overlapSeconds * 1000)',
+      put: 'overlapSeconds * 0)',
+    },
+    {
+      what: 'the old key ends after the overlap',
+      file: `${keys}/rotate-api-key.ts`,
+      find: 'overlapSeconds * 1000)',
+      put: 'overlapSeconds * 1_000_000)',
+    },
+  ],
+  35: [
+    {
+      what: 'a key counts in no other header',
+      file: `${http}/caller.ts`,
+      find: "const authorization = exchange.header('authorization');",
+      put: "const authorization = exchange.header('authorization') ?? exchange.header('x-api-key')?.replace(/^/, 'Bearer ');",
+    },
+  ],
+  36: [
+    {
+      what: 'a call writes nothing',
+      file: `${keys}/find-api-key.ts`,
+      find: 'lastUsed.set(hit.caller.keyId, now());',
+      put: "void pool.query('update api_keys set last_used_at = now() where id = $1', [hit.caller.keyId]);",
+    },
+  ],
+  37: [
+    {
+      what: 'a storeKey is of the project that it is recorded in',
+      file: `${files}/store-key.ts`,
+      find: 'match[1] !== projectId',
+      put: "match[1] === ''",
+    },
+  ],
+  38: [
+    {
+      what: 'the size is that of the object',
+      file: `${files}/record-upload.ts`,
+      find: 'object.sizeBytes !== request.fileSize',
+      put: 'object.sizeBytes < 0',
+    },
+    {
+      what: 'what was recorded is not recorded with other facts',
+      file: `${files}/record-upload.ts`,
+      find: 'if (differing.length > 0)',
+      put: 'if (differing.length > 99)',
+    },
+  ],
+  39: [
+    {
+      what: 'a name has no slash',
+      file: 'packages/contract/src/fields.ts',
+      find: "name.includes('/') || name",
+      put: 'name',
+    },
+    {
+      what: 'one name gets many storeKeys',
+      file: `${files}/store-key.ts`,
+      find: '(lastDigits + 1) %',
+      put: 'lastDigits %',
+    },
+  ],
+  40: [
+    {
+      what: 'the quota counts what is stored',
+      file: `${files}/insert-file.ts`,
+      find: 'await readStoredBytes(trx, project)',
+      put: '0',
+    },
+    {
+      what: 'recordings wait for each other',
+      file: `${files}/insert-file.ts`,
+      find: '.forNoKeyUpdate()',
+      put: '',
+      needs: 'PostgreSQL',
+    },
+  ],
+  41: [
+    {
+      what: 'the embedded store takes an address once',
+      file: `${store}/write-condition.ts`,
+      find: 'condition.once = true;',
+      put: '',
+    },
+  ],
+  42: [
+    {
+      what: 'what could run script is served as bytes',
+      file: `${downloads}/served-type.ts`,
+      find: "return { contentType: 'application/octet-stream', disposition: 'attachment' };",
+      put: 'return { contentType: essence, disposition: wanted };',
+    },
+  ],
+  43: [
+    {
+      what: 'a quote does not end the name',
+      file: `${downloads}/content-disposition.ts`,
+      find: '["\\\\%]',
+      put: '[\\\\%]',
+    },
+    {
+      what: 'a control character does not end the header',
+      file: `${downloads}/content-disposition.ts`,
+      find: '[^\\x20-\\x7e]',
+      put: '[^\\0-\\x7e]',
+    },
+  ],
+  44: [
+    {
+      what: 'the signature of a request is compared',
+      file: 'packages/sigv4/src/verify.ts',
+      find: 'equals(claim.signature, expected)',
+      put: 'equals(expected, expected)',
+    },
+    {
+      what: 'every x-amz- header is signed',
+      file: 'packages/sigv4/src/verify.ts',
+      find: "!name.startsWith('x-amz-') || signedHeaders",
+      put: "name.startsWith('x-amz-') || signedHeaders",
+    },
+    {
+      what: 'the signature of a chunk is compared',
+      file: `${store}/aws-chunked.ts`,
+      find: 'if (hash && body.signer) requireSignature(',
+      put: 'if (hash && body.signer && left < 0) requireSignature(',
+    },
+  ],
+  45: [
+    {
+      what: 'no control character reaches the database',
+      file: 'packages/contract/src/fields.ts',
+      find: "if (controlCharacter.test(text)) return 'must not contain control characters';",
+      put: '',
+    },
+  ],
+  46: [
+    {
+      what: 'no header is logged',
+      file: `${http}/app.ts`,
+      find: 'deps.observe({ operation,',
+      put: "deps.log.debug({ headers: [...exchange.headers()] }, 'request'); deps.observe({ operation,",
+    },
+    {
+      what: 'no body is logged',
+      file: `${http}/routes/accounts.ts`,
+      find: 'export const signIn: Handler = async (deps, exchange) => {',
+      put: "export const signIn: Handler = async (deps, exchange) => {\n  const read = exchange.readBytes;\n  exchange.readBytes = async (most) => {\n    const bytes = await read.call(exchange, most);\n    deps.log.debug({ sent: bytes.toString() }, 'request');\n    return bytes;\n  };",
+    },
+    {
+      what: 'nothing of a row is logged',
+      file: `${server}/log.ts`,
+      find: "['detail', 'where',",
+      put: "['where',",
+    },
+    {
+      what: 'no line has a credential in it',
+      file: `${server}/log.ts`,
+      find: 'hooks: { streamWrite: withoutCredentials }',
+      put: 'hooks: {}',
+    },
+    {
+      what: 'the tests of the service look through its log',
+      file: 'packages/server/test/service.ts',
+      find: "secrecy.findIn(lines.join('')) ??",
+      put: '',
+    },
+  ],
+  47: [
+    {
+      what: 'the address is written down',
+      file: `${server}/features/audit/record-event.ts`,
+      find: 'ip: by.address ?? null',
+      put: 'ip: null',
+    },
+    {
+      what: 'a revocation is written down',
+      file: `${keys}/revoke-api-key.ts`,
+      find: "await recordEvent(trx, at, { type: 'api_key.revoked'",
+      put: "if (!key) await recordEvent(trx, at, { type: 'api_key.revoked'",
+    },
+  ],
+  48: [
+    {
+      what: 'who sends slowly to the service is cut off',
+      file: `${http}/listen.ts`,
+      find: 'requestTimeout: 15_000',
+      put: 'requestTimeout: 0',
+    },
+    {
+      what: 'who sends slowly to the store is cut off',
+      file: `${store}/server.ts`,
+      find: 'if (hasBody(request)) cutSlowBody(',
+      put: 'if (!hasBody(request)) cutSlowBody(',
+    },
+  ],
+  49: [
+    {
+      what: 'a database that is away is 503',
+      file: `${http}/problem-document.ts`,
+      find: 'if (isConnectionError(error)) return databaseUnavailable(error);',
+      put: '',
+    },
+    {
+      what: 'who waits for a lock is told to come again',
+      file: `${server}/db/open.ts`,
+      find: 'lock_timeout: 10_000',
+      put: 'lock_timeout: 0',
+      needs: 'PostgreSQL',
+    },
+    {
+      what: 'a connection that breaks does not end the process',
+      file: `${server}/db/open.ts`,
+      find: ".on('connect', (client) => client.on('error', () => undefined))",
+      put: '',
+      needs: 'PostgreSQL',
+    },
+  ],
+  50: [
+    {
+      what: 'the document has every route',
+      file: 'packages/contract/src/openapi.ts',
+      find: 'of Object.entries(routes)',
+      put: "of Object.entries(routes).filter(([id]) => id !== 'usage')",
+    },
+  ],
+};
+
+/**
+ * The text of the mutant's file with the defence broken.
+ * @param {RowMutant} mutant @param {string} [text] the file as it is
+ * @throws Error when what the mutant looks for does not stand there exactly once
+ */
+export function applyMutant({ what, file, find, put }, text = readFileSync(join(root, file), 'utf8')) {
+  const times = text.split(find).length - 1;
+  if (times === 1) return text.replace(find, () => put);
+  throw new Error(
+    `The mutant that breaks "${what}" no longer applies: ${JSON.stringify(find)} stands ${times} times in ${file}, and has to stand there once. Choose another text in scripts/mutation/rows.mjs, and see npm run mutate -- rows kill it.`,
+  );
+}

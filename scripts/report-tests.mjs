@@ -1,0 +1,50 @@
+// @ts-check
+// A Vitest reporter: what took longest, and which rows of docs/security.md were not proven by this run.
+import { relative } from 'node:path';
+import { root } from './prepare.mjs';
+import { findUnproven } from './security-document.mjs';
+
+const slowest = 10;
+
+export default class TestReport {
+  /** @param {import('vitest/node').Vitest} vitest */
+  onInit(vitest) {
+    this.vitest = vitest;
+  }
+
+  /** @param {readonly import('vitest/node').TestModule[]} modules */
+  onTestRunEnd(modules) {
+    if (modules.length > 5) this.#printSlowest(modules);
+    this.#checkRows(modules);
+  }
+
+  /** @param {readonly import('vitest/node').TestModule[]} modules */
+  #printSlowest(modules) {
+    const files = modules.map((module) => {
+      const { prepareDuration, collectDuration, setupDuration, duration } = module.diagnostic();
+      const milliseconds = prepareDuration + collectDuration + setupDuration + duration;
+      return { file: relative(root, module.moduleId), seconds: milliseconds / 1000 };
+    });
+    const sum = files.reduce((all, { seconds }) => all + seconds, 0);
+    console.log(`\n${files.length} test files took ${sum.toFixed(0)} s one after another. The longest:`);
+    for (const { file, seconds } of files.sort((a, b) => b.seconds - a.seconds).slice(0, slowest))
+      console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`);
+  }
+
+  /** @param {readonly import('vitest/node').TestModule[]} modules */
+  #checkRows(modules) {
+    const asked = this.vitest?.config.testNamePattern;
+    // Where something failed, what came after it was skipped for that.
+    const whole = modules.filter((module) => module.ok());
+    const skipped = whole.flatMap((module) =>
+      [...module.children.allTests('skipped')]
+        .map(({ fullName: name }) => ({ name, file: relative(root, module.moduleId) }))
+        // What was not asked for is no concern of anybody's.
+        .filter(({ name }) => !asked || asked.test(name.replaceAll(' > ', ' '))),
+    );
+    const { leftOut, wrong } = findUnproven(skipped);
+    for (const line of leftOut) console.log(`Left out: ${line}`);
+    for (const line of wrong) console.error(`FAILED: ${line}`);
+    if (wrong.length > 0) process.exitCode = 1;
+  }
+}
