@@ -35,6 +35,7 @@ export async function removeProject(
     await trx.selectFrom('folders').select('id').where('project_id', '=', project.id).forUpdate().execute();
     await trx.deleteFrom('files').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('uploads').where('project_id', '=', project.id).execute();
+    await trx.deleteFrom('presigned_bytes').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('project_usage').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('reconciliation_findings').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('reconciliations').where('project_id', '=', project.id).execute();
