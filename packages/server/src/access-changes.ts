@@ -6,6 +6,7 @@ import { createSubtreeCache } from './features/folders/is-within.ts';
 import { createFolderCache } from './features/folders/require-folder.ts';
 import { createLimitsCache } from './features/projects/find-limits.ts';
 import { createReach } from './features/projects/open-project.ts';
+import { createPresignedBytes } from './features/projects/presigned-bytes.ts';
 
 /** What somebody may no longer do, or under other conditions. */
 export interface AccessChange {
@@ -33,12 +34,13 @@ export function openAccess(
   db: Database,
   now: () => number,
   log: Logger,
-): Pick<Deps, 'apiKeys' | 'reach' | 'folders' | 'subtrees' | 'limits' | 'accessChanges'> {
+): Pick<Deps, 'apiKeys' | 'reach' | 'folders' | 'subtrees' | 'limits' | 'presigned' | 'accessChanges'> {
   const apiKeys = createApiKeys(db.pool, now);
   const reach = createReach(db.pool, now);
   const folders = createFolderCache(db.pool, now);
   const subtrees = createSubtreeCache(db.pool, now);
-  const limits = createLimitsCache(db.pool, now);
+  const presigned = createPresignedBytes(db.pool);
+  const limits = createLimitsCache(db.pool, now, presigned.untold);
   function forget(change: AccessChange | undefined): void {
     if (change?.kind === 'apiKey') apiKeys.forget(change.id);
     else if (change?.kind === 'folders') for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
@@ -46,7 +48,7 @@ export function openAccess(
       for (const cache of [apiKeys, reach, folders, subtrees, limits])
         change?.kind === 'project' ? cache.forgetProject(change.id) : cache.forgetAll();
   }
-  return { apiKeys, reach, folders, subtrees, limits, accessChanges: createAccessChanges(db, forget, log) };
+  return { apiKeys, reach, folders, subtrees, limits, presigned, accessChanges: createAccessChanges(db, forget, log) };
 }
 
 /** @param forget everything when the change is undefined, since some may have been missed */

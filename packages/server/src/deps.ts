@@ -9,6 +9,7 @@ import type { ContentChecks } from './features/content-checks/check-contents.ts'
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
 import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
 import type { LimitsCache } from './features/projects/find-limits.ts';
+import type { PresignedBytes } from './features/projects/presigned-bytes.ts';
 import type { RateLimits } from './features/rate-limits/rate-limits.ts';
 import type { FoundCache } from './found-cache.ts';
 import type { Mailer } from './mail.ts';
@@ -57,6 +58,8 @@ export interface Deps {
   accessChanges: AccessChanges;
   /** What each project takes, and how much it stores. */
   limits: LimitsCache;
+  /** What addresses were given out for, and has not been recorded. */
+  presigned: PresignedBytes;
   /** How often everybody may ask. */
   rateLimits: RateLimits;
   archiveLinks: ArchiveLinks;

@@ -25,6 +25,7 @@ import type { ObjectStore } from './store/object-store.ts';
 import { createS3Store } from './store/s3-store.ts';
 
 const flushKeysMilliseconds = 30_000;
+const flushPresignedMilliseconds = 5_000;
 
 export interface RunningService {
   /** How the first account is made; undefined when there is one. */
@@ -104,17 +105,15 @@ export async function startService(config: Config, log: Logger): Promise<Running
       now,
     };
 
-    const flush = () =>
-      Promise.all([deps.apiKeys.flushLastUsed(), deps.apiKeys.endExpired()]).catch((error: unknown) =>
+    const flushKeys = () => Promise.all([deps.apiKeys.flushLastUsed(), deps.apiKeys.endExpired()]);
+    opened.push(
+      repeat(flushKeysMilliseconds, flushKeys, (error) =>
         log.warn({ error }, 'Could not write down which keys were used and which have expired'),
-      );
-    const flushing = setInterval(flush, flushKeysMilliseconds);
-    opened.push({
-      close: () => {
-        clearInterval(flushing);
-        return flush();
-      },
-    });
+      ),
+      repeat(flushPresignedMilliseconds, deps.presigned.flush, (error) =>
+        log.warn({ error }, 'Could not write down how much was presigned; this is tried again'),
+      ),
+    );
 
     const jobs: RunningJobs = startJobs(
       { pool: db.pool, isAlone: db.kind === 'embedded', log, observe: metrics?.observeJob },
@@ -140,6 +139,22 @@ export async function startService(config: Config, log: Logger): Promise<Running
     await stop();
     throw error;
   }
+}
+
+/** Does something again and again, and once more at the end. */
+function repeat(
+  milliseconds: number,
+  work: () => Promise<unknown>,
+  onError: (error: unknown) => void,
+): { close(): Promise<unknown> } {
+  const workOnce = () => work().catch(onError);
+  const timer = setInterval(workOnce, milliseconds);
+  return {
+    close() {
+      clearInterval(timer);
+      return workOnce();
+    },
+  };
 }
 
 interface OpenedObjectStore {

@@ -61,7 +61,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
     expect(Object.fromEntries(rows.map(({ name, columns }) => [name, columns]))).toMatchInlineSnapshot(`
       {
         "accounts": "id user_id account_id provider_id access_token refresh_token id_token access_token_expires_at refresh_token_expires_at scope password created_at updated_at",
-        "api_keys": "id hash hash_alg name project_id created_by last4 scopes created_at expires_at revoked_at last_used_at folder_id",
+        "api_keys": "id hash hash_alg name project_id created_by last4 scopes created_at expires_at revoked_at last_used_at folder_id expired_at",
         "audit_events": "project_id id type at user_id api_key_id ip subject",
         "cadiz_migrations": "name sha256 applied_at",
         "files": "project_id id store_key file_name file_size mime_type folder_id etag created_by_user created_by_key created_at updated_at name_key trash_id trashed_at trashed_by_user trashed_by_key detected_mime_type content_check check_at sha256 sha256_state",
@@ -70,10 +70,11 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "jobs": "name due_at lease leased_until last_success_at",
         "passkeys": "id user_id name credential_id public_key counter device_type backed_up transports aaguid created_at",
         "password_resets": "token_hash user_id expires_at",
+        "presigned_bytes": "project_id since bytes",
         "project_members": "project_id user_id role created_at",
         "project_sweeps": "project_id swept_until next_sweep_at next_reconcile_at",
         "project_usage": "project_id slot file_count total_bytes",
-        "projects": "id name created_at updated_at quota_bytes max_file_size_bytes allowed_mime_types content_mismatch trash_emptied_at",
+        "projects": "id name created_at updated_at quota_bytes max_file_size_bytes allowed_mime_types content_mismatch trash_emptied_at created_by record_from",
         "quarantines": "project_id id api_key_id created_by since created_at state reached file_count total_bytes ended_by ended_at",
         "rate_limits": "name used ends_at",
         "reconciliation_findings": "project_id reconciliation_id kind store_key facts",

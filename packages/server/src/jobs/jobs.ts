@@ -4,6 +4,7 @@ import { forgetExpired } from '../features/accounts/forget-expired.ts';
 import { forgetEvents } from '../features/audit/forget-events.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { runReconciliations } from '../features/janitor/run-reconciliations.ts';
+import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
 import { advanceQuarantines } from '../features/quarantines/advance-quarantine.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
@@ -40,7 +41,7 @@ export function createJobs(deps: Deps): Job[] {
   const jobs: Record<JobName, Omit<Job, 'name'>> = {
     sweep: {
       everySeconds: janitorIntervalSeconds,
-      run: (signal, count) => sweepProjects(deps, signal, count),
+      run: (signal, count) => sweep(deps, signal, count),
     },
     multiparts: {
       everySeconds: janitorIntervalSeconds,
@@ -80,6 +81,11 @@ export function createJobs(deps: Deps): Job[] {
     },
   };
   return Object.entries(jobs).map(([name, job]) => ({ name, ...job }));
+}
+
+async function sweep(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+  await settleProjects(deps, signal, count);
+  await sweepProjects(deps, signal, count);
 }
 
 async function tidy({ db, log }: Deps, signal: AbortSignal): Promise<void> {

@@ -1,13 +1,12 @@
 import { randomInt } from 'node:crypto';
-import { CompiledQuery, type Transaction } from 'kysely';
+import { CompiledQuery } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { inspectContent } from '../content-checks/inspect-content.ts';
 import type { ContentVerdict } from '../content-checks/judge-content.ts';
 import { toNameKey } from '../name-key.ts';
-import { toLimits } from '../projects/find-limits.ts';
+import { lockLimits } from '../projects/lock-limits.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 import { requireWithin, toPatterns } from '../projects/require-within-limits.ts';
 import { type FileRow, type FileView, toFileView } from './file-view.ts';
@@ -25,6 +24,8 @@ export interface Facts {
   sha256?: string | undefined;
   /** Whether the store has verified it. */
   sha256State?: 'declared' | 'verified';
+  /** When the store key was issued (Unix milliseconds), where that decides whether it can still be recorded: of a single PUT. */
+  issuedAt?: number;
 }
 
 /** A recording hands its file over to be looked at; so long nobody else does, unless the process ends meanwhile. */
@@ -46,6 +47,7 @@ const insertSql = `
       and (quota_bytes is null or $14::boolean)
       and (max_file_size_bytes is null or max_file_size_bytes >= $6)
       and (allowed_mime_types is null or allowed_mime_types && $15::text[])
+      and (record_from is null or $21::timestamptz is null or record_from <= $21)
     for key share
   ), upload as (
     select aborted_at from uploads where project_id = (select id from project) and store_key = $3 for update
@@ -77,9 +79,10 @@ const insertSql = `
  * trash, or when it was an upload in parts that has been aborted. An upload in parts is completed by the same statement,
  * under a lock of its row: of an abort and a recording at the same moment, one wins. A project without a quota takes one
  * statement; with one, recordings wait for each other, so that together they cannot exceed it (decision 0016). The
- * object of what is refused is removed by the janitor after the deadline.
+ * object of what is refused is removed by the janitor, after the deadline or as soon as such objects take too much room.
  * Where the project refuses files of another type than declared, the first bytes are read before.
- * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable, project_not_found
+ * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable, project_not_found,
+ *   invalid_store_key (the project was full, and what had not been recorded was removed)
  */
 export async function insertFile(
   deps: Deps,
@@ -158,6 +161,7 @@ function toValues(caller: Caller, facts: Facts, row: NewRow): unknown[] {
     row.check_at,
     row.sha256,
     row.sha256_state,
+    facts.issuedAt === undefined ? null : new Date(facts.issuedAt),
   ];
 }
 
@@ -174,30 +178,22 @@ async function insertUnlocked({ db }: Deps, values: unknown[]): Promise<boolean>
   return rowCount === 1;
 }
 
-/** One after another for each project: the sum is of a later statement than the lock, so it has every earlier recording. */
+/** One after another for each project. */
 function insertLocked({ db }: Deps, project: OpenProject, facts: Facts, values: unknown[]): Promise<boolean> {
   return db.transaction(async (trx) => {
-    const row = await trx
-      .selectFrom('projects')
-      .select(['quota_bytes', 'max_file_size_bytes', 'allowed_mime_types', 'content_mismatch'])
-      .where('id', '=', project.id)
-      .forNoKeyUpdate()
-      .executeTakeFirst();
-    if (!row) throw new Problem('project_not_found');
+    const { limits, recordFrom } = await lockLimits(trx, project, facts.storeKey);
     // What is recorded is answered, however full the project is by now.
     if (await findRecorded(trx, project, facts.storeKey)) return false;
-    requireWithin(toLimits(row, await readStoredBytes(trx, project)), facts);
+    if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
+    requireWithin(limits, facts);
     const inserted = await trx.executeQuery(CompiledQuery.raw(insertSql, values.with(lockedIndex, true)));
     return inserted.rows.length === 1;
   });
 }
 
-/** What the project stores, its trash included: the sum of its slots. */
-async function readStoredBytes(trx: Transaction<Schema>, project: OpenProject): Promise<number> {
-  const row = await trx
-    .selectFrom('project_usage')
-    .select(({ fn }) => fn.sum<number | string>('total_bytes').as('bytes'))
-    .where('project_id', '=', project.id)
-    .executeTakeFirst();
-  return Number(row?.bytes ?? 0);
+export function pastDeadline(): Problem {
+  return new Problem(
+    'invalid_store_key',
+    'The time to record this storeKey is over. Presign and upload the file again.',
+  );
 }

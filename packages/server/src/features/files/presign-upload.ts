@@ -4,12 +4,13 @@ import type { Caller, Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { openProject } from '../projects/open-project.ts';
+import { countPresigned } from '../projects/presigned-bytes.ts';
 import { requireWithinLimits } from '../projects/require-within-limits.ts';
 import { issueStoreKey } from './store-key.ts';
 
 /**
  * An address that takes one PUT of `fileSize` bytes. Pure computation once the key, the project with its limits, and the
- * folder are cached: no row is written, so an upload that never comes leaves nothing behind.
+ * folder are cached: no row is written, so an upload that never comes leaves nothing behind but a number in a project with a quota.
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, file_too_large,
  *   mime_type_not_allowed, quota_exceeded
  */
@@ -21,8 +22,10 @@ export async function presignUpload(
   const project = await openProject(deps, caller, request.projectId, 'files:write');
   await requireFolder(deps, project, request.folderId);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
-  await requireWithinLimits(deps, project, request);
-  const storeKey = issueStoreKey(project.id, request.fileName, deps.now());
+  const limits = await requireWithinLimits(deps, project, request);
+  const issuedAt = deps.now();
+  countPresigned(deps, project, limits, issuedAt, request.fileSize);
+  const storeKey = issueStoreKey(project.id, request.fileName, issuedAt);
   return { presignedUrl: deps.objects.presignPut(storeKey, request.fileSize, request.sha256), storeKey };
 }
 

@@ -6,9 +6,10 @@ import type { ObjectFacts } from '../../store/object-store.ts';
 import { isWithin } from '../folders/is-within.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { type OpenProject, openProject } from '../projects/open-project.ts';
+import { countRecorded } from '../projects/presigned-bytes.ts';
 import { type FileView, toFileView } from './file-view.ts';
 import { findRecorded } from './find-recorded.ts';
-import { insertFile } from './insert-file.ts';
+import { insertFile, pastDeadline } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
 import { findIssueTime } from './store-key.ts';
 
@@ -47,7 +48,8 @@ export async function recordUpload(deps: Deps, caller: Caller, request: Recordin
   }
   const { etag } = object;
   const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
-  const file = await insertFile(deps, caller, project, { ...request, etag, sha256State });
+  const file = await insertFile(deps, caller, project, { ...request, etag, sha256State, issuedAt });
+  if (file) await countRecorded(deps, project, issuedAt, request.fileSize);
   // Recorded already; or the folder, which the cache believed in, has gone.
   return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
 }
@@ -96,13 +98,6 @@ async function answerRecorded(
 
 function notOurs(): Problem {
   return new Problem('invalid_store_key', 'The storeKey was not issued by presign for this project.');
-}
-
-function pastDeadline(): Problem {
-  return new Problem(
-    'invalid_store_key',
-    'The time to record this storeKey is over. Presign and upload the file again.',
-  );
 }
 
 function sizeMismatch(stored: number, declared: number): Problem {

@@ -5,9 +5,14 @@ import { orphanedBefore } from './orphaned-before.ts';
 /**
  * Those of a project's storeKeys whose objects nobody can record any more: issued long enough ago, without a file, and not
  * of an upload in parts that may still be completed. A key that was not issued here is none of them.
+ * @param before keys that were issued from then on can still be recorded (Unix milliseconds)
  */
-export async function findOrphans(deps: Deps, projectId: string, storeKeys: readonly string[]): Promise<string[]> {
-  const before = orphanedBefore(deps);
+export async function findOrphans(
+  deps: Deps,
+  projectId: string,
+  storeKeys: readonly string[],
+  before = orphanedBefore(deps),
+): Promise<string[]> {
   const old = storeKeys.filter((key) => (findIssueTime(projectId, key) ?? Number.POSITIVE_INFINITY) < before);
   if (old.length === 0) return [];
   const { rows } = await deps.db.pool.query<{ store_key: string }>({

@@ -15,14 +15,20 @@ export interface Declared {
  * for no others; `insertFile` asks the exact ones.
  * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded
  */
-export async function requireWithinLimits(deps: Deps, project: OpenProject, declared: Declared): Promise<void> {
+export async function requireWithinLimits(
+  deps: Deps,
+  project: OpenProject,
+  declared: Declared,
+): Promise<ProjectLimits> {
   const found = deps.limits.find(project.id);
-  requireWithin(found instanceof Promise ? await found : found, declared);
+  const limits = found instanceof Promise ? await found : found;
+  requireWithin(limits, declared);
+  return limits;
 }
 
 /** @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded */
 export function requireWithin(limits: ProjectLimits, { fileSize, mimeType }: Declared): void {
-  const { quotaBytes, maxFileSizeBytes, allowedMimeTypes, storedBytes } = limits;
+  const { quotaBytes, maxFileSizeBytes, allowedMimeTypes, storedBytes, openBytes } = limits;
   if (maxFileSizeBytes !== null && fileSize > maxFileSizeBytes) {
     throw new Problem(
       'file_too_large',
@@ -35,10 +41,11 @@ export function requireWithin(limits: ProjectLimits, { fileSize, mimeType }: Dec
       `The file is of type ${mimeType}, and this project takes ${allowedMimeTypes.join(', ')}.`,
     );
   }
-  if (quotaBytes !== null && storedBytes + fileSize > quotaBytes) {
+  if (quotaBytes !== null && storedBytes + openBytes + fileSize > quotaBytes) {
+    const open = openBytes > 0 ? `, and uploads in parts that are under way take ${openBytes}` : '';
     throw new Problem(
       'quota_exceeded',
-      `The file has ${fileSize} bytes; the project stores ${storedBytes} of the ${quotaBytes} that it may, its trash included.`,
+      `The file has ${fileSize} bytes; the project stores ${storedBytes} of the ${quotaBytes} that it may, its trash included${open}.`,
     );
   }
 }

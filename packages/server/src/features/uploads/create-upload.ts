@@ -1,12 +1,15 @@
 import type { CreatedUpload, CreateUploadRequest } from '@cadiz/contract';
+import type { Insertable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import type { Schema } from '../../db/schema.ts';
 import type { Caller, Deps } from '../../deps.ts';
 import { requireFileSize } from '../files/presign-upload.ts';
 import { issueStoreKey } from '../files/store-key.ts';
 import { requireFolder } from '../folders/require-folder.ts';
-import { openProject } from '../projects/open-project.ts';
-import { requireWithinLimits } from '../projects/require-within-limits.ts';
+import { lockLimits } from '../projects/lock-limits.ts';
+import { type OpenProject, openProject } from '../projects/open-project.ts';
+import { type Declared, requireWithin, requireWithinLimits } from '../projects/require-within-limits.ts';
 import { choosePartSize, countParts } from './part-plan.ts';
 
 /**
@@ -23,7 +26,7 @@ export async function createUpload(
   const project = await openProject(deps, caller, request.projectId, 'files:write');
   await requireFolder(deps, project, folderId);
   requireFileSize(fileSize, deps.config.maxUploadSizeBytes);
-  await requireWithinLimits(deps, project, request);
+  const { quotaBytes } = await requireWithinLimits(deps, project, request);
 
   const createdAt = deps.now();
   const expiresAt = new Date(createdAt + deps.config.uploadDeadlineSeconds * 1000);
@@ -48,7 +51,8 @@ export async function createUpload(
     expires_at: expiresAt,
   };
   try {
-    await deps.db.kysely.insertInto('uploads').values(row).execute();
+    if (quotaBytes === null) await deps.db.kysely.insertInto('uploads').values(row).execute();
+    else await insertWithinQuota(deps, project, request, row);
   } catch (error) {
     // Without a row nobody could go on with it. What a crash leaves here, the janitor finds in the store.
     await deps.objects.abortMultipart(storeKey, storeUploadId).catch((cause: unknown) => {
@@ -63,4 +67,18 @@ export async function createUpload(
     partCount: countParts(fileSize, partSize),
     expiresAt: expiresAt.toISOString(),
   };
+}
+
+/** From now on the upload has its room in the quota, until it is completed or aborted. @throws Problem quota_exceeded and the like */
+function insertWithinQuota(
+  { db }: Deps,
+  project: OpenProject,
+  declared: Declared,
+  row: Insertable<Schema['uploads']>,
+): Promise<void> {
+  return db.transaction(async (trx) => {
+    const { limits } = await lockLimits(trx, project, row.store_key);
+    requireWithin(limits, declared);
+    await trx.insertInto('uploads').values(row).execute();
+  });
 }

@@ -329,7 +329,7 @@ describe('the limits of the project', () => {
   });
 
   test('are asked exactly when it is completed, and it can be completed once there is room', async () => {
-    const { limited, change } = await openLimited({ quotaBytes: 9 });
+    const { limited, change } = await openLimited({ quotaBytes: 10 });
     const uploads: Begun[] = [];
     for (const bytes of ['first', 'other']) {
       const upload: Begun = (await asAda('POST', uploadsPath, { ...facts, projectId: limited })).body;
@@ -337,6 +337,7 @@ describe('the limits of the project', () => {
       await send('PUT', body.parts[0].presignedUrl, Buffer.from(bytes));
       uploads.push(upload);
     }
+    await change({ quotaBytes: 9 });
     const answers = await Promise.all(uploads.map((upload) => asAda('POST', pathOf(upload, '/complete'), {})));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
     const refused = uploads[answers.findIndex(({ status }) => status === 409)];

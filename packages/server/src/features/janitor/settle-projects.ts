@@ -1,0 +1,84 @@
+import type { Count, Deps } from '../../deps.ts';
+import { toSlot } from '../projects/presigned-bytes.ts';
+import { findOrphans } from './find-orphans.ts';
+import { keepMilliseconds } from './orphaned-before.ts';
+import { removeObjects } from './remove-objects.ts';
+
+/**
+ * Removes what was uploaded and not recorded sooner than usual, from projects with a quota where it may take more than half of that: what
+ * was presigned longer ago than an address lives and a margin. First it becomes impossible to record, under the lock that recordings of such
+ * a project take, so that no recording can meet the removal (decision 0041).
+ * @throws Problem store_unavailable, and the signal's reason
+ */
+export async function settleProjects(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+  await forgetOld(deps);
+  const before = settledBefore(deps);
+  for (const { id, swept_until } of await findCrowded(deps, before)) {
+    signal.throwIfAborted();
+    await settleProject(deps, { projectId: id, sweptUntil: swept_until }, before, signal, count);
+  }
+}
+
+/** The beginning of a slot, Unix milliseconds. Never later than what is swept anyway. */
+function settledBefore({ config, now }: Deps): number {
+  return toSlot(now() - (config.presignTtlSeconds + config.janitorMarginSeconds) * 1000);
+}
+
+/** What the usual sweep has removed meanwhile. */
+async function forgetOld({ db, config, now }: Deps): Promise<void> {
+  const before = new Date(toSlot(now() - keepMilliseconds(config)));
+  await db.kysely.deleteFrom('presigned_bytes').where('since', '<', before).execute();
+}
+
+async function findCrowded({ db }: Deps, before: number): Promise<{ id: string; swept_until: string }[]> {
+  const { rows } = await db.pool.query<{ id: string; swept_until: string }>({
+    name: 'find-crowded-projects',
+    text: `select projects.id, coalesce(swept_until, '') as swept_until
+           from (select project_id, sum(greatest(bytes, 0)) as bytes, min(since) as oldest
+                 from presigned_bytes group by project_id) as presigned
+           join projects on projects.id = presigned.project_id
+           left join project_sweeps on project_sweeps.project_id = projects.id
+           where presigned.bytes * 2 > quota_bytes and oldest < $1`,
+    values: [new Date(before)],
+  });
+  return rows;
+}
+
+async function settleProject(
+  deps: Deps,
+  { projectId, sweptUntil }: { projectId: string; sweptUntil: string },
+  before: number,
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
+  if (!(await endRecording(deps, projectId, before))) return;
+  // Every key that was issued before sorts below this, and every later one above.
+  const end = `${projectId}/${before}`;
+  // The sweep comes this way once more, for what arrives late: where it stands is not touched.
+  for (let startAfter = sweptUntil; ; ) {
+    signal.throwIfAborted();
+    const page = await deps.objects.list(`${projectId}/`, startAfter === '' ? {} : { startAfter });
+    const old = page.objects.filter(({ storeKey }) => storeKey < end).map(({ storeKey }) => storeKey);
+    count('orphan', await removeObjects(deps, projectId, await findOrphans(deps, projectId, old, before)));
+    startAfter = old.at(-1) ?? startAfter;
+    if (!page.more || old.length < page.objects.length) break;
+  }
+  await deps.db.kysely
+    .deleteFrom('presigned_bytes')
+    .where('project_id', '=', projectId)
+    .where('since', '<', new Date(before))
+    .execute();
+  await deps.accessChanges.publish({ kind: 'project', id: projectId });
+}
+
+/**
+ * Waits for the recordings that are under way, and lets none of what was issued before through any more.
+ * @returns false where the project has no quota any more
+ */
+async function endRecording({ db }: Deps, projectId: string, before: number): Promise<boolean> {
+  const { rowCount } = await db.pool.query(
+    'update projects set record_from = greatest(record_from, $2) where id = $1 and quota_bytes is not null',
+    [projectId, new Date(before)],
+  );
+  return rowCount === 1;
+}
