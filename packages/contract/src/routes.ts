@@ -52,7 +52,7 @@ import {
   RemovedMember,
 } from './members.ts';
 import { OidcAnswerQuery, OidcRedirection, OidcRequest } from './oidc.ts';
-import { ErrorParams, Live, Ready, Welcome } from './operation.ts';
+import { ErrorParams, Health, Live, Ready, Welcome } from './operation.ts';
 import {
   DeletedPasskey,
   DeletePasskeyRequest,
@@ -147,6 +147,8 @@ export interface Route {
     | 'Accounts'
     | 'Operation';
   access: Access;
+  /** Asked again and again by what watches over the service: never limited, and its failures are not logged one by one. */
+  isProbe?: boolean;
   /** The scope that an API key needs here. */
   scope?: Scope;
   /** When another scope is needed, as a sentence. */
@@ -1128,17 +1130,29 @@ export const routes = {
     summary: 'Whether the process answers at all',
     tag: 'Operation',
     access: 'anybody',
+    isProbe: true,
     answer: Live,
     errors: [],
   },
   ready: {
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether each dependency answers',
+    summary: 'Whether this process takes requests, whatever its dependencies do; they are named for information',
     tag: 'Operation',
     access: 'anybody',
+    isProbe: true,
     answer: Ready,
     errors: ['not_ready'],
+  },
+  health: {
+    method: 'GET',
+    path: '/healthz',
+    summary: 'How each dependency is',
+    tag: 'Operation',
+    access: 'anybody',
+    isProbe: true,
+    answer: Health,
+    errors: ['dependency_down'],
   },
   openapi: {
     method: 'GET',
@@ -1184,7 +1198,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   }
   if (route.body || route.query || route.params) codes.add('invalid_request');
   if (route.body) codes.add('body_too_large').add('unsupported_media_type');
-  if (route.path !== '/livez' && route.path !== '/readyz') codes.add('rate_limited');
+  if (!route.isProbe) codes.add('rate_limited');
   codes.add('database_unavailable').add('internal_error');
   return [...codes];
 }

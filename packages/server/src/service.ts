@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { openAccess } from './access-changes.ts';
 import type { Config } from './config.ts';
@@ -12,6 +13,7 @@ import { createArchiveSlots } from './features/downloads/archive-slots.ts';
 import { createRateLimits } from './features/rate-limits/rate-limits.ts';
 import { shareRegularly } from './features/rate-limits/share-regularly.ts';
 import { createSharedCounts } from './features/rate-limits/shared-counts.ts';
+import { createHealth } from './health.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
@@ -31,7 +33,10 @@ export interface RunningService {
   setup: Setup | undefined;
   /** Resolves with the reason if a part of the service ends without having been asked to. */
   failed: Promise<Error>;
-  /** Drains and stops: requests and uploads under way finish first. */
+  /**
+   * Says that it is not ready, goes on for as long as proxies need to notice, then drains and stops: requests and uploads
+   * under way finish first.
+   */
   stop(): Promise<void>;
 }
 
@@ -44,6 +49,12 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
   async function stop(): Promise<void> {
     draining = true;
+    log.info({ seconds: config.drainDelaySeconds }, 'Stopping: not ready any more, and still listening for so long');
+    await delay(config.drainDelaySeconds * 1000);
+    await close();
+  }
+
+  async function close(): Promise<void> {
     // In the reverse order of opening; uploads and requests drain side by side, in the step that was opened last.
     while (opened.length > 0) await opened.pop()?.close();
   }
@@ -100,6 +111,19 @@ export async function startService(config: Config, log: Logger): Promise<Running
         log.debug(answer, 'request');
       },
       wake: (job) => jobs.wake(job),
+      health: createHealth(
+        {
+          database: {
+            check: db.check,
+            folder: config.database.kind === 'embedded' ? config.database.dataDir : undefined,
+          },
+          objectStore: {
+            check: () => store.objects.check(),
+            folder: config.objectStore.kind === 'embedded' ? config.objectStore.dataDir : undefined,
+          },
+        },
+        log,
+      ),
       draining: () => draining,
       now,
     };
@@ -137,7 +161,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     });
     return { setup, failed: Promise.race(failures), stop };
   } catch (error) {
-    await stop();
+    await close();
     throw error;
   }
 }

@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type ErrorCode, errorCatalogue, toOpenApiDocument } from '@cadiz/contract';
 import type { Config } from '../../config.ts';
+import type { DependenciesHealth, Status } from '../../health.ts';
 import { Problem } from '../../problem.ts';
 import { version } from '../../version.ts';
 import type { Handler } from '../exchange.ts';
@@ -12,29 +14,37 @@ export const welcome: Handler = ({ config }) => ({
 
 export const live: Handler = () => ({ status: 'ok' });
 
-export const ready: Handler = async ({ db, objects, draining }) => {
-  const [database, objectStore] = await Promise.all([stateOf(db.check()), stateOf(objects.check())]);
-  const dependencies = { database, objectStore };
-  const down = Object.entries(dependencies).filter(([, { status }]) => status === 'down');
-  if (down.length === 0 && !draining()) return { status: 'ready', dependencies };
-  const detail = draining() ? 'The service is stopping.' : `Down: ${down.map(([name]) => name).join(', ')}.`;
+/**
+ * For a proxy, about this process alone: an outage of what all processes share must not take all of them out at once, since
+ * what needs no dependency goes on. The dependencies are named as they are known, without waiting for one that hangs.
+ */
+export const ready: Handler = async ({ health, draining }) => {
+  await Promise.race([health.look(), delay(readyMilliseconds, undefined, { ref: false })]);
+  const dependencies = health.latest();
+  const unwritable = namesOf(dependencies, 'available');
+  if (!draining() && unwritable.length === 0) return { status: 'ready', dependencies };
+  const detail = draining() ? 'The service is stopping.' : `Its own disk takes no writes: ${unwritable.join(', ')}.`;
   throw new Problem('not_ready', detail, { extra: { dependencies }, headers: { 'Retry-After': '5' } });
 };
 
-const checkMilliseconds = 3_000;
-
-async function stateOf(check: Promise<void>): Promise<{ status: 'up' | 'down'; detail?: string }> {
-  const slow = AbortSignal.timeout(checkMilliseconds);
-  const timeout = new Promise<never>((_, reject) => {
-    slow.addEventListener('abort', () => reject(new Error(`no answer within ${checkMilliseconds / 1000} s`)));
-  });
-  try {
-    await Promise.race([check, timeout]);
-    return { status: 'up' };
-  } catch {
-    // The reason may name hosts and users, and anybody may ask: it is in the log of the operation that fails.
-    return { status: 'down', detail: 'does not answer' };
+/** For people and alarms, about everything that the service depends on. */
+export const health: Handler = async ({ health }) => {
+  const dependencies = await health.look();
+  const down = namesOf(dependencies, 'down');
+  if (down.length > 0) {
+    const detail = `Down: ${down.join(', ')}.`;
+    throw new Problem('dependency_down', detail, { extra: { dependencies }, headers: { 'Retry-After': '5' } });
   }
+  return { status: namesOf(dependencies, 'available').length > 0 ? 'available' : 'healthy', dependencies };
+};
+
+/** A proxy waits a second or two for its answer. */
+const readyMilliseconds = 500;
+
+function namesOf(dependencies: DependenciesHealth, status: Status): string[] {
+  return Object.entries(dependencies)
+    .filter(([, dependency]) => dependency.status === status)
+    .map(([name]) => name);
 }
 
 const documents = new WeakMap<Config, string>();
