@@ -18,6 +18,7 @@ import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
+import { requireNothingLeftBehind, requireOwnObjects } from './left-behind.ts';
 import { createMailer } from './mail.ts';
 import { createMetrics } from './metrics.ts';
 import { createMetricsExporter } from './metrics-exporter.ts';
@@ -60,6 +61,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
   }
 
   try {
+    requireNothingLeftBehind(config);
     const secrets = needsSecrets(config) ? readOrMakeSecrets(config.dataDir) : undefined;
 
     // A port that is taken is told at once, not after the database has been made.
@@ -80,6 +82,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     log.debug({ applied }, 'Migrated the database');
 
     await store.objects.prepare();
+    if (!config.withoutObjects) await requireOwnObjects(db.kysely, store.objects, config, log);
 
     const access = openAccess(db, now, log);
     opened.push(access.accessChanges);
