@@ -59,3 +59,38 @@ describe('a start', () => {
     );
   });
 });
+
+test('a disk that fills up while the service runs: not ready, available to read, and healthy again once there is room', async ({
+  skip,
+}) => {
+  const disk = await openDisk();
+  if (!disk) return skip('no disk could be mounted');
+  const service = await startService(disk.settings);
+  const ask = async (path: string) => {
+    const answer = await fetch(service.url + path);
+    const { code, status, dependencies } = (await answer.json()) as Record<string, unknown>;
+    return [answer.status, code ?? status, dependencies];
+  };
+  const healthy = { database: { status: 'healthy' }, objectStore: { status: 'healthy' } };
+  const full = { status: 'available', detail: 'its disk is full' };
+  expect(await ask('/readyz')).toEqual([200, 'ready', healthy]);
+
+  fill(disk.path, 20_000_000);
+  await expect.poll(() => ask('/readyz')).toEqual([503, 'not_ready', { database: full, objectStore: full }]);
+  expect(await ask('/healthz')).toEqual([200, 'available', { database: full, objectStore: full }]);
+  expect((await fetch(`${service.url}/livez`)).status).toBe(200);
+
+  empty(disk.path);
+  await expect.poll(() => ask('/readyz')).toEqual([200, 'ready', healthy]);
+  expect(await ask('/healthz')).toEqual([200, 'healthy', healthy]);
+  const { code, stderr } = await stopService(service);
+  expect(code).toBe(0);
+  const changes = stderr.split('\n').filter((line) => line.includes('"dependency":'));
+  expect(changes.map((line) => JSON.parse(line)).map(({ dependency, level }) => `${dependency} ${level}`)).toEqual([
+    'database 40',
+    'objectStore 40',
+    'database 30',
+    'objectStore 30',
+  ]);
+  expect(readdirSync(join(disk.path, 'data/database')).sort()).toEqual(['lock', 'pgdata']);
+});

@@ -29,7 +29,13 @@ export type Service = {
 export async function embeddedSettings(): Promise<Settings> {
   const folder = await mkdtemp(join(tmpdir(), 'cadiz-e2e-'));
   const [port, storePort] = await freePorts(2);
-  return { CADIZ_DATA_DIR: join(folder, 'data'), PORT: String(port), STORE_PORT: String(storePort) };
+  return {
+    CADIZ_DATA_DIR: join(folder, 'data'),
+    PORT: String(port),
+    STORE_PORT: String(storePort),
+    // No proxy has to notice.
+    DRAIN_DELAY_SECONDS: '0',
+  };
 }
 
 /** The same, but on the PostgreSQL (in a new database) and the S3 server that TEST_DATABASE_URL and TEST_S3_* name, if they do. */

@@ -22,6 +22,9 @@ export async function startService(database) {
     STORE_PORT: String(storePort),
     CADIZ_DATA_DIR: database.dataDir,
     LOG_LEVEL: 'warn',
+    DRAIN_DELAY_SECONDS: '0',
+    // Millions of files are made as rows alone.
+    CADIZ_WITHOUT_OBJECTS: 'on',
     // Everything comes from one key and one address. What counting costs is measured with BENCH_RATE_LIMITS=on.
     RATE_LIMITS: process.env.BENCH_RATE_LIMITS ?? 'off',
     RATE_LIMIT_UPLOADS: '1000000000',

@@ -533,7 +533,7 @@ export const errorCatalogue = {
     title: 'The database does not answer.',
     happened:
       'The service could not reach its database, or the database refused or broke off the work, or did not hand a commit to the standby that it is to wait for. Nothing is promised: what was asked for may be there or not.',
-    mend: 'Send the request again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
+    mend: 'Send the request again after the seconds in `Retry-After`. `GET /healthz` says which dependency is down.',
   },
   too_many_listings: {
     status: 503,
@@ -552,7 +552,7 @@ export const errorCatalogue = {
     status: 503,
     title: 'The object store does not answer.',
     happened: 'The service could not reach the object store, or it refused the service. Nothing was changed.',
-    mend: 'Try again after the seconds in `Retry-After`. `GET /readyz` says which dependency is down.',
+    mend: 'Try again after the seconds in `Retry-After`. `GET /healthz` says which dependency is down.',
   },
   oidc_unavailable: {
     status: 503,
@@ -571,7 +571,15 @@ export const errorCatalogue = {
   not_ready: {
     status: 503,
     title: 'The service is not ready.',
-    happened: 'A dependency is down, or the service is stopping. `dependencies` names each with its state.',
+    happened:
+      'This process is stopping, or its own disk takes no writes, so that a proxy should send requests to another one. `dependencies` names each dependency with its state, which does not count here.',
+    mend: 'Wait until the process has started again, or make room on its disk. It recovers by itself, without a restart.',
+  },
+  dependency_down: {
+    status: 503,
+    title: 'A dependency is down.',
+    happened:
+      'The database or the object store does not answer the service. `dependencies` names each with its state, and the log says why.',
     mend: 'Mend the dependency that is down. The service recovers by itself, without a restart.',
   },
 } as const satisfies Record<string, ErrorEntry>;

@@ -2,9 +2,16 @@ import { z } from 'zod';
 
 export const Live = z.object({ status: z.literal('ok') });
 
-const Dependency = z.object({ status: z.enum(['up', 'down']), detail: z.string().optional() });
+const Dependency = z.object({
+  status: z
+    .enum(['healthy', 'available', 'down'])
+    .meta({ description: '`available`: can be read, and takes no writes' }),
+  detail: z.string().optional(),
+});
 export const Dependencies = z.object({ database: Dependency, objectStore: Dependency });
 export const Ready = z.object({ status: z.literal('ready'), dependencies: Dependencies });
+/** The status of the whole is that of its worst dependency. */
+export const Health = z.object({ status: z.enum(['healthy', 'available']), dependencies: Dependencies });
 
 export const Welcome = z.object({ name: z.literal('cadiz'), version: z.string(), openapi: z.url() });
 
@@ -19,6 +26,6 @@ export const Problem = z.object({
   code: z.string(),
   requestId: z.string(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-  /** With `not_ready` only. */
+  /** With `not_ready` and `dependency_down` only. */
   dependencies: Dependencies.optional(),
 });

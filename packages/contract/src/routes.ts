@@ -52,7 +52,7 @@ import {
   RemovedMember,
 } from './members.ts';
 import { OidcAnswerQuery, OidcRedirection, OidcRequest } from './oidc.ts';
-import { ErrorParams, Live, Ready, Welcome } from './operation.ts';
+import { ErrorParams, Health, Live, Ready, Welcome } from './operation.ts';
 import {
   DeletedPasskey,
   DeletePasskeyRequest,
@@ -156,6 +156,8 @@ export interface Route {
   description: string;
   tag: keyof typeof tags;
   access: Access;
+  /** Asked again and again by what watches over the service: never limited, and its failures are not logged one by one. */
+  isProbe?: boolean;
   /** The scope that an API key needs here. */
   scope?: Scope;
   /** Where the scope depends on what is asked for, and the sentence that says so. */
@@ -1273,20 +1275,31 @@ export const routes = {
     description: 'For whoever restarts processes: it asks nothing of any dependency.',
     tag: 'Operation',
     access: 'anybody',
-    writesAnswer: true,
+    isProbe: true,
     answer: Live,
     errors: [],
   },
   ready: {
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether each dependency answers',
-    description: 'For load balancers.',
+    summary: 'Whether this process takes requests',
+    description: 'For load balancers. Dependencies are named for information, and do not decide it.',
     tag: 'Operation',
     access: 'anybody',
-    writesAnswer: true,
+    isProbe: true,
     answer: Ready,
     errors: ['not_ready'],
+  },
+  health: {
+    method: 'GET',
+    path: '/healthz',
+    summary: 'How each dependency is',
+    description: 'For people and alarms: `healthy`, `available` (it can be read), or 503 when something is down.',
+    tag: 'Operation',
+    access: 'anybody',
+    isProbe: true,
+    answer: Health,
+    errors: ['dependency_down'],
   },
   openapi: {
     method: 'GET',
@@ -1319,7 +1332,6 @@ export const routes = {
     description: 'With the address of this document.',
     tag: 'Operation',
     access: 'anybody',
-    writesAnswer: true,
     answer: Welcome,
     errors: [],
   },
@@ -1366,7 +1378,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   }
   if (route.body || route.query || route.params) codes.add('invalid_request');
   if (route.body) codes.add('body_too_large').add('unsupported_media_type');
-  if (route.path !== '/livez' && route.path !== '/readyz') codes.add('rate_limited');
+  if (!route.isProbe) codes.add('rate_limited');
   codes.add('database_unavailable').add('internal_error');
   return [...codes];
 }

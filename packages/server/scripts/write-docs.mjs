@@ -48,7 +48,7 @@ Every failure is \`application/problem+json\` ([RFC 9457](https://www.rfc-editor
 
 \`code\` is stable: write programs against it. \`title\` is the same in every answer with this code, \`detail\` is about this
 one request. \`requestId\` stands in the log of the service and in the header \`X-Request-Id\`. \`invalid_request\` also has
-\`issues\`, a list of \`{path, message}\` with every wrong field at once. \`not_ready\` has \`dependencies\`. The service shows
+\`issues\`, a list of \`{path, message}\` with every wrong field at once. \`not_ready\` and \`dependency_down\` have \`dependencies\`. The service shows
 each section below at the address in \`type\`, too.
 
 | code | status | |

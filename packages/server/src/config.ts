@@ -107,6 +107,12 @@ export const settings = {
     sentence: 'Folder of the embedded database, the embedded objects and the generated secrets.',
     check: text,
   },
+  CADIZ_WITHOUT_OBJECTS: {
+    default: 'off',
+    sentence:
+      'Whether the service starts although the object store has none of the files that the database knows: `on` after a bucket was lost, otherwise `off`.',
+    check: onOrOff,
+  },
   CADIZ_SECRET: {
     default: 'generated into the data folder',
     sentence: 'Signs session cookies; the same on every replica.',
@@ -377,6 +383,8 @@ export interface Config {
   /** Whose `X-Forwarded-For` is believed. */
   trustedProxies: BlockList;
   dataDir: string;
+  /** Whether the service starts where the files have no objects. */
+  withoutObjects: boolean;
   secret: string | undefined;
   signUp: 'first' | 'open' | 'closed';
   oidc: OidcSettings | undefined;
@@ -514,6 +522,7 @@ export function readConfig(
     publicUrl,
     trustedProxies: values.TRUSTED_PROXIES ?? new BlockList(),
     dataDir,
+    withoutObjects: values.CADIZ_WITHOUT_OBJECTS === 'on',
     secret: values.CADIZ_SECRET,
     signUp: values.CADIZ_SIGN_UP ?? 'first',
     passkeys: values.PASSKEYS !== 'off',

@@ -12,6 +12,7 @@ import type { LimitsCache } from './features/projects/find-limits.ts';
 import type { PresignedBytes } from './features/projects/presigned-bytes.ts';
 import type { RateLimits } from './features/rate-limits/rate-limits.ts';
 import type { FoundCache } from './found-cache.ts';
+import type { Health } from './health.ts';
 import type { Mailer } from './mail.ts';
 import type { ObjectStore } from './store/object-store.ts';
 
@@ -73,6 +74,8 @@ export interface Deps {
   observe: (answer: Answered) => void;
   /** Makes a job due now, in whichever process it runs. */
   wake: (job: JobName) => Promise<void>;
+  /** How the database and the object store are. */
+  health: Health;
   /** Whether the service is stopping. */
   draining: () => boolean;
   /** Milliseconds since 1970. */

@@ -24,6 +24,7 @@ import { createFolder } from './features/folders/create-folder.ts';
 import { getFolder } from './features/folders/get-folder.ts';
 import { removeFolder } from './features/folders/remove-folder.ts';
 import { restoreFolder } from './features/folders/restore-folder.ts';
+import { health, live, ready, welcome } from './features/health/probes.ts';
 import { acceptInvitation } from './features/invitations/accept-invitation.ts';
 import { createInvitation } from './features/invitations/create-invitation.ts';
 import { listInvitations } from './features/invitations/list-invitations.ts';
@@ -123,4 +124,9 @@ export const operations: Operations = {
   changeUser,
   removeUser,
   endUserSessions,
+
+  welcome,
+  live,
+  ready,
+  health,
 };

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { Config } from './config.ts';
 import { createLog } from './log.ts';
 import { type RunningService, startService } from './service.ts';
 import { readSettings } from './settings-file.ts';
@@ -11,7 +12,7 @@ try {
   const log = createLog(config.logLevel, pino.destination(2));
   const service = await startService(config, log);
   process.stdout.write(toWelcome(config, service));
-  stopOnSignal(service);
+  stopOnSignal(service, config);
   void service.failed.then((error) => {
     log.fatal({ error }, 'A part of the service ended unexpectedly');
     process.exit(1);
@@ -24,12 +25,13 @@ try {
 /** npm passes on the SIGINT that the terminal has sent already, so one Ctrl-C can arrive twice. */
 const sameSignalMilliseconds = 1_000;
 
-function stopOnSignal(service: RunningService): void {
+function stopOnSignal(service: RunningService, { drainDelaySeconds }: Config): void {
   let asked: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
     if (asked === undefined) {
       asked = performance.now();
-      process.stdout.write('\nStopping: finishing what is under way (again to stop at once) …\n');
+      const first = drainDelaySeconds > 0 ? `taking requests for ${drainDelaySeconds} s more, then ` : '';
+      process.stdout.write(`\nStopping: ${first}finishing what is under way (again to stop at once) …\n`);
       await service.stop();
       process.stdout.write('Stopped.\n');
       process.exit(0);

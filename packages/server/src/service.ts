@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { openAccess } from './access-changes.ts';
 import type { Config } from './config.ts';
@@ -12,10 +13,12 @@ import { createArchiveSlots } from './features/downloads/archive-slots.ts';
 import { createRateLimits } from './features/rate-limits/rate-limits.ts';
 import { shareRegularly } from './features/rate-limits/share-regularly.ts';
 import { createSharedCounts } from './features/rate-limits/shared-counts.ts';
+import { createHealth } from './health.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
+import { requireNothingLeftBehind, requireOwnObjects } from './left-behind.ts';
 import { createMailer } from './mail.ts';
 import { createMetrics } from './metrics.ts';
 import { createMetricsExporter } from './metrics-exporter.ts';
@@ -32,7 +35,10 @@ export interface RunningService {
   setup: Setup | undefined;
   /** Resolves with the reason if a part of the service ends without having been asked to. */
   failed: Promise<Error>;
-  /** Drains and stops: requests and uploads under way finish first. */
+  /**
+   * Says that it is not ready, goes on for as long as proxies need to notice, then drains and stops: requests and uploads
+   * under way finish first.
+   */
   stop(): Promise<void>;
 }
 
@@ -45,11 +51,18 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
   async function stop(): Promise<void> {
     draining = true;
+    log.info({ seconds: config.drainDelaySeconds }, 'Stopping: not ready any more, and still listening for so long');
+    await delay(config.drainDelaySeconds * 1000);
+    await close();
+  }
+
+  async function close(): Promise<void> {
     // In the reverse order of opening; uploads and requests drain side by side, in the step that was opened last.
     while (opened.length > 0) await opened.pop()?.close();
   }
 
   try {
+    requireNothingLeftBehind(config);
     const secrets = needsSecrets(config) ? readOrMakeSecrets(config.dataDir) : undefined;
 
     // A port that is taken is told at once, not after the database has been made.
@@ -70,6 +83,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     log.debug({ applied }, 'Migrated the database');
 
     await store.objects.prepare();
+    if (!config.withoutObjects) await requireOwnObjects(db.kysely, store.objects, config, log);
 
     const access = openAccess(db, now, log);
     opened.push(access.accessChanges);
@@ -101,6 +115,19 @@ export async function startService(config: Config, log: Logger): Promise<Running
         log.debug(answer, 'request');
       },
       wake: (job) => jobs.wake(job),
+      health: createHealth(
+        {
+          database: {
+            check: db.check,
+            folder: config.database.kind === 'embedded' ? config.database.dataDir : undefined,
+          },
+          objectStore: {
+            check: () => store.objects.check(),
+            folder: config.objectStore.kind === 'embedded' ? config.objectStore.dataDir : undefined,
+          },
+        },
+        log,
+      ),
       draining: () => draining,
       now,
     };
@@ -136,7 +163,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     });
     return { setup, failed: Promise.race(failures), stop };
   } catch (error) {
-    await stop();
+    await close();
     throw error;
   }
 }

@@ -104,7 +104,7 @@ async function expectRecovery(): Promise<void> {
   const deadline = Date.now() + 25_000;
   for (;;) {
     const answers = await Promise.all([
-      ask('/readyz'),
+      ask('/healthz'),
       presign(fresh),
       ask('/api/projects', { cookie }),
       ask(`/api/storage/list?projectId=${projectId}`, { key: keys.used }),
@@ -119,6 +119,7 @@ async function expectRecovery(): Promise<void> {
 /** What needs no database goes on, and what is refused by itself is refused still. */
 async function expectTheRest(): Promise<void> {
   expect((await ask('/livez')).status).toBe(200);
+  expect((await ask('/readyz')).status).toBe(200);
   expect((await ask('/openapi.json')).status).toBe(200);
   expect((await presign('cz_live_no')).code).toBe('invalid_api_key');
   expect((await ask('/api/projects')).code).toBe('session_required');
@@ -136,6 +137,7 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
       DATABASE_URL: database,
       DATABASE_POOL_SIZE: String(poolSize),
       RATE_LIMITS: 'off',
+      DRAIN_DELAY_SECONDS: '0',
     });
     service = await startService(config, pino({ level: 'silent' }));
     url = `http://127.0.0.1:${port}`;
@@ -174,7 +176,9 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     expect([200, 503]).toContain((await presign(keys.used)).status);
     await expectUnavailable([['a folder', () => presign(keys.used, '01990000-0000-7000-8000-000000000000')]]);
     await expectUnavailable(findRequests());
-    expect((await ask('/readyz')).code).toBe('not_ready');
+    expect((await ask('/healthz')).code).toBe('dependency_down');
+    // Or a proxy would take out every process at once, and what needs no database with them.
+    expect((await ask('/readyz')).dependencies.database.status).toBe('down');
     await expectTheRest();
     await undo();
     undo = undefined;

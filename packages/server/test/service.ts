@@ -20,6 +20,7 @@ import { createContentChecks } from '../src/features/content-checks/check-conten
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
 import { createRateLimits } from '../src/features/rate-limits/rate-limits.ts';
+import { createHealth } from '../src/health.ts';
 import { createApp } from '../src/http/app.ts';
 import { logOptions } from '../src/log.ts';
 import { createMailer } from '../src/mail.ts';
@@ -168,6 +169,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     log,
     observe: (answer) => log.debug(answer, 'request'),
     wake: async () => undefined,
+    health: createHealth({ database: { check: db.check }, objectStore: { check: () => store.objects.check() } }, log),
     draining: () => false,
     now,
   };

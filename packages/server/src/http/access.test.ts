@@ -145,6 +145,7 @@ const expected: Record<OperationId, readonly string[]> = {
   welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   ready:            [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  health:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   openapi:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   errorPage:        [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
 };
@@ -318,6 +319,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   welcome: () => ({ path: '/' }),
   live: () => ({ path: '/livez' }),
   ready: () => ({ path: '/readyz' }),
+  health: () => ({ path: '/healthz' }),
   openapi: () => ({ path: '/openapi.json' }),
   errorPage: () => ({ path: '/errors/not_found' }),
 };

@@ -260,6 +260,7 @@ describe('the address', () => {
       '/',
       '/livez',
       '/readyz',
+      '/healthz',
       '/openapi.json',
       '/api/projects',
       `/api/storage/list?projectId=${projectId}`,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type JsonOperationId, type OperationId, routes } from '@cadiz/contract';
+import { type JsonOperationId, type OperationId, type Route, routes } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
 import { operations } from '../operations.ts';
 import type { Problem } from '../problem.ts';
@@ -17,7 +17,7 @@ import { findRoute, type Match } from './router.ts';
 import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
 import { finishOidcRoute, linkOidcRoute, signInWithOidcRoute } from './routes/oidc.ts';
-import { errorPage, live, openapi, ready, welcome } from './routes/operation.ts';
+import { errorPage, openapi } from './routes/operation.ts';
 import {
   passkeyRegistrationOptionsRoute,
   passkeySignInOptionsRoute,
@@ -57,9 +57,6 @@ const ownHandlers: Record<Exclude<OperationId, JsonOperationId>, Handler> = {
   renewBackupCodes: renewBackupCodesRoute,
   disableSecondFactor: disableSecondFactorRoute,
 
-  welcome,
-  live,
-  ready,
   openapi,
   errorPage,
 };
@@ -85,7 +82,10 @@ export function createApp(deps: Deps): App {
   return {
     async listener(request, response) {
       if (site(request, response)) return;
-      await writeTo(response, await answer(deps, common, new NodeExchange(request, response)), deps.log);
+      const answered = await answer(deps, common, new NodeExchange(request, response));
+      // The next request on this connection would meet a process that is gone.
+      if (deps.draining()) response.shouldKeepAlive = false;
+      await writeTo(response, answered, deps.log);
     },
     refuse(error) {
       const requestId = randomUUID();
@@ -114,7 +114,8 @@ async function answer(deps: Deps, common: readonly string[], exchange: Exchange)
     result = body instanceof Response ? withHeaders(body, headers) : toAnswer(200, toWhole(body), headers);
   } catch (error) {
     const problem = toProblem(error);
-    if (problem.status >= 500) deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
+    if (problem.status >= 500 && !isProbe(match?.operation))
+      deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
     const headers = [...common, 'X-Request-Id', requestId, ...exchange.extraHeaders];
     result = toFailure(problem, headers, requestId, deps.config.publicUrl);
   }
@@ -127,9 +128,13 @@ function handle(deps: Deps, exchange: Exchange, match: Match): ReturnType<Handle
   return handlers[match.operation](deps, exchange);
 }
 
-/** Where somebody has to be known, it is they who are limited. Who watches over the service is never told to wait. */
+/** Where somebody has to be known, it is they who are limited. What watches over the service is never told to wait. */
 function isLimitedByAddress(operation: OperationId): boolean {
-  return routes[operation].access === 'anybody' && operation !== 'live' && operation !== 'ready';
+  return routes[operation].access === 'anybody' && !isProbe(operation);
+}
+
+function isProbe(operation: OperationId | undefined): boolean {
+  return operation !== undefined && (routes[operation] as Route).isProbe === true;
 }
 
 function answerUnmatched(exchange: Exchange): Response {

@@ -209,14 +209,16 @@ describe('with a database that is gone', () => {
     expect((await dead.call('GET', '/openapi.json')).status).toBe(200);
   });
 
-  test('GET /readyz says which dependency is down, and no more of it', async () => {
-    const answer = await dead.call('GET', '/readyz');
-    expect([answer.status, answer.body.code]).toEqual([503, 'not_ready']);
-    expect(answer.body.dependencies).toEqual({
+  test('GET /healthz says which dependency is down, and no more of it; GET /readyz says so too, and stays ready', async () => {
+    const answer = await dead.call('GET', '/healthz');
+    expect([answer.status, answer.body.code]).toEqual([503, 'dependency_down']);
+    const dependencies = {
       database: { status: 'down', detail: 'does not answer' },
-      objectStore: { status: 'up' },
-    });
+      objectStore: { status: 'healthy' },
+    };
+    expect(answer.body.dependencies).toEqual(dependencies);
     expect(answer.body.detail).toBe('Down: database.');
     expect(answer.headers.get('retry-after')).toBe('5');
+    expect(await dead.call('GET', '/readyz')).toMatchObject({ status: 200, body: { status: 'ready', dependencies } });
   });
 });

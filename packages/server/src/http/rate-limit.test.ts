@@ -183,6 +183,7 @@ describe('limits of an address', () => {
     expect((await presign(service, { as: await signIn(service, ada), address })).status).toBe(200);
     expect(await statusesOf(10, () => service.call('GET', '/livez', { address }))).toEqual(repeat(10, 200));
     expect(await statusesOf(10, () => service.call('GET', '/readyz', { address }))).toEqual(repeat(10, 200));
+    expect(await statusesOf(10, () => service.call('GET', '/healthz', { address }))).toEqual(repeat(10, 200));
   });
 });
 
@@ -294,5 +295,5 @@ describe('keys that are not accepted', () => {
 });
 
 test.each(Object.entries(routes) as [OperationId, Route][])('%s names rate_limited among its errors', (_id, route) => {
-  expect(errorsOf(route).includes('rate_limited')).toBe(route.path !== '/livez' && route.path !== '/readyz');
+  expect(errorsOf(route).includes('rate_limited')).toBe(!['/livez', '/readyz', '/healthz'].includes(route.path));
 });

@@ -1,6 +1,10 @@
+import { tmpdir } from 'node:os';
 import { errorCatalogue } from '@cadiz/contract';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send, startTestService, type TestService } from '../../../test/service.ts';
+import { createHealth } from '../../health.ts';
+import { logOptions } from '../../log.ts';
 import { createApp, handlers } from '../app.ts';
 import { fromFetch } from '../fetch.ts';
 import { listen } from '../listen.ts';
@@ -14,17 +18,23 @@ afterAll(() => service.close());
 type Deps = TestService['deps'];
 
 /** The service with some of its parts as they are when something is wrong. */
-async function askReady(change: Partial<Deps>) {
-  const response = await createApp({ ...service.deps, ...change }).fetch(new Request('http://localhost/readyz'));
+async function ask(path: string, change: Partial<Deps>) {
+  const response = await createApp({ ...service.deps, ...change }).fetch(new Request(`http://localhost${path}`));
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-test('GET /livez and GET /readyz answer anybody while all is well', async () => {
+/** Health with a database that does this when it is asked. */
+function healthWith(check: () => Promise<void>, log = service.deps.log): Deps['health'] {
+  return createHealth({ database: { check }, objectStore: { check: async () => undefined } }, log);
+}
+
+const healthy = { database: { status: 'healthy' }, objectStore: { status: 'healthy' } };
+const databaseDown = { ...healthy, database: { status: 'down', detail: 'does not answer' } };
+
+test('GET /livez, /readyz and /healthz answer anybody while all is well', async () => {
   expect((await service.call('GET', '/livez')).body).toEqual({ status: 'ok' });
-  expect((await service.call('GET', '/readyz')).body).toEqual({
-    status: 'ready',
-    dependencies: { database: { status: 'up' }, objectStore: { status: 'up' } },
-  });
+  expect((await service.call('GET', '/readyz')).body).toEqual({ status: 'ready', dependencies: healthy });
+  expect((await service.call('GET', '/healthz')).body).toEqual({ status: 'healthy', dependencies: healthy });
 });
 
 test('GET / says what this is', async () => {
@@ -36,39 +46,83 @@ test('GET / says what this is', async () => {
   });
 });
 
-test('a dependency that is down is named, and the service recovers by itself', async () => {
+test('a dependency that is down is named, does not make the process unready, and recovers by itself', async () => {
   let down = true;
-  const check = async () => {
+  const database = async () => {
     if (down) throw new Error('connect ECONNREFUSED db.internal:5432 as cadiz');
   };
-  const db = { ...service.deps.db, check };
-  const objects = { ...service.deps.objects, check };
-
-  const one = await askReady({ db });
-  expect(one).toMatchObject({ status: 503, body: { code: 'not_ready', detail: 'Down: database.' } });
-  expect(JSON.stringify(one)).not.toContain('internal:5432');
-  expect(await askReady({ objects })).toMatchObject({
+  const health = healthWith(database);
+  const found = await ask('/healthz', { health });
+  expect(found).toMatchObject({
     status: 503,
-    body: { dependencies: { database: { status: 'up' }, objectStore: { status: 'down' } } },
+    body: { code: 'dependency_down', detail: 'Down: database.', dependencies: databaseDown },
   });
-  expect((await askReady({ db, objects })).body.detail).toBe('Down: database, objectStore.');
+  expect(JSON.stringify(found)).not.toContain('internal:5432');
+  expect(await ask('/readyz', { health })).toEqual({
+    status: 200,
+    body: { status: 'ready', dependencies: databaseDown },
+  });
   down = false;
-  expect((await askReady({ db, objects })).status).toBe(200);
+  await expect.poll(() => ask('/healthz', { health })).toMatchObject({ status: 200, body: { dependencies: healthy } });
 });
 
-test('a dependency that hangs is down', async () => {
-  const db = { ...service.deps.db, check: () => new Promise<void>(() => undefined) };
-  expect(await askReady({ db })).toMatchObject({ status: 503, body: { detail: 'Down: database.' } });
+test('a dependency that hangs is down, and holds up nobody who asks whether the process is ready', async () => {
+  const health = healthWith(() => new Promise<void>(() => undefined));
+  const looking = ask('/healthz', { health });
+  // What was known before: nobody knows better yet.
+  expect(await ask('/readyz', { health })).toEqual({ status: 200, body: { status: 'ready', dependencies: healthy } });
+  expect(await looking).toMatchObject({ status: 503, body: { detail: 'Down: database.' } });
+  expect(await ask('/readyz', { health })).toMatchObject({ status: 200, body: { dependencies: databaseDown } });
 });
 
-test('while the service stops it is not ready, but alive', async () => {
-  const draining = () => true;
-  expect(await askReady({ draining })).toMatchObject({
+test('a folder of this process that takes no writes makes it unready, and leaves what it holds available', async () => {
+  const check = async () => undefined;
+  const health = createHealth(
+    { database: { check, folder: '/proc' }, objectStore: { check, folder: tmpdir() } },
+    service.deps.log,
+  );
+  const dependencies = {
+    ...healthy,
+    database: {
+      status: 'available',
+      detail: expect.stringMatching(/^its disk (?:is full|takes no writes \(E[A-Z]+\))$/),
+    },
+  };
+  expect(await ask('/healthz', { health })).toEqual({ status: 200, body: { status: 'available', dependencies } });
+  expect(await ask('/readyz', { health })).toMatchObject({
     status: 503,
-    body: { code: 'not_ready', detail: 'The service is stopping.', dependencies: { database: { status: 'up' } } },
+    body: { code: 'not_ready', detail: 'Its own disk takes no writes: database.', dependencies },
   });
-  const live = await createApp({ ...service.deps, draining }).fetch(new Request('http://localhost/livez'));
-  expect(live.status).toBe(200);
+});
+
+test('while the service stops it is not ready, but alive, and says what it depends on', async () => {
+  const draining = () => true;
+  expect(await ask('/readyz', { draining })).toMatchObject({
+    status: 503,
+    body: { code: 'not_ready', detail: 'The service is stopping.', dependencies: healthy },
+  });
+  expect((await ask('/livez', { draining })).status).toBe(200);
+  expect((await ask('/healthz', { draining })).status).toBe(200);
+});
+
+test('what changes is logged once, however often it is asked for', async () => {
+  const lines: string[] = [];
+  const log = pino({ ...logOptions }, { write: (line) => void lines.push(line) });
+  let down = false;
+  let now = 0;
+  const check = async () => {
+    if (down) throw new Error('connection refused');
+  };
+  const health = createHealth({ database: { check }, objectStore: { check: async () => undefined } }, log, () => now);
+  const askBoth = async () => {
+    now += 10_000;
+    for (const path of ['/readyz', '/healthz']) await ask(path, { health, log });
+  };
+  for (down of [false, false, true, true, true, false, false]) await askBoth();
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 40, dependency: 'database', status: 'down', error: expect.anything() }),
+    expect.objectContaining({ level: 30, dependency: 'database', msg: 'A dependency is healthy again' }),
+  ]);
 });
 
 describe('an answer that is the same for everybody', () => {

@@ -4,39 +4,6 @@ import { Problem } from '../../problem.ts';
 import { version } from '../../version.ts';
 import { type Handler, Whole } from '../exchange.ts';
 
-export const welcome: Handler = ({ config }) => ({
-  name: 'cadiz',
-  version,
-  openapi: `${config.publicUrl}/openapi.json`,
-});
-
-export const live: Handler = () => ({ status: 'ok' });
-
-export const ready: Handler = async ({ db, objects, draining }) => {
-  const [database, objectStore] = await Promise.all([stateOf(db.check()), stateOf(objects.check())]);
-  const dependencies = { database, objectStore };
-  const down = Object.entries(dependencies).filter(([, { status }]) => status === 'down');
-  if (down.length === 0 && !draining()) return { status: 'ready', dependencies };
-  const detail = draining() ? 'The service is stopping.' : `Down: ${down.map(([name]) => name).join(', ')}.`;
-  throw new Problem('not_ready', detail, { extra: { dependencies }, headers: { 'Retry-After': '5' } });
-};
-
-const checkMilliseconds = 3_000;
-
-async function stateOf(check: Promise<void>): Promise<{ status: 'up' | 'down'; detail?: string }> {
-  const slow = AbortSignal.timeout(checkMilliseconds);
-  const timeout = new Promise<never>((_, reject) => {
-    slow.addEventListener('abort', () => reject(new Error(`no answer within ${checkMilliseconds / 1000} s`)));
-  });
-  try {
-    await Promise.race([check, timeout]);
-    return { status: 'up' };
-  } catch {
-    // The reason may name hosts and users, and anybody may ask: it is in the log of the operation that fails.
-    return { status: 'down', detail: 'does not answer' };
-  }
-}
-
 const documents = new WeakMap<Config, Whole>();
 
 export const openapi: Handler = ({ config }) => {

@@ -1,0 +1,93 @@
+import http from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+
+interface Backend {
+  port: number;
+  isUp: boolean;
+  /** How often in a row the check has said the opposite. */
+  contrary: number;
+  agent: http.Agent;
+}
+
+export interface Proxy {
+  url: string;
+  isUp(port: number): boolean;
+  close(): Promise<void>;
+}
+
+const checkEveryMilliseconds = 2_000;
+/** After so many checks in a row a backend counts as down, or as up again. */
+const checksToChange = 2;
+
+/**
+ * A reverse proxy as many run one: requests go to the backends in turn over connections that it keeps, `GET /readyz` every two
+ * seconds says which of them take any, and a request that fails is not sent again.
+ */
+export async function startProxy(ports: readonly number[]): Promise<Proxy> {
+  const backends: Backend[] = ports.map((port) => ({
+    port,
+    isUp: true,
+    contrary: 0,
+    agent: new http.Agent({ keepAlive: true }),
+  }));
+  let turn = 0;
+
+  const server = http.createServer((request, response) => {
+    turn += 1;
+    const up = backends.filter(({ isUp }) => isUp);
+    const backend = up[turn % up.length];
+    if (!backend) {
+      response.writeHead(503).end('no backend is up');
+      return;
+    }
+    const { method, url, headers } = request;
+    const passedOn = http.request(
+      { port: backend.port, agent: backend.agent, method, path: url, headers },
+      (answer) => {
+        const { connection: _, ...rest } = answer.headers;
+        response.writeHead(answer.statusCode ?? 502, rest);
+        answer.pipe(response);
+      },
+    );
+    passedOn.on('error', (error) => response.writeHead(502).end(`${backend.port}: ${error}`));
+    request.pipe(passedOn);
+  });
+  server.listen(0, '127.0.0.1');
+
+  const closed = new AbortController();
+  const checking = Promise.all(
+    backends.map(async (backend) => {
+      while (!closed.signal.aborted) {
+        const isReady = await checkReady(backend.port);
+        backend.contrary = isReady === backend.isUp ? 0 : backend.contrary + 1;
+        if (backend.contrary >= checksToChange) Object.assign(backend, { isUp: isReady, contrary: 0 });
+        await delay(checkEveryMilliseconds, undefined, { signal: closed.signal }).catch(() => undefined);
+      }
+    }),
+  );
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not a TCP address');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    isUp: (port) => backends.some((backend) => backend.port === port && backend.isUp),
+    async close() {
+      closed.abort();
+      await checking;
+      for (const { agent } of backends) agent.destroy();
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+async function checkReady(port: number): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(checkEveryMilliseconds);
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal, headers: { Connection: 'close' } });
+    await answer.text();
+    return answer.status === 200;
+  } catch {
+    return false;
+  }
+}
