@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { uuid } from './fields.ts';
 
 export const Live = z.object({ status: z.literal('ok') });
 
@@ -19,6 +20,8 @@ export const ProblemDocument = z.object({
   code: z.string(),
   requestId: z.string(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  /** With `file_deleted` and `file_quarantined` only: the file that was recorded. */
+  fileId: uuid.optional(),
   /** With `not_ready` only. */
   dependencies: Dependencies.optional(),
 });
