@@ -329,8 +329,9 @@ export const errorCatalogue = {
   upload_missing: {
     status: 409,
     title: 'The object has not been uploaded.',
-    happened: 'The object store has no object with this storeKey: the PUT has not finished, or it failed.',
-    mend: 'Send the bytes to `presignedUrl` first and wait for its 200, then record.',
+    happened:
+      'The object store has no object with this storeKey: the PUT has not finished, or it failed. Or the file was recorded before, and has been deleted for good since.',
+    mend: 'Send the bytes to `presignedUrl` first and wait for its 200, then record. For a file that has been deleted, presign again.',
   },
   upload_size_mismatch: {
     status: 409,
@@ -370,6 +371,20 @@ export const errorCatalogue = {
     happened:
       'The storeKey was recorded before, with another fileName, fileSize, mimeType, folderId or sha256. Recording the same facts again is fine and answers the same file.',
     mend: 'Nothing has to be mended if the first recording was right. For another file, presign again.',
+  },
+  file_deleted: {
+    status: 409,
+    title: 'This upload is recorded, and its file has been deleted.',
+    happened:
+      'The same recording, or completion, went well before; since then the file was deleted, by itself or with its folder. `fileId` names it, and `detail` says until when it can be restored.',
+    mend: 'To have the file back, restore it with `POST /api/storage/files/{id}/restore`, or the folder that it was deleted with. For a new file, presign and upload again.',
+  },
+  file_quarantined: {
+    status: 409,
+    title: 'This upload is recorded, and its file is in quarantine.',
+    happened:
+      'The same recording, or completion, went well before; since then the file was put into quarantine with what its API key had uploaded, and is out of sight until somebody has looked at it. `fileId` names it.',
+    mend: 'Wait until somebody who manages the project gives the quarantine back (`POST /api/projects/{projectId}/quarantines/{id}/release`), or puts it into the trash. For a new file, presign and upload again.',
   },
   folder_exists: {
     status: 409,

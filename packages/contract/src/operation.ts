@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { uuid } from './fields.ts';
 
 export const Live = z.object({ status: z.literal('ok') });
 
@@ -26,6 +27,8 @@ export const Problem = z.object({
   code: z.string(),
   requestId: z.string(),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  /** With `file_deleted` and `file_quarantined` only: the file that was recorded. */
+  fileId: uuid.optional(),
   /** With `not_ready` and `dependency_down` only. */
   dependencies: Dependencies.optional(),
 });

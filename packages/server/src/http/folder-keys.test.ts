@@ -414,6 +414,28 @@ describe('a key that is tied to a folder', () => {
     expect(texts[0]).toBe(texts[1]);
   });
 
+  test('does not learn by recording that something was recorded elsewhere, and deleted', async () => {
+    const { own, beside } = there.folders;
+    const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), { folderId: beside });
+    const file = await byAda('POST', '/api/storage/record', upload);
+    const absent = { ...upload, storeKey: upload.storeKey.replace(/\d{6}-/, '000000-') };
+    const expectNothingLearned = async () => {
+      for (const folderId of [own, beside, null, randomUUID()]) {
+        const bodies = [upload, absent].map((body) => ({ ...body, folderId }));
+        const answers = await Promise.all(bodies.map((body) => byKey('POST', '/api/storage/record', body)));
+        const expected = folderId === own ? '409 upload_missing' : '404 folder_not_found';
+        expect(answers.map(outcome)).toEqual([expected, expected]);
+        const texts = answers.map(({ body }) => JSON.stringify({ ...body, requestId: '' }));
+        expect(texts[0]).toBe(texts[1]);
+      }
+    };
+    await byAda('DELETE', `/api/storage/files/${file.id}`);
+    await expectNothingLearned();
+    await byAda('POST', `/api/storage/files/${file.id}/restore`);
+    await byAda('DELETE', `/api/storage/folders/${beside}?recursive=true`);
+    await expectNothingLearned();
+  });
+
   test('does not learn so either when the time to record is over', async () => {
     const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), {
       folderId: there.folders.beside,

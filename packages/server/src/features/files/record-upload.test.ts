@@ -5,6 +5,7 @@ import { type Answer, send, startTestService, type TestService } from '../../../
 import { createApp } from '../../http/app.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import { createS3Store } from '../../store/s3-store.ts';
+import { purgeTrash } from '../trash/purge-trash.ts';
 
 const bytes = Buffer.from('hello');
 const hour = 3_600_000;
@@ -185,6 +186,65 @@ describe('again (checklist 38, T7)', () => {
     const { body } = await expectNothingWritten({ ...recording, ...other }, 409, 'already_recorded');
     expect(names.filter((mentioned) => body.detail.includes(mentioned))).toEqual(names);
     expect((await record(recording)).text).toBe(first.text);
+  });
+
+  describe('when the file is not there any more', () => {
+    const asAda = async (method: string, path: string, body?: unknown) => {
+      const answer = await service.call(method, path, { as: ada, body });
+      expect([path, answer.status]).toEqual([path, 200]);
+      return answer.body;
+    };
+
+    test('409 file_deleted while it is in the trash, and the same 200 once it is restored', async () => {
+      const recording = await upload();
+      const { id } = (await record(recording)).body;
+      const { restorableUntil } = await asAda('DELETE', `/api/storage/files/${id}`);
+      const { body } = await expectNothingWritten(recording, 409, 'file_deleted');
+      expect(body.fileId).toBe(id);
+      expect(body.detail).toContain(`can be restored until ${restorableUntil}`);
+      await expectNothingWritten({ ...recording, mimeType: 'image/png' }, 409, 'already_recorded');
+      await asAda('POST', `/api/storage/files/${id}/restore`);
+      expect((await record(recording)).body.id).toBe(id);
+    });
+
+    test('409 file_deleted when it went with its folder', async () => {
+      const outer = await createFolder();
+      const inner = (await asAda('POST', '/api/storage/folders', { projectId, name: 'inner', parentId: outer })).id;
+      const recording = await upload({ folderId: inner });
+      const { id } = (await record(recording)).body;
+      await asAda('DELETE', `/api/storage/folders/${outer}?recursive=true`);
+      const { body } = await expectNothingWritten(recording, 409, 'file_deleted');
+      expect([body.fileId, body.detail]).toEqual([id, expect.stringContaining('with its folder')]);
+      // What nobody has recorded is told about the folder only.
+      const other = await service.upload({ key }, projectId, bytes);
+      await expectNothingWritten({ ...other, folderId: inner }, 404, 'folder_not_found');
+      await asAda('POST', `/api/storage/folders/${outer}/restore`);
+      expect((await record(recording)).body.id).toBe(id);
+    });
+
+    test('409 file_deleted when the trash was emptied, and 409 upload_missing when it is purged', async () => {
+      const recording = await upload();
+      const { id } = (await record(recording)).body;
+      await asAda('DELETE', `/api/storage/files/${id}`);
+      await asAda('DELETE', `/api/storage/trash?projectId=${projectId}`);
+      const { body } = await expectNothingWritten(recording, 409, 'file_deleted');
+      expect([body.fileId, body.detail]).toEqual([id, expect.stringContaining('can no longer be restored')]);
+      while ((await purgeTrash(service.deps, 1000)).files > 0);
+      await expectNothingWritten(recording, 409, 'upload_missing');
+    });
+
+    test('409 file_quarantined while it is held, and the same 200 once it is given back', async () => {
+      const suspect = await service.createKey(ada, projectId);
+      const recording = await service.upload({ key: suspect.key }, projectId, bytes);
+      const again = () => service.call('POST', '/api/storage/record', { key: suspect.key, body: recording });
+      const { id } = (await again()).body;
+      const quarantines = `/api/projects/${projectId}/quarantines`;
+      const held = await asAda('POST', quarantines, { apiKeyId: suspect.id, since: '2000-01-01T00:00:00Z' });
+      const { status, body } = await again();
+      expect([status, body.code, body.fileId]).toEqual([409, 'file_quarantined', id]);
+      await asAda('POST', `${quarantines}/${held.id}/release`, {});
+      expect((await again()).body.id).toBe(id);
+    });
   });
 
   test('fifty at once make one row and fifty equal answers', async () => {

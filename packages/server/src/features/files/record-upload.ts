@@ -11,6 +11,7 @@ import { type FileView, toFileView } from './file-view.ts';
 import { findRecorded } from './find-recorded.ts';
 import { insertFile, pastDeadline } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
+import { requireThere } from './require-there.ts';
 import { findIssueTime } from './store-key.ts';
 
 type Recording = z.output<typeof RecordRequest>;
@@ -21,16 +22,18 @@ const clockToleranceMilliseconds = 15 * 60_000;
 /**
  * Registers an uploaded file. The object store is asked for size and ETag; the client is not believed.
  * Safe to repeat: the unique (project_id, store_key) lets one row through, and every later or concurrent recording
- * of the same facts answers that row.
+ * of the same facts answers that row, as long as the file is there.
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, invalid_store_key,
- *   upload_missing, upload_size_mismatch, upload_checksum_mismatch, content_mismatch, already_recorded, file_too_large,
+ *   upload_missing, upload_size_mismatch, upload_checksum_mismatch, content_mismatch, already_recorded, file_deleted, file_quarantined,
+ *   file_too_large,
  *   mime_type_not_allowed, quota_exceeded, store_unavailable
  */
 export async function recordUpload(deps: Deps, caller: Caller, request: Recording): Promise<FileView> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');
   const issuedAt = findIssueTime(project.id, request.storeKey);
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
-  await requireFolder(deps, project, request.folderId);
+  const folderGone = await findProblem(requireFolder(deps, project, request.folderId));
+  if (folderGone) return answerRecorded(deps, project, request, folderGone);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // Past the deadline the object may be swept at any moment: only what is recorded already is answered.
   const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
@@ -74,15 +77,29 @@ async function findObject(
   return sha256 === undefined ? objects.head(storeKey) : objects.headWithSha256(storeKey);
 }
 
-/** The file that this storeKey was recorded as, if the facts are the same; throws `otherwise` when there is none. */
+/** What the caller did wrong, if that is why it failed. */
+async function findProblem(checking: Promise<void>): Promise<Problem | undefined> {
+  try {
+    await checking;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/**
+ * The file that this storeKey was recorded as, if the facts are the same and it is there still; throws `otherwise` when
+ * there is none for the caller.
+ */
 async function answerRecorded(
-  { db }: Deps,
+  deps: Deps,
   project: OpenProject,
   request: Recording,
   otherwise: Problem,
 ): Promise<FileView> {
-  const row = await findRecorded(db.kysely, project, request.storeKey);
-  if (!row) throw otherwise;
+  const row = await findRecorded(deps.db.kysely, project, request.storeKey);
+  if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
   const differing = [
     row.file_name !== request.fileName && 'fileName',
     row.file_size !== request.fileSize && 'fileSize',
@@ -93,6 +110,7 @@ async function answerRecorded(
   if (differing.length > 0) {
     throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
   }
+  await requireThere(deps, row);
   return toFileView(row);
 }
 

@@ -5,6 +5,7 @@ import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-stor
 import { type FileView, toFileView } from '../files/file-view.ts';
 import { findRecorded } from '../files/find-recorded.ts';
 import { insertFile } from '../files/insert-file.ts';
+import { requireThere } from '../files/require-there.ts';
 import { isWithin } from '../folders/is-within.ts';
 import type { OpenProject } from '../projects/open-project.ts';
 import { discardUpload } from './discard-upload.ts';
@@ -17,7 +18,7 @@ import { requirePartNumbers } from './sign-parts.ts';
  * Joins the parts and registers the file. Safe to repeat, also at the same moment and after a crash between the two: what
  * the store has joined already is taken from there, and one row is let through (`insertFile`).
  * @throws Problem scope_missing, role_missing, upload_not_found, invalid_request (there is no such part), upload_incomplete,
- *   upload_size_mismatch, folder_not_found, project_not_found, upload_completed (and its file is gone), store_unavailable,
+ *   upload_size_mismatch, folder_not_found, project_not_found, upload_completed (and its file is gone), file_deleted, file_quarantined, store_unavailable,
  *   and file_too_large, mime_type_not_allowed, quota_exceeded: the project takes less than it did. The joined object stays, to be
  *   completed once there is room, or aborted.
  */
@@ -31,7 +32,13 @@ export async function completeUpload(
   const partCount = countParts(upload.file_size, upload.part_size);
   const numbers = parts?.map(({ partNumber }) => partNumber) ?? [];
   requirePartNumbers(numbers, partCount, (at) => `parts.${at}.partNumber`);
-  if (upload.completed_at) return requireRecorded(deps, project, upload, new Problem('upload_completed'));
+  if (upload.completed_at) {
+    const gone = new Problem(
+      'upload_completed',
+      'The upload was completed before, and its file is not there any more.',
+    );
+    return requireRecorded(deps, project, upload, gone);
+  }
 
   const object = await joinParts(deps, upload, parts);
   if (object.sizeBytes !== upload.file_size) {
@@ -115,7 +122,10 @@ async function answerNotInserted(deps: Deps, project: OpenProject, upload: Uploa
   throw new Problem('upload_not_found', 'The upload was aborted while it was being completed.');
 }
 
-/** The file that this upload was recorded as, as it is now; throws `otherwise` when there is none for the caller. */
+/**
+ * The file that this upload was recorded as, as it is now; throws `otherwise` when there is none for the caller.
+ * @throws Problem file_deleted, file_quarantined
+ */
 async function requireRecorded(
   deps: Deps,
   project: OpenProject,
@@ -124,5 +134,6 @@ async function requireRecorded(
 ): Promise<FileView> {
   const row = await findRecorded(deps.db.kysely, project, upload.store_key);
   if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
+  await requireThere(deps, row);
   return toFileView(row);
 }

@@ -474,6 +474,19 @@ describe('completion', () => {
     expect((await complete(upload)).status).toBe(200);
   });
 
+  test('again, when the file is in the trash or in quarantine, says so', async () => {
+    const upload = await arrive();
+    const { body: file } = await complete(upload);
+    const trash = 'update files set trash_id = $2, trashed_at = $3 where id = $1';
+    await service.deps.db.pool.query(trash, [file.id, file.id, new Date()]);
+    const deleted = await complete(upload);
+    expect([told(deleted), deleted.body.fileId]).toEqual(['409 file_deleted', file.id]);
+    await service.deps.db.pool.query(trash, [file.id, randomUUID(), new Date()]);
+    expect(told(await complete(upload))).toBe('409 file_quarantined');
+    await service.deps.db.pool.query(trash, [file.id, null, null]);
+    expect((await complete(upload)).body).toEqual(file);
+  });
+
   test('whose file is gone for good says so', async () => {
     const upload = await arrive();
     const { body } = await complete(upload);
