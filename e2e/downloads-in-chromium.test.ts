@@ -122,14 +122,16 @@ async function urlOf(fileId: string, disposition: 'inline' | 'attachment'): Prom
 
 /** Opens an address, waits until it is shown or saved, and gives scripts time to run. */
 async function open(page: Page, url: string): Promise<'shown' | 'saved'> {
-  let outcome: 'shown' | 'saved' = 'shown';
-  page.on('download', () => {
-    outcome = 'saved';
-  });
-  // A navigation that turns into a download fails as a navigation.
-  await page.goto(url, { waitUntil: 'load' }).catch((error: Error) => {
-    if (!/Download is starting|ERR_ABORTED/.test(error.message)) throw error;
-  });
+  const download = page.waitForEvent('download', { timeout: 60_000 }).then(() => 'saved' as const);
+  download.catch(() => undefined);
+  // A navigation that turns into a download fails as a navigation, before the page is told of the download.
+  const outcome = await page.goto(url, { waitUntil: 'load' }).then(
+    () => 'shown' as const,
+    (error: Error) => {
+      if (!/Download is starting|ERR_ABORTED/.test(error.message)) throw error;
+      return download;
+    },
+  );
   await delay(150);
   return outcome;
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
+import { series } from '../scripts/series.mjs';
 import { cleanUp, type Settings, startService, stopService, testedSettings } from './service.ts';
 
 const walk = fileURLToPath(new URL('./walk.sh', import.meta.url));
@@ -38,7 +39,8 @@ it.skipIf(!hasCurl)('prints a transcript that works as pasted', async () => {
 async function runBash(args: string[]): Promise<{ code: number | null; output: string }> {
   // The transcript leaves files behind, as it would with a person.
   const cwd = await mkdtemp(join(tmpdir(), 'cadiz-paste-'));
-  const child = spawn('bash', args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { ...process.env, WALK_VIDEO_MB: series({ full: '110', short: '20' }) };
+  const child = spawn('bash', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
