@@ -30,6 +30,10 @@ export interface Blobs {
 export interface BlobWriter {
   /** Takes a chunk; what it returns, if anything, must be awaited before the next. */
   write(chunk: Buffer): Promise<void> | undefined;
+  /** How many bytes the file has by now. */
+  written(): number;
+  /** Resolves when no chunk waits to be written. */
+  drained(): Promise<void>;
   /** Makes the bytes and the file's name durable, and tells the blob's id. */
   seal(): Promise<string>;
   /** Forgets what was written. Harmless after `seal` has succeeded. */
@@ -143,7 +147,8 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
       await removeIfThere(path);
     }
 
-    return { write: writer.write, seal, discard };
+    const { write, written, drained } = writer;
+    return { write, written, drained, seal, discard };
   }
 
   return {
@@ -236,7 +241,9 @@ async function sweepGenerations(sealed: string, options: BlobsOptions): Promise<
  * Writes chunks while the next ones arrive, in one system call for all that have gathered, with a bound on what waits. What
  * is written of a large blob is synced along the way, so that the disk works meanwhile and little is left for the end.
  */
-function writeBehind(file: FileHandle): { write(chunk: Buffer): Promise<void> | undefined; finish(): Promise<void> } {
+function writeBehind(
+  file: FileHandle,
+): Pick<BlobWriter, 'write' | 'written' | 'drained'> & { finish(): Promise<void> } {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let position = 0;
@@ -274,7 +281,7 @@ function writeBehind(file: FileHandle): { write(chunk: Buffer): Promise<void> | 
     running = undefined;
   }
 
-  async function drain(): Promise<void> {
+  async function drained(): Promise<void> {
     await running;
     if (failure) throw failure.error;
   }
@@ -289,10 +296,10 @@ function writeBehind(file: FileHandle): { write(chunk: Buffer): Promise<void> | 
     waiting.push(chunk);
     waitingBytes += chunk.length;
     running ??= writeAll();
-    return waitingBytes >= WRITE_AHEAD_BYTES || failure ? drain() : undefined;
+    return waitingBytes >= WRITE_AHEAD_BYTES || failure ? drained() : undefined;
   }
 
-  return { write, finish };
+  return { write, written: () => position, drained, finish };
 }
 
 async function writeFully(file: FileHandle, chunks: Buffer[], position: number): Promise<number> {

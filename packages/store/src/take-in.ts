@@ -1,4 +1,5 @@
 import { type DigestName, openDigests } from './digest.ts';
+import type { Progress } from './room.ts';
 import type { Store } from './store.ts';
 
 /** Where bytes are: in a blob, durable, or still in memory, because there are so few that the index is to hold them. */
@@ -22,7 +23,7 @@ export interface Incoming {
   mayBeInline: boolean;
 }
 
-interface Destination {
+interface Destination extends Progress {
   /** What it returns, if anything, must be awaited before the next. */
   write(chunk: Buffer): Promise<void> | undefined;
   seal(): Promise<StoredBytes>;
@@ -49,10 +50,14 @@ export async function takeIn<T>(
   { read, mostBytes, digests: names, mayBeInline }: Incoming,
   check: (taken: Taken) => T,
 ): Promise<{ stored: StoredBytes; checked: T }> {
-  const claim = await store.room.claim(mostBytes);
+  let destination: Destination | undefined;
+  const share = await store.room.begin(mostBytes, {
+    written: () => destination?.written() ?? 0,
+    drained: async () => destination?.drained(),
+  });
   try {
     const isInline = mayBeInline && mostBytes <= MAX_INLINE_BYTES;
-    const destination = isInline ? gather() : await openFile(store);
+    destination = isInline ? gather() : await openFile(store);
     const all = ['MD5' as const, ...names];
     const running = mostBytes < DIGEST_APART_BYTES ? openDigests(all) : store.digestThreads.open(all);
     try {
@@ -60,7 +65,8 @@ export async function takeIn<T>(
       for await (const chunk of read()) {
         size += chunk.length;
         if (size > mostBytes) break;
-        claim.arrived(chunk.length);
+        const room = share.take(chunk.length);
+        if (room) await room;
         const digesting = running.update(chunk);
         const writing = destination.write(chunk);
         if (digesting || writing) await Promise.all([digesting, writing]);
@@ -75,7 +81,7 @@ export async function takeIn<T>(
       throw error;
     }
   } finally {
-    claim.release();
+    share.release();
   }
 }
 
@@ -90,12 +96,14 @@ function gather(): Destination {
       chunks.push(chunk);
       return undefined;
     },
+    written: () => 0,
+    drained: async () => undefined,
     seal: async () => ({ bytes: Buffer.concat(chunks) }),
     discard: async () => undefined,
   };
 }
 
 async function openFile({ blobs }: Store): Promise<Destination> {
-  const { write, seal, discard } = await blobs.receive();
-  return { write, discard, seal: async () => ({ blob: await seal() }) };
+  const { seal, ...writer } = await blobs.receive();
+  return { ...writer, seal: async () => ({ blob: await seal() }) };
 }
