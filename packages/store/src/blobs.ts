@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 import { systemCode } from './s3-error.ts';
 
 /**
@@ -210,20 +211,20 @@ export async function syncFolder(path: string): Promise<void> {
 
 async function openGeneration(sealed: string, { number, blobs }: Place): Promise<Generation> {
   const folder = join(sealed, folderName(number));
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   await syncFolder(sealed);
   const handle = await open(folder, constants.O_RDONLY);
   return { number, folder, blobs, unsettled: 0, handle, sync: shareRuns(() => handle.sync()) };
 }
 
 async function sweepIncoming(incoming: string): Promise<void> {
-  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  await makeFolder(incoming);
   for (const name of await readdir(incoming)) await removeIfThere(join(incoming, name));
 }
 
 /** Removes the blobs of open generations that no object refers to; tells where the next blob goes. */
 async function sweepGenerations(sealed: string, options: BlobsOptions): Promise<Place> {
-  await mkdir(sealed, { recursive: true, mode: 0o700 });
+  await makeFolder(sealed);
   const all = (await readdir(sealed)).filter((name) => /^[0-9a-f]{8}$/.test(name)).map(generationOf);
   const open = all.filter((number) => number >= options.openGeneration).sort((a, b) => a - b);
   let last: Place = { number: options.openGeneration, blobs: 0 };
