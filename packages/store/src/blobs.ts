@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from './make-folder.ts';
 import { systemCode } from './s3-error.ts';
 
 /**
@@ -32,6 +33,8 @@ export interface BlobWriter {
   write(chunk: Buffer): Promise<void> | undefined;
   /** How many bytes the file has by now. */
   written(): number;
+  /** Resolves when no chunk waits to be written. */
+  drained(): Promise<void>;
   /** Makes the bytes and the file's name durable, and tells the blob's id. */
   seal(): Promise<string>;
   /** Forgets what was written. Harmless after `seal` has succeeded. */
@@ -145,7 +148,8 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
       await removeIfThere(path);
     }
 
-    return { write: writer.write, written: writer.written, seal, discard };
+    const { write, written, drained } = writer;
+    return { write, written, drained, seal, discard };
   }
 
   return {
@@ -207,20 +211,20 @@ export async function syncFolder(path: string): Promise<void> {
 
 async function openGeneration(sealed: string, { number, blobs }: Place): Promise<Generation> {
   const folder = join(sealed, folderName(number));
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await makeFolder(folder);
   await syncFolder(sealed);
   const handle = await open(folder, constants.O_RDONLY);
   return { number, folder, blobs, unsettled: 0, handle, sync: shareRuns(() => handle.sync()) };
 }
 
 async function sweepIncoming(incoming: string): Promise<void> {
-  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  await makeFolder(incoming);
   for (const name of await readdir(incoming)) await removeIfThere(join(incoming, name));
 }
 
 /** Removes the blobs of open generations that no object refers to; tells where the next blob goes. */
 async function sweepGenerations(sealed: string, options: BlobsOptions): Promise<Place> {
-  await mkdir(sealed, { recursive: true, mode: 0o700 });
+  await makeFolder(sealed);
   const all = (await readdir(sealed)).filter((name) => /^[0-9a-f]{8}$/.test(name)).map(generationOf);
   const open = all.filter((number) => number >= options.openGeneration).sort((a, b) => a - b);
   let last: Place = { number: options.openGeneration, blobs: 0 };
@@ -238,7 +242,9 @@ async function sweepGenerations(sealed: string, options: BlobsOptions): Promise<
  * Writes chunks while the next ones arrive, in one system call for all that have gathered, with a bound on what waits. What
  * is written of a large blob is synced along the way, so that the disk works meanwhile and little is left for the end.
  */
-function writeBehind(file: FileHandle): Pick<BlobWriter, 'write' | 'written'> & { finish(): Promise<void> } {
+function writeBehind(
+  file: FileHandle,
+): Pick<BlobWriter, 'write' | 'written' | 'drained'> & { finish(): Promise<void> } {
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
   let position = 0;
@@ -276,7 +282,7 @@ function writeBehind(file: FileHandle): Pick<BlobWriter, 'write' | 'written'> & 
     running = undefined;
   }
 
-  async function drain(): Promise<void> {
+  async function drained(): Promise<void> {
     await running;
     if (failure) throw failure.error;
   }
@@ -291,10 +297,10 @@ function writeBehind(file: FileHandle): Pick<BlobWriter, 'write' | 'written'> & 
     waiting.push(chunk);
     waitingBytes += chunk.length;
     running ??= writeAll();
-    return waitingBytes >= WRITE_AHEAD_BYTES || failure ? drain() : undefined;
+    return waitingBytes >= WRITE_AHEAD_BYTES || failure ? drained() : undefined;
   }
 
-  return { write, written: () => position, finish };
+  return { write, written: () => position, drained, finish };
 }
 
 async function writeFully(file: FileHandle, chunks: Buffer[], position: number): Promise<number> {

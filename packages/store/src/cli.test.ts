@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createPresigner } from '@cadiz/sigv4';
@@ -29,16 +29,26 @@ test('a second store on one folder is refused, in another process and in this on
 test('one sentence and exit code 1 for every mistake', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
+  const dangling = join(folder, 'dangling');
+  symlinkSync(join(folder, 'nowhere'), dangling);
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const address = taken.address();
   const port = typeof address === 'object' && address ? String(address.port) : '';
   const data = join(folder, 'data');
+  const impossible = existsSync('/proc/self') ? ['/proc/cadiz', '/proc/cadiz/data'] : [];
   const cases: [string[], Record<string, string>, RegExp][] = [
     [[], {}, /--data DIR/],
     [['--data', data, '--port', 'http'], {}, /--port must be a number/],
     [['--data', data, '--port', port], {}, /^Port \d+ on 127.0.0.1 is in use/],
-    [['--data', join(file, 'under')], {}, /cannot be written to/],
+    [['--data', join(file, 'under')], {}, /cannot be made \(ENOTDIR\): something that is no folder is in the way/],
+    [['--data', file], {}, /cannot be made \(EEXIST\): something that is no folder is in the way/],
+    [['--data', dangling], {}, /cannot be made \(EEXIST\): something that is no folder is in the way/],
+    ...impossible.map((at): [string[], Record<string, string>, RegExp] => [
+      ['--data', at],
+      {},
+      /^The data folder \/proc\/cadiz.* cannot be made \(ENOENT\): its file system takes no folders/,
+    ]),
     [['--data', data, '--prot', '1'], {}, /--prot/],
     [['--data', data, '--presigned-overwrite', 'no'], {}, /--presigned-overwrite must be allow or deny/],
     [['--data', data], { STORE_SECRET_ACCESS_KEY: '' }, /STORE_SECRET_ACCESS_KEY/],

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { openRoom } from './room.ts';
 
 const full = { code: 'InsufficientStorage' };
-const nothing = () => 0;
+const written = (bytes: () => number) => ({ written: bytes, drained: async () => undefined });
+const nothing = written(() => 0);
 
 /** Of what is free now. */
 function shareOf(share: number): number {
@@ -31,11 +32,14 @@ test('bytes count as soon as they are taken, and are forgotten with their upload
 test('bytes that were on the disk when it was asked are not counted beside it', async () => {
   const room = openRoom(tmpdir());
   const bytes = shareOf(0.5);
-  let written = 0;
-  const half = await room.begin(bytes, () => written);
+  let onDisk = 0;
+  const half = await room.begin(
+    bytes,
+    written(() => onDisk),
+  );
   await half.take(bytes);
   await expect(room.begin(shareOf(0.7), nothing)).rejects.toMatchObject(full);
-  written = bytes;
+  onDisk = bytes;
   (await room.begin(shareOf(0.7), nothing)).release();
   half.release();
   (await room.begin(shareOf(0.7), nothing)).release();
@@ -58,4 +62,17 @@ test('one upload gives way at a time, and the others go on when it has gone', as
   await waiting;
   await expect(Promise.resolve(second.take(shareOf(0.6)))).rejects.toMatchObject(full);
   for (const share of [first, second]) share.release();
+});
+
+test('bytes that are being written are not counted twice before an upload is refused', async () => {
+  const room = openRoom(tmpdir());
+  const bytes = shareOf(0.5);
+  let onDisk = 0;
+  const drained = async () => {
+    onDisk = bytes;
+  };
+  const half = await room.begin(bytes, { written: () => onDisk, drained });
+  await half.take(bytes);
+  (await room.begin(shareOf(0.7), nothing)).release();
+  half.release();
 });

@@ -8,10 +8,17 @@ export interface Room {
    * Begins an upload, if the disk has room for it now. Nothing is set aside: what it promises may never come.
    *
    * @param mostBytes - that it may bring
-   * @param written - how many of those that it has taken are on the disk
    * @throws S3Error InsufficientStorage
    */
-  begin(mostBytes: number, written: () => number): Promise<Share>;
+  begin(mostBytes: number, progress: Progress): Promise<Share>;
+}
+
+/** How an upload writes the bytes for which it took room. */
+export interface Progress {
+  /** How many of them are on the disk. */
+  written(): number;
+  /** Resolves when none of them waits to be written, or rejects when they cannot be. */
+  drained(): Promise<void>;
 }
 
 /** The room of one upload. */
@@ -39,11 +46,10 @@ interface Measured {
   at: number;
 }
 
-interface Upload {
+interface Upload extends Progress {
   taken: number;
   /** Of those taken: so many were on the disk when it was last measured. */
   settled: number;
-  written(): number;
   /** Resolves when it is released. */
   ended: Promise<void>;
 }
@@ -92,22 +98,25 @@ export function openRoom(folder: string): Room {
 
   const hasRoom = (bytes: number) => measured.free >= unsettled + bytes + measured.spare;
 
-  async function requireRoomFor(bytes: number): Promise<void> {
-    if (isCurrent() && hasRoom(bytes)) return;
+  /** Asks the disk, and if it seems to have no room, asks it again when it has been left in peace. */
+  async function findRoom(bytes: number): Promise<boolean> {
+    if (isCurrent() && hasRoom(bytes)) return true;
     await measure();
-    if (!hasRoom(bytes)) throw full(`for these ${bytes} bytes`);
+    if (hasRoom(bytes)) return true;
+    // What is being written counts twice for a moment: as taken, and as gone from the disk. Whose writing fails says so.
+    await Promise.allSettled([...uploads].map((upload) => upload.drained()));
+    await measure();
+    return hasRoom(bytes);
   }
 
   /** Finds out whether the disk has room for what was taken, once those have left it that give way already. */
   async function requireRoom(upload: Upload): Promise<void> {
-    await measure();
-    while (!hasRoom(0)) {
+    while (!(await findRoom(0))) {
       if (!givingWay) {
         givingWay = upload;
         throw full('for all of the bytes');
       }
       await givingWay.ended;
-      await measure();
     }
   }
 
@@ -117,13 +126,13 @@ export function openRoom(folder: string): Room {
     takenSince += bytes;
   }
 
-  async function begin(mostBytes: number, written: () => number): Promise<Share> {
-    await requireRoomFor(mostBytes);
+  async function begin(mostBytes: number, progress: Progress): Promise<Share> {
+    if (!(await findRoom(mostBytes))) throw full(`for these ${mostBytes} bytes`);
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const upload: Upload = { taken: 0, settled: 0, written, ended };
+    const upload: Upload = { ...progress, taken: 0, settled: 0, ended };
     uploads.add(upload);
     count(upload, EXTRA_BYTES);
 

@@ -8,7 +8,7 @@ import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
 import { readParameters } from './parameters.ts';
 import { isForm, postObject } from './post-object.ts';
 import { findOperation, requireUnderstood } from './routes.ts';
-import { S3Error, systemCode } from './s3-error.ts';
+import { isDiskFull, S3Error, systemCode } from './s3-error.ts';
 import { signatureHint } from './signature-hint.ts';
 import type { Store } from './store.ts';
 import { errorDocument } from './xml.ts';
@@ -245,14 +245,10 @@ async function linger(request: IncomingMessage): Promise<void> {
   });
 }
 
-const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-// The index tells the system's sentence, not its code.
-const FULL_INDEX = /no space left|quota exceeded|file too large/i;
-
 function toS3Error(cause: unknown): S3Error {
   if (cause instanceof S3Error) return cause;
   const code = systemCode(cause) ?? '';
-  if (FULL.has(code) || FULL_INDEX.test(String(cause))) {
+  if (isDiskFull(cause)) {
     return new S3Error('InsufficientStorage', 'The disk of the store is full. Nothing was changed; try again later.');
   }
   if (code === 'EMFILE' || code === 'ENFILE') {

@@ -1,12 +1,13 @@
-import { access, constants, mkdir } from 'node:fs/promises';
+import { access, constants } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
 import { type DigestThreads, openDigestThreads } from './digest-threads.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
 import { lockFolder, StoreFolderInUse } from './lock.ts';
+import { makeFolder } from './make-folder.ts';
 import { openReaper, type Reaper } from './reaper.ts';
 import { openRoom, type Room } from './room.ts';
-import { systemCode } from './s3-error.ts';
+import { isDiskFull, systemCode } from './s3-error.ts';
 
 export type Log = (line: { level: 'info' | 'warn' | 'error'; message: string; [field: string]: unknown }) => void;
 
@@ -28,19 +29,34 @@ export interface Store {
   log: Log;
 }
 
-/** The data folder cannot be made or written to. */
+/** The data folder cannot be made or written to. `reason` is the system's code, such as EACCES. */
 export class StoreFolderUnwritable extends Error {
   readonly code = 'STORE_FOLDER_UNWRITABLE';
   readonly folder: string;
   readonly reason: string;
 
   constructor(folder: string, reason: string) {
-    super(
-      `The data folder ${folder} cannot be written to (${reason}): give this user the right to, or choose another folder.`,
-    );
+    super(describeUnwritable(folder, reason));
     this.name = 'StoreFolderUnwritable';
     this.folder = folder;
     this.reason = reason;
+  }
+}
+
+function describeUnwritable(folder: string, reason: string): string {
+  switch (reason) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `The disk of the data folder ${folder} is full (${reason}): make room on it, or choose another folder.`;
+    case 'EROFS':
+      return `The data folder ${folder} lies on a disk that is mounted to be read only (${reason}): mount it to be written to, or choose another folder.`;
+    case 'ENOENT':
+      return `The data folder ${folder} cannot be made (${reason}): its file system takes no folders. Choose another folder.`;
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return `The data folder ${folder} cannot be made (${reason}): something that is no folder is in the way. Choose another folder.`;
+    default:
+      return `The data folder ${folder} cannot be written to (${reason}): give this user the right to, or choose another folder.`;
   }
 }
 
@@ -89,13 +105,13 @@ export async function openStoreFolder(
     };
   } catch (error) {
     lock.release();
-    throw error;
+    throw isDiskFull(error) ? new StoreFolderUnwritable(folder, systemCode(error) ?? 'ENOSPC') : error;
   }
 }
 
 async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {
   try {
-    const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+    const made = await makeFolder(folder);
     if (made) await syncFolder(dirname(made));
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return lockFolder(folder);

@@ -1,4 +1,5 @@
 import { type DigestName, openDigests } from './digest.ts';
+import type { Progress } from './room.ts';
 import type { Store } from './store.ts';
 
 /** Where bytes are: in a blob, durable, or still in memory, because there are so few that the index is to hold them. */
@@ -22,11 +23,9 @@ export interface Incoming {
   mayBeInline: boolean;
 }
 
-interface Destination {
+interface Destination extends Progress {
   /** What it returns, if anything, must be awaited before the next. */
   write(chunk: Buffer): Promise<void> | undefined;
-  /** How many bytes are on the disk. */
-  written(): number;
   seal(): Promise<StoredBytes>;
   discard(): Promise<void>;
 }
@@ -52,7 +51,10 @@ export async function takeIn<T>(
   check: (taken: Taken) => T,
 ): Promise<{ stored: StoredBytes; checked: T }> {
   let destination: Destination | undefined;
-  const share = await store.room.begin(mostBytes, () => destination?.written() ?? 0);
+  const share = await store.room.begin(mostBytes, {
+    written: () => destination?.written() ?? 0,
+    drained: async () => destination?.drained(),
+  });
   try {
     const isInline = mayBeInline && mostBytes <= MAX_INLINE_BYTES;
     destination = isInline ? gather() : await openFile(store);
@@ -95,12 +97,13 @@ function gather(): Destination {
       return undefined;
     },
     written: () => 0,
+    drained: async () => undefined,
     seal: async () => ({ bytes: Buffer.concat(chunks) }),
     discard: async () => undefined,
   };
 }
 
 async function openFile({ blobs }: Store): Promise<Destination> {
-  const { write, written, seal, discard } = await blobs.receive();
-  return { write, written, discard, seal: async () => ({ blob: await seal() }) };
+  const { seal, ...writer } = await blobs.receive();
+  return { ...writer, seal: async () => ({ blob: await seal() }) };
 }

@@ -25,13 +25,14 @@ export interface LoopDisk {
   remove(): void;
 }
 
-/** Tells why where none can be mounted, as for a user who is not root, or in most containers. */
-export function mountLoopDisk(megabytes: number): LoopDisk | { reason: string } {
+/** With room for so many bytes and, if said, about so many `files`. Tells why where none can be mounted, as for a user who is not root, or in most containers. */
+export function mountLoopDisk(megabytes: number, { files }: { files?: number } = {}): LoopDisk | { reason: string } {
   const folder = mkdtempSync(join(roomyMemory(), 'cadiz-disk-'));
   const image = join(folder, 'image');
   writeFileSync(image, '');
   truncateSync(image, megabytes * 1024 * 1024);
-  const made = spawnSync('mkfs.ext4', ['-q', '-F', '-E', 'lazy_itable_init=0', image], { encoding: 'utf8' });
+  const limit = files === undefined ? [] : ['-N', String(files)];
+  const made = spawnSync('mkfs.ext4', ['-q', '-F', ...limit, '-E', 'lazy_itable_init=0', image], { encoding: 'utf8' });
   if (made.status === 0) {
     const mounted = mount(folder, image);
     if (!('reason' in mounted)) return mounted;

@@ -1,0 +1,88 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createPresigner } from '@cadiz/sigv4';
+import { expect, onTestFinished, test } from 'vitest';
+import { type LoopDisk, mountLoopDisk } from './loop-disk.ts';
+import { bucket, filed, keys, listFiles, region, send } from './running-store.ts';
+import { runCli, type StoreProcess, startProcess } from './store-process.ts';
+
+/** A disk of its own for a test; undefined where none can be mounted. */
+function diskOfTest(...size: Parameters<typeof mountLoopDisk>): LoopDisk | undefined {
+  const disk = mountLoopDisk(...size);
+  if ('reason' in disk) {
+    console.warn(`LEFT OUT: no disk could be mounted to fill it: ${disk.reason}`);
+    return undefined;
+  }
+  onTestFinished(() => disk.remove());
+  return disk;
+}
+
+function addressOf({ endpoint }: StoreProcess, method: 'PUT' | 'GET', key: string): string {
+  const presign = createPresigner({ ...keys, region, endpoint });
+  return presign({ method, bucket, key, expiresInSeconds: 60, now: Date.now() });
+}
+
+/** Something else makes files of so many bytes until the disk takes no more; tells how many. */
+function fill(path: string, bytes: number): number {
+  const folder = join(path, 'others');
+  mkdirSync(folder, { recursive: true });
+  for (let made = 0; ; made += 1) {
+    try {
+      writeFileSync(join(folder, `${bytes}-${made}`), Buffer.alloc(bytes));
+    } catch {
+      return made;
+    }
+  }
+}
+
+test('a start on a full disk says that it is full, and what is there is served', async ({ skip }) => {
+  const disk = diskOfTest(40);
+  if (!disk) return skip('no disk could be mounted');
+  const dataDir = join(disk.path, 'data');
+  const running = await startProcess(dataDir);
+  await send('PUT', addressOf(running, 'PUT', ''));
+  expect((await send('PUT', addressOf(running, 'PUT', 'there'), { body: filed('hello') })).status).toBe(200);
+  expect(await running.end('SIGTERM')).toBe(0);
+
+  for (const bytes of [1_000_000, 100_000, 4096, 1, 0]) fill(disk.path, bytes);
+  const sentence = /^The disk of the data folder .* is full \(ENOSPC\): make room on it, or choose another folder\.\n$/;
+  expect(await runCli(['--data', join(disk.path, 'new')])).toEqual({
+    code: 1,
+    output: expect.stringMatching(sentence),
+  });
+  // The folders are there, but not the index.
+  rmSync(join(disk.path, 'others', '1000000-0'));
+  mkdirSync(join(disk.path, 'made/incoming'), { recursive: true });
+  mkdirSync(join(disk.path, 'made/blobs'));
+  mkdirSync(join(disk.path, 'made/index'));
+  for (const bytes of [100_000, 4096, 1, 0]) fill(disk.path, bytes);
+  expect(await runCli(['--data', join(disk.path, 'made')])).toEqual({
+    code: 1,
+    output: expect.stringMatching(sentence),
+  });
+
+  const again = await startProcess(dataDir);
+  expect((await send('GET', addressOf(again, 'GET', 'there'))).text).toBe(filed('hello'));
+});
+
+test('a disk that has room for bytes but for no more files is full, too', async ({ skip }) => {
+  const disk = diskOfTest(40, { files: 200 });
+  if (!disk) return skip('no disk could be mounted');
+  const dataDir = join(disk.path, 'data');
+  const running = await startProcess(dataDir);
+  await send('PUT', addressOf(running, 'PUT', ''));
+  fill(disk.path, 0);
+  const others = join(disk.path, 'others');
+  const free = () => rmSync(join(others, readdirSync(others)[0] ?? ''));
+  const put = async () => {
+    const { status, code } = await send('PUT', addressOf(running, 'PUT', 'there'), { body: filed('hello') });
+    return [status, code];
+  };
+  expect(await put()).toEqual([507, 'InsufficientStorage']);
+  // Enough for the file itself, not for the folder that it goes to.
+  free();
+  expect(await put()).toEqual([507, 'InsufficientStorage']);
+  expect(listFiles(dataDir)).toEqual([]);
+  free();
+  expect(await put()).toEqual([200, undefined]);
+});
