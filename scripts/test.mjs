@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepare, root, run } from './prepare.mjs';
+import { isFull } from './series.mjs';
 
 await prepare();
 process.exitCode = await run(process.execPath, [
@@ -16,6 +17,7 @@ for (const line of leftOut()) console.log(`Left out: ${line}`);
 function leftOut() {
   const { TEST_DATABASE_URL, TEST_S3_ENDPOINT } = process.env;
   return [
+    !isFull && 'long series of tests in full: they ran in their short form, since TEST_SERIES is not "full".',
     !TEST_DATABASE_URL && 'PostgreSQL, because TEST_DATABASE_URL names none (the embedded database was tested).',
     !TEST_S3_ENDPOINT &&
       'another S3 server, because the TEST_S3_* settings name none (the embedded object store was tested).',

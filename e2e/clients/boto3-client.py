@@ -3,6 +3,7 @@ import hashlib
 import io
 import os
 import sys
+import urllib.error
 import urllib.request
 
 import boto3
@@ -63,6 +64,16 @@ address = s3.generate_presigned_url(
 sent = urllib.request.Request(address, data=small, method="PUT", headers={"Content-Type": "image/png"})
 assert urllib.request.urlopen(sent).status == 200
 assert md5(read("presigned")) == md5(small)
+
+# Without signature_version boto3 presigns in the old way, and must be told what to set.
+old = boto3.client("s3", endpoint_url=endpoint).generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": name})
+if "AWSAccessKeyId=" in old:
+    try:
+        urllib.request.urlopen(old)
+        raise AssertionError("an address of Signature Version 2 was taken")
+    except urllib.error.HTTPError as error:
+        text = error.read().decode()
+        assert error.code == 400 and "signature_version" in text and "s3v4" in text, text
 
 s3.delete_object(Bucket=bucket, Key="presigned")
 try:

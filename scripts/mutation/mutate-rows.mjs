@@ -31,7 +31,8 @@ export async function mutateRows(numbers) {
   if (rows.length === 0) throw new Error(`docs/security.md has no row ${numbers.join(', ')}.`);
   const copy = copyProject();
   try {
-    await build(copy);
+    const mistake = await build(copy);
+    if (mistake) throw new Error(`The project does not compile:\n${mistake}`);
     await requirePassing(copy, rows);
     let open = 0;
     for (const row of rows)
@@ -105,7 +106,8 @@ async function tryMutant(copy, { number, tests }, mutant) {
   const whole = readFileSync(path, 'utf8');
   try {
     writeFileSync(path, applyMutant(mutant, whole));
-    await build(copy);
+    const mistake = await build(copy);
+    if (mistake) return { noticed: false, by: `not tried: it does not compile:\n${mistake}` };
     // One after the other, in the order of the page: mostly the first one notices.
     for (const { file } of tests) {
       const told = await runTests(copy, [file], `checklist (?:\\d+, )*${number}\\b`, ['--bail=1']);
@@ -119,10 +121,10 @@ async function tryMutant(copy, { number, tests }, mutant) {
   }
 }
 
-/** @param {string} copy @throws Error when it does not compile */
+/** @param {string} copy @returns {Promise<string | undefined>} what the compiler says when it fails */
 async function build(copy) {
   const { code, output } = await run(copy, [join(root, 'node_modules/typescript/bin/tsc'), '--build']);
-  if (code !== 0) throw new Error(`It does not compile:\n${output}`);
+  return code === 0 ? undefined : output;
 }
 
 /**

@@ -339,7 +339,7 @@ export const mutants = {
       what: 'the others are told',
       file: `${server}/access-changes.ts`,
       find: 'await db.notify(channel,',
-      put: 'if (!db) await db.notify(channel,',
+      put: 'if (!change.id) await db.notify(channel,',
       needs: 'PostgreSQL',
     },
     {
@@ -358,7 +358,7 @@ export const mutants = {
       what: 'who sends a body slowly is looked at again',
       file: `${http}/input.ts`,
       find: 'await exchange.refreshCaller?.();',
-      put: ';',
+      put: 'void 0;',
     },
     {
       what: 'who reads a listing slowly is looked at again',
@@ -511,7 +511,7 @@ export const mutants = {
       what: 'the embedded store takes an address once',
       file: `${store}/write-condition.ts`,
       find: 'condition.once = true;',
-      put: '',
+      put: 'condition.once = store.now() < 0;',
     },
   ],
   42: [
@@ -607,7 +607,7 @@ export const mutants = {
       what: 'a revocation is written down',
       file: `${keys}/revoke-api-key.ts`,
       find: "await recordEvent(trx, at, { type: 'api_key.revoked'",
-      put: "if (!key) await recordEvent(trx, at, { type: 'api_key.revoked'",
+      put: "if (!key.id) await recordEvent(trx, at, { type: 'api_key.revoked'",
     },
   ],
   48: [

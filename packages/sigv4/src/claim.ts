@@ -1,7 +1,7 @@
 import { algorithm, unsignedPayload } from './canonical-request.ts';
 import type { RequestTarget } from './encode.ts';
 import { maxExpiresInSeconds } from './presign.ts';
-import { type Refused, refuse } from './refusal.ts';
+import { type Refused, refuse, version2Advice } from './refusal.ts';
 
 /** The values of each header by lower-case name, in wire order. */
 export type Headers = ReadonlyMap<string, readonly string[]>;
@@ -38,7 +38,7 @@ const headerNameForm = /^[a-z0-9!#$%&'*+.^_`|~-]+$/;
 export function readClaim(target: RequestTarget, headers: Headers): Claim | Refused {
   const authorization = headers.get('authorization');
   if (isVersion2(target, authorization)) {
-    return refuse(400, 'InvalidRequest', `Signature Version 2 is not supported. Sign with ${algorithm}.`);
+    return refuse(400, 'InvalidRequest', version2Advice);
   }
   const inQuery = target.query.some(([name]) => queryNamesInLowerCase.has(name.toLowerCase()));
   if (inQuery && authorization) {

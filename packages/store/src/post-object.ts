@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { uriEncodePath, type VerifyOptions, verifyPolicy } from '@cadiz/sigv4';
+import { uriEncodePath, type VerifyOptions, verifyPolicy, version2Advice } from '@cadiz/sigv4';
 import { isHarmlessAcl } from './acl.ts';
 import type { Address } from './address.ts';
 import { openByteReader } from './byte-reader.ts';
@@ -89,7 +89,7 @@ function believe({ store, bucket, findSecretAccessKey }: FormCall, { fields, fil
   const now = store.now();
   if (!fields.has('policy')) {
     const version2 = fields.has('awsaccesskeyid') || fields.has('signature');
-    if (version2) throw new S3Error('InvalidRequest', 'Signature Version 2 is not supported.');
+    if (version2) throw new S3Error('InvalidRequest', version2Advice);
     throw new S3Error('AccessDenied', 'The form is unsigned: it has no policy.');
   }
   const field = (name: string) => {
