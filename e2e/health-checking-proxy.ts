@@ -16,8 +16,11 @@ export interface Proxy {
 }
 
 const checkEveryMilliseconds = 2_000;
-/** After so many checks in a row a backend counts as down, or as up again. */
-const checksToChange = 2;
+/** How many checks in a row take a backend out, and bring it back. */
+const checksToFall = 1;
+const checksToRise = 2;
+/** A machine that is busy must not look like a backend that is down. */
+const patienceMilliseconds = 30_000;
 
 /**
  * A reverse proxy as many run one: requests go to the backends in turn over connections that it keeps, `GET /readyz` every two
@@ -60,7 +63,8 @@ export async function startProxy(ports: readonly number[]): Promise<Proxy> {
       while (!closed.signal.aborted) {
         const isReady = await checkReady(backend.port);
         backend.contrary = isReady === backend.isUp ? 0 : backend.contrary + 1;
-        if (backend.contrary >= checksToChange) Object.assign(backend, { isUp: isReady, contrary: 0 });
+        if (backend.contrary >= (isReady ? checksToRise : checksToFall))
+          Object.assign(backend, { isUp: isReady, contrary: 0 });
         await delay(checkEveryMilliseconds, undefined, { signal: closed.signal }).catch(() => undefined);
       }
     }),
@@ -83,7 +87,7 @@ export async function startProxy(ports: readonly number[]): Promise<Proxy> {
 
 async function checkReady(port: number): Promise<boolean> {
   try {
-    const signal = AbortSignal.timeout(checkEveryMilliseconds);
+    const signal = AbortSignal.timeout(patienceMilliseconds);
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`, { signal, headers: { Connection: 'close' } });
     await answer.text();
     return answer.status === 200;

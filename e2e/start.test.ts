@@ -53,6 +53,20 @@ describe('a start that cannot succeed says why in one sentence', () => {
     );
   });
 
+  it('the object store does not answer', async () => {
+    const { port, close } = await listen(0);
+    await close();
+    const s3 = {
+      S3_ENDPOINT: `http://127.0.0.1:${port}`,
+      S3_BUCKET: 'b',
+      S3_ACCESS_KEY_ID: 'i',
+      S3_SECRET_ACCESS_KEY: 's',
+    };
+    expect(await refusal({ ...settings, ...s3 })).toMatch(
+      /^The object store at http:\S+ does not answer\. Check S3_ENDPOINT, and that the store runs \(.*ECONNREFUSED.*\)\.$/,
+    );
+  });
+
   it('a setting is wrong', async () => {
     expect(await refusal({ ...settings, PORT: 'eighty' })).toMatch(/\bPORT\b/);
   });

@@ -39,7 +39,7 @@ describe('what is told of a data folder that cannot be used', () => {
     ['EIO', /^The disk of \/d has failed to read or write \(EIO\): /],
     ['EACCES', /^This user may not use \/d \(EACCES\): give the user the right to read and write it, or/],
     ['EPERM', /^This user may not use \/d \(EPERM\): /],
-    ['ENOTDIR', /^There is a file where the folder \/d should be \(ENOTDIR\): set CADIZ_DATA_DIR/],
+    ['ENOTDIR', /^A file is in the way of the folder \/d \(ENOTDIR\): set CADIZ_DATA_DIR/],
   ];
 
   test.each(sentences)('%s has a sentence of its own, wherever it is met', (code, sentence) => {

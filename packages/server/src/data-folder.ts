@@ -27,7 +27,7 @@ const notPermitted: Remedy = [
   (path) => `This user may not use ${path}`,
   `give the user the right to read and write it, or ${anotherFolder}`,
 ];
-const noFolder: Remedy = [(path) => `There is a file where the folder ${path} should be`, anotherFolder];
+const noFolder: Remedy = [(path) => `A file is in the way of the folder ${path}`, anotherFolder];
 
 /** What each code of the system means for the data folder, and what to do about it. */
 const remedies: Record<string, Remedy> = {

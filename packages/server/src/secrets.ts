@@ -18,6 +18,7 @@ export type Secrets = z.output<typeof Secrets>;
  * @throws Error with a sentence when the file is damaged
  */
 export function readOrMakeSecrets(dataDir: string): Secrets {
+  makeFolder(dataDir);
   const path = join(dataDir, 'secrets.json');
   return readSecrets(path) ?? makeSecrets(dataDir, path);
 }
@@ -44,7 +45,6 @@ function readSecrets(path: string): Secrets | undefined {
 }
 
 function makeSecrets(dataDir: string, path: string): Secrets {
-  makeFolder(dataDir);
   const secrets: Secrets = {
     secret: randomBytes(32).toString('base64url'),
     storeAccessKeyId: `CADIZ${randomBytes(10).toString('hex').toUpperCase()}`.slice(0, 20),

@@ -51,8 +51,10 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
   async function stop(): Promise<void> {
     draining = true;
-    log.info({ seconds: config.drainDelaySeconds }, 'Stopping: not ready any more, and still listening for so long');
-    await delay(config.drainDelaySeconds * 1000);
+    if (config.drainDelaySeconds > 0) {
+      log.info({ seconds: config.drainDelaySeconds }, 'Stopping: not ready any more, and still listening for so long');
+      await delay(config.drainDelaySeconds * 1000);
+    }
     await close();
   }
 

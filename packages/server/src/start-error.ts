@@ -1,11 +1,16 @@
 import { StoreFolderUnwritable } from '@cadiz/store';
 import { InvalidSettings } from './config.ts';
 import { toFolderSentence } from './data-folder.ts';
+import { Problem } from './problem.ts';
 
 /** Why the service, or what else `who` is, could not start, and how to mend it, in one sentence. */
 export function toSentence(error: unknown, who = 'Cadiz'): string {
   if (error instanceof InvalidSettings) return error.mistakes.join('\n');
   if (!(error instanceof Error)) return `${who} could not start: ${String(error)}`;
+  if (error instanceof Problem && error.code === 'store_unavailable') {
+    const reason = error.cause instanceof Error ? ` (${error.cause.message || error.cause.name})` : '';
+    return `${error.message} Check S3_ENDPOINT, and that the store runs${reason}.`;
+  }
   const { code, port, address, path } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   if (code === 'EADDRINUSE')
     return `Port ${port} is in use by another program: stop it, or set ${toPortName(port)} to another port.`;
