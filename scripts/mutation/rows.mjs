@@ -146,7 +146,7 @@ export const mutants = {
     {
       what: 'the command of the operator ends the sessions',
       file: `${server}/users/run-command.ts`,
-      find: '= await endUserSessions(users, operator, id);',
+      find: '= await endUserSessions(users, operator, { userId: id });',
       put: '= { endedSessions: 2 };',
     },
   ],
@@ -202,8 +202,8 @@ export const mutants = {
     {
       what: 'X-Forwarded-For of anybody is not believed',
       file: `${http}/client-address.ts`,
-      find: 'isTrusted(config.trustedProxies, client)',
-      put: '(isTrusted(config.trustedProxies, client) || hops.length > 0)',
+      find: 'if (!isTrusted(config.trustedProxies, client)) {',
+      put: 'if (!isTrusted(config.trustedProxies, client)) {\n    return toPlain(forwarded) ?? client;',
     },
     {
       what: 'an IPv6 network is one client',
@@ -363,16 +363,16 @@ export const mutants = {
     {
       what: 'who reads a listing slowly is looked at again',
       file: `${projects}/reopen-project.ts`,
-      find: 'return caller && (await openProject(deps, caller, projectId, right));',
-      put: 'return caller ? await openProject(deps, caller, projectId, right) : ({ id: projectId, within: null } as OpenProject);',
+      find: 'if (isFresh(looked, deps.now(), everyMilliseconds)) return;',
+      put: 'if (isFresh(looked, deps.now(), everyMilliseconds) || looked > 0) return;',
     },
   ],
   29: [
     {
       what: 'a key that is remembered expires',
       file: `${keys}/find-api-key.ts`,
-      find: 'Math.min(now() + foundCacheMilliseconds, row.expires_at?.getTime() ?? Number.POSITIVE_INFINITY)',
-      put: 'now() + foundCacheMilliseconds',
+      find: 'isFresh(key.foundAt, now()) && key.expiresAt > now() ? key : undefined',
+      put: 'isFresh(key.foundAt, now()) ? key : undefined',
     },
     {
       what: 'a key that is asked for expires',
@@ -413,8 +413,8 @@ export const mutants = {
     {
       what: 'memberships are asked, not remembered',
       file: `${server}/found-cache.ts`,
-      find: 'if (key.startsWith(projectId)) known.delete(key);',
-      put: 'if (key === projectId) known.delete(key);',
+      find: 'else forgottenBy.set(projectId, changes);',
+      put: 'else forgottenBy.set(projectId, 0);',
     },
   ],
   33: [
@@ -451,8 +451,8 @@ export const mutants = {
     {
       what: 'a call writes nothing',
       file: `${keys}/find-api-key.ts`,
-      find: 'lastUsed.set(hit.caller.keyId, now());',
-      put: "void pool.query('update api_keys set last_used_at = now() where id = $1', [hit.caller.keyId]);",
+      find: 'if (key?.caller) lastUsed.set(key.keyId, now());',
+      put: "if (key?.caller) void pool.query('update api_keys set last_used_at = now() where id = $1', [key.keyId]);",
     },
   ],
   37: [
@@ -494,13 +494,13 @@ export const mutants = {
   40: [
     {
       what: 'the quota counts what is stored',
-      file: `${files}/insert-file.ts`,
+      file: `${projects}/lock-limits.ts`,
       find: 'await readStoredBytes(trx, project)',
       put: '0',
     },
     {
       what: 'recordings wait for each other',
-      file: `${files}/insert-file.ts`,
+      file: `${projects}/lock-limits.ts`,
       find: '.forNoKeyUpdate()',
       put: '',
       needs: 'PostgreSQL',
@@ -628,8 +628,8 @@ export const mutants = {
     {
       what: 'a database that is away is 503',
       file: `${http}/problem-document.ts`,
-      find: 'if (isConnectionError(error)) return databaseUnavailable(error);',
-      put: '',
+      find: ' || isConnectionError(error)) return databaseUnavailable(error);',
+      put: ') return databaseUnavailable(error);',
     },
     {
       what: 'who waits for a lock is told to come again',
@@ -650,8 +650,8 @@ export const mutants = {
     {
       what: 'the document has every route',
       file: 'packages/contract/src/openapi.ts',
-      find: 'of Object.entries(routes)',
-      put: "of Object.entries(routes).filter(([id]) => id !== 'usage')",
+      find: 'of inReadingOrder()',
+      put: "of inReadingOrder().filter(([id]) => id !== 'usage')",
     },
   ],
 };
