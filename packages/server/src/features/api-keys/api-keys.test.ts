@@ -20,9 +20,9 @@ afterAll(() => service.close());
 
 const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
 const list = (key: string, id = projectId) => service.call('GET', `/api/storage/list?projectId=${id}`, { key });
-const presign = (key: string, id = projectId) => {
+const presign = (key: string, id = projectId, by = service) => {
   const body = { projectId: id, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 1, folderId: null };
-  return service.call('POST', '/api/storage/presign', { key, body });
+  return by.call('POST', '/api/storage/presign', { key, body });
 };
 const create = (as: Person, body: unknown) => service.call('POST', '/api/api-keys', { as, body });
 const revoke = (as: Person, id: string) => service.call('DELETE', `/api/api-keys/${id}`, { as });
@@ -381,20 +381,24 @@ describe('when a key was used', () => {
 
   test('is written by the flush alone: a thousand calls write nothing (checklist 36)', async () => {
     const { key } = await service.createKey(ada, projectId);
-    await presign(key);
+    // However long a thousand take here, nothing that is remembered grows old.
+    const started = Date.now();
+    const by = await startTestService({ beside: service, clock: () => started });
+    await presign(key, projectId, by);
     const thousand = await statementsDuring(async () => {
       for (let n = 0; n < 1000; n++) {
-        if ((await presign(key)).status !== 200) throw new Error('the key is alive');
+        if ((await presign(key, projectId, by)).status !== 200) throw new Error('the key is alive');
       }
     });
     expect(thousand).toEqual([]);
     expect(await lastUsedAt()).toBeNull();
     const flush = await statementsDuring(async () => {
-      await service.deps.apiKeys.flushLastUsed();
-      await service.deps.apiKeys.flushLastUsed();
+      await by.deps.apiKeys.flushLastUsed();
+      await by.deps.apiKeys.flushLastUsed();
     });
     expect(flush).toEqual(['flush-last-used']);
     expect(await lastUsedAt()).not.toBeNull();
+    await by.close();
   });
 
   test('is when it was used last', async () => {
