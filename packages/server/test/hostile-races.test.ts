@@ -338,7 +338,7 @@ describe.runIf(isTestable)('requests that get in the way of each other, on two p
     const [one, other] = databases as [Database, Database];
     await migrate(one.pool);
     const first = await startTestService({ db: one });
-    services = [first, await startTestService({ beside: first, db: other })];
+    services = [first, await startTestService({ beside: first, db: other, secret: first.secret })];
     ada = await first.signUp();
     cleo = await first.signUp('Cleo');
   });

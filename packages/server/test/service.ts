@@ -112,13 +112,12 @@ export interface TestServiceOptions {
   passwords?: Passwords;
   /** Told of every file that is recorded. Nobody looks at contents by default, so that rows stay as they were made. */
   checkContent?: Deps['contents']['enqueue'];
-  /**
-   * As another process of the same service: shares the cookies, the object store and, unless `db` is another opening of
-   * it, the database of a test service that outlives this one.
-   */
+  /** Shares the object store of another test service, which outlives this one, and its database unless `db` is given. */
   beside?: TestService;
   /** The clock that `advance` moves; the machine's by default. Milliseconds since 1970. */
   clock?: () => number;
+  /** Signs the cookies: that of another service, whose cookies count here too. */
+  secret?: string;
 }
 
 /**
@@ -145,7 +144,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const accountSettings: AccountSettings = {
     publicUrl: config.publicUrl,
     signUp: config.signUp,
-    secret: beside?.secret ?? randomBytes(32).toString('base64url'),
+    secret: options.secret ?? randomBytes(32).toString('base64url'),
     setup: options.setup,
     oidc: config.oidc,
     secondFactor: config.secondFactor,

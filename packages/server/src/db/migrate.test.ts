@@ -56,7 +56,7 @@ describe.each(testableKinds)('migrate (%s)', (kind) => {
     await writeFile(join(folder, '0003-three.sql'), 'insert into one values (3, 3)');
     await writeFile(join(folder, '0001-one.sql'), 'create table one (id bigint)');
     await expect(migrate(db.pool, url())).rejects.toThrow(MigrationMismatch);
-    await expect(migrate(db.pool, url())).rejects.toThrow('0001-one.sql was changed');
+    await expect(migrate(db.pool, url())).rejects.toThrow(/0001-one\.sql in another form/);
     await rm(join(folder, '0001-one.sql'));
     await expect(migrate(db.pool, url())).rejects.toThrow('0001-one.sql, which this version of Cadiz does not know');
     expect((await db.pool.query('select * from one')).rowCount).toBe(1);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
+import { findCatchUp } from './earlier-forms.ts';
 
 const ownFolder = new URL('../../src/db/migrations/', import.meta.url);
 
@@ -21,7 +22,8 @@ export class MigrationMismatch extends Error {
 /**
  * Brings the schema up to date: every SQL file that has not been applied, in the order of their names, in one
  * transaction. However many processes start at once, one does it while the others wait; the lock belongs to the
- * transaction, so it works through a pooler that hands connections around.
+ * transaction, so it works through a pooler that hands connections around. What was applied in a form that it had before
+ * the first release is brought to today's first.
  * @throws MigrationMismatch when an applied file was changed or is missing (the database belongs to a newer version),
  *   or when a pending file would come before an applied one
  */
@@ -49,7 +51,8 @@ async function applyPending(client: pg.PoolClient, migrations: Migration[]): Pro
        name text primary key, sha256 text not null, applied_at timestamptz(3) not null default now()
      )`,
   );
-  const { rows } = await client.query<{ name: string; sha256: string }>('select name, sha256 from cadiz_migrations');
+  await catchUp(client, migrations);
+  const rows = await readApplied(client);
   requireSame(rows, migrations);
   const done = new Set(rows.map(({ name }) => name));
   const pending = migrations.filter(({ name }) => !done.has(name));
@@ -61,17 +64,40 @@ async function applyPending(client: pg.PoolClient, migrations: Migration[]): Pro
   return pending.map(({ name }) => name);
 }
 
-function requireSame(applied: { name: string; sha256: string }[], migrations: Migration[]): void {
+interface Applied {
+  name: string;
+  sha256: string;
+}
+
+async function readApplied(client: pg.PoolClient): Promise<Applied[]> {
+  return (await client.query<Applied>('select name, sha256 from cadiz_migrations order by name')).rows;
+}
+
+async function catchUp(client: pg.PoolClient, migrations: Migration[]): Promise<void> {
+  const byName = new Map(migrations.map((migration) => [migration.name, migration]));
+  for (const applied of await readApplied(client)) {
+    const found = findCatchUp(applied, (name) => byName.get(name)?.sql);
+    if (!found) continue;
+    if (found.sql !== '') await client.query(found.sql);
+    await client.query('update cadiz_migrations set name = $1, sha256 = $2 where name = $3', [
+      found.name,
+      byName.get(found.name)?.sha256,
+      applied.name,
+    ]);
+  }
+}
+
+function requireSame(applied: Applied[], migrations: Migration[]): void {
   const known = new Map(migrations.map(({ name, sha256 }) => [name, sha256]));
   for (const { name, sha256 } of applied) {
     if (!known.has(name)) {
       throw new MigrationMismatch(
-        `The database has had the migration ${name}, which this version of Cadiz does not know. Start the version that made it, or a newer one.`,
+        `The database has had the migration ${name}, which this version of Cadiz does not know: a newer one has used it. Start that one, or restore the backup from before.`,
       );
     }
     if (known.get(name) !== sha256) {
       throw new MigrationMismatch(
-        `The migration ${name} was changed after it had been applied to this database. Restore the file, and put the change into a new one.`,
+        `The database has had the migration ${name} in another form than this version of Cadiz has it. If you have changed the file, undo that (git checkout packages/server/src/db/migrations), and put the change into a new one. If not, start the version that has used the database last; "Upgrading" in docs/operations.md says how its files get into a new one.`,
       );
     }
   }
@@ -82,7 +108,7 @@ function requireInOrder(done: Set<string>, pending: Migration[]): void {
   const late = pending.find(({ name }) => name < last);
   if (!late) return;
   throw new MigrationMismatch(
-    `The migration ${late.name} would come before ${last}, which this database has had already. Give it a higher number.`,
+    `The database has had the migration ${last}, and not ${late.name}, which comes before it: another line of versions has used it. Start the version that has used it last. If you have written ${late.name}, give it a higher number.`,
   );
 }
 

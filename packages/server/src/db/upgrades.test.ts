@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { earlierDatabases, makeEarlierDatabase } from '../../test/db/earlier-databases.ts';
+import { startTestService, type TestService } from '../../test/service.ts';
+import { createPasswords } from '../features/accounts/password.ts';
+import { MigrationMismatch, migrate } from './migrate.ts';
+import type { Database } from './open.ts';
+
+const folder = new URL('./migrations/', import.meta.url);
+const landed = new URL('../../test/db/landed-migrations.txt', import.meta.url);
+
+test('a migration that has landed never changes', async () => {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
+  const lines = await Promise.all(
+    names.map(async (name) => {
+      const sql = (await readFile(new URL(name, folder), 'utf8')).replaceAll('\r\n', '\n');
+      return `${createHash('sha256').update(sql).digest('hex')}  ${name}`;
+    }),
+  );
+  const known = (await readFile(landed, 'utf8')).split(/\r?\n/).filter((line) => line !== '');
+  expect(
+    lines,
+    'Append the line of a new migration to landed-migrations.txt, and undo what changes one of the others',
+  ).toEqual(known);
+});
+
+const userId = '01990000-0000-7000-8000-000000000001';
+const projectId = '01990000-0000-7000-8000-000000000002';
+const folderId = '01990000-0000-7000-8000-000000000003';
+const fileId = '01990000-0000-7000-8000-000000000004';
+const email = 'ada@example.com';
+const password = 'correct horse battery';
+const storeKey = `${projectId}/01990000-0000-7000-8000-000000000005/Photo%20of%20the%20harbour.jpg`;
+
+describe.each(testableKinds)('a database of an earlier version (%s)', (kind) => {
+  let db: Database;
+  let service: TestService;
+  let hash: string;
+  let schema: Record<string, unknown>;
+
+  beforeAll(async () => {
+    hash = await createPasswords().hash(password);
+    db = await openEmptyDatabase(kind);
+    await migrate(db.pool);
+    schema = await readSchema(db);
+    service = await startTestService({ db });
+  });
+  afterAll(() => service.close());
+
+  /** What the first version had written. */
+  async function fill(): Promise<void> {
+    const { pool } = db;
+    await pool.query("insert into users (id, name, email, role) values ($1, 'Ada', $2, 'owner')", [userId, email]);
+    await pool.query(
+      "insert into accounts (id, user_id, account_id, provider_id, password) values ($1::uuid, $1::uuid, $1::text, 'credential', $2)",
+      [userId, hash],
+    );
+    await pool.query("insert into projects (id, name) values ($1, 'Holidays')", [projectId]);
+    await pool.query("insert into project_members values ($1, $2, 'owner')", [projectId, userId]);
+    await pool.query("insert into folders (project_id, id, name, name_key) values ($1, $2, 'Spain', 'SPAIN')", [
+      projectId,
+      folderId,
+    ]);
+    await pool.query(
+      `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag)
+       values ($1, $2, $3, 'Photo of the harbour.jpg', 5, 'image/jpeg', $4, 'x')`,
+      [projectId, fileId, storeKey, folderId],
+    );
+  }
+
+  test.each(earlierDatabases.map((migrations) => ({ migrations, had: migrations.join(', ') })))(
+    'with $had has the tables of a new one after the start, and all that was in it',
+    async ({ migrations }) => {
+      await db.pool.query('drop schema public cascade; create schema public');
+      await makeEarlierDatabase(db.pool, migrations, fill);
+      await migrate(db.pool);
+      expect(await readSchema(db)).toEqual(schema);
+      expect(await migrate(db.pool)).toEqual({ applied: [] });
+
+      const signedIn = await service.call('POST', '/api/auth/sign-in/email', { body: { email, password } });
+      expect(signedIn.status).toBe(200);
+      const headers = { Cookie: signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '' };
+      const get = async (path: string) => (await service.call('GET', `/api/storage/${path}`, { headers })).body;
+      const file = { id: fileId, fileName: 'Photo of the harbour.jpg', fileSize: 5, folderId };
+      expect((await get(`list?projectId=${projectId}&folderId=${folderId}`)).files).toMatchObject([file]);
+      // By the index of grams: within a name, and at its beginning.
+      for (const part of ['arbo', 'phot']) {
+        expect((await get(`list?projectId=${projectId}&search=${part}&limit=10`)).files).toMatchObject([file]);
+      }
+      expect(await get(`usage?projectId=${projectId}`)).toMatchObject({ fileCount: 1, totalBytes: 5 });
+      expect(await get(`folders/${folderId}`)).toMatchObject({ name: 'Spain' });
+    },
+  );
+
+  test('with another form of a migration is left as it is, with a sentence for who starts it', async () => {
+    await db.pool.query('drop schema public cascade; create schema public');
+    await makeEarlierDatabase(db.pool, ['0001-foundation'], fill);
+    await db.pool.query("update cadiz_migrations set sha256 = repeat('0', 64)");
+    await expect(migrate(db.pool)).rejects.toThrow(MigrationMismatch);
+    await expect(migrate(db.pool)).rejects.toThrow(
+      /start the version that has used the database last.*docs\/operations\.md/,
+    );
+    expect((await db.pool.query('select name from cadiz_migrations')).rowCount).toBe(1);
+  });
+});
+
+/** Tables, columns, constraints, indexes and functions: all but the order of columns. */
+async function readSchema({ pool }: Database): Promise<Record<string, unknown>> {
+  const read = async (text: string) => (await pool.query(text)).rows;
+  return {
+    tables: await read(
+      `select relname, relpersistence, reloptions from pg_class
+       where relnamespace = 'public'::regnamespace and relkind = 'r' order by relname`,
+    ),
+    columns: await read(
+      `select attrelid::regclass::text as table, attname, format_type(atttypid, atttypmod) as type, attnotnull,
+              pg_get_expr(adbin, adrelid) as default, collname
+       from pg_attribute join pg_class on pg_class.oid = attrelid
+         left join pg_attrdef on adrelid = attrelid and adnum = attnum
+         left join pg_collation on pg_collation.oid = attcollation
+       where relnamespace = 'public'::regnamespace and relkind = 'r' and attnum > 0 and not attisdropped
+       order by 1, 2`,
+    ),
+    constraints: await read(
+      `select conrelid::regclass::text as table, conname, pg_get_constraintdef(oid) as definition
+       from pg_constraint where connamespace = 'public'::regnamespace order by 1, 2`,
+    ),
+    indexes: await read("select indexdef from pg_indexes where schemaname = 'public' order by indexname"),
+    functions: await read(
+      `select pg_get_functiondef(oid) as definition from pg_proc where pronamespace = 'public'::regnamespace order by proname`,
+    ),
+  };
+}
