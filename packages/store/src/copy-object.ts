@@ -23,7 +23,7 @@ export async function copyObject(call: Call): Promise<void> {
   const named = readCopySource(call);
   const condition = readWriteCondition(call);
   const replaced = readReplaced(call, named);
-  const before = store.index.findObject(bucket, key);
+  const before = store.index.findContent(bucket, key);
   requireHopeful(condition, before, before?.size ?? 0);
   const algorithm = readCopyAlgorithm(call);
   const whole = (length: number) => ({ first: 0, last: length - 1 });
