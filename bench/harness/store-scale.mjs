@@ -1,8 +1,10 @@
 // @ts-check
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openIndexDb } from '../../packages/store/dist/index-db.js';
 import { quick, toSpread } from './compare.mjs';
 import { temporaryFolder } from './service.mjs';
@@ -67,6 +69,8 @@ async function startFilled(count, putBucket) {
   const folder = join(await temporaryFolder(), 'data');
   await insertObjects(folder, 'filled', count);
   const { presign } = await startStore(folder, [putBucket]);
+  // The store writes all of the index into a journal first, which is none of what is measured.
+  while (!existsSync(join(folder, 'journal'))) await delay(100);
   return { count, url: signedUrls(presign, 'filled'), putUrl: signedUrls(presign, putBucket) };
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { listFiles, newFolder } from '../test/running-store.ts';
@@ -7,12 +7,14 @@ import { type Blobs, openBlobs, shareRuns } from './blobs.ts';
 let folder = '';
 const referred = new Set<string>();
 let settled: number[] = [];
+let setAside = 0;
 let blobs: Blobs;
 
 beforeEach(() => {
   folder = newFolder();
   referred.clear();
   settled = [];
+  setAside = 0;
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -20,7 +22,10 @@ async function reopen(openGeneration: number): Promise<Blobs> {
   blobs = await openBlobs({
     folder,
     openGeneration,
-    isReferred: (blob) => referred.has(blob),
+    isKnown: (blob) => referred.has(blob),
+    onSetAside: (count) => {
+      setAside += count;
+    },
     onGenerationsSettled: (generation) => settled.push(generation),
     blobsPerGeneration: 3,
   });
@@ -52,7 +57,7 @@ test('blobs go into generations, which settle when the last of their blobs does'
   await blobs.close();
 });
 
-test('a start looks through open generations only, and keeps every blob that is referred to', async () => {
+test('a start looks through open generations only, and sets those blobs aside that nobody knows, until somebody does', async () => {
   await reopen(0);
   const sealed = [];
   for (let count = 0; count < 8; count += 1) sealed.push(await sealOne());
@@ -65,6 +70,14 @@ test('a start looks through open generations only, and keeps every blob that is 
   // Generation 2 holds one blob still, and takes two more.
   const more = [await sealOne(), await sealOne(), await sealOne()];
   expect(more.map(generationOf)).toEqual([2, 2, 3]);
+  await blobs.close();
+  const unknown = sealed.filter((blob) => !expected.includes(blob));
+  expect(setAside).toBe(unknown.length);
+  expect(readdirSync(join(folder, 'set-aside')).sort()).toEqual(unknown.sort());
+  for (const blob of [...sealed, ...more]) referred.add(blob);
+  await reopen(1);
+  for (const blob of sealed) await (await blobs.open(blob)).close();
+  expect(readdirSync(join(folder, 'set-aside'))).toEqual([]);
   await blobs.close();
 });
 

@@ -11,6 +11,10 @@ import { systemCode } from './s3-error.ts';
  * A blob is written to `incoming/`, synced, and renamed into the current generation, `blobs/<generation>/`, which takes
  * a few thousand blobs before the next one is begun. A generation is open while it can still hold blobs that no object
  * refers to yet; only open ones are looked through after a crash, so a start costs what was uploaded lately, not what is stored.
+ *
+ * What is in `incoming/` was never acknowledged, and goes at the next start. A blob in a generation may have been: one that the
+ * index does not know moves to `set-aside/`, and back when an index knows it. Only what the index lists as doomed is removed,
+ * and that stays true however old the index is, because no blob is referred to a second time.
  */
 export interface Blobs {
   /** Begins a blob. The writer must be sealed or discarded. */
@@ -44,8 +48,10 @@ export interface BlobWriter {
 export interface BlobsOptions {
   folder: string;
   openGeneration: number;
-  /** Whether an object refers to the blob. */
-  isReferred(blob: string): boolean;
+  /** Whether the index refers to the blob, or lists it as doomed. */
+  isKnown(blob: string): boolean;
+  /** Called when blobs were set aside at the start. */
+  onSetAside(count: number): void;
   /** Called when all generations below this one have settled. */
   onGenerationsSettled(openGeneration: number): void;
   /** After so many blobs the next generation begins; 4096 unless given. */
@@ -66,17 +72,23 @@ interface Generation extends Place {
   sync(): Promise<void>;
 }
 
+const GENERATION = /^[0-9a-f]{8}$/;
+const BLOB = /^[0-9a-f]{8}-[0-9a-f]{32}$/;
 const BLOBS_PER_GENERATION = 4096;
 const WRITE_AHEAD_BYTES = 4 * 1024 * 1024;
 const EARLY_SYNC_BYTES = 64 * 1024 * 1024;
 
-/** Opens the folders, after removing what an earlier process began and never finished. */
+/** Opens the folders, after removing what an earlier process began and never finished, and setting aside what nobody knows. */
 export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
   const incoming = join(options.folder, 'incoming');
   const sealed = join(options.folder, 'blobs');
+  const aside = join(options.folder, 'set-aside');
   const perGeneration = options.blobsPerGeneration ?? BLOBS_PER_GENERATION;
   await sweepIncoming(incoming);
-  let next = await sweepGenerations(sealed, options);
+  await makeFolder(sealed);
+  await makeFolder(aside);
+  await bringBack(aside, sealed, options);
+  let next = await setUnknownAside(sealed, aside, options);
   let current: Promise<Generation> | undefined;
   const openGenerations = new Map<number, Generation>();
 
@@ -217,25 +229,51 @@ async function openGeneration(sealed: string, { number, blobs }: Place): Promise
   return { number, folder, blobs, unsettled: 0, handle, sync: shareRuns(() => handle.sync()) };
 }
 
+/** Nothing but files of ours are there; whatever else somebody put there is left alone, as `verify` tells. */
 async function sweepIncoming(incoming: string): Promise<void> {
   await makeFolder(incoming);
-  for (const name of await readdir(incoming)) await removeIfThere(join(incoming, name));
+  for (const name of await filesIn(incoming)) await removeIfThere(join(incoming, name));
 }
 
-/** Removes the blobs of open generations that no object refers to; tells where the next blob goes. */
-async function sweepGenerations(sealed: string, options: BlobsOptions): Promise<Place> {
-  await makeFolder(sealed);
-  const all = (await readdir(sealed)).filter((name) => /^[0-9a-f]{8}$/.test(name)).map(generationOf);
-  const open = all.filter((number) => number >= options.openGeneration).sort((a, b) => a - b);
-  let last: Place = { number: options.openGeneration, blobs: 0 };
-  for (const number of open) {
-    const folder = join(sealed, folderName(number));
-    const blobs = await readdir(folder);
-    const abandoned = blobs.filter((blob) => !options.isReferred(blob));
-    for (const blob of abandoned) await removeIfThere(join(folder, blob));
-    last = { number, blobs: blobs.length - abandoned.length };
+/** Blobs that were set aside on the word of an older index. */
+async function bringBack(aside: string, sealed: string, { isKnown }: BlobsOptions): Promise<void> {
+  const known = (await filesIn(aside)).filter((name) => BLOB.test(name) && isKnown(name));
+  for (const blob of known) {
+    const folder = join(sealed, blob.slice(0, 8));
+    await makeFolder(folder);
+    await rename(join(aside, blob), join(folder, blob));
+    await syncFolder(folder);
   }
+  if (known.length > 0) await syncFolder(sealed);
+}
+
+/** Sets those blobs of open generations aside that the index does not know; tells where the next blob goes. */
+async function setUnknownAside(sealed: string, aside: string, options: BlobsOptions): Promise<Place> {
+  const found = (await readdir(sealed, { withFileTypes: true })).filter(({ name }) => GENERATION.test(name));
+  const open = found.filter(({ name }) => generationOf(name) >= options.openGeneration);
+  let last: Place = { number: options.openGeneration, blobs: 0 };
+  let count = 0;
+  for (const entry of open.sort((a, b) => generationOf(a.name) - generationOf(b.name))) {
+    const number = generationOf(entry.name);
+    if (!entry.isDirectory()) {
+      last = { number: number + 1, blobs: 0 };
+      continue;
+    }
+    const folder = join(sealed, entry.name);
+    const blobs = await filesIn(folder);
+    const unknown = blobs.filter((blob) => !options.isKnown(blob));
+    for (const blob of unknown) await rename(join(folder, blob), join(aside, blob));
+    if (unknown.length > 0) await syncFolder(aside);
+    count += unknown.length;
+    last = { number, blobs: blobs.length - unknown.length };
+  }
+  if (count > 0) options.onSetAside(count);
   return last;
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
 }
 
 /**
@@ -303,7 +341,8 @@ function writeBehind(
   return { write, written: () => position, drained, finish };
 }
 
-async function writeFully(file: FileHandle, chunks: Buffer[], position: number): Promise<number> {
+/** @returns how many bytes, which are all of them */
+export async function writeFully(file: FileHandle, chunks: Buffer[], position: number): Promise<number> {
   const total = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const { bytesWritten } = await file.writev(chunks, position);
   let written = bytesWritten;

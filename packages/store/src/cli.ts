@@ -1,14 +1,15 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { openStore, type StoreOptions } from './open-store.ts';
-import { runVerify } from './verify-command.ts';
+import { runRebuild, runVerify, superviseVerify, WORKER_VARIABLE } from './verify-command.ts';
 
 const USAGE = `Usage: cadiz-store --data DIR [--port 9000] [--host 127.0.0.1] [--region us-east-1]
                    [--presigned-overwrite allow|deny]
 The keys are read from STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY.
 
-       cadiz-store verify --data DIR
-Reads everything again and holds it to its checksums, while no store runs on the folder; exit code 1 when anything is wrong.`;
+       cadiz-store verify [--rebuild] --data DIR
+Reads everything again and holds it to its checksums, while no store runs on the folder; exit code 1 when anything is wrong.
+With --rebuild it first makes the index again, from its journal and the blobs that are there. It removes nothing.`;
 
 /** A mistake of the one who started the program. */
 class UsageError extends Error {}
@@ -60,13 +61,23 @@ function toSentence(error: unknown, options: StoreOptions | undefined): string {
 
 async function verify(): Promise<void> {
   try {
+    const args = process.argv.slice(3);
     const { values } = parseArgs({
-      args: process.argv.slice(3),
-      options: { data: { type: 'string' }, help: { type: 'boolean', default: false } },
+      args,
+      options: {
+        data: { type: 'string' },
+        rebuild: { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
     });
     if (values.help) return console.log(USAGE);
     if (!values.data) throw new UsageError('Say where the data lies: verify --data DIR.');
-    process.exitCode = await runVerify(values.data);
+    if (process.env[WORKER_VARIABLE] === undefined) {
+      process.exitCode = await superviseVerify(['verify', ...args], values.data);
+      return;
+    }
+    const rebuilt = values.rebuild ? await runRebuild(values.data) : 0;
+    process.exitCode = Math.max(rebuilt, await runVerify(values.data));
   } catch (error) {
     console.error(toSentence(error, undefined));
     process.exitCode = 1;

@@ -28,7 +28,7 @@ async function copy(call: Call): Promise<string> {
   const named = readCopySource(call);
   const condition = readWriteCondition(call);
   const replaced = readReplaced(call, named);
-  const before = store.index.findObject(bucket, key);
+  const before = store.index.findContent(bucket, key);
   requireHopeful(condition, before, before?.size ?? 0);
   const algorithm = readCopyAlgorithm(call);
   const whole = (length: number) => ({ first: 0, last: length - 1 });

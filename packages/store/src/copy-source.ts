@@ -2,8 +2,8 @@ import { type Call, isBucketName, requireKey } from './call.ts';
 import type { Checksum, ChecksumAlgorithm } from './checksum.ts';
 import type { ObjectRecord } from './index-db.ts';
 import { isUnchanged } from './object-answer.ts';
-import { type ByteRange, damaged, openContent } from './object-content.ts';
-import { S3Error } from './s3-error.ts';
+import { type ByteRange, openContent } from './object-content.ts';
+import { damaged, S3Error } from './s3-error.ts';
 import { type StoredBytes, takeIn } from './take-in.ts';
 import { requireNullVersion } from './version-id.ts';
 

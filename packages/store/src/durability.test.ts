@@ -173,21 +173,25 @@ test.each(keptEitherWay)(
   },
 );
 
-test('a folder has the older format until it holds bytes in its index', async () => {
+test('a folder of an older version opens as it is, and is refused by that version from then on', async () => {
   const data = folderOfTest();
-  const formatOf = async () => {
-    const root = open({ path: join(data, 'index'), maxDbs: 16, encoding: 'json' });
-    const format = root.openDB<number, string>({ name: 'meta', encoding: 'json' }).get('format');
-    await root.close();
-    return format;
-  };
-  for (const { form, files } of keptEitherWay.toReversed()) {
-    const store = await startStore({ dataDir: data });
-    expect((await send('PUT', store.presign('PUT', 'key'), { body: form('body') })).status).toBe(200);
-    await store.close();
-    expect(await formatOf()).toBe(files === 1 ? 1 : 2);
-  }
-  const again = await startStore({ dataDir: data });
-  expect((await send('GET', again.presign('GET', 'key'))).text).toBe('body');
-  await again.close();
+  const at = Buffer.from(`${bucket}\0old`);
+  const headers = { 'content-type': 'text/plain' };
+  const record = { size: 3, etag: digest('old'), inline: true, lastModified: 0, headers, metadata: {} };
+  const openOld = () => open({ path: join(data, 'index'), maxDbs: 16, encoding: 'json' });
+  const root = openOld();
+  await root.openDB<number, string>({ name: 'meta', encoding: 'json' }).put('format', 2);
+  await root.openDB({ name: 'buckets', encoding: 'json' }).put(bucket, { createdAt: 1 });
+  await root.openDB({ name: 'objects', encoding: 'json', keyEncoding: 'binary' }).put(at, record);
+  await root.openDB({ name: 'inline', encoding: 'binary', keyEncoding: 'binary' }).put(at, Buffer.from('old'));
+  await root.close();
+
+  const store = await startStore({ dataDir: data });
+  expect((await send('GET', store.presign('GET', 'old'))).text).toBe('old');
+  expect((await send('PUT', store.presign('PUT', 'new'), { body: 'new' })).status).toBe(200);
+  await store.close();
+  const after = openOld();
+  const meta = after.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' });
+  expect(meta.get('format')?.toString()).toMatch(/^3#/);
+  await after.close();
 });

@@ -1,18 +1,11 @@
-import { type Database, open, type RootDatabase } from 'lmdb';
 import type { ObjectChecksum } from './checksum.ts';
 import type { CorsRule } from './cors.ts';
 import { namesEtag } from './etag.ts';
-import { noSuchBucket } from './s3-error.ts';
-import {
-  type LetGo,
-  type MadeOfParts,
-  openUploadIndex,
-  type PartRecord,
-  rangeStart,
-  type UploadIndex,
-  type UploadRecord,
-} from './upload-index.ts';
-import { mayWrite, type WriteCondition } from './write-condition.ts';
+import { BROKEN, type Broken, type BrokenRecord } from './index-table.ts';
+import { type IndexTables, openIndexTables } from './index-tables.ts';
+import { damaged, noSuchBucket } from './s3-error.ts';
+import { type LetGo, type MadeOfParts, openUploadIndex, rangeStart, type UploadIndex } from './upload-index.ts';
+import { type Content, mayWrite, type WriteCondition } from './write-condition.ts';
 
 /** What the index keeps of one object. Sizes in bytes, times in Unix milliseconds, `etag` without its quotes. */
 export interface ObjectRecord {
@@ -69,7 +62,10 @@ export interface IndexDb {
   updateBucket(bucket: string, change: (record: BucketRecord) => BucketRecord): Promise<boolean>;
   /** Only an empty bucket goes, and its uploads under way with it; `removed` is what was let go. */
   deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: LetGo[] }>;
+  /** @throws S3Error InternalError when its record is broken */
   findObject(bucket: string, key: string): ObjectRecord | undefined;
+  /** What a write would replace; of a broken record it is known only that it is there. */
+  findContent(bucket: string, key: string): Content | undefined;
   /** The bytes of an object whose record says `inline`. */
   readInline(bucket: string, key: string): Buffer | undefined;
   /** How many objects have their bytes in the index. */
@@ -93,7 +89,7 @@ export interface IndexDb {
     deletions: readonly Deletion[],
   ): Promise<{ outcomes: DeleteOutcome[]; removed: LetGo[] }>;
   uploads: UploadIndex;
-  /** Objects of a bucket in the byte order of their keys, from the first key that is not below `from`. */
+  /** Objects of a bucket in the byte order of their keys, from the first key that is not below `from`, but for broken records. */
   objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
   hasBlob(blob: string): boolean;
   /** How many blobs objects and parts refer to. */
@@ -105,41 +101,40 @@ export interface IndexDb {
   /** The oldest generation of blobs that may still hold abandoned ones. */
   readOpenGeneration(): number;
   writeOpenGeneration(generation: number): Promise<void>;
+  /** What it is made of, for its journal. */
+  tables: IndexTables;
   close(): Promise<void>;
 }
 
-/** 2 has `inline`. A folder is of format 1 until it has its first such object, and older versions refuse it from then on. */
-const FORMATS = [1, 2];
-const FIRST_FORMAT = 1;
-const INLINE_FORMAT = 2;
 const SEPARATOR = Buffer.from([0]);
 
-/** Opens (or makes) the index in `folder`. The caller holds the lock on the folder. */
-export async function openIndexDb(folder: string): Promise<IndexDb> {
-  // Without overlappingSync a commit is synced before it becomes visible and before its promise resolves, so that no
-  // reader, and no answer, ever sees what a power cut could take back. Writes that arrive during a sync share the next.
-  const root = open({
-    path: folder,
-    noSubdir: false,
-    overlappingSync: false,
-    // All writes are transactions here. With batching, lmdb makes a promise of its own for each event turn, which nobody
-    // can catch when a commit fails: a full disk would end the process.
-    eventTurnBatching: false,
-    maxDbs: 16,
-    encoding: 'json',
-  });
-  const meta = root.openDB<number, string>({ name: 'meta', encoding: 'json' });
-  const buckets = root.openDB<BucketRecord, string>({ name: 'buckets', encoding: 'json' });
-  const objects = root.openDB<ObjectRecord, Uint8Array>({ name: 'objects', encoding: 'json', keyEncoding: 'binary' });
-  // Apart from the records, so that a listing does not step over them.
-  const inline = root.openDB<Buffer, Uint8Array>({ name: 'inline', encoding: 'binary', keyEncoding: 'binary' });
-  const blobs = root.openDB<true, string>({ name: 'blobs', encoding: 'json' });
-  const doomed = root.openDB<true, string>({ name: 'doomed', encoding: 'json' });
-  const uploads = root.openDB<UploadRecord, Uint8Array>({ name: 'uploads', encoding: 'json', keyEncoding: 'binary' });
-  const parts = root.openDB<PartRecord, string>({ name: 'parts', encoding: 'json' });
-  const doomedUploads = root.openDB<true, string>({ name: 'doomed uploads', encoding: 'json' });
-  const commit = groupCommits(root);
-  await requireFormat(commit, meta);
+/** What is found of an object, a bucket or an upload whose record is broken: that it is there. */
+const UNREADABLE: Content = { size: -1, etag: '' };
+
+export interface IndexOptions {
+  onBroken?(broken: BrokenRecord): void;
+  /** An index of an older format stays as it is. */
+  unchanged?: boolean;
+}
+
+/**
+ * Opens (or makes) the index in `folder`. The caller holds the lock on the data folder, and has checked the file.
+ *
+ * @throws Error when its format is unknown, or it cannot tell what it is
+ */
+export async function openIndexDb(folder: string, { onBroken, unchanged }: IndexOptions = {}): Promise<IndexDb> {
+  const tables = await openIndexTables(folder, onBroken);
+  try {
+    if (tables.position().history === undefined && !unchanged) await tables.beginHistory(0);
+    return toIndexDb(tables);
+  } catch (error) {
+    await tables.close();
+    throw error;
+  }
+}
+
+function toIndexDb(tables: IndexTables): IndexDb {
+  const { buckets, objects, inline, blobs, doomed, meta, commit } = tables;
 
   function letGo(blob: string): string {
     blobs.remove(blob);
@@ -147,8 +142,13 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     return blob;
   }
 
-  /** Tells what goes with an object. */
-  function letGoContent(at: Buffer, { blob, multipart, ...before }: ObjectRecord): LetGo[] {
+  /** Tells what goes with an object. Nobody knows what a broken record refers to: its files stay, and `verify` tells of them. */
+  function letGoContent(at: Buffer, before: ObjectRecord | Broken): LetGo[] {
+    if (before === BROKEN) {
+      inline.remove(at);
+      return [];
+    }
+    const { blob, multipart } = before;
     if (before.inline) inline.remove(at);
     if (!multipart) return blob === undefined ? [] : [blob].map(letGo);
     return uploadIndex.removeParts(multipart.uploadId);
@@ -160,10 +160,7 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     const removed = before ? letGoContent(at, before) : [];
     objects.put(at, record);
     if (record.blob !== undefined) blobs.put(record.blob, true);
-    if (bytes) {
-      inline.put(at, bytes);
-      if (meta.get('format') !== INLINE_FORMAT) meta.put('format', INLINE_FORMAT);
-    }
+    if (bytes) inline.put(at, bytes);
     return removed;
   }
 
@@ -171,54 +168,65 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     const at = indexKey(bucket, Buffer.from(key));
     const before = objects.get(at);
     if (!before) return ifMatch === undefined ? 'deleted' : 'absent';
-    if (ifMatch !== undefined && !namesEtag(ifMatch, before.etag, 'strong')) return 'changed';
+    if (ifMatch !== undefined && !namesEtag(ifMatch, readable(before).etag, 'strong')) return 'changed';
     objects.remove(at);
     removed.push(...letGoContent(at, before));
     return 'deleted';
   }
 
+  const get = (bucket: string, key: string) => objects.get(indexKey(bucket, Buffer.from(key)));
+  const findContent = (bucket: string, key: string) => {
+    const found = get(bucket, key);
+    return found && readable(found);
+  };
   const uploadIndex = openUploadIndex({
-    uploads,
-    parts,
-    doomedUploads,
-    commit,
-    hasBucket: (bucket) => buckets.doesExist(bucket),
-    findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
+    tables,
+    findObject: (bucket, key) => {
+      const found = get(bucket, key);
+      return found === BROKEN ? UNREADABLE : found;
+    },
     replaceObject,
-    referTo: (blob) => blobs.put(blob, true),
     letGo,
   });
 
   return {
-    findBucket: (bucket) => buckets.get(bucket),
+    findBucket: (bucket) => readableBucket(buckets.get(bucket)),
     createBucket: (bucket, record) =>
       commit(() => {
-        if (buckets.doesExist(bucket)) return false;
+        if (buckets.has(bucket)) return false;
         buckets.put(bucket, record);
         return true;
       }),
-    buckets: () => [...buckets.getRange()].map(({ key, value }) => ({ name: key, record: value })),
+    buckets: () => [...buckets.entries()].map(({ key, value }) => ({ name: key, record: readableBucket(value) })),
     updateBucket: (bucket, change) =>
       commit(() => {
-        const record = buckets.get(bucket);
+        const record = readableBucket(buckets.get(bucket));
         if (record) buckets.put(bucket, change(record));
         return record !== undefined;
       }),
     deleteBucket: (bucket) =>
       commit(() => {
-        if (!buckets.doesExist(bucket)) return { outcome: 'absent', removed: [] };
+        if (!buckets.has(bucket)) return { outcome: 'absent', removed: [] };
         const range = { start: indexKey(bucket, Buffer.alloc(0)), end: Buffer.from(`${bucket}\x01`), limit: 1 };
-        for (const _ of objects.getKeys(range)) return { outcome: 'not-empty', removed: [] };
+        for (const _ of objects.keys(range)) return { outcome: 'not-empty', removed: [] };
         buckets.remove(bucket);
         return { outcome: 'deleted', removed: uploadIndex.removeOfBucket(bucket) };
       }),
-    findObject: (bucket, key) => objects.get(indexKey(bucket, Buffer.from(key))),
-    readInline: (bucket, key) => inline.get(indexKey(bucket, Buffer.from(key))),
-    countInline: () => inline.getKeysCount(),
+    findObject: (bucket, key) => {
+      const found = get(bucket, key);
+      if (found === BROKEN) throw damaged();
+      return found;
+    },
+    findContent,
+    readInline: (bucket, key) => {
+      const bytes = inline.get(indexKey(bucket, Buffer.from(key)));
+      return bytes === BROKEN ? undefined : bytes;
+    },
+    countInline: inline.count,
     putObject: (bucket, key, record, condition, bytes) =>
       commit(() => {
-        if (!buckets.doesExist(bucket)) throw noSuchBucket(bucket);
-        const stored = mayWrite(condition, objects.get(indexKey(bucket, Buffer.from(key))), record);
+        if (!buckets.has(bucket)) throw noSuchBucket(bucket);
+        const stored = mayWrite(condition, findContent(bucket, key), record);
         return { stored, removed: stored ? replaceObject(bucket, key, record, bytes) : [] };
       }),
     deleteObjects: (bucket, deletions) =>
@@ -231,116 +239,37 @@ export async function openIndexDb(folder: string): Promise<IndexDb> {
     *objectsFrom(bucket, from) {
       const start = rangeStart(indexKey(bucket, from));
       const end = Buffer.concat([Buffer.from(bucket), Buffer.from([1])]);
-      for (const { key, value } of objects.getRange({ start, end })) {
-        yield { key: Buffer.from(key.subarray(bucket.length + 1)), record: value };
+      for (const { key, value } of objects.entries({ start, end })) {
+        if (value !== BROKEN) yield { key: Buffer.from(key.subarray(bucket.length + 1)), record: value };
       }
     },
-    hasBlob: (blob) => blobs.doesExist(blob),
-    countBlobs: () => blobs.getKeysCount(),
-    isDoomed: (blob) => doomed.doesExist(blob),
-    doomedBlobs: () => [...doomed.getKeys()],
+    hasBlob: blobs.has,
+    countBlobs: blobs.count,
+    isDoomed: doomed.has,
+    doomedBlobs: () => [...doomed.keys()],
     forgetDoomed: (gone) =>
       commit(() => {
         for (const blob of gone) doomed.remove(blob);
       }),
-    readOpenGeneration: () => meta.get('openGeneration') ?? 0,
-    writeOpenGeneration: (generation) =>
-      commit(() => {
-        meta.put('openGeneration', generation);
-      }),
-    close: () => root.close(),
+    readOpenGeneration: () => Number(meta.get('openGeneration') ?? 0),
+    writeOpenGeneration: (generation) => commit(() => meta.put('openGeneration', generation)),
+    tables,
+    close: tables.close,
   };
+}
+
+function readable(found: ObjectRecord | Broken): Content {
+  return found === BROKEN ? UNREADABLE : found;
+}
+
+/** A bucket whose record is broken has lost its CORS rules, and its age. */
+function readableBucket(found: BucketRecord | Broken): BucketRecord;
+function readableBucket(found: BucketRecord | Broken | undefined): BucketRecord | undefined;
+function readableBucket(found: BucketRecord | Broken | undefined): BucketRecord | undefined {
+  return found === BROKEN ? { createdAt: 0 } : found;
 }
 
 /** Bucket names hold no NUL, so all keys of one bucket lie together, in the byte order of the keys themselves. */
 function indexKey(bucket: string, key: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(bucket), SEPARATOR, key]);
-}
-
-async function requireFormat(commit: Commit, meta: Database<number, string>): Promise<void> {
-  const format = meta.get('format');
-  if (format === undefined) {
-    await commit(() => {
-      meta.put('format', FIRST_FORMAT);
-    });
-  } else if (!FORMATS.includes(format)) {
-    const readable = FORMATS.join(' and ');
-    throw new Error(`The data folder has format ${format}, this version of the store reads the formats ${readable}.`);
-  }
-}
-
-type Commit = <T>(change: () => T) => Promise<T>;
-
-interface Queued {
-  run(): void;
-  settle(failure?: { error: unknown }): void;
-}
-
-/**
- * Runs each change in a transaction, and resolves with its result when that is durable. Changes that come while one
- * transaction is being synced share the next.
- *
- * There is one transaction at a time. lmdb can queue them itself, but when a commit fails (a full disk) it now and then
- * never settles the promise of one that was queued behind: a request, and then the close, would hang.
- */
-function groupCommits(root: RootDatabase): Commit {
-  let queue: Queued[] = [];
-  let committing = false;
-
-  async function commitAll(): Promise<void> {
-    committing = true;
-    while (queue.length > 0) {
-      const group = queue;
-      queue = [];
-      const failure = await commitGroup(root, group);
-      for (const { settle } of group) settle(failure);
-    }
-    committing = false;
-  }
-
-  return <T>(change: () => T) =>
-    new Promise<T>((resolve, reject) => {
-      let result: { value: T } | { error: unknown };
-      queue.push({
-        run: () => {
-          result = attempt(change);
-        },
-        settle: (failure) => {
-          if (failure) reject(failure.error);
-          else if ('error' in result) reject(result.error);
-          else resolve(result.value);
-        },
-      });
-      if (!committing) void commitAll();
-    });
-}
-
-function attempt<T>(change: () => T): { value: T } | { error: unknown } {
-  try {
-    return { value: change() };
-  } catch (error) {
-    return { error };
-  }
-}
-
-async function commitGroup(root: RootDatabase, group: readonly Queued[]): Promise<{ error: unknown } | undefined> {
-  try {
-    await root.transaction(() => {
-      for (const { run } of group) run();
-    });
-    return undefined;
-  } catch (error) {
-    return { error: await commitCause(error) };
-  }
-}
-
-/** lmdb rejects with a general error whose `commitError` is a promise that rejects with the cause, such as ENOSPC. */
-async function commitCause(error: unknown): Promise<unknown> {
-  if (!(error instanceof Error) || !('commitError' in error)) return error;
-  try {
-    await error.commitError;
-    return error;
-  } catch (cause) {
-    return cause;
-  }
 }

@@ -21,7 +21,7 @@ export async function listParts(call: Call): Promise<void> {
   const limit = Math.min(readCount(query, 'max-parts') ?? MAX_PARTS, MAX_PARTS);
   const parts: ListedPart[] = [];
   let isTruncated = false;
-  for (const part of store.index.uploads.partsFrom(uploadId, marker + 1)) {
+  for (const part of store.index.uploads.soundPartsFrom(uploadId, marker + 1)) {
     isTruncated = limit > 0 && parts.length === limit;
     if (parts.length === limit) break;
     parts.push(part);

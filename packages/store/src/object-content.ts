@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ObjectRecord } from './index-db.ts';
-import { S3Error, systemCode } from './s3-error.ts';
+import { damaged, systemCode } from './s3-error.ts';
 import type { Store } from './store.ts';
 import { partsAt } from './upload-index.ts';
 
@@ -95,10 +95,6 @@ async function openPiece(store: Store, { blob, size: expected }: Piece): Promise
   await file.close();
   store.log({ level: 'error', message: 'A blob has lost its size.', blob, size, expected });
   throw damaged();
-}
-
-export function damaged(): S3Error {
-  return new S3Error('InternalError', 'The stored object is damaged.');
 }
 
 function toContent(

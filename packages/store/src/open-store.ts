@@ -49,7 +49,7 @@ const FIVE_GIB = 5 * 1024 ** 3;
 /**
  * Opens a store and listens, in this thread.
  *
- * @throws StoreFolderInUse, StoreFolderUnwritable, or the system's error when the port is taken (`code` EADDRINUSE)
+ * @throws StoreFolderInUse, StoreFolderUnwritable, IndexUnusable, or the system's error when the port is taken (`code` EADDRINUSE)
  */
 export async function openStore(options: StoreOptions): Promise<RunningStore> {
   const { accessKeyId, secretAccessKey } = options;

@@ -61,7 +61,7 @@ export async function putObject(call: Call): Promise<void> {
   requireBucket(call);
   requireKey(call.key);
   const upload = readUpload(call);
-  requireHopeful(upload.condition, store.index.findObject(call.bucket, call.key), upload.size);
+  requireHopeful(upload.condition, store.index.findContent(call.bucket, call.key), upload.size);
   const { stored, etag, checksum: received } = await receiveBody(call, upload, true);
   const checksum = received && { ...received, type: 'FULL_OBJECT' as const };
   const record = {

@@ -72,6 +72,11 @@ export function noSuchBucket(bucket: string): S3Error {
   return new S3Error('NoSuchBucket', `There is no bucket named ${bucket}.`);
 }
 
+/** What is stored is no longer what was stored: sending it again or deleting it mends that. */
+export function damaged(what = 'The stored object'): S3Error {
+  return new S3Error('InternalError', `${what} is damaged.`);
+}
+
 /** The code of a Node or system error (`ENOENT`, `ENOSPC`, …), if it has one. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;

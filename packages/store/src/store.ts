@@ -3,9 +3,12 @@ import { dirname, join, resolve } from 'node:path';
 import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
 import { type DigestThreads, openDigestThreads } from './digest-threads.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
+import type { BrokenRecord } from './index-table.ts';
+import { openJournal } from './journal.ts';
 import { lockFolder, StoreFolderInUse } from './lock.ts';
 import { makeFolder } from './make-folder.ts';
 import { openReaper, type Reaper } from './reaper.ts';
+import { requireIndexFile } from './require-index.ts';
 import { openRoom, type Room } from './room.ts';
 import { isDiskFull, systemCode } from './s3-error.ts';
 
@@ -66,9 +69,10 @@ export interface OpenStore {
 }
 
 /**
- * Opens the data folder: takes its lock, opens the index, and clears away what a crash left behind.
+ * Opens the data folder: takes its lock, makes sure that the index is the one of what lies beside it, and clears away what a
+ * crash left behind.
  *
- * @throws StoreFolderInUse, StoreFolderUnwritable
+ * @throws StoreFolderInUse, StoreFolderUnwritable, IndexUnusable
  */
 export async function openStoreFolder(
   dataDir: string,
@@ -76,12 +80,24 @@ export async function openStoreFolder(
 ): Promise<OpenStore> {
   const folder = resolve(dataDir);
   const lock = await lockWritable(folder);
+  const closers: (() => unknown)[] = [lock.release];
+  const close = async () => {
+    for (const closeOne of closers.splice(0).reverse()) await closeOne();
+  };
   try {
-    const index = await openIndexDb(join(folder, 'index'));
+    await requireIndexFile(folder, { thorough: false });
+    const index = await openIndexDb(join(folder, 'index'), { onBroken: logBroken(settings.log) });
+    closers.push(index.close);
+    const journal = await openJournal({ folder, tables: index.tables, log: settings.log });
+    closers.push(journal.close);
     const blobs = await openBlobs({
       folder,
       openGeneration: index.readOpenGeneration(),
-      isReferred: index.hasBlob,
+      isKnown: (blob) => index.hasBlob(blob) || index.isDoomed(blob),
+      onSetAside: (count) => {
+        const message = 'Files that no object refers to were moved to set-aside/. Delete them when nothing is missed.';
+        settings.log({ level: 'warn', message, count });
+      },
       onGenerationsSettled: (generation) => {
         // Only spares the next start some work; a later one writes it again.
         index.writeOpenGeneration(generation).catch((error: unknown) => {
@@ -89,24 +105,29 @@ export async function openStoreFolder(
         });
       },
     });
+    closers.push(blobs.close);
     const reaper = await openReaper(index, blobs, settings.log);
+    closers.push(reaper.close);
     const digestThreads = openDigestThreads();
+    closers.push(digestThreads.close);
     await syncFolder(join(folder, 'index'));
     await syncFolder(folder);
-    return {
-      store: { ...settings, index, blobs, reaper, room: openRoom(folder), digestThreads },
-      close: async () => {
-        await digestThreads.close();
-        await reaper.close();
-        await blobs.close();
-        await index.close();
-        lock.release();
-      },
-    };
+    return { store: { ...settings, index, blobs, reaper, room: openRoom(folder), digestThreads }, close };
   } catch (error) {
-    lock.release();
+    await close();
     throw isDiskFull(error) ? new StoreFolderUnwritable(folder, systemCode(error) ?? 'ENOSPC') : error;
   }
+}
+
+/** Once for each record: a listing meets it every time. */
+function logBroken(log: Log): (broken: BrokenRecord) => void {
+  const logged = new Set<string>();
+  return ({ table, key }) => {
+    const name = `${table} ${key}`;
+    if (logged.has(name)) return;
+    logged.add(name);
+    log({ level: 'error', message: 'A record of the index is broken. cadiz-store verify says more.', table, key });
+  };
 }
 
 async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {

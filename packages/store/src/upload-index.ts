@@ -1,6 +1,9 @@
-import type { Database } from 'lmdb';
 import type { Checksum, ChecksumAlgorithm, ChecksumType } from './checksum.ts';
 import type { ObjectRecord } from './index-db.ts';
+import { BROKEN, type Broken } from './index-table.ts';
+import type { IndexTables } from './index-tables.ts';
+import { damaged } from './s3-error.ts';
+import type { Content } from './write-condition.ts';
 
 /** A multipart upload under way. Times in Unix milliseconds. */
 export interface UploadRecord {
@@ -52,12 +55,15 @@ export interface UploadName {
  */
 export type LetGo = string | { partsOf: string };
 
+/** What a broken record lacks is absent. */
+export type FoundObject = Content & Partial<ObjectRecord>;
+
 /** What is known in the transaction that completes an upload. */
 export interface UploadState {
   /** Absent when there is no such upload (any more). */
   upload: UploadRecord | undefined;
-  /** The object that has the upload's key now. */
-  before: ObjectRecord | undefined;
+  /** The object that has the upload's key now; of a broken record only that it is there. */
+  before: FoundObject | undefined;
   findPart(partNumber: number): PartRecord | undefined;
 }
 
@@ -76,11 +82,14 @@ export interface Assembled {
 export interface UploadIndex {
   /** False when there is no such bucket. */
   create(name: UploadName, record: UploadRecord): Promise<boolean>;
+  /** @throws S3Error InternalError when its record is broken */
   find(name: UploadName): UploadRecord | undefined;
-  /** Uploads of a bucket by the byte order of their keys, those of one key by their age; from a key on or a position as `uploadPosition` makes it. */
+  /** Uploads of a bucket, but for broken records, by the byte order of their keys, those of one key by their age; from a key on or a position as `uploadPosition` makes it. */
   listFrom(bucket: string, from: Uint8Array): Iterable<ListedUpload>;
-  /** Parts by their number. */
+  /** Parts by their number. @throws S3Error InternalError at one whose record is broken */
   partsFrom(uploadId: string, partNumber: number): Iterable<ListedPart>;
+  /** Leaves parts out whose records are broken: whoever completes the upload sends them again. */
+  soundPartsFrom(uploadId: string, partNumber: number): Iterable<ListedPart>;
   /** A part of the same number is replaced. Not stored when there is no such upload (any more). */
   putPart(name: UploadName, partNumber: number, part: PartRecord): Promise<{ stored: boolean; removed: LetGo[] }>;
   /**
@@ -100,17 +109,12 @@ export interface UploadIndex {
   removeOfBucket(bucket: string): LetGo[];
 }
 
-/** What the index shares with its uploads. All but `commit` is called within a transaction. */
+/** What the index shares with its uploads. All of it is called within a transaction. */
 export interface UploadIndexParts {
-  uploads: Database<UploadRecord, Uint8Array>;
-  parts: Database<PartRecord, string>;
-  doomedUploads: Database<true, string>;
-  commit<T>(change: () => T): Promise<T>;
-  hasBucket(bucket: string): boolean;
-  findObject(bucket: string, key: string): ObjectRecord | undefined;
+  tables: Pick<IndexTables, 'buckets' | 'uploads' | 'parts' | 'doomedUploads' | 'blobs' | 'commit'>;
+  findObject(bucket: string, key: string): FoundObject | undefined;
   /** Puts an object in the place of what was there, and tells what was let go. */
   replaceObject(bucket: string, key: string, record: ObjectRecord): LetGo[];
-  referTo(blob: string): unknown;
   /** Tells the blob again. */
   letGo(blob: string): string;
 }
@@ -121,32 +125,63 @@ const PARTS_OF_A_TURN = 200;
 const MAX_START_BYTES = 1500;
 
 export function openUploadIndex(index: UploadIndexParts): UploadIndex {
-  const { uploads, parts, doomedUploads, commit } = index;
+  const { buckets, uploads, parts, doomedUploads, blobs, commit } = index.tables;
 
-  function* partsFrom(uploadId: string, partNumber: number): Generator<ListedPart> {
-    for (const { key, value } of parts.getRange({ start: partKey(uploadId, partNumber), end: `${uploadId}/~` })) {
-      yield { partNumber: Number(key.slice(uploadId.length + 1)), ...value };
+  function* allPartsFrom(
+    uploadId: string,
+    partNumber: number,
+  ): Generator<{ partNumber: number; part: PartRecord | Broken }> {
+    for (const { key, value } of parts.entries({ start: partKey(uploadId, partNumber), end: `${uploadId}/~` })) {
+      yield { partNumber: Number(key.slice(uploadId.length + 1)), part: value };
     }
   }
 
+  function* partsFrom(uploadId: string, from: number): Generator<ListedPart> {
+    for (const { partNumber, part } of allPartsFrom(uploadId, from)) {
+      if (part === BROKEN) throw damaged();
+      yield { partNumber, ...part };
+    }
+  }
+
+  function* soundPartsFrom(uploadId: string, from: number): Generator<ListedPart> {
+    for (const { partNumber, part } of allPartsFrom(uploadId, from)) {
+      if (part !== BROKEN) yield { partNumber, ...part };
+    }
+  }
+
+  const rangeOf = (bucket: string, from: Uint8Array) => ({
+    start: rangeStart(Buffer.concat([Buffer.from(`${bucket}\0`), from])),
+    end: Buffer.from(`${bucket}\x01`),
+  });
+
   function* listFrom(bucket: string, from: Uint8Array): Generator<ListedUpload> {
-    const start = rangeStart(Buffer.concat([Buffer.from(`${bucket}\0`), from]));
-    for (const { key, value } of uploads.getRange({ start, end: Buffer.from(`${bucket}\x01`) })) {
+    for (const { key, value } of uploads.entries(rangeOf(bucket, from))) {
       const end = key.lastIndexOf(0);
-      const uploadId = Buffer.from(key.subarray(end + 1)).toString();
-      yield { key: Buffer.from(key.subarray(bucket.length + 1, end)), uploadId, record: value };
+      if (value === BROKEN) continue;
+      yield { key: Buffer.from(key.subarray(bucket.length + 1, end)), uploadId: uploadIdOf(key), record: value };
     }
   }
 
   const keysOf = (uploadId: string, limit?: number) =>
-    parts.getKeys({ start: `${uploadId}/`, end: `${uploadId}/~`, ...(limit !== undefined && { limit }) });
+    parts.keys({ start: `${uploadId}/`, end: `${uploadId}/~`, ...(limit !== undefined && { limit }) });
 
   function removeEach(keys: readonly string[]): string[] {
     return keys.flatMap((key) => {
       const part = parts.get(key);
       parts.remove(key);
-      return part ? [index.letGo(part.blob)] : [];
+      return part && part !== BROKEN ? [index.letGo(part.blob)] : [];
     });
+  }
+
+  function find(name: UploadName): UploadRecord | undefined {
+    const record = uploads.get(uploadKey(name));
+    if (record === BROKEN) throw damaged('The record of this upload');
+    return record;
+  }
+
+  function findPart(uploadId: string, partNumber: number): PartRecord | undefined {
+    const part = parts.get(partKey(uploadId, partNumber));
+    return part === BROKEN ? undefined : part;
   }
 
   /** Only the keys are read of parts that are kept: there may be 10,000. */
@@ -164,28 +199,29 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
   return {
     create: (name, record) =>
       commit(() => {
-        if (!index.hasBucket(name.bucket)) return false;
+        if (!buckets.has(name.bucket)) return false;
         uploads.put(uploadKey(name), record);
         return true;
       }),
-    find: (name) => uploads.get(uploadKey(name)),
+    find,
     listFrom,
     partsFrom,
+    soundPartsFrom,
     putPart: (name, partNumber, part) =>
       commit(() => {
-        if (!uploads.doesExist(uploadKey(name))) return { stored: false, removed: [] };
-        const before = parts.get(partKey(name.uploadId, partNumber));
+        if (!uploads.has(uploadKey(name))) return { stored: false, removed: [] };
+        const before = findPart(name.uploadId, partNumber);
         parts.put(partKey(name.uploadId, partNumber), part);
-        index.referTo(part.blob);
+        blobs.put(part.blob, true);
         return { stored: true, removed: before ? [index.letGo(before.blob)] : [] };
       }),
     complete: (name, assemble) =>
       commit(() => {
         const { bucket, key, uploadId } = name;
         const assembled = assemble({
-          upload: uploads.get(uploadKey(name)),
+          upload: find(name),
           before: index.findObject(bucket, key),
-          findPart: (partNumber) => parts.get(partKey(uploadId, partNumber)),
+          findPart: (partNumber) => findPart(uploadId, partNumber),
         });
         if (!assembled) return [];
         uploads.remove(uploadKey(name));
@@ -194,11 +230,11 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
       }),
     abort: (name) =>
       commit(() => {
-        if (!uploads.doesExist(uploadKey(name))) return undefined;
+        if (!uploads.has(uploadKey(name))) return undefined;
         uploads.remove(uploadKey(name));
         return removeParts(name.uploadId);
       }),
-    doomedUploads: () => [...doomedUploads.getKeys()],
+    doomedUploads: () => [...doomedUploads.keys()],
     letGoParts: (uploadId) =>
       commit(() => {
         const keys = [...keysOf(uploadId, PARTS_OF_A_TURN)];
@@ -207,10 +243,10 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
       }),
     removeParts,
     removeOfBucket: (bucket) => {
-      const gone = [...listFrom(bucket, Buffer.alloc(0))];
-      return gone.flatMap(({ key, uploadId }) => {
-        uploads.remove(uploadKey({ bucket, key: key.toString(), uploadId }));
-        return removeParts(uploadId);
+      const gone = [...uploads.keys(rangeOf(bucket, Buffer.alloc(0)))];
+      return gone.flatMap((key) => {
+        uploads.remove(key);
+        return removeParts(uploadIdOf(key));
       });
     },
   };
@@ -233,6 +269,10 @@ export function* partsAt(
 /** Keys hold no NUL, so that uploads lie in the order of their keys. */
 function uploadKey({ bucket, key, uploadId }: UploadName): Buffer {
   return Buffer.from(`${bucket}\0${key}\0${uploadId}`);
+}
+
+function uploadIdOf(uploadKey: Uint8Array): string {
+  return Buffer.from(uploadKey.subarray(uploadKey.lastIndexOf(0) + 1)).toString();
 }
 
 /** Where a listing begins, cut to what lmdb takes: no key of the index lies between what was asked for and that. */

@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto';
-import { access, open, readdir } from 'node:fs/promises';
+import type { Dirent } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Checksum, checksumOf, type ObjectChecksum, openDigest } from './checksum.ts';
 import type { IndexDb, ObjectRecord } from './index-db.ts';
 import { openIndexDb } from './index-db.ts';
+import type { BrokenRecord } from './index-table.ts';
+import { isThere, journalPath } from './journal.ts';
+import { readJournal, readJournalHead } from './journal-file.ts';
 import { lockFolder } from './lock.ts';
 import { joinChecksums } from './multipart-checksum.ts';
+import { NoStoreFolder, namesIn, requireIndexFile } from './require-index.ts';
 import { systemCode } from './s3-error.ts';
 import type { ListedPart } from './upload-index.ts';
 
@@ -13,9 +18,10 @@ import type { ListedPart } from './upload-index.ts';
  * - `rotten`: the bytes are not those that were stored
  * - `missing`: a file is not there
  * - `stray`: a file that nothing refers to, and that no start will sweep
- * - `index`: the index contradicts itself
+ * - `index`: a record of the index is broken, or the index contradicts itself
+ * - `journal`: the index could not be made again from its journal
  */
-export type ProblemKind = 'rotten' | 'missing' | 'stray' | 'index';
+export type ProblemKind = 'rotten' | 'missing' | 'stray' | 'index' | 'journal';
 
 export interface Problem {
   kind: ProblemKind;
@@ -30,8 +36,10 @@ export interface Verified {
   parts: number;
   /** read and digested */
   bytes: number;
-  /** files that the next start sweeps, which is nothing wrong */
+  /** files that the next start sweeps or sets aside, which is nothing wrong */
   leftovers: number;
+  /** files in set-aside/, which is nothing wrong either */
+  setAside: number;
   problems: number;
 }
 
@@ -40,9 +48,6 @@ export interface VerifyHandlers {
   /** Called after every MiB, and after every object. */
   onProgress?(sofar: Readonly<Verified>): void;
 }
-
-/** There is no store in the folder. */
-export class NoStoreFolder extends Error {}
 
 /** What is expected of some bytes; `etag` is their hex MD5. */
 interface ExpectedBytes {
@@ -71,16 +76,18 @@ const BUFFER_BYTES = 1024 * 1024;
  * The folder is locked meanwhile: beside a running store, whose objects are replaced and removed all the time, a missing
  * file could not be told from one that has just gone, and a read of hours would keep the index from reusing its pages.
  *
- * @throws StoreFolderInUse, NoStoreFolder
+ * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable
  */
 export async function verifyStore(dataDir: string, handlers: VerifyHandlers): Promise<Verified> {
   const folder = resolve(dataDir);
-  await requireStore(folder);
+  if (!(await isThere(folder))) throw noStore(folder);
   const lock = lockFolder(folder);
   try {
-    const index = await openIndexDb(join(folder, 'index'));
+    if (!(await requireIndexFile(folder, { thorough: true }))) throw noStore(folder);
+    const broken = openBroken();
+    const index = await openIndexDb(join(folder, 'index'), { onBroken: broken.onBroken, unchanged: true });
     try {
-      return await verifyAll(folder, index, handlers);
+      return await verifyAll(folder, index, broken, handlers);
     } finally {
       await index.close();
     }
@@ -90,16 +97,52 @@ export async function verifyStore(dataDir: string, handlers: VerifyHandlers): Pr
 }
 
 /** Without this a mistyped name would make an empty store, and find nothing wrong with it. */
-async function requireStore(folder: string): Promise<void> {
-  try {
-    await access(join(folder, 'index', 'data.mdb'));
-  } catch {
-    throw new NoStoreFolder(`There is no store in ${folder}.`);
-  }
+function noStore(folder: string): NoStoreFolder {
+  return new NoStoreFolder(`There is no store in ${folder}.`);
 }
 
-async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress }: VerifyHandlers): Promise<Verified> {
-  const sofar: Verified = { objects: 0, parts: 0, bytes: 0, leftovers: 0, problems: 0 };
+interface BrokenRecords {
+  onBroken(record: BrokenRecord): void;
+  /** Those that were met since, each once in all. */
+  take(): BrokenRecord[];
+  count(): number;
+}
+
+function openBroken(): BrokenRecords {
+  const known = new Set<string>();
+  let met: BrokenRecord[] = [];
+  return {
+    onBroken: (record) => {
+      const name = `${record.table} ${record.key}`;
+      if (!known.has(name)) met.push(record);
+      known.add(name);
+    },
+    take: () => {
+      const taken = met;
+      met = [];
+      return taken;
+    },
+    count: () => known.size,
+  };
+}
+
+/** What a broken record was of, as other problems name it. */
+function subjectOf({ table, key }: BrokenRecord): string {
+  const [bucket = '', name = '', uploadId = ''] = key.split('\0');
+  if (table === 'objects') return `${bucket}/${name}`;
+  if (table === 'uploads') return `${bucket}/${name}, upload ${uploadId}`;
+  if (table !== 'parts') return key;
+  const [partsOf = '', number = ''] = key.split('/');
+  return `upload ${partsOf}, part ${Number(number)}`;
+}
+
+async function verifyAll(
+  folder: string,
+  index: IndexDb,
+  broken: BrokenRecords,
+  { onProblem, onProgress }: VerifyHandlers,
+): Promise<Verified> {
+  const sofar: Verified = { objects: 0, parts: 0, bytes: 0, leftovers: 0, setAside: 0, problems: 0 };
   const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
   let referred = 0;
   let inline = 0;
@@ -107,6 +150,13 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
   function report(kind: ProblemKind, subject: string, sentence: string): void {
     sofar.problems += 1;
     onProblem({ kind, subject, sentence });
+  }
+
+  function reportBroken(): void {
+    for (const record of broken.take()) {
+      const advice = 'delete or replace what it is of, or make the index again with verify --rebuild';
+      report('index', subjectOf(record), `its record cannot be read: ${advice}`);
+    }
   }
 
   function reportRotten(subject: string, holder: string, expected: ExpectedBytes, found: DigestedBytes): void {
@@ -131,8 +181,9 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
     });
     if ('unreadable' in found) {
       const { unreadable } = found;
-      if (unreadable === 'ENOENT') report('missing', subject, `there is no file ${blobPath(blob)}`);
-      else report('rotten', subject, `${blobPath(blob)} cannot be read (${unreadable})`);
+      if (unreadable !== 'ENOENT') report('rotten', subject, `${blobPath(blob)} cannot be read (${unreadable})`);
+      else if (await isThere(join(folder, 'set-aside', blob))) sofar.leftovers += 1;
+      else report('missing', subject, `there is no file ${blobPath(blob)}`);
     } else {
       reportRotten(subject, blobPath(blob), expected, found);
     }
@@ -168,19 +219,22 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
     if (record.inline) return verifyInline(subject, record, index.readInline(bucket, key));
     if (blob !== undefined) return verifyBlob(subject, { blob, size, etag, ...(checksum && { checksum }) });
     const uploadId = multipart?.uploadId ?? '';
-    const wrong = findAssemblyMistake(record, [...index.uploads.partsFrom(uploadId, 1)]);
+    const wrong = findAssemblyMistake(record, [...index.uploads.soundPartsFrom(uploadId, 1)]);
+    reportBroken();
     if (wrong !== undefined) report('index', subject, wrong);
-    await verifyParts(subject, index.uploads.partsFrom(uploadId, 1));
+    await verifyParts(subject, index.uploads.soundPartsFrom(uploadId, 1));
   }
 
   async function verifyBucket(bucket: string): Promise<void> {
     for (const { key, record } of index.objectsFrom(bucket, Buffer.alloc(0))) {
+      reportBroken();
       await verifyObject(bucket, key.toString(), record);
       onProgress?.(sofar);
     }
     for (const { key, uploadId } of index.uploads.listFrom(bucket, Buffer.alloc(0))) {
-      await verifyParts(`${bucket}/${key}, upload ${uploadId}`, index.uploads.partsFrom(uploadId, 1));
+      await verifyParts(`${bucket}/${key}, upload ${uploadId}`, index.uploads.soundPartsFrom(uploadId, 1));
     }
+    reportBroken();
   }
 
   /** A file that no object refers to is in order where the next start sweeps it. */
@@ -191,25 +245,60 @@ async function verifyAll(folder: string, index: IndexDb, { onProblem, onProgress
 
   async function findStrays(): Promise<void> {
     const openGeneration = index.readOpenGeneration();
-    for (const name of await namesIn(join(folder, 'incoming'))) judgeFile(join('incoming', name), true);
-    for (const generation of await namesIn(join(folder, 'blobs'))) {
-      const isOpen = /^[0-9a-f]{8}$/.test(generation) && Number.parseInt(generation, 16) >= openGeneration;
-      for (const blob of await namesIn(join(folder, 'blobs', generation))) {
-        const isInPlace = blob.startsWith(`${generation}-`);
-        if (isInPlace && index.hasBlob(blob)) continue;
-        judgeFile(join('blobs', generation, blob), isOpen || (isInPlace && index.isDoomed(blob)));
+    const elsewhere = 'it does not belong here, and no start will sweep it';
+    for (const entry of await entriesIn(join(folder, 'incoming'))) {
+      if (entry.isFile()) judgeFile(join('incoming', entry.name), true);
+      else report('stray', join('incoming', entry.name), elsewhere);
+    }
+    for (const generation of await entriesIn(join(folder, 'blobs'))) {
+      const path = join('blobs', generation.name);
+      const isGeneration = /^[0-9a-f]{8}$/.test(generation.name);
+      if (!generation.isDirectory()) report('stray', path, elsewhere);
+      const isOpen = isGeneration && Number.parseInt(generation.name, 16) >= openGeneration;
+      for (const blob of await entriesIn(join(folder, path))) {
+        const isInPlace = blob.name.startsWith(`${generation.name}-`);
+        if (isInPlace && index.hasBlob(blob.name)) continue;
+        const isSwept = isOpen || (isInPlace && index.isDoomed(blob.name));
+        if (blob.isFile()) judgeFile(join(path, blob.name), isSwept);
+        else report('stray', join(path, blob.name), elsewhere);
       }
     }
+    sofar.setAside = (await namesIn(join(folder, 'set-aside'))).length;
+  }
+
+  /** A journal that lacks the last changes is begun anew by the next start. */
+  async function verifyJournal(): Promise<void> {
+    const path = journalPath(folder);
+    const { history, sequence } = index.tables.position();
+    if (!(await isThere(path))) return;
+    const head = await readJournalHead(path);
+    if (head?.history !== history)
+      return report('journal', 'journal', 'it cannot be read, or belongs to another index');
+    let damaged: number | undefined;
+    let last = head?.sequence ?? 0;
+    const advice = 'move it away, and the next start begins it anew';
+    for await (const { line, entry } of readJournal(path)) {
+      if (damaged !== undefined) report('journal', 'journal', `line ${damaged} is damaged: ${advice}`);
+      damaged = entry ? undefined : line;
+      last = entry?.sequence ?? last;
+    }
+    if (last <= sequence) return;
+    const older = `it ends with change ${sequence}, its journal with change ${last}`;
+    report('index', 'index', `it is older than its journal: ${older}: make it again with verify --rebuild`);
   }
 
   for (const { name } of index.buckets()) await verifyBucket(name);
   for (const uploadId of index.uploads.doomedUploads()) {
-    for (const _ of index.uploads.partsFrom(uploadId, 1)) {
+    for (const _ of index.uploads.soundPartsFrom(uploadId, 1)) {
       referred += 1;
       sofar.leftovers += 1;
     }
   }
+  reportBroken();
   await findStrays();
+  await verifyJournal();
+  // Nobody knows what broken records refer to.
+  if (broken.count() > 0) return sofar;
   const listed = index.countBlobs();
   if (listed !== referred) {
     report('index', 'index', `${listed} blobs are listed as in use, objects and parts refer to ${referred}`);
@@ -289,11 +378,11 @@ function blobPath(blob: string): string {
   return join('blobs', blob.slice(0, 8), blob);
 }
 
-async function namesIn(path: string): Promise<string[]> {
+async function entriesIn(path: string): Promise<Dirent[]> {
   try {
-    return await readdir(path);
+    return await readdir(path, { withFileTypes: true });
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return [];
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return [];
     throw error;
   }
 }

@@ -13,7 +13,7 @@ export interface WriteCondition {
 }
 
 /** What a write would find or leave: enough of an object to judge by. */
-interface Content {
+export interface Content {
   size: number;
   etag: string;
 }

@@ -1,0 +1,19 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Flips a bit of the byte behind this text, wherever it stands in the index: LMDB leaves older pages where they were. */
+export function flipAfter(folder: string, text: string): void {
+  const path = join(folder, 'index', 'data.mdb');
+  const bytes = readFileSync(path);
+  const sought = Buffer.from(text);
+  const places: number[] = [];
+  for (let at = bytes.indexOf(sought); at >= 0; at = bytes.indexOf(sought, at + 1)) places.push(at + sought.length);
+  if (places.length === 0) throw new Error(`The index does not hold ${JSON.stringify(text)}.`);
+  for (const at of places) bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  writeFileSync(path, bytes);
+}
+
+/** What the index holds under this key can no longer be read. */
+export function breakRecord(folder: string, key: string): void {
+  flipAfter(folder, `${key}{"`);
+}
