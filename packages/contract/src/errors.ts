@@ -107,7 +107,7 @@ export const errorCatalogue = {
     title: 'The request comes from another site.',
     happened:
       'A request that changes something came with a session cookie, and its `Sec-Fetch-Site` or `Origin` header says that a page of another site sent it. This protects people from cross-site request forgery.',
-    mend: 'Send the request from a page of the service itself (the address in `CADIZ_PUBLIC_URL`), or from a server with an API key.',
+    mend: 'Send the request from a page of the service itself, or from a server with an API key. The address in the browser must be the one in `CADIZ_PUBLIC_URL`, name, port and protocol; on loopback, `localhost`, `127.0.0.1` and `[::1]` count as one.',
   },
   project_not_allowed: {
     status: 403,
