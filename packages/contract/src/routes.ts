@@ -4,6 +4,7 @@ import {
   ChangePasswordRequest,
   ChangeUserRequest,
   CurrentSession,
+  EmailVerificationSent,
   EndedSession,
   EndedSessions,
   PasswordReset,
@@ -22,6 +23,8 @@ import {
   UserPage,
   UserParams,
   UsersQuery,
+  VerifiedEmail,
+  VerifyEmailRequest,
 } from './accounts.ts';
 import {
   ApiKey,
@@ -302,7 +305,7 @@ export const routes = {
     method: 'POST',
     path: '/api/auth/reset-password',
     summary:
-      'Set a new password with the token of the message; every session of the account ends, and its passkeys are removed',
+      'Set a new password with the token of the message; every session of the account ends, its passkeys are removed and its API keys revoked',
     tag: 'Accounts',
     access: 'anybody',
     body: ResetPasswordRequest,
@@ -324,6 +327,25 @@ export const routes = {
     body: ChangePasswordRequest,
     answer: ChangedPassword,
     errors: ['wrong_password', 'password_too_common', 'too_many_attempts', 'too_many_sign_ins'],
+  },
+  sendEmailVerification: {
+    method: 'POST',
+    path: '/api/account/email/verification',
+    summary: 'Have the message sent again by which the e-mail address of your account is proven',
+    tag: 'Accounts',
+    access: 'session',
+    answer: EmailVerificationSent,
+    errors: ['mail_off', 'too_many_attempts'],
+  },
+  verifyEmail: {
+    method: 'POST',
+    path: '/api/account/email/verify',
+    summary: 'Prove the e-mail address of your account with the token of the message',
+    tag: 'Accounts',
+    access: 'session',
+    body: VerifyEmailRequest,
+    answer: VerifiedEmail,
+    errors: ['invalid_email_token'],
   },
   listSessions: {
     method: 'GET',
@@ -402,7 +424,14 @@ export const routes = {
     access: 'session',
     body: EnableSecondFactorRequest,
     answer: SecondFactorSecrets,
-    errors: ['sign_in_method_off', 'wrong_password', 'second_factor_set_up', 'too_many_attempts', 'too_many_sign_ins'],
+    errors: [
+      'email_not_verified',
+      'sign_in_method_off',
+      'wrong_password',
+      'second_factor_set_up',
+      'too_many_attempts',
+      'too_many_sign_ins',
+    ],
   },
   verifyTotp: {
     method: 'POST',
@@ -480,7 +509,7 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     answer: PasskeyOptions,
-    errors: ['sign_in_method_off', 'session_not_fresh'],
+    errors: ['email_not_verified', 'sign_in_method_off', 'session_not_fresh'],
   },
   registerPasskey: {
     method: 'POST',
@@ -490,7 +519,7 @@ export const routes = {
     access: 'session',
     body: RegisterPasskeyRequest,
     answer: Passkey,
-    errors: ['sign_in_method_off', 'session_not_fresh', 'passkey_expired', 'passkey_refused'],
+    errors: ['email_not_verified', 'sign_in_method_off', 'session_not_fresh', 'passkey_expired', 'passkey_refused'],
   },
   passkeySignInOptions: {
     method: 'GET',
@@ -703,7 +732,7 @@ export const routes = {
     params: ProjectParams,
     body: CreateInvitationRequest,
     answer: CreatedInvitation,
-    errors: ['project_not_found', 'role_missing'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing'],
   },
   listInvitations: {
     method: 'GET',
@@ -733,7 +762,7 @@ export const routes = {
     access: 'session',
     body: AcceptInvitationRequest,
     answer: AcceptedInvitation,
-    errors: ['invitation_not_found'],
+    errors: ['email_not_verified', 'invitation_not_found'],
   },
   reconcileProject: {
     method: 'POST',
@@ -765,7 +794,7 @@ export const routes = {
     access: 'session',
     body: CreateApiKeyRequest,
     answer: CreatedApiKey,
-    errors: ['role_missing', 'project_not_found', 'folder_not_found'],
+    errors: ['email_not_verified', 'role_missing', 'project_not_found', 'folder_not_found'],
   },
   listApiKeys: {
     method: 'GET',

@@ -21,9 +21,11 @@ import {
   listSignInMethods,
   requestPasswordResetRoute,
   resetPasswordRoute,
+  sendEmailVerificationRoute,
   signIn,
   signOut,
-  signUp,
+  signUpRoute,
+  verifyEmailRoute,
 } from './routes/accounts.ts';
 import { createApiKeyRoute, listApiKeysRoute, revokeApiKeyRoute, rotateApiKeyRoute } from './routes/api-keys.ts';
 import { listEventsRoute } from './routes/audit.ts';
@@ -153,7 +155,7 @@ export const handlers: Record<OperationId, Handler> = {
   releaseQuarantine: releaseQuarantineRoute,
   trashQuarantine: trashQuarantineRoute,
 
-  signUp,
+  signUp: signUpRoute,
   signIn,
   signOut,
   getSession,
@@ -164,6 +166,8 @@ export const handlers: Record<OperationId, Handler> = {
   requestPasswordReset: requestPasswordResetRoute,
   resetPassword: resetPasswordRoute,
   changePassword: changePasswordRoute,
+  sendEmailVerification: sendEmailVerificationRoute,
+  verifyEmail: verifyEmailRoute,
   listSessions: listSessionsRoute,
   endSession: endSessionRoute,
   endOtherSessions: endOtherSessionsRoute,

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { requireLastingSession } from '../accounts/require-lasting-session.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { toExpiry } from './create-api-key.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
@@ -23,6 +24,7 @@ export async function rotateApiKey(
   const asked = expiresAt === undefined ? undefined : toExpiry(expiresAt, now.getTime());
   const key = mintToken();
   const created = await deps.db.kysely.transaction().execute(async (trx) => {
+    await requireLastingSession(trx, caller);
     // The lock lets a revocation that comes at the same moment win or wait, but never be overtaken.
     const old = await selectManageableKeys(trx, caller).selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
     if (!old) throw new Problem('api_key_not_found');

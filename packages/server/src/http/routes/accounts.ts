@@ -5,11 +5,14 @@ import {
   SessionParams,
   SignInRequest,
   SignUpRequest,
+  VerifyEmailRequest,
 } from '@cadiz/contract';
 import { changePassword } from '../../features/accounts/change-password.ts';
+import { sendEmailVerification, verifyEmail } from '../../features/accounts/email-verification.ts';
 import { endOtherSessions, endSession, listSessions } from '../../features/accounts/own-sessions.ts';
 import { requestPasswordReset } from '../../features/accounts/request-password-reset.ts';
 import { resetPassword } from '../../features/accounts/reset-password.ts';
+import { signUp } from '../../features/accounts/sign-up.ts';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
 import { clientAddress } from '../client-address.ts';
@@ -17,11 +20,9 @@ import type { Handler } from '../exchange.ts';
 import { readBody, readParams } from '../input.ts';
 import { withCookies } from '../with-cookies.ts';
 
-export const signUp: Handler = async (deps, exchange) => {
+export const signUpRoute: Handler = async (deps, exchange) => {
   requireSameSite(deps, exchange);
-  return withCookies(
-    await deps.accounts.signUp(accountHeaders(deps, exchange), await readBody(exchange, SignUpRequest)),
-  );
+  return withCookies(await signUp(deps, accountHeaders(deps, exchange), await readBody(exchange, SignUpRequest)));
 };
 
 export const signIn: Handler = async (deps, exchange) => {
@@ -53,12 +54,14 @@ export const requestPasswordResetRoute: Handler = async (deps, exchange) => {
 
 export const resetPasswordRoute: Handler = async (deps, exchange) => {
   requireSameSite(deps, exchange);
-  return resetPassword(deps, clientAddress(deps, exchange), await readBody(exchange, ResetPasswordRequest));
+  const request = await readBody(exchange, ResetPasswordRequest);
+  return withCookies(await resetPassword(deps, clientAddress(deps, exchange), request));
 };
 
 export const changePasswordRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);
-  return changePassword(deps, caller, await readBody(exchange, ChangePasswordRequest));
+  const body = await changePassword(deps, caller, await readBody(exchange, ChangePasswordRequest));
+  return withCookies({ body, cookies: await deps.accounts.devices.remember(caller.userId) });
 };
 
 export const listSessionsRoute: Handler = async (deps, exchange) =>
@@ -71,3 +74,11 @@ export const endSessionRoute: Handler = async (deps, exchange) => {
 
 export const endOtherSessionsRoute: Handler = async (deps, exchange) =>
   endOtherSessions(deps, await requireSession(deps, exchange));
+
+export const sendEmailVerificationRoute: Handler = async (deps, exchange) =>
+  sendEmailVerification(deps, await requireSession(deps, exchange));
+
+export const verifyEmailRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  return verifyEmail(deps, caller, await readBody(exchange, VerifyEmailRequest));
+};

@@ -6,6 +6,7 @@ import {
 } from '@cadiz/contract';
 import type { Deps } from '../../deps.ts';
 import type { Passkeys } from '../../features/accounts/passkeys.ts';
+import { requireProvenEmail } from '../../features/accounts/require-proven-email.ts';
 import { Problem } from '../../problem.ts';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
@@ -15,14 +16,17 @@ import { readBody } from '../input.ts';
 import { withCookies } from '../with-cookies.ts';
 
 export const passkeyRegistrationOptionsRoute: Handler = async (deps, exchange) => {
-  await requireSession(deps, exchange);
-  return withCookies(await requirePasskeys(deps).registrationOptions(accountHeaders(deps, exchange)));
+  const caller = await requireSession(deps, exchange);
+  const passkeys = requirePasskeys(deps);
+  await requireProvenEmail(deps, caller);
+  return withCookies(await passkeys.registrationOptions(accountHeaders(deps, exchange)));
 };
 
 export const registerPasskeyRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);
   const passkeys = requirePasskeys(deps);
   const request = await readBody(exchange, RegisterPasskeyRequest);
+  await requireProvenEmail(deps, caller);
   return passkeys.register(accountHeaders(deps, exchange), caller, request);
 };
 
