@@ -17,6 +17,7 @@ import {
 // biome-ignore-start lint/suspicious/noExplicitAny: what runs in pages has their globals, which no test has
 declare const document: any;
 declare const navigator: any;
+declare const location: any;
 // biome-ignore-end lint/suspicious/noExplicitAny: as above
 
 const executablePath = '/usr/bin/chromium';
@@ -102,7 +103,7 @@ beforeAll(async () => {
       ...args.split(' '),
       '--disable-component-update',
       '--disable-sync',
-      '--host-resolver-rules=MAP evil.test 127.0.0.1',
+      '--host-resolver-rules=MAP evil.test 127.0.0.1, MAP rebound.test 127.0.0.1',
     ],
   });
   context = await browser.newContext({ bypassCSP: true });
@@ -258,6 +259,34 @@ describe.runIf(installed)('requests that pages of other origins make with a cook
     const kept = await context.cookies(site);
     expect(kept.map(({ name, value }) => `${name}=${value}`)).toEqual([cookie]);
     await page.close();
+  });
+});
+
+describe.runIf(installed)('a name that was pointed here (DNS rebinding; T18, checklist 17)', () => {
+  // For the browser such a page and the service are one origin, and without TLS it says so in Origin alone.
+  test('changes nothing, and signs nobody in', async () => {
+    const before = await readState();
+    const strange = await browser.newContext({ bypassCSP: true });
+    const page = await strange.newPage();
+    await page.goto(`http://rebound.test:${settings.PORT}/errors/not_found`);
+    const ownOrigin = await page.evaluate(() => location.origin as string);
+    expect(ownOrigin).toBe(`http://rebound.test:${settings.PORT}`);
+    const codes = await page.evaluate(async () => {
+      const account = { name: 'Eve', email: 'eve@example.com', password: 'correct horse battery' };
+      const tell = async (path: string, body: object) => {
+        const headers = { 'Content-Type': 'application/json' };
+        const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+        return ((await response.json()) as { code?: string }).code;
+      };
+      return [
+        await tell('/api/auth/sign-up/email', account),
+        await tell('/api/auth/sign-in/email', { ...account, email: 'ada@example.com' }),
+      ];
+    });
+    expect(codes).toEqual(['cross_site_request', 'cross_site_request']);
+    expect(await strange.cookies()).toEqual([]);
+    expect(await readState()).toEqual(before);
+    await strange.close();
   });
 });
 

@@ -117,6 +117,18 @@ describe.runIf(installed)('the pages of the service', () => {
     expect(await page.locator('button').isEnabled()).toBe(true);
   });
 
+  test('the link that proves an address asks for a session first, and tells a wrong token in words', async () => {
+    await page.goto(`${site}/verify-email#${'x'.repeat(43)}`);
+    await page.fill('#sign-in [name=email]', 'ada@example.com');
+    await page.fill('#sign-in [name=password]', password);
+    await page.click('#sign-in button[type=submit]');
+    await page.getByText('You are signed in as ada@example.com').waitFor();
+    await page.click('text=Confirm the address');
+    const alert = page.locator('#verify [role=alert]');
+    await expect.poll(() => alert.textContent()).toMatch(/\w/);
+    expect(await page.locator('#done').isVisible()).toBe(false);
+  });
+
   test('the API reference shows every tag, and asks nothing of any other host', async () => {
     const asked = new Set<string>();
     page.on('request', (request) => asked.add(new URL(request.url()).origin));
@@ -129,7 +141,7 @@ describe.runIf(installed)('the pages of the service', () => {
   });
 
   test('pages bear the headers of every answer, and a policy of their own without inline script', async () => {
-    for (const path of ['/invitation', '/reset-password', '/docs', '/pages.js']) {
+    for (const path of ['/invitation', '/reset-password', '/verify-email', '/docs', '/pages.js']) {
       const answer = await fetch(site + path);
       expect(answer.status).toBe(200);
       expect(answer.headers.get('x-content-type-options')).toBe('nosniff');

@@ -40,8 +40,8 @@ export const plan = {
   ...forEach('members', ['change-member', 'list-members', 'lock-members', 'remove-member'], ofFeature('members')),
   ...forEach(
     'invitations',
-    ['acceptable', 'accept-invitation', 'create-invitation', 'list-invitations', 'remove-invitation'],
-    ofFeature('invitations'),
+    ['acceptable', 'accept-invitation', 'create-invitation', 'list-invitations', 'remove-invitation', 'use-invitation'],
+    ofFeature('invitations', ['invitations', 'withdrawn-invitation']),
   ),
   ...forEach(
     'api-keys',

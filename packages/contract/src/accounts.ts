@@ -55,7 +55,13 @@ export const ChangePasswordRequest = z.object({
   revokeApiKeys: z.boolean({ error: 'must be true or false' }).default(false),
 });
 export const ChangedPassword = z.object({ endedSessions: z.int(), revokedApiKeys: z.int() });
-export const PasswordReset = ChangedPassword.extend({ removedPasskeys: z.int() });
+export const PasswordReset = ChangedPassword.extend({
+  removedPasskeys: z.int(),
+  removedSecondFactor: z.boolean().meta({
+    description:
+      'Whether codes are asked for no more: the second factor was set up before the e-mail address was proven.',
+  }),
+});
 
 export const PasswordResetRequest = z.object({ email });
 /** The same for every address, whether it has an account or not. */
@@ -63,8 +69,18 @@ export const PasswordResetRequested = z.object({ success: z.literal(true) });
 export const ResetPasswordRequest = z.object({
   token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the token of the message, 43 characters' }),
   newPassword: password,
-  revokeApiKeys: z.boolean({ error: 'must be true or false' }).default(false),
+  revokeApiKeys: z
+    .boolean({ error: 'must be true or false' })
+    .default(true)
+    .meta({ description: 'false keeps the API keys: for somebody who has only forgotten the password.' }),
 });
+
+/** `sent` is false when the address is proven already. */
+export const EmailVerificationSent = z.object({ sent: z.boolean() });
+export const VerifyEmailRequest = z.object({
+  token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the token of the message, 43 characters' }),
+});
+export const VerifiedEmail = z.object({ email: z.string(), emailVerified: z.literal(true) });
 
 export const SessionView = z.object({
   id: uuidOut,
@@ -84,6 +100,7 @@ export const UserAccount = z.object({
   id: uuidOut,
   name: z.string(),
   email: z.string(),
+  emailVerified: z.boolean(),
   role: z.enum(['owner', 'member']),
   createdAt: timestampOut,
   disabledAt: timestampOut.nullable(),

@@ -8,6 +8,7 @@ export const eventTypes = [
   'account.disabled',
   'account.enabled',
   'account.deleted',
+  'email.verified',
   'sign_in.succeeded',
   'sign_in.failed',
   'sign_out',

@@ -113,6 +113,7 @@ export const descriptions: Readonly<Record<string, string>> = {
   revokedAt: 'When the key was revoked; null while it is not.',
   role: 'What they may do.',
   scopes: 'What the key may do.',
+  sent: 'Whether a message was sent.',
   sessionId: 'The session.',
   sessions: 'The sessions, the latest first.',
   sha256: 'The SHA-256 of the bytes in hexadecimal digits, where the client declared one.',

@@ -4,6 +4,7 @@ import {
   ChangePasswordRequest,
   ChangeUserRequest,
   CurrentSession,
+  EmailVerificationSent,
   EndedSession,
   EndedSessions,
   PasswordReset,
@@ -22,6 +23,8 @@ import {
   UserPage,
   UserParams,
   UsersQuery,
+  VerifiedEmail,
+  VerifyEmailRequest,
 } from './accounts.ts';
 import {
   ApiKey,
@@ -336,11 +339,12 @@ export const routes = {
     method: 'POST',
     path: '/api/auth/reset-password',
     summary:
-      'Set a new password with the token of the message; every session of the account ends, and its passkeys are removed',
-    description: 'The token works once, for an hour.',
+      'Set a new password with the token of the message; every session of the account ends, its passkeys are removed and its API keys revoked',
+    description: 'The token works once, for an hour. It proves the address, too.',
     tag: 'Accounts',
     access: 'anybody',
     body: ResetPasswordRequest,
+    usesCookies: true,
     answer: PasswordReset,
     errors: [
       'cross_site_request',
@@ -359,8 +363,30 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     body: ChangePasswordRequest,
+    usesCookies: true,
     answer: ChangedPassword,
     errors: ['wrong_password', 'password_too_common', 'too_many_attempts', 'too_many_sign_ins'],
+  },
+  sendEmailVerification: {
+    method: 'POST',
+    path: '/api/account/email/verification',
+    summary: 'Have the message sent again by which the e-mail address of your account is proven',
+    description: 'Nothing is sent when it is proven already. Messages from before stay good.',
+    tag: 'Accounts',
+    access: 'session',
+    answer: EmailVerificationSent,
+    errors: ['mail_off', 'too_many_attempts'],
+  },
+  verifyEmail: {
+    method: 'POST',
+    path: '/api/account/email/verify',
+    summary: 'Prove the e-mail address of your account with the token of the message',
+    description: 'Only in a session of that account.',
+    tag: 'Accounts',
+    access: 'session',
+    body: VerifyEmailRequest,
+    answer: VerifiedEmail,
+    errors: ['invalid_email_token'],
   },
   listSessions: {
     method: 'GET',
@@ -448,7 +474,14 @@ export const routes = {
     body: EnableSecondFactorRequest,
     usesCookies: true,
     answer: SecondFactorSecrets,
-    errors: ['sign_in_method_off', 'wrong_password', 'second_factor_set_up', 'too_many_attempts', 'too_many_sign_ins'],
+    errors: [
+      'email_not_verified',
+      'sign_in_method_off',
+      'wrong_password',
+      'second_factor_set_up',
+      'too_many_attempts',
+      'too_many_sign_ins',
+    ],
   },
   verifyTotp: {
     method: 'POST',
@@ -536,7 +569,7 @@ export const routes = {
     access: 'session',
     usesCookies: true,
     answer: PasskeyOptions,
-    errors: ['sign_in_method_off', 'session_not_fresh'],
+    errors: ['email_not_verified', 'sign_in_method_off', 'session_not_fresh'],
   },
   registerPasskey: {
     method: 'POST',
@@ -548,7 +581,7 @@ export const routes = {
     body: RegisterPasskeyRequest,
     usesCookies: true,
     answer: Passkey,
-    errors: ['sign_in_method_off', 'session_not_fresh', 'passkey_expired', 'passkey_refused'],
+    errors: ['email_not_verified', 'sign_in_method_off', 'session_not_fresh', 'passkey_expired', 'passkey_refused'],
   },
   passkeySignInOptions: {
     method: 'GET',
@@ -784,7 +817,7 @@ export const routes = {
     params: ProjectParams,
     body: CreateInvitationRequest,
     answer: CreatedInvitation,
-    errors: ['project_not_found', 'role_missing'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing'],
   },
   listInvitations: {
     method: 'GET',
@@ -818,7 +851,7 @@ export const routes = {
     access: 'session',
     body: AcceptInvitationRequest,
     answer: AcceptedInvitation,
-    errors: ['invitation_not_found'],
+    errors: ['email_not_verified', 'invitation_not_found'],
   },
   reconcileProject: {
     method: 'POST',
@@ -853,7 +886,7 @@ export const routes = {
     access: 'session',
     body: CreateApiKeyRequest,
     answer: CreatedApiKey,
-    errors: ['role_missing', 'project_not_found', 'folder_not_found', 'too_many_api_keys'],
+    errors: ['email_not_verified', 'role_missing', 'project_not_found', 'folder_not_found', 'too_many_api_keys'],
   },
   listApiKeys: {
     method: 'GET',

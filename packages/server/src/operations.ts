@@ -1,10 +1,9 @@
-import { changePassword } from './features/accounts/change-password.ts';
+import { sendEmailVerification, verifyEmail } from './features/accounts/email-verification.ts';
 import { listSignInMethods } from './features/accounts/list-sign-in-methods.ts';
 import { changeUser, endUserSessions, listUsers, removeUser } from './features/accounts/manage-users.ts';
 import { deletePasskey, listPasskeys, renamePasskey } from './features/accounts/own-passkeys.ts';
 import { endOtherSessions, endSession, listSessions } from './features/accounts/own-sessions.ts';
 import { requestPasswordReset } from './features/accounts/request-password-reset.ts';
-import { resetPassword } from './features/accounts/reset-password.ts';
 import { createApiKey } from './features/api-keys/create-api-key.ts';
 import { listApiKeys } from './features/api-keys/list-api-keys.ts';
 import { revokeApiKey } from './features/api-keys/revoke-api-key.ts';
@@ -111,8 +110,8 @@ export const operations: Operations = {
 
   listSignInMethods,
   requestPasswordReset,
-  resetPassword,
-  changePassword,
+  sendEmailVerification,
+  verifyEmail,
   listSessions,
   endSession,
   endOtherSessions,

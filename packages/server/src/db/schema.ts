@@ -15,6 +15,7 @@ interface UsersTable extends Times {
   role: 'owner' | 'member';
   disabled_at: Date | null;
   two_factor_enabled: Generated<boolean>;
+  must_verify_email: Generated<boolean>;
 }
 
 interface SessionsTable extends Times {
@@ -47,6 +48,7 @@ interface TwoFactorsTable {
   backup_codes: string;
   verified: boolean;
   last_step: number | null;
+  address_proven: Generated<boolean>;
   failed_verification_count: Generated<number>;
   locked_until: Date | null;
 }
@@ -69,6 +71,12 @@ interface VerificationsTable extends Times {
   id: string;
   identifier: string;
   value: string;
+  expires_at: Date;
+}
+
+interface EmailVerificationsTable {
+  token_hash: Buffer;
+  user_id: string;
   expires_at: Date;
 }
 
@@ -293,6 +301,7 @@ export interface Schema {
   passkeys: PasskeysTable;
   two_factors: TwoFactorsTable;
   verifications: VerificationsTable;
+  email_verifications: EmailVerificationsTable;
   password_resets: PasswordResetsTable;
   projects: ProjectsTable;
   project_members: ProjectMembersTable;

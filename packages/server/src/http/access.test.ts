@@ -49,6 +49,8 @@ const noStep = '401 second_factor_expired';
 const noApiKey = '404 api_key_not_found';
 const noSession = '404 session_not_found';
 const noOwner = '403 owner_required';
+const noMail = '409 mail_off';
+const noProof = '400 invalid_email_token';
 
 /** What every operation answers to everybody, in the order of `callers`. A new route needs a new row. */
 // biome-ignore format: a table is read by its columns
@@ -134,6 +136,8 @@ const expected: Record<OperationId, readonly string[]> = {
   requestPasswordReset: Array(13).fill('409 mail_off'),
   resetPassword:    Array(13).fill('400 invalid_reset_token'),
   changePassword:   [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  sendEmailVerification:[people,people,   people,  people,      people,  people,  people,    noMail,   noMail,        people,  people,     noMail,        noMail],
+  verifyEmail:      [people,   people,     people,  people,      people,  people,  people,    noProof,  noProof,       people,  people,     noProof,       noProof],
   listSessions:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
   endSession:       [people,   people,     people,  people,      people,  people,  people,    ok,       noSession,     people,  people,     noSession,     noSession],
   endOtherSessions: [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
@@ -308,6 +312,8 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     path: '/api/account/password',
     body: { currentPassword: password, newPassword: password },
   }),
+  sendEmailVerification: () => ({ path: '/api/account/email/verification' }),
+  verifyEmail: () => ({ path: '/api/account/email/verify', body: { token: 'x'.repeat(43) } }),
   listSessions: () => ({ path: '/api/account/sessions' }),
   endSession: async () => ({ path: `/api/account/sessions/${await anotherSession()}` }),
   endOtherSessions: () => ({ path: '/api/account/sessions' }),

@@ -14,7 +14,14 @@ import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
-import { getSession, signIn, signOut, signUp } from './routes/accounts.ts';
+import {
+  changePasswordRoute,
+  getSession,
+  resetPasswordRoute,
+  signIn,
+  signOut,
+  signUpRoute,
+} from './routes/accounts.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
 import { finishOidcRoute, linkOidcRoute, signInWithOidcRoute } from './routes/oidc.ts';
 import { errorPage, openapi } from './routes/operation.ts';
@@ -40,10 +47,12 @@ const ownHandlers: Record<Exclude<OperationId, JsonOperationId>, Handler> = {
   redirectToContent,
   downloadArchive,
 
-  signUp,
+  signUp: signUpRoute,
   signIn,
   signOut,
   getSession,
+  resetPassword: resetPasswordRoute,
+  changePassword: changePasswordRoute,
   signInWithOidc: signInWithOidcRoute,
   linkOidc: linkOidcRoute,
   finishOidc: finishOidcRoute,

@@ -19,7 +19,8 @@ afterAll(() => service.close());
 const origins: Record<string, string | undefined> = {
   absent: undefined,
   'the public address': ownUrl,
-  'the host that was asked': 'https://internal.example.net:8443',
+  // A name that was pointed here (DNS rebinding) is in Origin and Host alike.
+  'the host that was asked': 'https://rebound.example.net:8443',
   'another site': 'https://evil.example.com',
   'a name that begins like ours': 'https://media.example.com.evil.example.com',
   'our host on another port': 'https://media.example.com:444',
@@ -35,7 +36,7 @@ const no = '403 cross_site_request';
 // biome-ignore format: a table is read by its columns
 const expected: Record<string, (string | number)[]> = {
   // Origin:       absent ours host other prefix port http null nonsense
-  absent:        [yes,   yes, yes, no,   no,    no,  no,  no,  no],
+  absent:        [yes,   yes, no,  no,   no,    no,  no,  no,  no],
   'same-origin': [yes,   yes, yes, yes,  yes,   yes, yes, yes, yes],
   none:          [yes,   yes, yes, yes,  yes,   yes, yes, yes, yes],
   'same-site':   [no,    no,  no,  no,   no,    no,  no,  no,  no],
@@ -50,7 +51,7 @@ const cells = Object.entries(expected).flatMap(([site, row]) =>
 function headersOf(site: string, origin: string): Record<string, string> {
   const value = origins[origin];
   return {
-    Host: 'internal.example.net:8443',
+    Host: 'rebound.example.net:8443',
     ...(site === 'absent' ? {} : { 'Sec-Fetch-Site': site }),
     ...(value === undefined ? {} : { Origin: value }),
   };
@@ -79,6 +80,33 @@ describe.each(cells)('Sec-Fetch-Site %s, Origin %s: %s', (site, origin, wanted) 
     const body = { projectId, fileName: 'a', mimeType: 'a/b', fileSize: 1, folderId: null };
     expect(await outcome(service.call('POST', '/api/storage/presign', { key, headers, body }))).toBe(200);
     expect(await outcome(service.call('POST', '/api/storage/presign', { key, as: ada, headers, body }))).toBe(200);
+  });
+});
+
+describe('a service on loopback', () => {
+  test.each<[string, string, string | number]>([
+    ['its own address', 'http://localhost:4000', yes],
+    ['the same machine by IPv4', 'http://127.0.0.1:4000', yes],
+    ['the same machine by IPv6', 'http://[::1]:4000', yes],
+    ['another port of it', 'http://localhost:4001', no],
+    ['another port by IPv4', 'http://127.0.0.1:4001', no],
+    ['another protocol', 'https://localhost:4000', no],
+    ['a name below it', 'http://sub.localhost:4000', no],
+    ['a name that was pointed here (DNS rebinding)', 'http://rebound.example:4000', no],
+    ['an address of the network', 'http://192.0.2.1:4000', no],
+  ])('takes %s (%s) for what it is: %s', async (_what, origin, wanted) => {
+    const local = await startTestService({ beside: service });
+    const bob = await local.signUp('Bob');
+    const headers = { Host: new URL(origin).host, Origin: origin };
+    expect(await outcome(local.call('POST', '/api/projects', { as: bob, headers, body: { name: 'P' } }))).toBe(wanted);
+    const signIn = { email: bob.email, password: 'correct horse battery' };
+    expect(await outcome(local.call('POST', '/api/auth/sign-in/email', { headers, body: signIn }))).toBe(wanted);
+    await local.close();
+  });
+
+  test('is the same machine to itself only: elsewhere, loopback is another site', async () => {
+    const headers = { Host: 'localhost:4000', Origin: 'http://localhost:4000' };
+    expect(await outcome(service.call('POST', '/api/projects', { as: ada, headers, body: { name: 'P' } }))).toBe(no);
   });
 });
 

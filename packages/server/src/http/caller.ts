@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyCaller, Caller, Deps, SessionCaller } from '../deps.ts';
+import { isLoopback } from '../loopback.ts';
 import { Problem } from '../problem.ts';
 import { clientAddress } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
@@ -63,21 +64,30 @@ async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCalle
 
 /**
  * Cross-site request forgery, in the order of Go's CrossOriginProtection: browsers say where a request comes from in
- * Sec-Fetch-Site, older ones in Origin; what sends neither is no browser, and has no cookie that somebody else set.
+ * Sec-Fetch-Site, older ones, and all where there is no TLS, in Origin; what sends neither is no browser, and has no
+ * cookie that somebody else set. Unlike Go, `Host` is not believed: a name that was pointed at this service (DNS
+ * rebinding) is in both headers.
  * @throws Problem cross_site_request
  * @see https://pkg.go.dev/net/http#CrossOriginProtection
  */
 export function requireSameSite({ config }: Deps, exchange: Exchange): void {
   if (exchange.method === 'GET' || exchange.method === 'HEAD') return;
   const site = exchange.header('sec-fetch-site');
-  if (site !== undefined) {
-    if (site === 'same-origin' || site === 'none') return;
-    throw new Problem('cross_site_request');
-  }
   const origin = exchange.header('origin');
-  if (origin === undefined || origin === new URL(config.publicUrl).origin) return;
-  if (URL.canParse(origin) && new URL(origin).host === exchange.header('host')) return;
-  throw new Problem('cross_site_request');
+  const isSame =
+    site === undefined
+      ? origin === undefined || isOwnOrigin(config.publicUrl, origin)
+      : site === 'same-origin' || site === 'none';
+  if (!isSame) throw new Problem('cross_site_request');
+}
+
+/** Whether an origin is that of the public address. On loopback this machine has several names, and none can be pointed elsewhere. */
+function isOwnOrigin(publicUrl: string, origin: string): boolean {
+  const own = new URL(publicUrl);
+  if (origin === own.origin) return true;
+  if (!isLoopback(own.hostname) || !URL.canParse(origin)) return false;
+  const { protocol, hostname, port } = new URL(origin);
+  return isLoopback(hostname) && protocol === own.protocol && port === own.port;
 }
 
 function invalidApiKey(): Problem {

@@ -35,6 +35,7 @@ export function toProblem(error: unknown): Problem {
 /** What a foreign key that finds nothing means: the row was removed after its access check, which is cached. */
 const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   accounts_user_id_fkey: 'account_disabled',
+  email_verifications_user_id_fkey: 'session_required',
   files_project_id_fkey: 'project_not_found',
   files_folder_fkey: 'folder_not_found',
   folders_project_id_fkey: 'project_not_found',

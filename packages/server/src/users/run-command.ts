@@ -6,6 +6,7 @@ import {
   removePasskeys,
   removeSecondFactor,
   removeUser,
+  vouchForEmail,
 } from '../features/accounts/manage-users.ts';
 import { createPasswords } from '../features/accounts/password.ts';
 import { setPassword } from '../features/accounts/set-password.ts';
@@ -19,11 +20,12 @@ export const usage = `npm run users -- COMMAND [EMAIL] [options]
 Manages the accounts of the service that the settings name. On PostgreSQL the service may run; the embedded database is
 open to one process only, so stop the service first.
 
-  list                         all accounts
+  list                         all accounts, and whether their e-mail addresses are proven
   reset-password EMAIL         sets a new password and prints it once; all sessions of the account end, its passkeys are removed
     --revoke-api-keys            and its API keys are revoked
   remove-second-factor EMAIL   for who has lost it: the password alone signs in; all sessions of the account end
   remove-passkeys EMAIL        none of them signs in any more; all sessions of the account end
+  verify-email EMAIL           takes the address for proven, by your word; so a reset by e-mail will not remove the second factor
   end-sessions EMAIL           ends all sessions of the account
   disable EMAIL                ends them, lets nobody sign in, and its API keys are dead
   enable EMAIL                 takes that back
@@ -63,6 +65,10 @@ const commands: Record<string, Run> = {
     const { removedPasskeys, endedSessions } = await removePasskeys(users, operator, id);
     return `Removed ${removedPasskeys} passkeys of ${email}, and ended ${endedSessions} sessions.`;
   },
+  async 'verify-email'(users, { id, email }) {
+    await vouchForEmail(users, operator, id);
+    return `The address ${email} counts as proven.`;
+  },
   async 'end-sessions'(users, { id, email }) {
     const { endedSessions } = await endUserSessions(users, operator, { userId: id });
     return `Ended ${endedSessions} sessions of ${email}.`;
@@ -86,8 +92,9 @@ async function list(users: Users): Promise<string> {
   let cursor: string | undefined;
   do {
     const page = await listUsers(users, operator, { cursor });
-    for (const { email, role, disabledAt } of page.users) {
-      lines.push(`${email}  ${role}${disabledAt === null ? '' : `  disabled since ${disabledAt}`}`);
+    for (const { email, role, emailVerified, disabledAt } of page.users) {
+      const proof = emailVerified ? '' : '  address not proven';
+      lines.push(`${email}  ${role}${proof}${disabledAt === null ? '' : `  disabled since ${disabledAt}`}`);
     }
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -119,7 +126,7 @@ async function resetPassword(
     await recordEvent(trx, at, { type: 'password.reset', projectId: null, by: operator, subject });
     return result;
   });
-  await createSignInLimits(db).forgiveAccount(email);
+  await createSignInLimits(db).openAccount(email);
   await accessChanges.publish({ kind: 'user', id: userId });
   const { endedSessions, revokedApiKeys, removedPasskeys } = ended;
   return `The new password of ${email} is

@@ -74,7 +74,9 @@ describe('what the operator does with npm run users', () => {
     expect(await isAlive(ada)).toBe(false);
     expect(await service.deps.apiKeys.find(key)).toBeUndefined();
     expect(await signIn(ada.email, 'correct horse battery')).toBe(403);
-    expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member  disabled since \\d{4}-`, 'm'));
+    expect(await run('list')).toMatch(
+      new RegExp(`^${ada.email}  member  address not proven  disabled since \\d{4}-`, 'm'),
+    );
     await run('enable', ada.email);
     expect(await isAlive(ada)).toBe(false);
     const again = await startSession(ada);
@@ -82,6 +84,19 @@ describe('what the operator does with npm run users', () => {
     expect(await run('delete', ada.email)).toBe(`Deleted ${ada.email}.`);
     expect(await isAlive(again)).toBe(false);
     expect(await run('list')).not.toContain(ada.email);
+  });
+
+  test('verify-email: shown, and set', async () => {
+    const ada = await service.signUp();
+    expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member  address not proven$`, 'm'));
+    expect(await run('list')).toMatch(new RegExp(`^${owner.email}  owner$`, 'm'));
+    expect(await run('verify-email', ada.email)).toBe(`The address ${ada.email} counts as proven.`);
+    expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member$`, 'm'));
+    const { rows } = await service.deps.db.pool.query(
+      `select ip from audit_events where type = 'email.verified' and subject->>'userId' = $1`,
+      [ada.id],
+    );
+    expect(rows).toEqual([{ ip: 'operator' }]);
   });
 
   test('what cannot be done is said in a sentence', async () => {

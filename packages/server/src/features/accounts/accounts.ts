@@ -1,33 +1,32 @@
-import type { SignInRequest, SignUpRequest } from '@cadiz/contract';
-import pg from 'pg';
+import type { SignInRequest } from '@cadiz/contract';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import type { OidcSettings } from '../../config.ts';
+import type { Config, OidcSettings } from '../../config.ts';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { acceptInvitation, isInvited } from '../invitations/accept-invitation.ts';
 import {
   type AccountAnswer,
-  type Auth,
   type AuthSettings,
   answer,
   callAuth,
   clientAddressHeader,
   createAuth,
+  toCookies,
 } from './auth.ts';
-import { requireUncommonPassword } from './common-passwords.ts';
 import { endMade } from './end-sessions.ts';
+import { createKnownDevices, findVantage, type KnownDevices } from './known-devices.ts';
 import { createOidc, type Oidc } from './oidc.ts';
 import { createPasskeys, type Passkeys } from './passkeys.ts';
 import { createPasswords, isOutdated, type Passwords } from './password.ts';
 import { findPasswordHash, findSettledPasswordHash } from './password-hash.ts';
-import { requireSetupToken, type Setup } from './setup.ts';
+import type { Setup } from './setup.ts';
 import { createSignInLimits, type SignInLimits } from './sign-in-limits.ts';
 import { createSecondFactor, type SecondFactor } from './totp.ts';
 
 export interface AccountSettings extends AuthSettings {
+  signUp: Config['signUp'];
   /** What the first sign-up may need; undefined when the service started with an account. */
   setup: Setup | undefined;
   oidc: OidcSettings | undefined;
@@ -37,17 +36,17 @@ export interface AccountSettings extends AuthSettings {
 }
 
 /**
- * Sign-up, sign-in and sessions. Better Auth does the work; only what is named here can be reached. All headers are to
- * have the address of the client as `clientAddressHeader`.
+ * Sign-in and sessions. Better Auth does the work; only what is named here can be reached. All headers are to have the
+ * address of the client as `clientAddressHeader`. Signing up is `sign-up.ts`.
  */
 export interface Accounts {
   passwords: Passwords;
   limits: SignInLimits;
-  /**
-   * @throws Problem sign_up_closed, setup_token_required, invitation_not_found, account_exists, password_too_common,
-   * too_many_sign_ins, too_many_attempts
-   */
-  signUp(headers: Headers, request: z.output<typeof SignUpRequest>): Promise<AccountAnswer>;
+  devices: KnownDevices;
+  /** What the first sign-up may need. */
+  setup: Setup | undefined;
+  /** The cookie of a session, by its token. */
+  setSessionCookie(token: string): Promise<string[]>;
   /**
    * A session that the request has already ends, so that no token outlives a sign-in.
    * @throws Problem invalid_email_or_password, account_disabled, too_many_sign_ins, too_many_attempts
@@ -73,47 +72,7 @@ export function createAccounts(
 ): Accounts {
   const limits = createSignInLimits(db);
   const auth = createAuth(settings, db, log, passwords, now);
-  // Who is invited is no owner, and comes in where only the first account may be made.
-  const authOfInvited =
-    settings.signUp === 'first' ? createAuth({ ...settings, signUp: 'open' }, db, log, passwords, now) : auth;
-
-  async function requireOpenSignUp(headers: Headers): Promise<void> {
-    if (settings.signUp === 'closed') throw new Problem('sign_up_closed');
-    const anybody = await db.kysely.selectFrom('users').select('id').limit(1).executeTakeFirst();
-    if (anybody) {
-      if (settings.signUp === 'first') throw new Problem('sign_up_closed');
-    } else {
-      requireSetupToken(settings.setup, headers);
-    }
-  }
-
-  async function signUp(headers: Headers, request: z.output<typeof SignUpRequest>): Promise<AccountAnswer> {
-    await requireOpenSignUp(headers);
-    try {
-      return await makeAccount(auth, headers, request);
-    } catch (error) {
-      if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
-      if (error.constraint !== 'users_one_owner') throw new Problem('account_exists');
-      // Somebody else became the owner in this very moment: the rules for the second account apply now.
-      return signUp(headers, request);
-    }
-  }
-
-  /** Two sign-ups by one invitation have one e-mail address, of which there can be one account. */
-  async function signUpInvited(
-    headers: Headers,
-    token: string,
-    request: z.output<typeof SignUpRequest>,
-  ): Promise<AccountAnswer> {
-    if (!(await isInvited(db, token, request.email, now()))) throw new Problem('invitation_not_found');
-    const made = await makeAccount(authOfInvited, headers, request).catch((error: unknown) => {
-      const isTaken = error instanceof pg.DatabaseError && error.code === uniqueViolation;
-      throw isTaken ? new Problem('account_exists') : error;
-    });
-    const { user } = made.body as { user: { id: string } };
-    await acceptInvitation({ db, now }, { kind: 'session', userId: user.id }, { token });
-    return made;
-  }
+  const devices = createKnownDevices(settings, db);
 
   /** Better Auth's sign-in, which counts only if the password is right at its end, too. @throws Problem invalid_email_or_password */
   async function checkPassword(
@@ -132,7 +91,8 @@ export function createAccounts(
   async function signIn(headers: Headers, request: z.output<typeof SignInRequest>): Promise<AccountAnswer> {
     const { email, password } = request;
     const address = addressOf(headers);
-    await limits.countAccount(email);
+    const from = await findVantage(devices, headers, email);
+    await limits.countAccount(email, from);
     const made = await checkPassword(headers, request).catch(async (error: unknown) => {
       if (error instanceof Problem) {
         const by = { kind: 'nobody' as const, address };
@@ -147,11 +107,12 @@ export function createAccounts(
       await limits.forgiveAddress(address);
       return made;
     }
-    await limits.forgive(address, email);
+    await limits.forgiveAddress(address);
+    await limits.forgiveAccount(email, from);
     await renewHash(user.id, password);
     const by = { kind: 'session' as const, userId: user.id, address };
     await recordEvent(db.kysely, now(), { type: 'sign_in.succeeded', projectId: null, by, subject: {} });
-    return made;
+    return { ...made, cookies: [...made.cookies, ...(await devices.remember(user.id))] };
   }
 
   /** The one moment at which the password is known: a hash of older parameters becomes one of today's. */
@@ -187,20 +148,11 @@ export function createAccounts(
   return {
     passwords,
     limits,
-    async signUp(headers, request) {
-      await requireUncommonPassword(request.password, [request.name, request.email]);
-      await limits.countAddress(addressOf(headers));
-      return passwords.withCapacity(async () => {
-        const invitation = headers.get('x-invitation');
-        const made = await (invitation === null
-          ? signUp(headers, request)
-          : signUpInvited(headers, invitation, request));
-        await limits.forgive(addressOf(headers), request.email);
-        const { user } = made.body as { user: { id: string } };
-        const by = { kind: 'session' as const, userId: user.id, address: addressOf(headers) };
-        await recordEvent(db.kysely, now(), { type: 'account.created', projectId: null, by, subject: {} });
-        return made;
-      });
+    devices,
+    setup: settings.setup,
+    async setSessionCookie(token) {
+      const call = () => auth.api.setSessionCookie({ body: { token }, returnHeaders: true });
+      return toCookies((await callAuth(call)).headers);
     },
     async signIn(headers, request) {
       await limits.countAddress(addressOf(headers));
@@ -222,20 +174,10 @@ export function createAccounts(
     findCaller,
     oidc: settings.oidc && createOidc(settings.oidc, settings, { db, now, log, endPresent }),
     passkeys: settings.passkeys ? createPasskeys(auth, { limits, db, now, endPresent }) : undefined,
-    secondFactor: createSecondFactor(auth, { isOn: settings.secondFactor, passwords, limits, db, now }),
+    secondFactor: createSecondFactor(auth, { isOn: settings.secondFactor, passwords, limits, devices, db, now }),
   };
 }
 
 function addressOf(headers: Headers): string {
   return headers.get(clientAddressHeader) ?? 'unknown';
-}
-
-const uniqueViolation = '23505';
-
-function makeAccount(
-  auth: Auth,
-  headers: Headers,
-  { name, email, password }: z.output<typeof SignUpRequest>,
-): Promise<AccountAnswer> {
-  return answer(() => auth.api.signUpEmail({ body: { name, email, password }, headers, returnHeaders: true }));
 }

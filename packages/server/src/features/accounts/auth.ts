@@ -1,8 +1,9 @@
 import type { ErrorCode } from '@cadiz/contract';
-import { type BetterAuthOptions, betterAuth } from 'better-auth';
-import { APIError } from 'better-auth/api';
+import { type BetterAuthOptions, type BetterAuthPlugin, betterAuth } from 'better-auth';
+import { APIError, createAuthEndpoint } from 'better-auth/api';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
+import { z } from 'zod';
 import type { Database } from '../../db/open.ts';
 import { Problem } from '../../problem.ts';
 import { inAuthContext } from './auth-context.ts';
@@ -15,14 +16,14 @@ export interface AuthSettings {
   publicUrl: string;
   /** Signs the session cookies. */
   secret: string;
-  signUp: 'first' | 'open' | 'closed';
 }
 
 /** The JSON and the cookies of an answer about accounts. */
-export interface AccountAnswer {
-  body: unknown;
+export interface Answered<T> {
+  body: T;
   cookies: string[];
 }
+export type AccountAnswer = Answered<unknown>;
 
 /** Where Better Auth finds the address of a client: whoever calls it sets this header, whatever the request has. */
 export const clientAddressHeader = 'x-cadiz-client-address';
@@ -34,23 +35,43 @@ export function createAuth(settings: AuthSettings, db: Database, log: Logger, pa
   return betterAuth({
     ...toAuthOptions(settings, db, log, now),
     // How long a password must be is said by the contract, which counts it in the form that is hashed.
-    emailAndPassword: { enabled: true, minPasswordLength: 1, maxPasswordLength: 1024, password: passwords },
-    plugins: [...toSecondFactorPlugins(db, now), toPasskeyPlugin(settings.publicUrl)],
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: 1,
+      maxPasswordLength: 1024,
+      password: passwords,
+    },
+    plugins: [sessionCookiePlugin, ...toSecondFactorPlugins(db, now), toPasskeyPlugin(settings.publicUrl)],
   });
 }
 
+/** The cookie of a session that `startSession` has made. The endpoint has no path, so only this code reaches it. */
+const sessionCookiePlugin = {
+  id: 'session-cookie',
+  endpoints: {
+    setSessionCookie: createAuthEndpoint.serverOnly(
+      { method: 'POST', body: z.object({ token: z.string() }) },
+      async (context) => {
+        const { authCookies, secret, sessionConfig } = context.context;
+        const { name, attributes } = authCookies.sessionToken;
+        await context.setSignedCookie(name, context.body.token, secret, {
+          ...attributes,
+          maxAge: sessionConfig.expiresIn,
+        });
+        return {};
+      },
+    ),
+  },
+} satisfies BetterAuthPlugin;
+
 /** What every set-up of Better Auth here has in common. */
-export function toAuthOptions(
-  { publicUrl, secret, signUp }: AuthSettings,
-  db: Database,
-  log: Logger,
-  now: () => number,
-) {
+export function toAuthOptions({ publicUrl, secret }: AuthSettings, db: Database, log: Logger, now: () => number) {
   const isSecure = publicUrl.startsWith('https:');
   return {
     baseURL: publicUrl,
     secret,
-    database: createSessionStore(db.kysely, { ownerOnly: signUp === 'first', now }),
+    database: createSessionStore(db.kysely, { now }),
     telemetry: { enabled: false },
     // Its limiter believes X-Forwarded-For; limits are ours.
     rateLimit: { enabled: false },
@@ -156,7 +177,6 @@ export function toProblem(error: unknown): unknown {
   if (error.cause) return error.cause;
   const code = String(error.body?.code ?? '');
   if (code === 'INVALID_EMAIL_OR_PASSWORD') return new Problem('invalid_email_or_password');
-  if (code.startsWith('USER_ALREADY_EXISTS')) return new Problem('account_exists');
   // Of two uses of one backup code at the same moment, the slower is a conflict without a code.
   const known = error.statusCode === 409 ? 'invalid_second_factor' : problemsOf[code];
   if (known) return new Problem(known, undefined, known === 'second_factor_locked' ? { headers: lockedHeaders } : {});

@@ -5,11 +5,12 @@ import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { requireUncommonPassword } from './common-passwords.ts';
 import { setPassword } from './set-password.ts';
+import { fromSession } from './sign-in-limits.ts';
 
 /**
  * Sets the caller's password, and ends all their other sessions; their API keys too when they ask for it, since programs
- * depend on those. The current password is asked for, and guessing it is limited as at sign-in: a session that was left
- * open is not enough to take the account.
+ * depend on those. The current password is asked for, and guessing it is limited as at sign-in, but apart from what
+ * strangers try there: a session that was left open is not enough to take the account.
  * @throws Problem wrong_password, password_too_common, too_many_attempts, too_many_sign_ins
  */
 export async function changePassword(
@@ -30,7 +31,7 @@ export async function changePassword(
   await requireUncommonPassword(newPassword, [user.name, user.email]);
   const hash = user.password;
   const changed = await passwords.withCapacity(async () => {
-    await limits.countAccount(user.email);
+    await limits.countAccount(user.email, fromSession);
     if (!(await passwords.verify({ hash, password: currentPassword }))) throw new Problem('wrong_password');
     const newHash = await passwords.hash(newPassword);
     return db.transaction(async (trx) => {
@@ -50,7 +51,7 @@ export async function changePassword(
       return ended;
     });
   });
-  await limits.forgiveAccount(user.email);
+  await limits.forgiveAccount(user.email, fromSession);
   if (changed.revokedApiKeys > 0) await accessChanges.publish({ kind: 'user', id: caller.userId });
   return changed;
 }

@@ -9,6 +9,7 @@ const kept = {
   verifications: hourMilliseconds,
   sessions: hourMilliseconds,
   password_resets: hourMilliseconds,
+  email_verifications: hourMilliseconds,
   invitations: 30 * dayMilliseconds,
 };
 

@@ -7,6 +7,7 @@ import { Problem } from '../../problem.ts';
 import { type Actor, recordEvent } from '../audit/record-event.ts';
 import { endSessions } from './end-sessions.ts';
 import { lockProjectsOf } from './lock-account.ts';
+import { proveEmail } from './prove-email.ts';
 import { removeAllPasskeys } from './remove-all-passkeys.ts';
 
 /** What managing accounts needs, also where no service runs. */
@@ -146,6 +147,19 @@ export async function removePasskeys(
   });
 }
 
+/**
+ * Takes the e-mail address of somebody for proven, by the word of whoever calls.
+ * @throws Problem user_not_found
+ */
+export async function vouchForEmail({ db, now }: ManagingDeps, by: Actor, userId: string): Promise<void> {
+  await db.transaction(async (trx) => {
+    const user = await lockUser(trx, userId, false);
+    if (user.email_verified) return;
+    await proveEmail(trx, userId);
+    await recordEvent(trx, now(), { type: 'email.verified', projectId: null, by, subject: { userId } });
+  });
+}
+
 /** @param keepsOwner whether this cannot be done to the owner of the service, who would lock everybody out */
 async function lockUser(trx: Transaction<Schema>, userId: string, keepsOwner: boolean): Promise<User> {
   const user = await trx.selectFrom('users').selectAll().where('id', '=', userId).forUpdate().executeTakeFirst();
@@ -180,13 +194,14 @@ async function requireOtherOwners(trx: Transaction<Schema>, userId: string): Pro
 
 type User = Selectable<Schema['users']>;
 
-function toUserAccount({ id, name, email, role, created_at, disabled_at }: User): z.output<typeof UserAccount> {
+function toUserAccount(user: User): z.output<typeof UserAccount> {
   return {
-    id,
-    name,
-    email,
-    role,
-    createdAt: created_at.toISOString(),
-    disabledAt: disabled_at?.toISOString() ?? null,
+    id: user.id,
+    name: user.name,
+    email: user.email,
+    emailVerified: user.email_verified,
+    role: user.role,
+    createdAt: user.created_at.toISOString(),
+    disabledAt: user.disabled_at?.toISOString() ?? null,
   };
 }

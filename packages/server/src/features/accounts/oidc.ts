@@ -7,14 +7,15 @@ import { symmetricDecrypt, symmetricEncrypt } from 'better-auth/crypto';
 import pg from 'pg';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { OidcSettings } from '../../config.ts';
+import type { Config, OidcSettings } from '../../config.ts';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { acceptInvitation, isInvited } from '../invitations/accept-invitation.ts';
-import { type AuthSettings, callAuth, toAuthOptions, toCookies, toProblem } from './auth.ts';
+import { type AuthSettings, callAuth, clientAddressHeader, toAuthOptions, toCookies } from './auth.ts';
+import { createAccount } from './create-account.ts';
 import { type Claims, createIssuer, type Issuer } from './oidc-issuer.ts';
+import { proveEmail } from './prove-email.ts';
 import { requireEnabled } from './require-enabled.ts';
 import { sameText } from './same-text.ts';
 import { hasSetupToken, requireSetupToken, type Setup } from './setup.ts';
@@ -60,6 +61,7 @@ const Flow = z.object({
 type Flow = z.output<typeof Flow>;
 
 interface Rules extends AuthSettings {
+  signUp: Config['signUp'];
   setup: Setup | undefined;
 }
 
@@ -84,9 +86,8 @@ interface Surroundings {
 export function createOidc(settings: OidcSettings, rules: Rules, { db, now, log, endPresent }: Surroundings): Oidc {
   const issuer = createIssuer(settings, `${rules.publicUrl}/api/auth/callback/oidc`, now, log);
   const tools: Tools = { settings, rules, issuer, db, now };
-  // Who becomes the owner is decided below, with the role that is stored.
   const auth = betterAuth({
-    ...toAuthOptions({ ...rules, signUp: 'open' }, db, log, now),
+    ...toAuthOptions(rules, db, log, now),
     plugins: [toPlugin(tools)],
   });
 
@@ -208,7 +209,7 @@ async function signIn(context: GenericEndpointContext, tools: Tools, flow: Flow,
   await requireEnabled(tools.db, user.id);
   const session = await internalAdapter.createSession(user.id);
   await setSessionCookie(context, { session, user });
-  return { userId: user.id, done: known ? ['sign_in.succeeded'] : ['account.created', 'sign_in.succeeded'] };
+  return { userId: user.id, done: ['sign_in.succeeded'] };
 }
 
 async function findOwner({ context }: GenericEndpointContext, { settings }: Tools, { sub }: Claims) {
@@ -226,23 +227,26 @@ async function signUp(context: GenericEndpointContext, tools: Tools, flow: Flow,
   const { db, now, settings } = tools;
   const { internalAdapter } = context.context;
   const email = requireVerifiedEmail(claims);
-  // Whoever made that account need not own the address: nothing has asked them for proof of it.
+  // Whoever made that account need not own the address: they may never have been asked for proof of it.
   if (await internalAdapter.findUserByEmail(email)) throw new Problem('oidc_account_not_linked');
   const { invitation } = flow;
-  if (invitation !== undefined && !(await isInvited(db, invitation, email, now()))) {
-    throw new Problem('invitation_not_found');
-  }
-  const role = invitation === undefined ? await requireMaySignUp(tools, flow, email) : 'member';
-  const account = { providerId: settings.issuer, accountId: claims.sub };
+  const account = {
+    name: toName(claims.name, email),
+    email,
+    role: invitation === undefined ? await requireMaySignUp(tools, flow, email) : 'member',
+    emailVerified: true,
+    mustVerifyEmail: false,
+    signIn: { issuer: settings.issuer, subject: claims.sub },
+    invitation,
+    address: context.headers?.get(clientAddressHeader) ?? 'unknown',
+  } as const;
   try {
-    const profile = { email, emailVerified: true, name: toName(claims.name, email), role };
-    const { user } = await internalAdapter.createOAuthUser(profile, account);
-    if (invitation !== undefined)
-      await acceptInvitation({ db, now }, { kind: 'session', userId: user.id }, { token: invitation });
+    const { id } = await db.transaction((trx) => createAccount(trx, now(), account));
+    const user = await internalAdapter.findUserById(id);
+    if (!user) throw new Problem('account_disabled');
     return user;
   } catch (error) {
-    const cause = toProblem(error);
-    if (!(cause instanceof pg.DatabaseError) || cause.code !== uniqueViolation) throw error;
+    if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
     // Somebody was faster: another owner, or the same person in another window. The rules of now apply.
     return (await findOwner(context, tools, claims)) ?? signUp(context, tools, flow, claims);
   }
@@ -294,7 +298,7 @@ async function linkAccount(
     providerId: tools.settings.issuer,
     accountId: claims.sub,
   });
-  await internalAdapter.updateUser(user.id, { emailVerified: true });
+  await tools.db.transaction((trx) => proveEmail(trx, user.id));
   return { userId: user.id, done: ['identity.linked'] };
 }
 

@@ -5,9 +5,10 @@ import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { type AccountAnswer, type Auth, answer, callAuth, toCookies } from './auth.ts';
+import { type AccountAnswer, type Answered, type Auth, answer, callAuth, toCookies } from './auth.ts';
 import { endMade } from './end-sessions.ts';
-import type { SignInLimits } from './sign-in-limits.ts';
+import { requireLastingSession } from './require-lasting-session.ts';
+import { anywhere, type SignInLimits } from './sign-in-limits.ts';
 
 /** Signing in by WebAuthn. Better Auth does the ceremonies; a passkey always verifies its user, so it is both factors. */
 export interface Passkeys {
@@ -30,11 +31,6 @@ export interface Passkeys {
   remove(caller: SessionCaller, id: string): Promise<void>;
 }
 
-interface Answered<T> {
-  body: T;
-  cookies: string[];
-}
-
 interface Tools {
   limits: SignInLimits;
   db: Database;
@@ -48,14 +44,6 @@ type Assertion = NonNullable<Parameters<Auth['api']['verifyPasskeyAuthentication
 
 export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tools): Passkeys {
   const { kysely } = db;
-
-  /** A password that is reset meanwhile ends the session and removes the passkeys that there are, and this one came after. */
-  async function requireLastingSession({ sessionId = '' }: SessionCaller, passkeyId: string): Promise<void> {
-    const query = kysely.selectFrom('sessions').select('id').where('id', '=', sessionId).forShare();
-    if (await query.executeTakeFirst()) return;
-    await kysely.deleteFrom('passkeys').where('id', '=', passkeyId).execute();
-    throw new Problem('session_required');
-  }
 
   /** A passkey that is removed meanwhile signs nobody in: who removes it ends the sessions that there are, and this one came after. */
   async function signInWith(call: Parameters<typeof answer>[0], credentialId: string): Promise<AccountAnswer> {
@@ -79,7 +67,11 @@ export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tool
         const isKnown = error instanceof pg.DatabaseError && error.code === uniqueViolation;
         throw isKnown ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
       });
-      await requireLastingSession(caller, made.id);
+      // A password that is reset meanwhile removes the passkeys that there are, and this one came after.
+      await requireLastingSession(kysely, caller).catch(async (error: unknown) => {
+        await kysely.deleteFrom('passkeys').where('id', '=', made.id).execute();
+        throw error;
+      });
       const subject = { userId: caller.userId, passkeyId: made.id };
       await recordEvent(kysely, now(), { type: 'passkey.added', projectId: null, by: caller, subject });
       return findPasskey(db, caller, made.id);
@@ -108,7 +100,8 @@ export function createPasskeys(auth: Auth, { limits, db, now, endPresent }: Tool
       // Better Auth answers the whole row here.
       const { disabledAt: _, ...user } = (made.body as { user: { id: string; email: string; disabledAt: unknown } })
         .user;
-      await limits.forgive(address, user.email);
+      await limits.forgiveAddress(address);
+      await limits.forgiveAccount(user.email, anywhere);
       const by = { kind: 'session', userId: user.id, address } as const;
       const subject = { method: 'passkey' };
       await recordEvent(kysely, now(), { type: 'sign_in.succeeded', projectId: null, by, subject });

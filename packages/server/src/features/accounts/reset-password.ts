@@ -3,22 +3,29 @@ import type { z } from 'zod';
 import type { Deps, Visitor } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
+import type { Answered } from './auth.ts';
 import { requireUncommonPassword } from './common-passwords.ts';
 import { lockAccount } from './lock-account.ts';
+import { proveEmail } from './prove-email.ts';
+import { removeUnprovenSecondFactor } from './remove-unproven-second-factor.ts';
 import { hashResetToken } from './request-password-reset.ts';
 import { setPassword } from './set-password.ts';
 
 /**
- * Sets a password with the token of a message, and uses it up: every session of the account ends, its passkeys are
- * removed, and its API keys revoked when that is asked for. Absent, used, replaced and expired tokens are one answer.
+ * Sets a password with the token of a message, which uses it up, and gives the account back to the owner of its e-mail
+ * address, whom somebody else may have had it from: every session ends, the passkeys are removed, and the API keys
+ * revoked unless its owner keeps them. So is a second factor that was set up before the address was proven, which it is
+ * from now on; any other stays and is asked for, since a mailbox is no second factor. An account of the issuer stays
+ * linked: it had to have the same address, verified. Absent, used and expired tokens are one answer.
+ * @returns besides, the cookie by which this browser is known at the account
  * @throws Problem invalid_reset_token, password_too_common, too_many_attempts, too_many_sign_ins
  */
 export async function resetPassword(
   { db, now, accounts, accessChanges }: Deps,
   { address }: Visitor,
   { token, newPassword, revokeApiKeys }: z.output<typeof ResetPasswordRequest>,
-): Promise<z.output<typeof PasswordReset>> {
-  const { passwords, limits } = accounts;
+): Promise<Answered<z.output<typeof PasswordReset>>> {
+  const { passwords, limits, devices } = accounts;
   await limits.countAddress(address);
   return passwords.withCapacity(async () => {
     const owner = await db.kysely
@@ -32,7 +39,7 @@ export async function resetPassword(
     if (!owner) throw new Problem('invalid_reset_token');
     await requireUncommonPassword(newPassword, [owner.name, owner.email]);
     const hash = await passwords.hash(newPassword);
-    const ended = await db.transaction(async (trx) => {
+    const body = await db.transaction(async (trx) => {
       await lockAccount(trx, owner.id);
       // Deleting it is what uses it up: of two at the same moment, one finds nothing.
       const used = await trx
@@ -43,14 +50,17 @@ export async function resetPassword(
       if (!used) throw new Problem('invalid_reset_token');
       const at = now();
       const userId = owner.id;
-      const set = { userId, hash, at: new Date(at), revokeApiKeys, removesPasskeys: true };
-      const result = await setPassword(trx, set);
+      const ended = await setPassword(trx, { userId, hash, at: new Date(at), revokeApiKeys, removesPasskeys: true });
+      const removedSecondFactor = await removeUnprovenSecondFactor(trx, userId);
+      await proveEmail(trx, userId);
+      const result = { ...ended, removedSecondFactor };
       const by = { kind: 'nobody' as const, address };
       await recordEvent(trx, at, { type: 'password.reset', projectId: null, by, subject: { userId, ...result } });
       return result;
     });
-    await limits.forgive(address, owner.email);
-    if (ended.revokedApiKeys > 0) await accessChanges.publish({ kind: 'user', id: owner.id });
-    return ended;
+    await limits.forgiveAddress(address);
+    await limits.openAccount(owner.email);
+    if (body.revokedApiKeys > 0) await accessChanges.publish({ kind: 'user', id: owner.id });
+    return { body, cookies: await devices.remember(owner.id) };
   });
 }

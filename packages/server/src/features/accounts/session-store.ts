@@ -15,16 +15,12 @@ export const idleSeconds = 7 * 24 * 3600;
 export const longestMilliseconds = 30 * 24 * 3600 * 1000;
 
 interface StoreOptions {
-  ownerOnly: boolean;
   now: () => number;
 }
 
 /**
- * Better Auth's own Kysely adapter, with three changes:
+ * Better Auth's own Kysely adapter, with two changes:
  * - a session's token is stored as its SHA-256 only, so that a copy of the database signs nobody in;
- * - the first user becomes the owner. That there is only one is the database's word: the unique index
- *   `users_one_owner` lets one of many racing sign-ups through. With `ownerOnly` everybody is stored as the owner, so
- *   that the same index keeps out all who come after, however narrowly;
  * - who is disabled gets no session, whichever way they sign in, and a session that is there already, or is too old, is
  *   none. That is asked at every use, so that a sign-in that races with the disabling leaves nothing behind that works.
  */
@@ -45,7 +41,7 @@ export function createSessionStore(
 function wrap(inner: Methods, settings: StoreOptions): Methods {
   return {
     ...inner,
-    create: (query) => createRow(inner, query, settings) as Promise<never>,
+    create: (query) => createRow(inner, query) as Promise<never>,
     async findOne<T>(query: Parameters<Methods['findOne']>[0]) {
       const found = await inner.findOne<T>({ ...query, where: hashTokens(query.model, query.where) });
       if (query.model === 'session' && isOver(found, settings.now())) return null;
@@ -83,17 +79,7 @@ function letErrorsThrough(inner: Methods): Methods {
   };
 }
 
-async function createRow(
-  inner: Methods,
-  query: Parameters<Methods['create']>[0],
-  { ownerOnly }: StoreOptions,
-): Promise<unknown> {
-  if (query.model === 'user') {
-    // No request can name a role: it is an input of none of Better Auth's, and here only where code of ours says it.
-    const isOwner = ownerOnly || query.data.role === 'owner' || (await inner.count({ model: 'user' })) === 0;
-    const role = isOwner ? 'owner' : 'member';
-    return inner.create({ ...query, data: { ...query.data, role } });
-  }
+async function createRow(inner: Methods, query: Parameters<Methods['create']>[0]): Promise<unknown> {
   if (query.model !== 'session') return inner.create(query);
   const { token, userId } = query.data as { token?: unknown; userId?: string };
   const user = await inner.findOne<{ disabledAt?: Date | null }>({

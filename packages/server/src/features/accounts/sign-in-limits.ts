@@ -10,6 +10,14 @@ import type { Database } from '../../db/open.ts';
 import { Problem } from '../../problem.ts';
 import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
 
+/**
+ * From where somebody guesses at an account: from anywhere, from within a session of it, or in a browser that it is known
+ * on (`KnownDevices`). Each is counted apart, so that a stranger closes the first alone.
+ */
+export type Vantage = { kind: 'anywhere' } | { kind: 'session' } | { kind: 'device'; device: string };
+export const anywhere: Vantage = { kind: 'anywhere' };
+export const fromSession: Vantage = { kind: 'session' };
+
 /** Guesses at passwords, and everything else about accounts that somebody could try again and again. */
 export interface SignInLimits {
   /** Counts one attempt from an address. @throws Problem too_many_attempts */
@@ -17,35 +25,39 @@ export interface SignInLimits {
   /** Counts one question for a passkey from an address: each is a row for a while. @throws Problem too_many_attempts */
   countQuestion(address: string): Promise<void>;
   /** Counts one attempt at an account, which need not exist. @throws Problem too_many_attempts */
-  countAccount(email: string): Promise<void>;
-  /** Counts one message to an address for e-mail. @throws Problem too_many_attempts */
-  countMessage(email: string): Promise<void>;
-  /** An attempt was right, so it does not count, and the account starts anew. */
-  forgive(address: string, email: string): Promise<void>;
+  countAccount(email: string, from: Vantage): Promise<void>;
+  /** Counts one way to a new password, and says whether it is sent: the ways that were sent within the hour still lead there. */
+  mayReset(email: string): Promise<boolean>;
+  /** Counts one message that asks for proof of an address. @throws Problem too_many_attempts */
+  countVerification(email: string): Promise<void>;
   /** An attempt was right as far as it went: it does not count for the address. */
   forgiveAddress(address: string): Promise<void>;
-  /** The account starts anew, since its password was set by somebody who may. */
-  forgiveAccount(email: string): Promise<void>;
+  /** An attempt was right: the account starts anew where it was made from. */
+  forgiveAccount(email: string, from: Vantage): Promise<void>;
+  /** The account starts anew altogether, since its password was set by somebody who may. */
+  openAccount(email: string): Promise<void>;
 }
 
 const perAddress = { points: 10, duration: 60 };
 const perAccount = { points: 5, duration: 15 * 60 };
 /** A page may ask by itself when it is opened, and many people may have one address. */
 const questions = { points: 60, duration: 60 };
+/** No longer than a way to a new password is open (`request-password-reset.ts`): whoever is sent none has one. */
 const messages = { points: 3, duration: 3600 };
 /** How often an account was closed within a day: each time for twice as long as before, up to four hours. */
 const closures = { points: 1_000_000, duration: 24 * 3600 };
 const longestClosureSeconds = 4 * 3600;
 
 /**
- * Ten attempts a minute from one address, and five in a quarter of an hour at one account, whoever makes them. Counted
+ * Ten attempts a minute from one address, and five in a quarter of an hour at one account from one vantage. Counted
  * in PostgreSQL for all processes together, or in the memory of the only one. A database that fails lets nobody in.
  */
 export function createSignInLimits(db: Database): SignInLimits {
   const byAddress = createAddressLimiter(db, 'address', perAddress);
   const byAccount = createLimiter(db, 'account', perAccount);
   const byQuestion = createAddressLimiter(db, 'question', questions);
-  const byMessage = createLimiter(db, 'message', messages);
+  const byReset = createLimiter(db, 'message', messages);
+  const byVerification = createLimiter(db, 'verification', messages);
   const closed = createLimiter(db, 'closed', closures);
 
   async function close(key: string): Promise<number> {
@@ -55,12 +67,7 @@ export function createSignInLimits(db: Database): SignInLimits {
     return seconds;
   }
 
-  async function forgiveAddress(address: string): Promise<void> {
-    await byAddress.reward(toAddressBlock(address));
-  }
-
-  async function forgiveAccount(email: string): Promise<void> {
-    const key = toKey(email);
+  async function start(key: string): Promise<void> {
     await byAccount.delete(key);
     await closed.delete(key);
   }
@@ -74,24 +81,29 @@ export function createSignInLimits(db: Database): SignInLimits {
       const refused = await count(byQuestion, toAddressBlock(address));
       if (refused) throw tooMany(refused.msBeforeNext / 1000);
     },
-    async countAccount(email) {
-      const key = toKey(email);
+    async countAccount(email, from) {
+      const key = toKey(email, from);
       const refused = await count(byAccount, key);
       if (!refused) return;
       // Of many at once, one is the first that is too many.
       const isFirst = refused.consumedPoints === perAccount.points + 1;
       throw tooMany(isFirst ? await close(key) : refused.msBeforeNext / 1000);
     },
-    async countMessage(email) {
-      const refused = await count(byMessage, toKey(email));
+    async mayReset(email) {
+      return (await count(byReset, toKey(email, anywhere))) === undefined;
+    },
+    async countVerification(email) {
+      const refused = await count(byVerification, toKey(email, anywhere));
       if (refused) throw tooMany(refused.msBeforeNext / 1000);
     },
-    async forgive(address, email) {
-      await forgiveAddress(address);
-      await forgiveAccount(email);
+    async forgiveAddress(address) {
+      await byAddress.reward(toAddressBlock(address));
     },
-    forgiveAddress,
-    forgiveAccount,
+    forgiveAccount: (email, from) => start(toKey(email, from)),
+    async openAccount(email) {
+      await byReset.delete(toKey(email, anywhere));
+      for (const from of [anywhere, fromSession]) await start(toKey(email, from));
+    },
   };
 }
 
@@ -125,8 +137,9 @@ async function count(limiter: Pick<RateLimiterAbstract, 'consume'>, key: string)
 }
 
 /** Of one length, however long the address is; and a copy of the table names nobody who is not known anyhow. */
-function toKey(email: string): string {
-  return createHash('sha256').update(email.toLowerCase()).digest('base64url');
+function toKey(email: string, from: Vantage): string {
+  const vantage = from.kind === 'anywhere' ? '' : `\0${from.kind}\0${from.kind === 'device' ? from.device : ''}`;
+  return createHash('sha256').update(email.toLowerCase()).update(vantage).digest('base64url');
 }
 
 function tooMany(seconds: number): Problem {

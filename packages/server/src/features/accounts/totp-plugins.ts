@@ -35,7 +35,7 @@ function toClaims(db: Database, now: () => number) {
       findSecondFactor: createAuthEndpoint.serverOnly({ method: 'POST', requireHeaders: true }, async (context) => {
         const owner = await findOwner(context);
         const factor = owner && (await findFactor(context, owner.userId));
-        return owner && { ...owner, isSetUp: factor !== undefined, isVerified: factor?.verified === true };
+        return owner && { ...owner, factorId: factor?.id, isVerified: factor?.verified === true };
       }),
       claimTotpCode: createAuthEndpoint.serverOnly(
         { method: 'POST', body: z.object({ userId: z.string(), code: z.string() }) },

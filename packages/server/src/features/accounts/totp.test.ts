@@ -1,9 +1,9 @@
-import { createHmac, randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
 import { type OperationId, type Route, routes } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, type TestBrowser } from '../../../test/browser.ts';
 import { type Answer, startTestService, type TestService } from '../../../test/service.ts';
+import { awaitEarlyStep, readSecret, totp } from '../../../test/totp-app.ts';
 import { runCommand } from '../../users/run-command.ts';
 import { findTotpStep } from './totp-step.ts';
 
@@ -38,34 +38,12 @@ async function signUp(on = service): Promise<{ id: string; email: string; browse
   return { id: body.user.id, email, browser };
 }
 
-/** RFC 4648 §6 */
-function fromBase32(text: string): Buffer {
-  const bits = [...text].map((letter) =>
-    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
-  );
-  const bytes = bits.join('').match(/.{8}/g) ?? [];
-  return Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));
-}
-
-const stepMilliseconds = 30_000;
-
-/** What an app shows: RFC 6238 as an app does it. @param ahead in steps */
-function totp(secret: Buffer, ahead = 0): string {
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / stepMilliseconds) + ahead));
-  const digest = createHmac('sha1', secret).update(counter).digest();
-  const offset = (digest[19] ?? 0) & 15;
-  return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1e6).padStart(6, '0');
-}
-
 /** An account with a second factor; the code of the step before this one is used up. */
 async function enroll(): Promise<Account> {
   const account = await signUp();
   const { body } = await post(account.browser, 'two-factor/enable', { password });
-  const secret = fromBase32(new URL(body.totpURI).searchParams.get('secret') ?? '');
-  // The code of the step before is good until this step ends.
-  const left = stepMilliseconds - (Date.now() % stepMilliseconds);
-  if (left < 5_000) await delay(left);
+  const secret = readSecret(body.totpURI);
+  await awaitEarlyStep();
   const verified = await post(account.browser, 'two-factor/verify-totp', { code: totp(secret, -1) });
   expect(outcome(verified)).toBe(200);
   return { ...account, secret, backupCodes: body.backupCodes };
@@ -101,7 +79,7 @@ describe('setting a second factor up', () => {
     expect((await signIn(openBrowser(service), email)).body.user.id).toBe(id);
 
     const before = browser.cookies.get('cadiz.session_token');
-    const secret = fromBase32(uri.searchParams.get('secret') ?? '');
+    const secret = readSecret(uri.href);
     expect(outcome(await post(browser, 'two-factor/verify-totp', { code: '000000' }))).toBe(
       '401 invalid_second_factor',
     );
@@ -122,7 +100,7 @@ describe('setting a second factor up', () => {
     const { browser } = await signUp();
     const first = await post(browser, 'two-factor/enable', { password });
     const second = await post(browser, 'two-factor/enable', { password });
-    const codeOf = ({ body }: Answer) => totp(fromBase32(new URL(body.totpURI).searchParams.get('secret') ?? ''));
+    const codeOf = ({ body }: Answer) => totp(readSecret(body.totpURI));
     expect(outcome(await post(browser, 'two-factor/verify-totp', { code: codeOf(first) }))).toBe(
       '401 invalid_second_factor',
     );
@@ -179,7 +157,7 @@ describe('signing in in two steps', () => {
     const browser = await afterPassword(account);
     const signedIn = await post(browser, 'two-factor/verify-totp', { code: totp(account.secret) });
     expect(signedIn.body).toEqual({ user: expect.objectContaining({ id: account.id, twoFactorEnabled: true }) });
-    expect([...browser.cookies.keys()]).toEqual(['cadiz.session_token']);
+    expect([...browser.cookies.keys()].sort()).toEqual(['cadiz.device', 'cadiz.session_token']);
     expect(await isSignedIn(browser)).toBe(true);
     expect(await eventsOf(account.id)).toEqual(expect.arrayContaining(['sign_in.succeeded']));
   });
@@ -323,7 +301,7 @@ describe('signing in in two steps', () => {
     if (what === 'a first code') {
       const { id, browser } = await signUp();
       const { body } = await post(browser, 'two-factor/enable', { password });
-      const secret = fromBase32(new URL(body.totpURI).searchParams.get('secret') ?? '');
+      const secret = readSecret(body.totpURI);
       return [id, () => post(browser, 'two-factor/verify-totp', { code: totp(secret) })];
     }
     const { id, email, browser, secret, backupCodes } = await enroll();
@@ -341,7 +319,7 @@ describe('signing in in two steps', () => {
     const right = async () => {
       const { email, browser } = await signUp();
       const { body } = await post(browser, 'two-factor/enable', { password });
-      const secret = fromBase32(new URL(body.totpURI).searchParams.get('secret') ?? '');
+      const secret = readSecret(body.totpURI);
       const answers = [await from(browser, 'two-factor/verify-totp', { code: totp(secret) })];
       const again = openBrowser(service);
       answers.push(await from(again, 'sign-in/email', { email, password }));
@@ -471,6 +449,6 @@ test('npm run users takes away a second factor that was lost (checklist 8)', asy
   const again = openBrowser(service);
   await signIn(again, ada.email);
   const { body } = await post(again, 'two-factor/enable', { password });
-  const secret = fromBase32(new URL(body.totpURI).searchParams.get('secret') ?? '');
+  const secret = readSecret(body.totpURI);
   expect(outcome(await post(again, 'two-factor/verify-totp', { code: totp(secret) }))).toBe(200);
 });

@@ -1,15 +1,18 @@
 import type { BackupCodes, SecondFactorDisabled, SecondFactorSecrets } from '@cadiz/contract';
+import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Database } from '../../db/open.ts';
 import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { recordEvent } from '../audit/record-event.ts';
-import { type AccountAnswer, type Auth, answer, callAuth, toCookies } from './auth.ts';
+import { type AccountAnswer, type Answered, type Auth, answer, callAuth, toCookies } from './auth.ts';
 import { endMade } from './end-sessions.ts';
+import { findVantage, type KnownDevices } from './known-devices.ts';
+import { lockAccount } from './lock-account.ts';
 import type { Passwords } from './password.ts';
 import { findPasswordHash, findSettledPasswordHash } from './password-hash.ts';
 import { requireEnabled } from './require-enabled.ts';
-import type { SignInLimits } from './sign-in-limits.ts';
+import { fromSession, type SignInLimits } from './sign-in-limits.ts';
 
 /**
  * A second factor by time-based codes (RFC 6238), for accounts with a password that want one. Better Auth keeps the
@@ -53,34 +56,30 @@ interface PasswordAndCode {
   code: string;
 }
 
-interface Answered<T> {
-  body: T;
-  cookies: string[];
-}
-
 interface Tools {
   /** Whether an account can get a second factor; who has one needs it in any case. */
   isOn: boolean;
   passwords: Passwords;
   limits: SignInLimits;
+  devices: KnownDevices;
   db: Database;
   now: () => number;
 }
 
-export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, now }: Tools): SecondFactor {
+export function createSecondFactor(auth: Auth, { isOn, passwords, limits, devices, db, now }: Tools): SecondFactor {
   async function requireEmail(userId: string): Promise<string> {
     const query = db.kysely.selectFrom('users').select('email').where('id', '=', userId);
     return (await query.executeTakeFirstOrThrow()).email;
   }
 
-  /** Work that asks for the password of who is signed in: guessing it is limited as at sign-in. */
+  /** Work that asks for the password of who is signed in: guessing it is limited as at sign-in, apart from what strangers try. */
   async function withPassword<T>({ userId }: SessionCaller, work: () => Promise<T>): Promise<T> {
     const email = await requireEmail(userId);
     const made = await passwords.withCapacity(async () => {
-      await limits.countAccount(email);
+      await limits.countAccount(email, fromSession);
       return work();
     });
-    await limits.forgiveAccount(email);
+    await limits.forgiveAccount(email, fromSession);
     return made;
   }
 
@@ -91,22 +90,29 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
     if (!found?.isVerified) throw new Problem('second_factor_not_set_up');
   }
 
-  /** Work that makes a session, which counts only if the password has not been changed meanwhile. @throws Problem code */
+  /**
+   * Work that makes a session, which counts only if the password has not been changed meanwhile.
+   * @param undo takes back what else it has made
+   * @throws Problem code
+   */
   async function underOnePassword<T extends { cookies: string[] }>(
     userId: string,
     code: 'second_factor_expired' | 'session_required',
     work: () => Promise<T>,
+    undo: () => Promise<void> = async () => undefined,
   ): Promise<T> {
     const email = await requireEmail(userId);
     const before = await findPasswordHash(db, email);
     const made = await work();
     if ((await findSettledPasswordHash(db, email)) === before) return made;
     await endMade(db.kysely, made.cookies);
+    await undo();
     throw new Problem(code);
   }
 
   /** Finishes a sign-in, and writes down how it went. */
   async function finish(
+    headers: Headers,
     userId: string,
     address: string,
     method: 'totp' | 'backup_code',
@@ -125,10 +131,38 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
       }
       throw error;
     });
-    await limits.forgive(address, await requireEmail(userId));
+    const email = await requireEmail(userId);
+    await limits.forgiveAddress(address);
+    await limits.forgiveAccount(email, await findVantage(devices, headers, email));
     const by = { kind: 'session', userId, address } as const;
     await recordEvent(db.kysely, now(), { type: 'sign_in.succeeded', projectId: null, by, subject: { method } });
-    return made;
+    return { ...made, cookies: [...made.cookies, ...(await devices.remember(userId))] };
+  }
+
+  /** Whether the address is proven at this moment decides what becomes of a second factor when the password is reset by e-mail. */
+  async function noteProof(factorId: string): Promise<void> {
+    await db.kysely
+      .updateTable('two_factors')
+      .set(({ selectFrom }) => ({
+        address_proven: selectFrom('users').select('email_verified').whereRef('users.id', '=', 'two_factors.user_id'),
+      }))
+      .where('id', '=', factorId)
+      .execute();
+  }
+
+  /** Takes one away that was set up a moment ago; the account asks for a code if there is another by now. */
+  async function disarm(userId: string, factorId: string): Promise<void> {
+    await db.transaction(async (trx) => {
+      await lockAccount(trx, userId);
+      await trx.deleteFrom('two_factors').where('id', '=', factorId).execute();
+      await trx
+        .updateTable('users')
+        .set({
+          two_factor_enabled: sql<boolean>`exists (select from two_factors where user_id = users.id and verified)`,
+        })
+        .where('id', '=', userId)
+        .execute();
+    });
   }
 
   const giveTotp = async (headers: Headers, userId: string, code: string): Promise<AccountAnswer> => {
@@ -157,16 +191,20 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
       await limits.countAddress(address);
       const found = await find(headers);
       if (!found) throw new Problem('second_factor_expired');
-      const { userId, isSignedIn, isSetUp, isVerified } = found;
-      if (!isSetUp) throw new Problem('second_factor_not_set_up');
-      if (!isSignedIn) return finish(userId, address, 'totp', () => giveTotp(headers, userId, code));
+      const { userId, isSignedIn, factorId, isVerified } = found;
+      if (factorId === undefined) throw new Problem('second_factor_not_set_up');
+      if (!isSignedIn) return finish(headers, userId, address, 'totp', () => giveTotp(headers, userId, code));
       if (isVerified) throw new Problem('second_factor_set_up');
-      const made = await underOnePassword(userId, 'second_factor_expired', async () => {
-        const verified = await giveTotp(headers, userId, code);
-        const by = { kind: 'session', userId, address } as const;
-        await recordEvent(db.kysely, now(), { type: 'second_factor.added', projectId: null, by, subject: { userId } });
-        return verified;
-      });
+      await noteProof(factorId);
+      const made = await underOnePassword(
+        userId,
+        'second_factor_expired',
+        () => giveTotp(headers, userId, code),
+        // Of somebody who has lost the account at this moment, nothing may stay that keeps its owner out.
+        () => disarm(userId, factorId),
+      );
+      const by = { kind: 'session', userId, address } as const;
+      await recordEvent(db.kysely, now(), { type: 'second_factor.added', projectId: null, by, subject: { userId } });
       await limits.forgiveAddress(address);
       // Better Auth answers the user as they were before.
       const { user } = made.body as { user: object };
@@ -176,7 +214,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, db, no
       await limits.countAddress(address);
       const found = await find(headers);
       if (!found || found.isSignedIn) throw new Problem('second_factor_expired');
-      return finish(found.userId, address, 'backup_code', () =>
+      return finish(headers, found.userId, address, 'backup_code', () =>
         answer(() => auth.api.verifyBackupCode({ body: { code }, headers, returnHeaders: true })),
       );
     },

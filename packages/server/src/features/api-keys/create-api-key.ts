@@ -3,6 +3,8 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { requireLastingSession } from '../accounts/require-lasting-session.ts';
+import { requireProvenEmail } from '../accounts/require-proven-email.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { openProject } from '../projects/open-project.ts';
@@ -11,7 +13,8 @@ import { hashToken, mintToken } from './token.ts';
 
 /**
  * Makes an API key. The raw key is in this answer and nowhere else: only its SHA-256 is kept.
- * @throws Problem project_not_found, role_missing, folder_not_found, too_many_api_keys, invalid_request (an expiry that is over)
+ * @throws Problem project_not_found, role_missing, folder_not_found, too_many_api_keys, invalid_request (an expiry
+ *   that is over), email_not_verified
  */
 export async function createApiKey(
   deps: Deps,
@@ -19,6 +22,7 @@ export async function createApiKey(
   request: z.output<typeof CreateApiKeyRequest>,
 ): Promise<z.output<typeof CreatedApiKey>> {
   const expiresAt = toExpiry(request.expiresAt, deps.now());
+  await requireProvenEmail(deps, caller);
   const { projectId, folderId = null } = request;
   if (projectId !== null) {
     const project = await openProject(deps, caller, projectId, 'keys:manage');
@@ -41,6 +45,7 @@ export async function createApiKey(
   };
   await deps.db.transaction(async (trx) => {
     await holdMaker(deps, trx, caller, { projectId, folderId }, 'keys:manage');
+    await requireLastingSession(trx, caller);
     await trx.insertInto('api_keys').values(row).execute();
     const subject = {
       apiKeyId: id,

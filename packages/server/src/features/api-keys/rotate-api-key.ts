@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { requireLastingSession } from '../accounts/require-lasting-session.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { requireFolder } from '../folders/require-folder.ts';
 import { openProject } from '../projects/open-project.ts';
@@ -41,6 +42,7 @@ export async function rotateApiKey(
   const created = await deps.db.transaction(async (trx) => {
     const tied = { projectId: found.project_id, folderId: found.folder_id };
     await holdMaker(deps, trx, caller, tied, right);
+    await requireLastingSession(trx, caller);
     const old = await lockAliveKey(trx, id, now);
     const overlapEnds = new Date(now.getTime() + overlapSeconds * 1000);
     await trx

@@ -3,18 +3,19 @@ import type { CreatedInvitation, Input } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Deps, SessionCaller } from '../../deps.ts';
+import { requireProvenEmail } from '../accounts/require-proven-email.ts';
 import { recordEvent } from '../audit/record-event.ts';
 import { keepUser } from '../keep-rows.ts';
 import { lockMembers } from '../members/lock-members.ts';
 import { openProject } from '../projects/open-project.ts';
-import { hashInvitation } from './accept-invitation.ts';
+import { hashInvitation } from './use-invitation.ts';
 
 const lifetimeMilliseconds = 7 * 86_400_000;
 
 /**
  * Invites the owner of an e-mail address into a project. The address of the answer is shown once, and only its hash is
  * kept; the token stands in the fragment, which browsers send to no server and name in no Referer.
- * @throws Problem project_not_found, role_missing
+ * @throws Problem project_not_found, role_missing, email_not_verified
  */
 export async function createInvitation(
   deps: Deps,
@@ -22,6 +23,7 @@ export async function createInvitation(
   { projectId, email, role }: Input<'createInvitation'>,
 ): Promise<z.output<typeof CreatedInvitation>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
+  await requireProvenEmail(deps, caller);
   const token = randomBytes(32).toString('base64url');
   const id = uuidv7();
   const createdAt = deps.now();

@@ -1,15 +1,17 @@
-import { SignInRequest, SignUpRequest } from '@cadiz/contract';
+import { ChangePasswordRequest, ResetPasswordRequest, SignInRequest, SignUpRequest } from '@cadiz/contract';
+import { changePassword } from '../../features/accounts/change-password.ts';
+import { resetPassword } from '../../features/accounts/reset-password.ts';
+import { signUp } from '../../features/accounts/sign-up.ts';
 import { accountHeaders } from '../account-headers.ts';
-import { requireSameSite } from '../caller.ts';
+import { requireSameSite, requireSession } from '../caller.ts';
+import { clientAddress } from '../client-address.ts';
 import type { Handler } from '../exchange.ts';
 import { readBody } from '../input.ts';
 import { withCookies } from '../with-cookies.ts';
 
-export const signUp: Handler = async (deps, exchange) => {
+export const signUpRoute: Handler = async (deps, exchange) => {
   requireSameSite(deps, exchange);
-  return withCookies(
-    await deps.accounts.signUp(accountHeaders(deps, exchange), await readBody(exchange, SignUpRequest)),
-  );
+  return withCookies(await signUp(deps, accountHeaders(deps, exchange), await readBody(exchange, SignUpRequest)));
 };
 
 export const signIn: Handler = async (deps, exchange) => {
@@ -26,3 +28,15 @@ export const signOut: Handler = async (deps, exchange) => {
 
 export const getSession: Handler = async (deps, exchange) =>
   withCookies(await deps.accounts.getSession(accountHeaders(deps, exchange)));
+
+export const resetPasswordRoute: Handler = async (deps, exchange) => {
+  requireSameSite(deps, exchange);
+  const request = await readBody(exchange, ResetPasswordRequest);
+  return withCookies(await resetPassword(deps, { kind: 'visitor', address: clientAddress(deps, exchange) }, request));
+};
+
+export const changePasswordRoute: Handler = async (deps, exchange) => {
+  const caller = await requireSession(deps, exchange);
+  const body = await changePassword(deps, caller, await readBody(exchange, ChangePasswordRequest));
+  return withCookies({ body, cookies: await deps.accounts.devices.remember(caller.userId) });
+};

@@ -1,5 +1,6 @@
 import { RegisterPasskeyRequest, SignInWithPasskeyRequest } from '@cadiz/contract';
 import { requirePasskeys } from '../../features/accounts/own-passkeys.ts';
+import { requireProvenEmail } from '../../features/accounts/require-proven-email.ts';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
 import { clientAddress } from '../client-address.ts';
@@ -8,14 +9,17 @@ import { readBody } from '../input.ts';
 import { withCookies } from '../with-cookies.ts';
 
 export const passkeyRegistrationOptionsRoute: Handler = async (deps, exchange) => {
-  await requireSession(deps, exchange);
-  return withCookies(await requirePasskeys(deps).registrationOptions(accountHeaders(deps, exchange)));
+  const caller = await requireSession(deps, exchange);
+  const passkeys = requirePasskeys(deps);
+  await requireProvenEmail(deps, caller);
+  return withCookies(await passkeys.registrationOptions(accountHeaders(deps, exchange)));
 };
 
 export const registerPasskeyRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);
   const passkeys = requirePasskeys(deps);
   const request = await readBody(exchange, RegisterPasskeyRequest);
+  await requireProvenEmail(deps, caller);
   return passkeys.register(accountHeaders(deps, exchange), caller, request);
 };
 

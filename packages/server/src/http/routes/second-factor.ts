@@ -1,4 +1,5 @@
 import { BackupCodeRequest, EnableSecondFactorRequest, PasswordAndCode, TotpRequest } from '@cadiz/contract';
+import { requireProvenEmailOfEverybody } from '../../features/accounts/require-proven-email.ts';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
 import { clientAddress } from '../client-address.ts';
@@ -9,6 +10,7 @@ import { withCookies } from '../with-cookies.ts';
 export const enableSecondFactorRoute: Handler = async (deps, exchange) => {
   const caller = await requireSession(deps, exchange);
   const { password } = await readBody(exchange, EnableSecondFactorRequest);
+  await requireProvenEmailOfEverybody(deps, caller);
   return withCookies(await deps.accounts.secondFactor.enable(accountHeaders(deps, exchange), caller, password));
 };
 

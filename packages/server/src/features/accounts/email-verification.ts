@@ -1,0 +1,88 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { EmailVerificationSent, VerifiedEmail, VerifyEmailRequest } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps, SessionCaller } from '../../deps.ts';
+import type { Message } from '../../mail.ts';
+import { Problem } from '../../problem.ts';
+import { recordEvent } from '../audit/record-event.ts';
+import { lockAccount } from './lock-account.ts';
+import { toVerificationWords } from './messages.ts';
+import { proveEmail } from './prove-email.ts';
+
+const lifetimeMilliseconds = 24 * 3600 * 1000;
+
+/** SHA-256: a token has 256 random bits, which cannot be searched. */
+function hashToken(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/** Sends an account the message by which it proves its e-mail address, off the path of the request. */
+export function postEmailVerification(deps: Pick<Deps, 'db' | 'now' | 'config' | 'mail'>, userId: string): void {
+  deps.mail?.post(() => prepareVerification(deps, userId));
+}
+
+async function prepareVerification(
+  { db, now, config }: Pick<Deps, 'db' | 'now' | 'config'>,
+  userId: string,
+): Promise<Message | undefined> {
+  const token = randomBytes(32).toString('base64url');
+  const user = await db.kysely
+    .selectFrom('users')
+    .select('email')
+    .where('id', '=', userId)
+    .where('email_verified', '=', false)
+    .executeTakeFirst();
+  if (!user) return undefined;
+  const expiresAt = new Date(now() + lifetimeMilliseconds);
+  await db.kysely
+    .insertInto('email_verifications')
+    .values({ token_hash: hashToken(token), user_id: userId, expires_at: expiresAt })
+    .execute();
+  return { to: user.email, ...toVerificationWords(config.publicUrl, token) };
+}
+
+/**
+ * Sends the caller that message again; those that were sent before stay good. Nothing is sent when the address is proven.
+ * @throws Problem mail_off, too_many_attempts
+ */
+export async function sendEmailVerification(
+  deps: Pick<Deps, 'db' | 'now' | 'config' | 'accounts' | 'mail'>,
+  { userId }: SessionCaller,
+): Promise<z.output<typeof EmailVerificationSent>> {
+  if (!deps.mail) throw new Problem('mail_off');
+  const query = deps.db.kysely.selectFrom('users').select(['email', 'email_verified']).where('id', '=', userId);
+  const user = await query.executeTakeFirst();
+  if (!user) throw new Problem('session_required');
+  if (user.email_verified) return { sent: false };
+  await deps.accounts.limits.countVerification(user.email);
+  postEmailVerification(deps, userId);
+  return { sent: true };
+}
+
+/**
+ * Proves the caller's e-mail address by the token of a message. It counts in a session of that account only: whoever owns
+ * the address and follows the link must not vouch for an account that somebody else has made with it.
+ * @throws Problem invalid_email_token
+ */
+export async function verifyEmail(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  caller: SessionCaller,
+  { token }: z.output<typeof VerifyEmailRequest>,
+): Promise<z.output<typeof VerifiedEmail>> {
+  const { userId } = caller;
+  return db.transaction(async (trx) => {
+    const at = now();
+    await lockAccount(trx, userId);
+    const used = await trx
+      .deleteFrom('email_verifications')
+      .where('token_hash', '=', hashToken(token))
+      .where('user_id', '=', userId)
+      .where('expires_at', '>', new Date(at))
+      .returning('user_id')
+      .executeTakeFirst();
+    if (!used) throw new Problem('invalid_email_token');
+    const email = await proveEmail(trx, userId);
+    await recordEvent(trx, at, { type: 'email.verified', projectId: null, by: caller, subject: { userId } });
+    return { email, emailVerified: true };
+  });
+}

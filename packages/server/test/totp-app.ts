@@ -1,0 +1,33 @@
+import { createHmac } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const stepMilliseconds = 30_000;
+
+/** What an app keeps of the address that is shown as a QR code. */
+export function readSecret(totpUri: string): Buffer {
+  return fromBase32(new URL(totpUri).searchParams.get('secret') ?? '');
+}
+
+/** RFC 4648 §6 */
+function fromBase32(text: string): Buffer {
+  const bits = [...text].map((letter) =>
+    'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0'),
+  );
+  const bytes = bits.join('').match(/.{8}/g) ?? [];
+  return Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));
+}
+
+/** What an app shows: RFC 6238 as an app does it. @param ahead in steps */
+export function totp(secret: Buffer, ahead = 0): string {
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / stepMilliseconds) + ahead));
+  const digest = createHmac('sha1', secret).update(counter).digest();
+  const offset = (digest[19] ?? 0) & 15;
+  return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1e6).padStart(6, '0');
+}
+
+/** Waits until the code of the step before is good for a while: it is until this step ends. */
+export async function awaitEarlyStep(): Promise<void> {
+  const left = stepMilliseconds - (Date.now() % stepMilliseconds);
+  if (left < 5_000) await delay(left);
+}
