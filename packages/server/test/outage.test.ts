@@ -35,6 +35,7 @@ let projectId: string;
 let keys: Record<'used' | 'revoked' | 'unknown', string>;
 /** Keys that nobody has used, so that no cache knows them: one for each time. */
 let unused: string[];
+let unusedRevoked: string[];
 /** Undoes what a test has done to the server, also when it fails. */
 let undo: (() => Promise<unknown>) | undefined;
 
@@ -66,8 +67,10 @@ const presign = (key: string, folderId: string | null = null) =>
 function findRequests(): [string, () => ReturnType<typeof ask>][] {
   const toPath = (path: string) => path.replaceAll(/\{\w+\}/g, '01990000-0000-7000-8000-000000000000');
   const guarded = (Object.entries(routes) as [OperationId, Route][]).filter(([, { access }]) => access !== 'anybody');
-  const { revoked, unknown } = keys;
+  const { unknown } = keys;
   const fresh = unused.pop() ?? '';
+  // One that was sent a moment ago is known to be dead, and is refused without the database.
+  const revoked = unusedRevoked.pop() ?? '';
   const account = { email: 'ada@example.com', password: 'correct horse battery' };
   return [
     ...guarded.flatMap(([operation, { method, path, access, body }]): [string, () => ReturnType<typeof ask>][] => {
@@ -146,8 +149,14 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
     projectId = (await ask('/api/projects', { method: 'POST', cookie, body: { name: 'P' } })).id;
     const make = () => ask('/api/api-keys', { method: 'POST', cookie, body: { name: 'K', projectId } });
+    const makeRevoked = async (): Promise<string> => {
+      const { id, key } = await make();
+      await ask(`/api/api-keys/${id}`, { method: 'DELETE', cookie });
+      return key;
+    };
     const [used, revoked] = [await make(), await make()];
     unused = await Promise.all(Array.from({ length: 8 }, async () => (await make()).key));
+    unusedRevoked = await Promise.all(Array.from({ length: 8 }, makeRevoked));
     keys = { used: used.key, revoked: revoked.key, unknown: mintToken() };
     expect((await presign(keys.used)).status).toBe(200);
     expect((await presign(keys.revoked)).status).toBe(200);

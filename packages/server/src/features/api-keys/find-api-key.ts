@@ -36,16 +36,15 @@ interface Known {
   expiresAt: number;
 }
 
-/** How often, at most, keys of suspect origin are looked up. */
-const suspectPauseMilliseconds = 100;
+/** So long keys of suspect origin are gathered for one look-up. */
+const gatherMilliseconds = 100;
 
 export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   const known = new LRUCache<string, Known>({ max: 100_000 });
   /** Ids of those that were dead the last time, by their hashes. */
   const dead = new LRUCache<string, string>({ max: 100_000 });
   const lastUsed = new Map<string, number>();
-  const lookUps = createLookUps(ask);
-  const suspectLookUps = createLookUps(ask, suspectPauseMilliseconds);
+  const suspects = createLookUps(ask, gatherMilliseconds);
   let revocations = 0;
 
   async function ask(hashes: string[]): Promise<ReadonlyMap<string, Known>> {
@@ -64,8 +63,8 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   }
 
   async function look(hash: string, isSuspect?: () => Promise<boolean>): Promise<ApiKeyCaller | undefined> {
-    const isLate = isSuspect !== undefined && (await isSuspect());
-    return use(await (isLate ? suspectLookUps : lookUps).find(hash));
+    const isOne = isSuspect !== undefined && (await isSuspect());
+    return use(isOne ? await suspects.find(hash) : (await ask([hash])).get(hash));
   }
 
   function use(key: Known | undefined): ApiKeyCaller | undefined {

@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLookUps } from './look-ups.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
 
 /** A database that answers when it is told to. */
 function createAsked() {
@@ -9,58 +12,58 @@ function createAsked() {
       const answer = () => resolve(new Map(hashes.filter((hash) => hash !== 'absent').map((hash) => [hash, hash])));
       statements.push({ hashes, answer, fail: reject });
     });
-  return { statements, ask };
+  return { statements, lookUps: createLookUps(ask, 100) };
 }
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('one statement is under way at a time, and what comes meanwhile goes together into the next', async () => {
-  const { statements, ask } = createAsked();
-  const lookUps = createLookUps(ask);
+test('what comes within a while goes together into one statement', async () => {
+  const { statements, lookUps } = createAsked();
   const first = lookUps.find('a');
+  vi.advanceTimersByTime(99);
   const others = ['b', 'absent', 'b'].map((hash) => lookUps.find(hash));
-  expect(statements.map(({ hashes }) => hashes)).toEqual([['a']]);
+  expect(statements).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(statements.map(({ hashes }) => hashes)).toEqual([['a', 'b', 'absent']]);
   statements[0]?.answer();
-  expect(await first).toBe('a');
-  await settled();
-  expect(statements.map(({ hashes }) => hashes)).toEqual([['a'], ['b', 'absent']]);
-  statements[1]?.answer();
-  expect(await Promise.all(others)).toEqual(['b', undefined, 'b']);
+  expect(await Promise.all([first, ...others])).toEqual(['a', 'b', undefined, 'b']);
 });
 
-test('who asks after a statement was sent is not given its answer', async () => {
-  const { statements, ask } = createAsked();
-  const lookUps = createLookUps(ask);
+test('who asks after a statement was sent is given the answer to another, which does not wait for the first', async () => {
+  const { statements, lookUps } = createAsked();
   void lookUps.find('a');
+  vi.advanceTimersByTime(100);
   const later = lookUps.find('a');
-  statements[0]?.answer();
-  await settled();
+  vi.advanceTimersByTime(100);
   expect(statements).toHaveLength(2);
   statements[1]?.answer();
   expect(await later).toBe('a');
 });
 
-test('a statement that fails fails for those who wait for it, and the next is sent', async () => {
-  const { statements, ask } = createAsked();
-  const lookUps = createLookUps(ask);
+test('a statement that fails fails for those who wait for it alone', async () => {
+  const { statements, lookUps } = createAsked();
   const first = lookUps.find('a');
+  vi.advanceTimersByTime(100);
   const second = lookUps.find('b');
+  vi.advanceTimersByTime(100);
   statements[0]?.fail(new Error('away'));
-  await expect(first).rejects.toThrow('away');
-  await settled();
   statements[1]?.answer();
+  await expect(first).rejects.toThrow('away');
   expect(await second).toBe('b');
 });
 
-test('a flood is a few statements, and ends where ten thousand wait', async () => {
-  const { statements, ask } = createAsked();
-  const lookUps = createLookUps(ask);
-  const flood = Array.from({ length: 10_001 }, (_, index) => lookUps.find(`h${index}`));
-  expect(() => lookUps.find('one more')).toThrow(expect.objectContaining({ code: 'rate_limited' }));
-  for (let sent = 0; sent < 11; sent += 1) {
-    statements[sent]?.answer();
-    await settled();
-  }
-  expect(await Promise.all(flood)).toHaveLength(10_001);
-  expect(statements.map(({ hashes }) => hashes.length)).toEqual([1, ...Array.from({ length: 10 }, () => 1000)]);
+test('a flood is a few statements, and has an end where ten thousand have no answer', async () => {
+  const { statements, lookUps } = createAsked();
+  const flood = Array.from({ length: 10_000 }, (_, index) => lookUps.find(`h${index}`));
+  const refused = () => expect(() => lookUps.find('more')).toThrow(expect.objectContaining({ code: 'rate_limited' }));
+  refused();
+  vi.advanceTimersByTime(500);
+  expect(statements).toHaveLength(5);
+  vi.advanceTimersByTime(10_000);
+  expect(statements.map(({ hashes }) => hashes.length)).toEqual(Array.from({ length: 10 }, () => 1000));
+  refused();
+  for (const { answer } of statements) answer();
+  expect(await Promise.all(flood)).toHaveLength(10_000);
+  await settled();
+  void lookUps.find('more');
 });

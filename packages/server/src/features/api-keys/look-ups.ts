@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Problem } from '../../problem.ts';
 
 /** Looks values up in the database by their hashes, many in one statement. */
@@ -14,52 +13,56 @@ interface Waiting<T> {
 }
 
 const hashesAtOnce = 1000;
-const maxWaiting = 10_000;
+const maxUnanswered = 10_000;
 
 /**
- * One statement at a time: what comes while one is under way is gathered for the next, so a flood costs the database
- * a few large statements. Nothing joins a statement that was sent: its answer may be older than a revocation.
- * @param pauseMilliseconds how long to gather before each statement
+ * Gathers what comes within a while into one statement, so that a flood costs the database a few large ones. None waits for the one
+ * before it, which may hang. Nothing joins a statement that was sent: its answer may be older than a revocation.
  */
 export function createLookUps<T>(
   ask: (hashes: string[]) => Promise<ReadonlyMap<string, T>>,
-  pauseMilliseconds = 0,
+  gatherMilliseconds: number,
 ): LookUps<T> {
   const waiting = new Map<string, Waiting<T>>();
-  let isAsking = false;
+  let unanswered = 0;
+  let isDue = false;
 
-  async function askSome(): Promise<void> {
-    const batch = [...waiting].slice(0, hashesAtOnce);
-    for (const [hash] of batch) waiting.delete(hash);
+  function sendLater(): void {
+    if (isDue) return;
+    isDue = true;
+    setTimeout(() => {
+      isDue = false;
+      const batch = [...waiting].slice(0, hashesAtOnce);
+      for (const [hash] of batch) waiting.delete(hash);
+      void send(batch);
+      if (waiting.size > 0) sendLater();
+    }, gatherMilliseconds);
+  }
+
+  async function send(batch: [string, Waiting<T>][]): Promise<void> {
     try {
       const found = await ask(batch.map(([hash]) => hash));
       for (const [hash, { resolve }] of batch) resolve(found.get(hash));
     } catch (error) {
       for (const [, { reject }] of batch) reject(error);
+    } finally {
+      unanswered -= batch.length;
     }
-  }
-
-  async function askAll(): Promise<void> {
-    isAsking = true;
-    while (waiting.size > 0) {
-      if (pauseMilliseconds > 0) await delay(pauseMilliseconds);
-      await askSome();
-    }
-    isAsking = false;
   }
 
   return {
     find(hash) {
       const known = waiting.get(hash);
       if (known) return known.answer;
-      if (waiting.size >= maxWaiting) {
+      if (unanswered >= maxUnanswered) {
         throw new Problem('rate_limited', 'Too many API keys are being looked up.', {
           headers: { 'Retry-After': '1' },
         });
       }
+      unanswered += 1;
       const { promise: answer, resolve, reject } = withResolvers<T | undefined>();
       waiting.set(hash, { answer, resolve, reject });
-      if (!isAsking) void askAll();
+      sendLater();
       return answer;
     },
   };
