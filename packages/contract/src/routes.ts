@@ -331,7 +331,7 @@ export const routes = {
   sendEmailVerification: {
     method: 'POST',
     path: '/api/account/email/verification',
-    summary: 'Have the message sent again by which the e-mail address of your account is proven',
+    summary: 'Send the message again that verifies the e-mail address of your account',
     tag: 'Accounts',
     access: 'session',
     answer: EmailVerificationSent,
@@ -340,7 +340,7 @@ export const routes = {
   verifyEmail: {
     method: 'POST',
     path: '/api/account/email/verify',
-    summary: 'Prove the e-mail address of your account with the token of the message',
+    summary: 'Verify the e-mail address of your account with the token from the message',
     tag: 'Accounts',
     access: 'session',
     body: VerifyEmailRequest,
