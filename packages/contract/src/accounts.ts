@@ -58,8 +58,7 @@ export const ChangedPassword = z.object({ endedSessions: z.int(), revokedApiKeys
 export const PasswordReset = ChangedPassword.extend({
   removedPasskeys: z.int(),
   removedSecondFactor: z.boolean().meta({
-    description:
-      'Whether codes are asked for no more: the second factor was set up before the e-mail address was proven.',
+    description: 'Whether a second factor was removed because it was set up before the e-mail address was verified.',
   }),
 });
 
@@ -72,10 +71,10 @@ export const ResetPasswordRequest = z.object({
   revokeApiKeys: z
     .boolean({ error: 'must be true or false' })
     .default(true)
-    .meta({ description: 'false keeps the API keys: for somebody who has only forgotten the password.' }),
+    .meta({ description: 'Set to false to keep the API keys, if the password was only forgotten.' }),
 });
 
-/** `sent` is false when the address is proven already. */
+/** `sent` is false when the address is already verified. */
 export const EmailVerificationSent = z.object({ sent: z.boolean() });
 export const VerifyEmailRequest = z.object({
   token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the token of the message, 43 characters' }),

@@ -146,10 +146,10 @@ export const errorCatalogue = {
   },
   email_not_verified: {
     status: 403,
-    title: 'The e-mail address of the account is not proven.',
+    title: 'The e-mail address of the account is not verified.',
     happened:
-      'Anybody can sign up with any address. So, where the service sends e-mail, an account that nobody has invited makes no API keys, passkeys and invitations, and accepts none, before it has shown that it reads the mail of its address; and nobody sets up a second factor before that.',
-    mend: 'Follow the link of the message that came when the account was made, signed in to it. `POST /api/account/email/verification` sends another one. Resetting the password by e-mail proves the address, too.',
+      'Anyone can sign up with any address. Where the service sends e-mail, an account from open sign-up must therefore verify its address before it can make API keys, add passkeys, or create or accept invitations. Every account must do so before it can set up a second factor.',
+    mend: 'Sign in to the account and follow the link in the message that was sent at sign-up. `POST /api/account/email/verification` sends another. Resetting the password by e-mail verifies the address, too.',
   },
   not_found: {
     status: 404,
@@ -289,7 +289,7 @@ export const errorCatalogue = {
     title: 'There is already an account with your e-mail address.',
     happened:
       'The account was made in another way, and the same e-mail address alone does not open it: whoever made it need not be you.',
-    mend: 'Sign in to it as before, and tie it to the issuer with `POST /api/auth/link-social`. From then on both ways lead to it. If you have never made it, somebody else has with your address: reset its password by e-mail, which takes it back, and then tie it.',
+    mend: 'Sign in to it as before, and tie it to the issuer with `POST /api/auth/link-social`. From then on both ways lead to it. If you did not make it, somebody else used your address: reset its password by e-mail to take it over, and then tie it.',
   },
   oidc_email_differs: {
     status: 409,
@@ -318,7 +318,7 @@ export const errorCatalogue = {
   mail_off: {
     status: 409,
     title: 'This service sends no e-mail.',
-    happened: 'Resetting a password and proving an address by e-mail need a mail server, and `SMTP_URL` is not set.',
+    happened: 'Resetting a password or verifying an address by e-mail needs a mail server, and `SMTP_URL` is not set.',
     mend: 'Ask the operator, who sets a new password with `npm run users -- reset-password EMAIL`, or sets `SMTP_URL` and `SMTP_FROM`.',
   },
   last_owner: {
@@ -495,15 +495,15 @@ export const errorCatalogue = {
     status: 400,
     title: 'This way to a new password is closed.',
     happened:
-      'The token was used already, is older than an hour, or never existed, or the password was set in another way since. The answer is the same for all.',
+      'The token was already used, is older than an hour or never existed, or the password has been set since it was sent. The answer is the same in each case.',
     mend: 'Ask for a new message with `POST /api/auth/request-password-reset`.',
   },
   invalid_email_token: {
     status: 400,
-    title: 'This proof of an e-mail address is none.',
+    title: 'This token does not verify the e-mail address.',
     happened:
-      'The token was used already, is older than a day, never existed, or was sent to another account than the one that is signed in. The answer is the same for all.',
-    mend: 'Sign in to the account whose address it is, and have a new message sent with `POST /api/account/email/verification`.',
+      'The token was already used, is older than a day, never existed, or was sent for an account other than the one that is signed in. The answer is the same in each case.',
+    mend: 'Sign in to the account that the message was sent for, and request a new one with `POST /api/account/email/verification`.',
   },
   unsupported_media_type: {
     status: 415,
@@ -529,7 +529,7 @@ export const errorCatalogue = {
     status: 429,
     title: 'Too many attempts were made from here, or at this account.',
     happened:
-      'Ten attempts a minute are taken from one address, and five in a quarter of an hour at one account; an account at which the guessing goes on is closed for longer each time, up to four hours. Sessions, and browsers that the account was signed in on by its password, are counted apart from everybody else. Attempts that succeed do not count. Whether the account exists makes no difference.',
+      'Ten attempts a minute are taken from one address, and five in a quarter of an hour at one account; an account at which the guessing goes on is closed for longer each time, up to four hours. Sessions of the account, and browsers on which somebody has signed in to it with its password, are counted separately. Attempts that succeed do not count. Whether the account exists makes no difference.',
     mend: 'Wait for the seconds in `Retry-After`. A forgotten password can be reset, which opens the account again. Behind a reverse proxy, `TRUSTED_PROXIES` must name it, or all clients count as one.',
   },
   second_factor_locked: {

@@ -370,7 +370,7 @@ export const routes = {
   sendEmailVerification: {
     method: 'POST',
     path: '/api/account/email/verification',
-    summary: 'Have the message sent again by which the e-mail address of your account is proven',
+    summary: 'Send the message again that verifies the e-mail address of your account',
     description: 'Nothing is sent when it is proven already. Messages from before stay good.',
     tag: 'Accounts',
     access: 'session',
@@ -380,7 +380,7 @@ export const routes = {
   verifyEmail: {
     method: 'POST',
     path: '/api/account/email/verify',
-    summary: 'Prove the e-mail address of your account with the token of the message',
+    summary: 'Verify the e-mail address of your account with the token from the message',
     description: 'Only in a session of that account.',
     tag: 'Accounts',
     access: 'session',

@@ -121,7 +121,7 @@ export const settings = {
   CADIZ_SIGN_UP: {
     default: 'first',
     sentence:
-      'Who may make an account: only the `first` person, everybody (`open`), or nobody (`closed`). With `open`, set SMTP_URL, too: e-mail addresses are then proven.',
+      'Who may make an account: only the `first` person, everybody (`open`), or nobody (`closed`). With `open`, set SMTP_URL as well, so that e-mail addresses are verified.',
     check: z.enum(['first', 'open', 'closed'], { error: 'must be first, open or closed' }),
   },
   OIDC_ISSUER: {
@@ -158,7 +158,7 @@ export const settings = {
   SMTP_URL: {
     default: undefined,
     sentence:
-      'The mail server that messages to reset a password and to prove an e-mail address go through, such as `smtps://user:password@mail.example.com`; `smtp://` uses STARTTLS, and insists on it when there is a password. Without it a password is reset with `npm run users`.',
+      'The mail server that messages to reset a password or verify an e-mail address go through, such as `smtps://user:password@mail.example.com`; `smtp://` uses STARTTLS, and insists on it when there is a password. Without it a password is reset with `npm run users`.',
     check: address('smtp:', 'smtps:'),
   },
   SMTP_FROM: {

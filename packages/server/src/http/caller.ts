@@ -63,10 +63,10 @@ async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCalle
 }
 
 /**
- * Cross-site request forgery, in the order of Go's CrossOriginProtection: browsers say where a request comes from in
- * Sec-Fetch-Site, older ones, and all where there is no TLS, in Origin; what sends neither is no browser, and has no
- * cookie that somebody else set. Unlike Go, `Host` is not believed: a name that was pointed at this service (DNS
- * rebinding) is in both headers.
+ * Refuses cross-site request forgery, in the order of Go's CrossOriginProtection: browsers say where a request comes from
+ * in Sec-Fetch-Site, or in Origin if they are old or there is no TLS; a client that sends neither is not a browser, and has
+ * no cookie that somebody else set. Unlike in Go, Origin is not compared with `Host`: a name that somebody pointed at this
+ * service (DNS rebinding) is in both.
  * @throws Problem cross_site_request
  * @see https://pkg.go.dev/net/http#CrossOriginProtection
  */
@@ -81,7 +81,7 @@ export function requireSameSite({ config }: Deps, exchange: Exchange): void {
   if (!isSame) throw new Problem('cross_site_request');
 }
 
-/** Whether an origin is that of the public address. On loopback this machine has several names, and none can be pointed elsewhere. */
+/** Whether an origin is that of the public address. On loopback, all names of this machine count: an attacker controls none of them. */
 function isOwnOrigin(publicUrl: string, origin: string): boolean {
   const own = new URL(publicUrl);
   if (origin === own.origin) return true;

@@ -125,9 +125,12 @@ export function createS3Multipart(connection: S3Connection): Multipart {
   };
 }
 
-/** Ceph RGW says NoSuchKey where it is asked for the parts of an upload that is not there. */
+/**
+ * Ceph RGW says NoSuchKey where it is asked for the parts of an upload that is not there. A completion that took long was
+ * answered 200 before its error was known.
+ */
 function isUnknown(answer: S3Answer): boolean {
-  if (answer.status !== 404) return false;
+  if (answer.status !== 404 && answer.status !== 200) return false;
   const code = findError(answer)?.code;
   return code === 'NoSuchUpload' || code === 'NoSuchKey';
 }

@@ -20,12 +20,12 @@ export const usage = `npm run users -- COMMAND [EMAIL] [options]
 Manages the accounts of the service that the settings name. On PostgreSQL the service may run; the embedded database is
 open to one process only, so stop the service first.
 
-  list                         all accounts, and whether their e-mail addresses are proven
+  list                         all accounts, and which e-mail addresses are not verified
   reset-password EMAIL         sets a new password and prints it once; all sessions of the account end, its passkeys are removed
     --revoke-api-keys            and its API keys are revoked
   remove-second-factor EMAIL   for who has lost it: the password alone signs in; all sessions of the account end
   remove-passkeys EMAIL        none of them signs in any more; all sessions of the account end
-  verify-email EMAIL           takes the address for proven, by your word; so a reset by e-mail will not remove the second factor
+  verify-email EMAIL           you vouch for the address; a reset by e-mail then keeps the second factor
   end-sessions EMAIL           ends all sessions of the account
   disable EMAIL                ends them, lets nobody sign in, and its API keys are dead
   enable EMAIL                 takes that back
@@ -67,7 +67,7 @@ const commands: Record<string, Run> = {
   },
   async 'verify-email'(users, { id, email }) {
     await vouchForEmail(users, operator, id);
-    return `The address ${email} counts as proven.`;
+    return `The address ${email} counts as verified.`;
   },
   async 'end-sessions'(users, { id, email }) {
     const { endedSessions } = await endUserSessions(users, operator, { userId: id });
@@ -93,7 +93,7 @@ async function list(users: Users): Promise<string> {
   do {
     const page = await listUsers(users, operator, { cursor });
     for (const { email, role, emailVerified, disabledAt } of page.users) {
-      const proof = emailVerified ? '' : '  address not proven';
+      const proof = emailVerified ? '' : '  address not verified';
       lines.push(`${email}  ${role}${proof}${disabledAt === null ? '' : `  disabled since ${disabledAt}`}`);
     }
     cursor = page.nextCursor ?? undefined;

@@ -75,7 +75,7 @@ describe('what the operator does with npm run users', () => {
     expect(await service.deps.apiKeys.find(key)).toBeUndefined();
     expect(await signIn(ada.email, 'correct horse battery')).toBe(403);
     expect(await run('list')).toMatch(
-      new RegExp(`^${ada.email}  member  address not proven  disabled since \\d{4}-`, 'm'),
+      new RegExp(`^${ada.email}  member  address not verified  disabled since \\d{4}-`, 'm'),
     );
     await run('enable', ada.email);
     expect(await isAlive(ada)).toBe(false);
@@ -88,9 +88,9 @@ describe('what the operator does with npm run users', () => {
 
   test('verify-email: shown, and set', async () => {
     const ada = await service.signUp();
-    expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member  address not proven$`, 'm'));
+    expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member  address not verified$`, 'm'));
     expect(await run('list')).toMatch(new RegExp(`^${owner.email}  owner$`, 'm'));
-    expect(await run('verify-email', ada.email)).toBe(`The address ${ada.email} counts as proven.`);
+    expect(await run('verify-email', ada.email)).toBe(`The address ${ada.email} counts as verified.`);
     expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member$`, 'm'));
     const { rows } = await service.deps.db.pool.query(
       `select ip from audit_events where type = 'email.verified' and subject->>'userId' = $1`,

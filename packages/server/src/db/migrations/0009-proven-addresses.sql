@@ -1,8 +1,8 @@
--- Whether an account came by open sign-up where there is a mail server: it can do little until its e-mail address is
--- proven. Who has an account already is not asked.
+-- Set for accounts from open sign-up where there is a mail server: they can do little until their e-mail address is
+-- verified. Existing accounts are not asked.
 alter table users add column must_verify_email boolean not null default false;
 
--- Ways to prove an e-mail address. A row goes when it has been used.
+-- The tokens by which e-mail addresses are verified. A row goes when its token is used.
 create table email_verifications (
   -- SHA-256 of the token, never the token.
   token_hash bytea primary key,
@@ -12,12 +12,12 @@ create table email_verifications (
 create index email_verifications_user_id_index on email_verifications (user_id);
 create index email_verifications_expires_at_index on email_verifications (expires_at);
 
--- Whether the e-mail address of the account was proven when the second factor was set up, or by who has it: a password
--- that is reset by e-mail removes any other, which may be that of somebody who never owned the address.
+-- Whether the e-mail address of the account was verified when the second factor was set up, or by the one who has it. A
+-- password reset by e-mail removes any other, which may belong to somebody who never owned the address.
 alter table two_factors add column address_proven boolean not null default false;
 
--- Nothing says of the accounts that there are how they came to their addresses but this: the owner of the service had its
--- setup token or its machine, an issuer has vouched (email_verified), and who has accepted an invitation was sent it.
+-- What is known of existing accounts: the owner of the service had the setup token or the machine, an issuer vouched for
+-- those with email_verified, and whoever accepted an invitation had been given its token.
 update users set email_verified = true
   where role = 'owner'
      or id in (select user_id from audit_events where type = 'member.added' and subject ? 'invitationId');

@@ -8,9 +8,9 @@ export interface NewAccount {
   name: string;
   email: string;
   role: 'owner' | 'member';
-  /** Whether somebody has proved that the address is theirs. */
+  /** Whether the address is known to belong to whoever makes the account. */
   emailVerified: boolean;
-  /** Whether they have to, before they can do much. */
+  /** Whether the account can do little until the address is verified. */
   mustVerifyEmail: boolean;
   /** How its owner signs in: `hash` is as `Passwords.hash` makes it. */
   signIn: { hash: string } | { issuer: string; subject: string };
@@ -21,8 +21,8 @@ export interface NewAccount {
 }
 
 /**
- * An account with all that belongs to it: with an invitation its membership, which uses the invitation up. Of an
- * invitation that is withdrawn meanwhile nothing is left.
+ * Makes an account, with how it is signed in to and, from an invitation, its membership. The invitation is used up in the same
+ * transaction, so one that is withdrawn in the meantime leaves no account behind.
  * @param at Unix milliseconds
  * @throws Problem invitation_not_found
  * @throws pg.DatabaseError 23505 by `users_email_key` when there is one with this address, by `users_one_owner` when it

@@ -16,7 +16,7 @@ function hashToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Sends an account the message by which it proves its e-mail address, off the path of the request. */
+/** Sends an account the message that verifies its e-mail address, off the path of the request. */
 export function postEmailVerification(deps: Pick<Deps, 'db' | 'now' | 'config' | 'mail'>, userId: string): void {
   deps.mail?.post(() => prepareVerification(deps, userId));
 }
@@ -42,7 +42,7 @@ async function prepareVerification(
 }
 
 /**
- * Sends the caller that message again; those that were sent before stay good. Nothing is sent when the address is proven.
+ * Sends the caller that message again; earlier ones stay valid. Sends nothing when the address is verified already.
  * @throws Problem mail_off, too_many_attempts
  */
 export async function sendEmailVerification(
@@ -60,8 +60,8 @@ export async function sendEmailVerification(
 }
 
 /**
- * Proves the caller's e-mail address by the token of a message. It counts in a session of that account only: whoever owns
- * the address and follows the link must not vouch for an account that somebody else has made with it.
+ * Verifies the caller's e-mail address with the token from a message. The token counts only in a session of the account it
+ * was sent for: an owner of the address who follows the link must not vouch for an account that somebody else made.
  * @throws Problem invalid_email_token
  */
 export async function verifyEmail(

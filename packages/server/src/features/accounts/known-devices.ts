@@ -4,15 +4,15 @@ import { sameText } from './same-text.ts';
 import { anywhere, type Vantage } from './sign-in-limits.ts';
 
 /**
- * The browsers that somebody has signed in on with their password: guesses that others make at the account do not close
- * it to them. A cookie says so, which is good for one account and for as long as its password is what it is. It opens
- * nothing; wrong passwords are counted for each such browser, too.
+ * The browsers on which the password of an account was used: other people's guesses at the account do not close it to
+ * them. Such a browser has a cookie, valid for that one account until its password changes. The cookie signs nobody in, and
+ * wrong passwords are counted for each browser, too.
  * @see https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
  */
 export interface KnownDevices {
-  /** The browser that a request comes from, as one of those of an account; undefined when it is none. */
+  /** Which known browser of the account a request comes from; undefined when it is not one of them. */
   find(headers: Headers, email: string): Promise<string | undefined>;
-  /** The cookie, for whoever has just shown that they know the password, or has set it; none for an account without one. */
+  /** The cookie for a browser on which the password was just given or set; none for an account without a password. */
   remember(userId: string): Promise<string[]>;
 }
 
@@ -59,7 +59,7 @@ export function createKnownDevices(
   };
 }
 
-/** From where a sign-in to an account is tried. */
+/** Where a sign-in to an account is attempted from. */
 export async function findVantage(devices: KnownDevices, headers: Headers, email: string): Promise<Vantage> {
   const device = await devices.find(headers, email);
   return device === undefined ? anywhere : { kind: 'device', device };

@@ -148,7 +148,7 @@ export async function removePasskeys(
 }
 
 /**
- * Takes the e-mail address of somebody for proven, by the word of whoever calls.
+ * Records an e-mail address as verified because the caller vouches for it.
  * @throws Problem user_not_found
  */
 export async function vouchForEmail({ db, now }: ManagingDeps, by: Actor, userId: string): Promise<void> {

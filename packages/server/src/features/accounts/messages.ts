@@ -1,7 +1,7 @@
 /**
- * What the service writes to people. The words are the service's own: nothing in them comes from anybody, not even a
- * name, since whoever makes an account chooses the name and the address, and a message that we send would carry theirs.
- * A token stands in the fragment, which browsers send to no server and name in no Referer.
+ * The text of every message that the service sends. It contains nothing that a user chose, not even a name: whoever signs
+ * up chooses both the name and the receiver, and could otherwise send anybody a message of their own through us. The token
+ * is in the fragment, which browsers send to no server and put into no Referer.
  */
 export interface Words {
   subject: string;
@@ -13,7 +13,7 @@ export function toResetWords(publicUrl: string, token: string): Words {
     subject: 'A new password for Cadiz',
     text: `Hello,
 
-somebody, most likely you, has asked for a new password for your account at ${publicUrl}.
+somebody, most likely you, asked for a new password for your account at ${publicUrl}.
 
 Set it here within an hour:
 
@@ -24,8 +24,8 @@ or with
   curl ${publicUrl}/api/auth/reset-password -H 'Content-Type: application/json' \\
     -d '{"token":"${token}","newPassword":"…"}'
 
-All your sessions end when you do, your passkeys are removed and your API keys revoked; add "revokeApiKeys": false
-to keep the keys. If it was not you, nothing has changed, and you need not do anything.
+This ends all your sessions, removes your passkeys and revokes your API keys. To keep the keys, add "revokeApiKeys": false.
+If it was not you, do nothing: nothing has changed.
 `,
   };
 }
@@ -35,9 +35,9 @@ export function toVerificationWords(publicUrl: string, token: string): Words {
     subject: 'Your e-mail address at Cadiz',
     text: `Hello,
 
-somebody, most likely you, has made an account at ${publicUrl} with this e-mail address.
+somebody, most likely you, made an account at ${publicUrl} with this e-mail address.
 
-Say that the address is yours, within a day and signed in to that account:
+If it was you, sign in to that account and confirm the address within a day:
 
   ${publicUrl}/verify-email#${token}
 
@@ -46,7 +46,7 @@ or with
   curl ${publicUrl}/api/account/email/verify -b cadiz.cookies -H 'Content-Type: application/json' \\
     -d '{"token":"${token}"}'
 
-If it was not you, you need not do anything. The account is yours if you want it: ask for a new password.
+If it was not you, do nothing. Should you want the account, ask for a new password: that makes it yours.
 `,
   };
 }

@@ -3,8 +3,8 @@ import type { Schema } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * Writes down that the e-mail address of an account is its owner's. A second factor that there is counts as set up by
- * them from now on: whoever proves an address has given a code of it, if one is asked for.
+ * Records that the e-mail address of an account is verified. Its second factor, if any, counts as set up by the owner of
+ * the address from now on: whoever verifies an address in a session had to give a code to get that session.
  * @returns the address
  * @throws Problem session_required when there is no such account any more
  */

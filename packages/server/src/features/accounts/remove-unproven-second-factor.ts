@@ -2,9 +2,9 @@ import type { Kysely } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 
 /**
- * Takes a second factor away that was set up before the e-mail address of the account was proven: it may be that of
- * somebody who has never owned the address, and would keep its owner out for good. To come after the sessions have ended.
- * @returns whether codes were asked for
+ * Removes a second factor that was set up before the e-mail address of the account was verified: it may belong to somebody
+ * who never owned the address, and would lock its owner out for good. Call it after the sessions have ended.
+ * @returns whether sign-ins asked for its codes
  */
 export async function removeUnprovenSecondFactor(trx: Kysely<Schema>, userId: string): Promise<boolean> {
   const removed = await trx

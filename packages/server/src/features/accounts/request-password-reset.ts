@@ -16,10 +16,10 @@ export function hashResetToken(token: string): Buffer {
 }
 
 /**
- * Sends a way to a new password to an e-mail address, if an account has it that is not disabled. It works once and for an
- * hour, beside those that were sent before, so that nobody spoils a way that somebody else has asked for. Three are sent
- * in an hour; who asks for more has one that works. Looking the account up is left to the mailer, so that answer and work
- * are the same for every address.
+ * Sends a token for a new password to an e-mail address, if an account that is not disabled has it. The token works once,
+ * within an hour. Earlier ones stay valid, so that nobody can invalidate a token by asking for another. At most three are
+ * sent in an hour; beyond that, one of those still works. The mailer looks the account up, so that the answer and the time
+ * it takes are the same for every address.
  * @throws Problem mail_off, too_many_attempts
  */
 export async function requestPasswordReset(

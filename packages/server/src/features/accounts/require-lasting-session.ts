@@ -4,9 +4,9 @@ import type { SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * For a session that leaves something behind which outlives it, such as an API key. Whoever takes an account back ends its
- * sessions, and then removes what they have left: in a transaction this makes them wait for what is being left at that
- * moment, and once they have begun, nothing more is.
+ * Guards what outlives a session, such as an API key. Taking an account back first ends its sessions and then removes what
+ * they made. Called in the transaction that makes something, this makes the take-over wait for that transaction, and
+ * refuses once the take-over has ended the session, so that nothing slips past it.
  * @throws Problem session_required when the session has ended since the request was let in
  */
 export async function requireLastingSession(trx: Kysely<Schema>, { userId, sessionId }: SessionCaller): Promise<void> {

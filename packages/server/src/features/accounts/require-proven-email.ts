@@ -2,8 +2,8 @@ import type { Deps, SessionCaller } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * For what would outlive a password, or bring others in: API keys, passkeys and invitations. Where there is a mail server,
- * an account of open sign-up needs to prove its e-mail address first, which anybody can name.
+ * Guards what outlives a password or lets others in: API keys, passkeys and invitations. Anyone can sign up with any
+ * address, so where there is a mail server, an account from open sign-up must verify its own first.
  * @throws Problem email_not_verified
  */
 export async function requireProvenEmail(deps: Pick<Deps, 'db' | 'mail'>, caller: SessionCaller): Promise<void> {
@@ -12,8 +12,8 @@ export async function requireProvenEmail(deps: Pick<Deps, 'db' | 'mail'>, caller
 }
 
 /**
- * For a second factor, which can keep the owner of the address out: where there is a mail server, whoever sets one up has
- * proved the address, however they came to the account. So a password that is reset by e-mail never takes it away.
+ * Guards the second factor, which can lock the owner of the address out: where there is a mail server, every account must
+ * verify its address first, however it was made. A reset by e-mail then never has to remove the second factor.
  * @throws Problem email_not_verified
  */
 export async function requireProvenEmailOfEverybody(
@@ -23,7 +23,7 @@ export async function requireProvenEmailOfEverybody(
   if (await findUnproven(deps, caller)) throw new Problem('email_not_verified');
 }
 
-/** The account, if it can prove its address and has not. */
+/** The account, if it could verify its address and has not. */
 async function findUnproven({ db, mail }: Pick<Deps, 'db' | 'mail'>, { userId }: SessionCaller) {
   if (!mail) return undefined;
   return db.kysely

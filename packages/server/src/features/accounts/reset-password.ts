@@ -12,12 +12,12 @@ import { hashResetToken } from './request-password-reset.ts';
 import { setPassword } from './set-password.ts';
 
 /**
- * Sets a password with the token of a message, which uses it up, and gives the account back to the owner of its e-mail
- * address, whom somebody else may have had it from: every session ends, the passkeys are removed, and the API keys
- * revoked unless its owner keeps them. So is a second factor that was set up before the address was proven, which it is
- * from now on; any other stays and is asked for, since a mailbox is no second factor. An account of the issuer stays
- * linked: it had to have the same address, verified. Absent, used and expired tokens are one answer.
- * @returns besides, the cookie by which this browser is known at the account
+ * Sets a password with the token from a message, which uses the token up, and gives the account back to the owner of its
+ * e-mail address: every session ends, the passkeys are removed, and the API keys are revoked unless the owner keeps them.
+ * A second factor that was set up before the address was verified is removed, since it may be a stranger's; any other stays and is
+ * asked for, since a mailbox is no second factor. A linked issuer stays: linking required the same address, verified. The
+ * address counts as verified from now on. Absent, used and expired tokens get the same answer.
+ * @returns what was removed, and the cookie that makes this browser known at the account
  * @throws Problem invalid_reset_token, password_too_common, too_many_attempts, too_many_sign_ins
  */
 export async function resetPassword(

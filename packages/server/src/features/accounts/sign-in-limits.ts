@@ -11,8 +11,8 @@ import { Problem } from '../../problem.ts';
 import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
 
 /**
- * From where somebody guesses at an account: from anywhere, from within a session of it, or in a browser that it is known
- * on (`KnownDevices`). Each is counted apart, so that a stranger closes the first alone.
+ * Where an attempt at an account comes from: anywhere, a session of it, or a browser that is known at it (`KnownDevices`).
+ * Each is counted separately, so that a stranger can close only the first.
  */
 export type Vantage = { kind: 'anywhere' } | { kind: 'session' } | { kind: 'device'; device: string };
 export const anywhere: Vantage = { kind: 'anywhere' };
@@ -26,15 +26,15 @@ export interface SignInLimits {
   countQuestion(address: string): Promise<void>;
   /** Counts one attempt at an account, which need not exist. @throws Problem too_many_attempts */
   countAccount(email: string, from: Vantage): Promise<void>;
-  /** Counts one way to a new password, and says whether it is sent: the ways that were sent within the hour still lead there. */
+  /** Counts one request for a new password, and says whether a message is sent. If not, one of the last hour still works. */
   mayReset(email: string): Promise<boolean>;
-  /** Counts one message that asks for proof of an address. @throws Problem too_many_attempts */
+  /** Counts one message that verifies an address. @throws Problem too_many_attempts */
   countVerification(email: string): Promise<void>;
   /** An attempt was right as far as it went: it does not count for the address. */
   forgiveAddress(address: string): Promise<void>;
-  /** An attempt was right: the account starts anew where it was made from. */
+  /** An attempt was right: clears the count of the account for where it came from. */
   forgiveAccount(email: string, from: Vantage): Promise<void>;
-  /** The account starts anew altogether, since its password was set by somebody who may. */
+  /** Somebody entitled to has set the password: clears every count of the account. */
   openAccount(email: string): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ const perAddress = { points: 10, duration: 60 };
 const perAccount = { points: 5, duration: 15 * 60 };
 /** A page may ask by itself when it is opened, and many people may have one address. */
 const questions = { points: 60, duration: 60 };
-/** No longer than a way to a new password is open (`request-password-reset.ts`): whoever is sent none has one. */
+/** No longer than a token for a new password is valid (`request-password-reset.ts`), so whoever is sent none has one. */
 const messages = { points: 3, duration: 3600 };
 /** How often an account was closed within a day: each time for twice as long as before, up to four hours. */
 const closures = { points: 1_000_000, duration: 24 * 3600 };

@@ -16,9 +16,9 @@ import { startSession } from './start-session.ts';
 type SignUpDeps = Pick<Deps, 'db' | 'now' | 'config' | 'accounts' | 'mail'>;
 
 /**
- * Makes an account with a password, and signs in to it. What it takes (the account, its first session, with an invitation
- * the membership, and what is written down of it) is there as a whole or not at all. Where there is a mail server, a
- * message asks for proof of the e-mail address; who has it need not wait for it but for what `requireProvenEmail` guards.
+ * Makes an account with a password, and signs in to it. The account, its first session, the membership from an invitation,
+ * and the audit events are made in one transaction. Where there is a mail server, a message is sent to verify the e-mail address;
+ * only what `requireProvenEmail` guards has to wait for that.
  * @param headers with the address of the client as `clientAddressHeader`
  * @throws Problem sign_up_closed, setup_token_required, invitation_not_found, account_exists, password_too_common,
  *   too_many_sign_ins, too_many_attempts
@@ -33,7 +33,7 @@ export async function signUp(
   await requireUncommonPassword(request.password, [request.name, request.email]);
   await limits.countAddress(address);
   const { user, token } = await passwords.withCapacity(() => makeAccount(deps, headers, address, request));
-  // Where it sends a message to an address that anybody can name, an account counts as an attempt does.
+  // A sign-up that sends a message to an address that anyone can name counts, so that it is not a way to send many.
   if (user.email_verified || !deps.mail) await limits.forgiveAddress(address);
   else postEmailVerification(deps, user.id);
   await limits.openAccount(user.email);
@@ -56,9 +56,9 @@ async function makeAccount(
     name: request.name,
     email: request.email,
     role,
-    // The owner has the setup token, or the machine.
+    // The owner of the service has the setup token, or the machine.
     emailVerified: isOwner,
-    // Who is invited is somebody's guest; who just comes is nobody's, and mail is how they can be asked.
+    // An invited account is somebody's guest. Any other may be a stranger's, with anyone's address.
     mustVerifyEmail: !isOwner && invitation === undefined && mail !== undefined,
     signIn: { hash },
     invitation,
@@ -82,8 +82,8 @@ async function makeAccount(
 const uniqueViolation = '23505';
 
 /**
- * The first account becomes the owner, and there can be one only: so whoever comes where only the first may come is
- * stored as the owner, and kept out by that, however narrowly they are second.
+ * The role of a new account. Where only the first may sign up, that is always the owner: there can be only one, so the
+ * unique index refuses whoever comes second, however narrowly.
  * @throws Problem sign_up_closed, setup_token_required
  */
 async function requireOpenSignUp({ db, config, accounts }: SignUpDeps, headers: Headers): Promise<'owner' | 'member'> {

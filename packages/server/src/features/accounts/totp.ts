@@ -139,7 +139,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, device
     return { ...made, cookies: [...made.cookies, ...(await devices.remember(userId))] };
   }
 
-  /** Whether the address is proven at this moment decides what becomes of a second factor when the password is reset by e-mail. */
+  /** Records whether the address is verified at this moment, which decides whether a reset by e-mail keeps the second factor. */
   async function noteProof(factorId: string): Promise<void> {
     await db.kysely
       .updateTable('two_factors')
@@ -150,7 +150,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, device
       .execute();
   }
 
-  /** Takes one away that was set up a moment ago; the account asks for a code if there is another by now. */
+  /** Removes a second factor that was set up a moment ago. Another that exists by now is still asked for. */
   async function disarm(userId: string, factorId: string): Promise<void> {
     await db.transaction(async (trx) => {
       await lockAccount(trx, userId);
@@ -200,7 +200,7 @@ export function createSecondFactor(auth: Auth, { isOn, passwords, limits, device
         userId,
         'second_factor_expired',
         () => giveTotp(headers, userId, code),
-        // Of somebody who has lost the account at this moment, nothing may stay that keeps its owner out.
+        // Whoever has just lost the account must not leave a second factor behind that locks its owner out.
         () => disarm(userId, factorId),
       );
       const by = { kind: 'session', userId, address } as const;

@@ -8,7 +8,7 @@ import { recordEvent } from '../audit/record-event.ts';
 import { keepProject } from '../keep-rows.ts';
 import { isAcceptable } from './acceptable.ts';
 
-/** An invitation that has been used up, by a transaction that has yet to make somebody a member by it. */
+/** An invitation that a transaction has used up, and has yet to turn into a membership. */
 export interface UsedInvitation {
   id: string;
   projectId: string;
