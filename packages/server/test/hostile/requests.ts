@@ -28,6 +28,7 @@ export interface HostileRequest {
 }
 
 interface Document {
+  components: { schemas: Record<string, Schema> };
   paths: Record<
     string,
     Record<
@@ -44,7 +45,8 @@ interface Document {
 
 /** Every operation of an OpenAPI document. */
 export function readOperations(document: Document): Operation[] {
-  return Object.entries(document.paths).flatMap(([path, operations]) =>
+  const { paths } = resolveReferences(document, document.components.schemas);
+  return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, { operationId, security, parameters, requestBody }]) => ({
       operationId,
       method: method.toUpperCase(),
@@ -54,6 +56,16 @@ export function readOperations(document: Document): Operation[] {
       body: requestBody?.content['application/json']?.schema,
     })),
   );
+}
+
+/** The same with every reference to a schema replaced by it. */
+function resolveReferences<T>(part: T, schemas: Record<string, Schema>): T {
+  if (typeof part !== 'object' || part === null) return part;
+  if (Array.isArray(part)) return part.map((item) => resolveReferences(item, schemas)) as T;
+  const { $ref } = part as { $ref?: string };
+  const name = $ref?.startsWith('#/components/schemas/') ? $ref.slice('#/components/schemas/'.length) : undefined;
+  if (name !== undefined) return resolveReferences(schemas[name], schemas) as T;
+  return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, resolveReferences(value, schemas)])) as T;
 }
 
 /** What is known of the service under attack. */
