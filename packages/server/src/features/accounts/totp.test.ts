@@ -146,7 +146,7 @@ describe('signing in in two steps', () => {
       const url = path.replaceAll(/\{\w+\}/g, randomUUID());
       for (const jar of [browser, disguised]) {
         const answer = await jar.call(method, url, body ? { body: {} } : {});
-        const code = access === 'session' ? '401 session_required' : '401 invalid_api_key';
+        const code = access === 'keyOrSession' ? '401 invalid_api_key' : '401 session_required';
         expect([operationId, outcome(answer)]).toEqual([operationId, code]);
       }
     }
