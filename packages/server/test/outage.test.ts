@@ -267,7 +267,7 @@ test('a database that has ended: 503 to everybody whom it would have to be asked
   const presignBy = (key: string, folderId: string | null) =>
     service.call('POST', '/api/storage/presign', { key, body: { ...inFolder, folderId } });
   expect((await presignBy(used.key, null)).status).toBe(200);
-  expect((await presignBy(revoked.key, null)).status).toBe(401);
+  // The revoked key has not been sent yet: one that is known to be dead is refused without asking anybody.
   await service.deps.db.close();
 
   const answers = new Set<string>();
