@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { errorCatalogue } from '@cadiz/contract';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -51,6 +52,7 @@ describe('what an error of the database means to the caller', () => {
       api_keys_created_by_fkey: 'session_required',
       api_keys_folder_fkey: 'folder_not_found',
       api_keys_project_id_fkey: 'project_not_found',
+      email_verifications_user_id_fkey: 'session_required',
       files_folder_fkey: 'folder_not_found',
       files_project_id_fkey: 'project_not_found',
       folders_parent_fkey: 'folder_not_found',
@@ -79,7 +81,10 @@ describe('what an error of the database means to the caller', () => {
     const { deps } = service;
     const gone: TestService['deps'] = {
       ...deps,
-      accounts: { ...deps.accounts, findCaller: async () => ({ kind: 'session', sessionId: 'any', userId: eve.id }) },
+      accounts: {
+        ...deps.accounts,
+        findCaller: async () => ({ kind: 'session', sessionId: randomUUID(), userId: eve.id }),
+      },
     };
     await deps.db.pool.query('delete from users where id = $1', [eve.id]);
     const { createApp } = await import('./app.ts');
