@@ -64,6 +64,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "api_keys": "id hash hash_alg name project_id created_by last4 scopes created_at expires_at revoked_at last_used_at folder_id expired_at",
         "audit_events": "project_id id type at user_id api_key_id ip subject",
         "cadiz_migrations": "name sha256 applied_at",
+        "email_verifications": "token_hash user_id expires_at",
         "files": "project_id id store_key file_name file_size mime_type folder_id etag created_by_user created_by_key created_at updated_at name_key trash_id trashed_at trashed_by_user trashed_by_key detected_mime_type content_check check_at sha256 sha256_state",
         "folders": "project_id id parent_id name name_key created_at updated_at trash_id trashed_at trashed_by_user trashed_by_key created_by_user created_by_key",
         "invitations": "project_id id email role token_hash created_by created_at expires_at",
@@ -83,9 +84,9 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "sessions": "id user_id token expires_at ip_address user_agent created_at updated_at",
         "sign_in_limits": "key points expire",
         "stuck_orphans": "project_id store_key issued_at found_at reason",
-        "two_factors": "id user_id secret backup_codes verified last_step failed_verification_count locked_until",
+        "two_factors": "id user_id secret backup_codes verified last_step failed_verification_count locked_until address_proven",
         "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size sha256 created_by_user created_by_key created_at expires_at aborted_at completed_at file_id",
-        "users": "id name email email_verified image role created_at updated_at disabled_at two_factor_enabled",
+        "users": "id name email email_verified image role created_at updated_at disabled_at two_factor_enabled must_verify_email",
         "verifications": "id identifier value expires_at created_at updated_at",
       }
     `);
