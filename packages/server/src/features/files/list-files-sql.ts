@@ -229,7 +229,7 @@ export function findByNameStatement(
     ...(order === 'asc' ? { key: search, id: leastId } : { key: search + beyond, id: greatestId }),
   };
   const begin = laterOf(request.start, first, order);
-  const fromBegin = fromStart(plan, begin.inclusive ? 'from' : 'after', 'begin');
+  const fromBegin = fromStart(plan, begin.inclusive ? 'from' : 'after', 'head');
   const sql = `
     with candidates as materialized (
       select * from ${kind} where name_grams(project_id, name_key) @@ :grams::tsquery and trash_id is null
@@ -254,7 +254,7 @@ export function findByNameStatement(
        count(*) <= :limit and (select count(*) = ${bound} from beginning) as overflow`,
     )}`;
   const grams = toGramQuery(projectId, search, 'inside');
-  const values = { ...toValues(request), grams, beginKey: begin.key, beginId: begin.id };
+  const values = { ...toValues(request), grams, headKey: begin.key, headId: begin.id };
   return toStatement(`list-find-by-name-${kind}`, sql, values);
 }
 

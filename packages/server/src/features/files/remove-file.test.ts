@@ -86,10 +86,10 @@ test('after the time to restore it is 404', async () => {
   await other.service.close();
 });
 
-test('recording it again answers the same file, and does not bring it back', async () => {
+test('recording it again says that it is deleted, and does not bring it back', async () => {
   const recording = await library.service.upload(library, library.projectId, Buffer.from('x'));
   const { body: file } = await library.call('POST', '/api/storage/record', recording);
   await remove(file.id);
-  expect((await library.call('POST', '/api/storage/record', recording)).body).toEqual(file);
+  await expectProblem(library.call('POST', '/api/storage/record', recording), 409, 'file_deleted');
   await expectProblem(get(file.id), 404, 'file_not_found');
 });
