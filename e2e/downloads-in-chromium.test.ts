@@ -188,8 +188,11 @@ beforeAll(async () => {
     args: [...args.split(' '), '--disable-component-update', '--disable-sync'],
   });
   context = await browser.newContext();
-  const [name = '', ...value] = cookie.split('=');
-  await context.addCookies([{ name, value: value.join('='), domain: 'localhost', path: '/', sameSite: 'Lax' }]);
+  const cookies = cookie.split('; ').map((pair) => {
+    const [name = '', ...value] = pair.split('=');
+    return { name, value: value.join('='), domain: 'localhost', path: '/', sameSite: 'Lax' as const };
+  });
+  await context.addCookies(cookies);
   context.on('request', async (request) => {
     if (!new URL(request.url()).searchParams.has('X-Amz-Signature')) return;
     const headers = await request.allHeaders().catch(() => ({}) as Record<string, string>);

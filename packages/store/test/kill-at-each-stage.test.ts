@@ -169,5 +169,5 @@ test.runIf(hasStrace).each(Object.entries(operations).filter(([name]) => tried.i
     // At least: the pages of the index, their sync, the page that makes them count, and its sync.
     expect(killed).toBeGreaterThanOrEqual(4);
   },
-  60_000,
+  600_000,
 );
