@@ -175,7 +175,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
       reader,
       untied,
       bobsKey.key,
-      ...Object.values(people).map(({ cookie }) => cookie.split('=')[1] ?? ''),
+      ...Object.values(people).flatMap(({ cookie }) => cookie.split('; ').map((pair) => pair.split('=')[1] ?? '')),
     ],
     learn,
     async isIntact() {
