@@ -205,7 +205,14 @@ interface Outcome {
 async function signIn(context: GenericEndpointContext, tools: Tools, flow: Flow, claims: Claims): Promise<Outcome> {
   const { internalAdapter } = context.context;
   const known = await findOwner(context, tools, claims);
-  const user = known ?? (await signUp(context, tools, flow, claims));
+  const user =
+    known ??
+    (await signUp(context, tools, flow, claims).catch(async (error: unknown) => {
+      // The same person in another window was faster: what refuses a second account is their own.
+      const made = await findOwner(context, tools, claims);
+      if (made) return made;
+      throw error;
+    }));
   await requireEnabled(tools.db, user.id);
   const session = await internalAdapter.createSession(user.id);
   await setSessionCookie(context, { session, user });
@@ -247,8 +254,8 @@ async function signUp(context: GenericEndpointContext, tools: Tools, flow: Flow,
     return user;
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
-    // Somebody was faster: another owner, or the same person in another window. The rules of now apply.
-    return (await findOwner(context, tools, claims)) ?? signUp(context, tools, flow, claims);
+    // Somebody was faster, such as another owner. The rules of now apply.
+    return signUp(context, tools, flow, claims);
   }
 }
 
