@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mintToken } from '../packages/server/src/features/api-keys/token.ts';
+import { mintToken } from '../packages/server/src/access/api-key-token.ts';
 import {
   cleanUp,
   embeddedSettings,

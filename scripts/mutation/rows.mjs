@@ -12,9 +12,6 @@ import { root } from '../prepare.mjs';
 
 const server = 'packages/server/src';
 const accounts = `${server}/features/accounts`;
-const keys = `${server}/features/api-keys`;
-const projects = `${server}/features/projects`;
-const files = `${server}/features/files`;
 const downloads = `${server}/features/downloads`;
 const http = `${server}/http`;
 const store = 'packages/store/src';
@@ -58,7 +55,7 @@ export const mutants = {
   5: [
     {
       what: 'a session ends that is idle for a week',
-      file: `${accounts}/session-store.ts`,
+      file: `${server}/access/session-lifetime.ts`,
       find: 'idleSeconds = 7 *',
       put: 'idleSeconds = 70 *',
     },
@@ -76,7 +73,7 @@ export const mutants = {
     },
     {
       what: 'a session ends after thirty days',
-      file: `${accounts}/session-store.ts`,
+      file: `${server}/access/session-lifetime.ts`,
       find: 'longestMilliseconds = 30 *',
       put: 'longestMilliseconds = 300 *',
     },
@@ -92,7 +89,7 @@ export const mutants = {
   7: [
     {
       what: 'who is disabled has no key',
-      file: `${keys}/alive-key.ts`,
+      file: `${server}/access/alive-key.ts`,
       find: 'users.disabled_at is null',
       put: 'true',
     },
@@ -202,7 +199,7 @@ export const mutants = {
     },
     {
       what: 'an IPv6 network is one client',
-      file: `${server}/address-block.ts`,
+      file: `${server}/rate-limits/address-block.ts`,
       find: 'isIP(address) !== 6',
       put: 'isIP(address) !== 7',
     },
@@ -310,7 +307,7 @@ export const mutants = {
   26: [
     {
       what: 'a wrong checksum costs no query',
-      file: `${keys}/token.ts`,
+      file: `${server}/access/api-key-token.ts`,
       find: ' && checksumOf(token.slice(0, -checksumLength)) === token.slice(-checksumLength)',
       put: '',
     },
@@ -318,7 +315,7 @@ export const mutants = {
   27: [
     {
       what: 'a raw key is in no row',
-      file: `${keys}/create-api-key.ts`,
+      file: `${server}/features/api-keys/create-api-key.ts`,
       find: 'apiKeyId: id,',
       put: 'apiKeyId: id, key,',
     },
@@ -326,26 +323,26 @@ export const mutants = {
   28: [
     {
       what: 'another process acts on what it is told',
-      file: `${server}/access-changes.ts`,
+      file: `${server}/access/access-changes.ts`,
       find: 'onMessage: (payload) => forget(parseChange(payload))',
       put: 'onMessage: (payload) => void parseChange(payload)',
     },
     {
       what: 'the others are told',
-      file: `${server}/access-changes.ts`,
+      file: `${server}/access/access-changes.ts`,
       find: 'await db.notify(channel,',
       put: 'if (!change.id) await db.notify(channel,',
       needs: 'PostgreSQL',
     },
     {
       what: 'the process that revokes forgets at once',
-      file: `${keys}/revoke-api-key.ts`,
+      file: `${server}/features/api-keys/revoke-api-key.ts`,
       find: "await deps.accessChanges.publish({ kind: 'apiKey', id: row.id });",
       put: '',
     },
     {
       what: 'a cache is never older than ten seconds',
-      file: `${server}/found-cache.ts`,
+      file: `${server}/access/found-cache.ts`,
       find: 'foundCacheMilliseconds = 10_000',
       put: 'foundCacheMilliseconds = 60_000',
     },
@@ -357,7 +354,7 @@ export const mutants = {
     },
     {
       what: 'who reads a listing slowly is looked at again',
-      file: `${projects}/reopen-project.ts`,
+      file: `${server}/access/reopen-project.ts`,
       find: 'if (isFresh(looked, deps.now(), everyMilliseconds)) return;',
       put: 'if (isFresh(looked, deps.now(), everyMilliseconds) || looked > 0) return;',
     },
@@ -365,13 +362,13 @@ export const mutants = {
   29: [
     {
       what: 'a key that is remembered expires',
-      file: `${keys}/find-api-key.ts`,
-      find: 'isFresh(key.foundAt, now()) && key.expiresAt > now() ? key : undefined',
-      put: 'isFresh(key.foundAt, now()) ? key : undefined',
+      file: `${server}/access/find-api-key.ts`,
+      find: 'key.expiresAt > now() && !isForgotten(key)',
+      put: '!isForgotten(key)',
     },
     {
       what: 'a key that is asked for expires',
-      file: `${keys}/alive-key.ts`,
+      file: `${server}/access/alive-key.ts`,
       find: 'expires_at > $2',
       put: 'expires_at > $2 or true',
     },
@@ -379,13 +376,13 @@ export const mutants = {
   30: [
     {
       what: 'a role does what it may',
-      file: `${projects}/open-project.ts`,
+      file: `${server}/access/open-project.ts`,
       find: 'rightsOf[role].includes(right)',
       put: 'rightsOf[role].length > 0',
     },
     {
       what: 'a key does what its scopes say',
-      file: `${projects}/open-project.ts`,
+      file: `${server}/access/open-project.ts`,
       find: 'caller.scopes.some((scope) => scope === right)',
       put: 'caller.scopes.length > 0',
     },
@@ -393,13 +390,13 @@ export const mutants = {
   31: [
     {
       what: 'the project of a foreign thing is not told',
-      file: `${projects}/open-project.ts`,
+      file: `${server}/access/open-project.ts`,
       find: 'error instanceof Problem && error.status < 500 ? new Problem(notFound) : error',
       put: 'error',
     },
     {
       what: 'a foreign folder is as one that is not there',
-      file: `${server}/features/folders/require-folder.ts`,
+      file: `${server}/access/require-folder.ts`,
       find: 'select 1 from folders where project_id = $1',
       put: 'select 1 from folders where $1::uuid is not null',
     },
@@ -407,9 +404,9 @@ export const mutants = {
   32: [
     {
       what: 'memberships are asked, not remembered',
-      file: `${server}/found-cache.ts`,
-      find: 'else forgottenBy.set(projectId, changes);',
-      put: 'else forgottenBy.set(projectId, 0);',
+      file: `${server}/access/forgetting.ts`,
+      find: 'else forgottenBy.set(name, changes);',
+      put: 'else forgottenBy.set(name, 0);',
     },
   ],
   33: [
@@ -423,13 +420,13 @@ export const mutants = {
   34: [
     {
       what: 'the old key works for the overlap',
-      file: `${keys}/rotate-api-key.ts`,
+      file: `${server}/features/api-keys/rotate-api-key.ts`,
       find: 'overlapSeconds * 1000)',
       put: 'overlapSeconds * 0)',
     },
     {
       what: 'the old key ends after the overlap',
-      file: `${keys}/rotate-api-key.ts`,
+      file: `${server}/features/api-keys/rotate-api-key.ts`,
       find: 'overlapSeconds * 1000)',
       put: 'overlapSeconds * 1_000_000)',
     },
@@ -445,7 +442,7 @@ export const mutants = {
   36: [
     {
       what: 'a call writes nothing',
-      file: `${keys}/find-api-key.ts`,
+      file: `${server}/access/find-api-key.ts`,
       find: 'if (key?.caller) lastUsed.set(key.keyId, now());',
       put: "if (key?.caller) void pool.query('update api_keys set last_used_at = now() where id = $1', [key.keyId]);",
     },
@@ -453,7 +450,7 @@ export const mutants = {
   37: [
     {
       what: 'a storeKey is of the project that it is recorded in',
-      file: `${files}/store-key.ts`,
+      file: `${server}/store/store-key.ts`,
       find: 'match[1] !== projectId',
       put: "match[1] === ''",
     },
@@ -461,13 +458,13 @@ export const mutants = {
   38: [
     {
       what: 'the size is that of the object',
-      file: `${files}/record-upload.ts`,
+      file: `${server}/features/uploads/record-upload.ts`,
       find: 'object.sizeBytes !== request.fileSize',
       put: 'object.sizeBytes < 0',
     },
     {
       what: 'what was recorded is not recorded with other facts',
-      file: `${files}/record-upload.ts`,
+      file: `${server}/features/uploads/record-upload.ts`,
       find: 'if (differing.length > 0)',
       put: 'if (differing.length > 99)',
     },
@@ -481,7 +478,7 @@ export const mutants = {
     },
     {
       what: 'one name gets many storeKeys',
-      file: `${files}/store-key.ts`,
+      file: `${server}/store/store-key.ts`,
       find: '(lastDigits + 1) %',
       put: 'lastDigits %',
     },
@@ -489,13 +486,13 @@ export const mutants = {
   40: [
     {
       what: 'the quota counts what is stored',
-      file: `${projects}/lock-limits.ts`,
+      file: `${server}/limits/lock-limits.ts`,
       find: 'await readStoredBytes(trx, project)',
       put: '0',
     },
     {
       what: 'recordings wait for each other',
-      file: `${projects}/lock-limits.ts`,
+      file: `${server}/limits/lock-limits.ts`,
       find: '.forNoKeyUpdate()',
       put: '',
       needs: 'PostgreSQL',
@@ -574,13 +571,13 @@ export const mutants = {
     },
     {
       what: 'nothing of a row is logged',
-      file: `${server}/log.ts`,
+      file: `${server}/telemetry/log.ts`,
       find: "['detail', 'where',",
       put: "['where',",
     },
     {
       what: 'no line has a credential in it',
-      file: `${server}/log.ts`,
+      file: `${server}/telemetry/log.ts`,
       find: 'hooks: { streamWrite: withoutCredentials }',
       put: 'hooks: {}',
     },
@@ -594,13 +591,13 @@ export const mutants = {
   47: [
     {
       what: 'the address is written down',
-      file: `${server}/features/audit/record-event.ts`,
+      file: `${server}/events/record-event.ts`,
       find: 'ip: by.address ?? null',
       put: 'ip: null',
     },
     {
       what: 'a revocation is written down',
-      file: `${keys}/revoke-api-key.ts`,
+      file: `${server}/features/api-keys/revoke-api-key.ts`,
       find: "await recordEvent(trx, at, { type: 'api_key.revoked'",
       put: "if (!key.id) await recordEvent(trx, at, { type: 'api_key.revoked'",
     },

@@ -3,7 +3,7 @@
 // With --check it writes nothing, names the pages that are out of date, and ends with 1 if there are any.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errorCatalogue } from '@cadiz/contract';
-import { settings } from '../dist/config.js';
+import { settings } from '../dist/settings/config.js';
 
 const command = 'npm run build && npm run docs';
 const pages = { 'errors.md': toErrorsPage(), 'settings.md': toSettingsPage() };
@@ -76,7 +76,7 @@ function toSettingsPage() {
   );
   return `# Settings
 
-<!-- Written by packages/server/scripts/write-docs.mjs: change packages/server/src/config.ts instead. -->
+<!-- Written by packages/server/scripts/write-docs.mjs: change packages/server/src/settings/config.ts instead. -->
 
 Settings are environment variables. A file \`.env\` in the folder where the service is started is read as well; what the
 environment says wins over it. An empty variable counts as not set. Mistakes are told at the start, all of them

@@ -1,29 +1,20 @@
-import type { Role, Scope } from '@cadiz/contract';
 import type { Logger } from 'pino';
-import type { AccessChanges } from './access-changes.ts';
-import type { Config } from './config.ts';
+import type { Access } from './access/access.ts';
+import type { AccessChanges } from './access/access-changes.ts';
+import type { ApiKeys } from './access/find-api-key.ts';
+import type { ContentChecks } from './content/check-contents.ts';
 import type { Database } from './db/open.ts';
 import type { Accounts } from './features/accounts/accounts.ts';
-import type { ApiKeys } from './features/api-keys/find-api-key.ts';
-import type { ContentChecks } from './features/content-checks/check-contents.ts';
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
 import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
-import type { LimitsCache } from './features/projects/find-limits.ts';
-import type { PresignedBytes } from './features/projects/presigned-bytes.ts';
-import type { RateLimits } from './features/rate-limits/rate-limits.ts';
-import type { FoundCache } from './found-cache.ts';
-import type { Health } from './health.ts';
-import type { Mailer } from './mail.ts';
+import type { LimitsCache } from './limits/find-limits.ts';
+import type { PresignedBytes } from './limits/presigned-bytes.ts';
+import type { Mailer } from './mail/mailer.ts';
+import type { RateLimits } from './rate-limits/rate-limits.ts';
+import type { Config } from './settings/config.ts';
 import type { ObjectStore } from './store/object-store.ts';
-
-/** What is known of a request once it is answered. `started` is by performance.now(). */
-export interface Answered {
-  operation: string;
-  method: string;
-  status: number;
-  requestId: string;
-  started: number;
-}
+import type { Health } from './telemetry/health.ts';
+import type { Answered } from './telemetry/observed.ts';
 
 /** What the service does by itself; `jobs/jobs.ts` says what each is. */
 export type JobName =
@@ -38,10 +29,6 @@ export type JobName =
   | 'expired'
   | 'tidy';
 
-/** Told of what a job has removed. */
-export type Count = (what: Removed, howMany: number) => void;
-export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 'trashed_file' | 'event';
-
 /** What a feature may reach. Everything that a test wants otherwise comes in through here. */
 export interface Deps {
   config: Config;
@@ -49,12 +36,7 @@ export interface Deps {
   objects: ObjectStore;
   accounts: Accounts;
   apiKeys: ApiKeys;
-  /** The role that a user has in a project. */
-  reach: FoundCache<Role>;
-  /** Which folders exist. */
-  folders: FoundCache<true>;
-  /** Which folders lie in which. */
-  subtrees: FoundCache<true>;
+  access: Access;
   /** To be told of everything that takes access away. */
   accessChanges: AccessChanges;
   /** What each project takes, and how much it stores. */
@@ -81,35 +63,3 @@ export interface Deps {
   /** Milliseconds since 1970. */
   now: () => number;
 }
-
-/** A signed-in user. */
-export interface SessionCaller {
-  kind: 'session';
-  userId: string;
-  /** Which session of theirs it is, when there is one. */
-  sessionId?: string | undefined;
-  /** Where the request came from, when somebody knows. */
-  address?: string | undefined;
-}
-
-/** An API key: tied to one project, or (null) to the projects that its creator can reach. */
-export interface ApiKeyCaller {
-  kind: 'apiKey';
-  keyId: string;
-  /** With the role that its creator has there now; and tied to one folder of the project, or (null) to all of it. */
-  tied: { projectId: string; folderId: string | null; role: Role } | null;
-  createdBy: string;
-  scopes: readonly Scope[];
-  /** Where the request came from, when somebody knows. */
-  address?: string | undefined;
-}
-
-/** Somebody who shows no credential, and needs none. */
-export interface Visitor {
-  kind: 'visitor';
-  /** Where the request came from. */
-  address: string;
-}
-
-/** Who is asking. */
-export type Caller = SessionCaller | ApiKeyCaller;

@@ -1,2 +1,2 @@
-export { type Config, InvalidSettings, readConfig, settings } from './config.ts';
 export { type RunningService, startService } from './service.ts';
+export { type Config, InvalidSettings, readConfig, settings } from './settings/config.ts';

@@ -1,5 +1,6 @@
 import type { Answer, Input, JsonOperationId, OperationId, routes } from '@cadiz/contract';
-import type { Caller, Deps, SessionCaller, Visitor } from './deps.ts';
+import type { Caller, SessionCaller, Visitor } from './access/caller.ts';
+import type { Deps } from './deps.ts';
 
 /** Who asks for an operation, by the access that its route says. */
 export type CallerOf<O extends OperationId> = (typeof routes)[O] extends { access: infer A }

@@ -1,31 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { openAccess } from './access-changes.ts';
-import type { Config } from './config.ts';
+import { createContentChecks } from './content/check-contents.ts';
 import { migrate } from './db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createAccounts } from './features/accounts/accounts.ts';
 import { makeSetup, type Setup } from './features/accounts/setup.ts';
-import { createContentChecks } from './features/content-checks/check-contents.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
-import { createRateLimits } from './features/rate-limits/rate-limits.ts';
-import { shareRegularly } from './features/rate-limits/share-regularly.ts';
-import { createSharedCounts } from './features/rate-limits/shared-counts.ts';
-import { createHealth } from './health.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort, serve } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
-import { requireNothingLeftBehind, requireOwnObjects } from './left-behind.ts';
-import { createMailer } from './mail.ts';
-import { createMetrics } from './metrics.ts';
-import { createMetricsExporter } from './metrics-exporter.ts';
-import { needsSecrets, readOrMakeSecrets } from './secrets.ts';
+import { createMailer } from './mail/mailer.ts';
+import { openCaches } from './open-caches.ts';
+import { createRateLimits } from './rate-limits/rate-limits.ts';
+import { shareRegularly } from './rate-limits/share-regularly.ts';
+import { createSharedCounts } from './rate-limits/shared-counts.ts';
+import type { Config } from './settings/config.ts';
+import { needsSecrets, readOrMakeSecrets } from './settings/secrets.ts';
+import { requireNothingLeftBehind, requireOwnObjects } from './start/left-behind.ts';
 import { startEmbeddedStore, toEmbeddedS3Settings } from './store/embedded-store.ts';
 import type { ObjectStore } from './store/object-store.ts';
 import { createS3Store } from './store/s3-store.ts';
+import { createHealth } from './telemetry/health.ts';
+import { createMetrics } from './telemetry/metrics.ts';
+import { createMetricsExporter } from './telemetry/metrics-exporter.ts';
 
 const flushKeysMilliseconds = 30_000;
 const flushPresignedMilliseconds = 5_000;
@@ -87,10 +87,9 @@ export async function startService(config: Config, log: Logger): Promise<Running
     await store.objects.prepare();
     if (!config.withoutObjects) await requireOwnObjects(db.kysely, store.objects, config, log);
 
-    const access = openAccess(db, now, log);
-    opened.push(access.accessChanges);
-    const hasOwner = await findOwner(db);
-    const setup = hasOwner ? undefined : makeSetup(config);
+    const caches = openCaches(db, now, log);
+    opened.push(caches.accessChanges);
+    const setup = (await hasAccounts(db)) ? undefined : makeSetup(config);
     const secret = config.secret ?? secrets?.secret ?? '';
     const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
     const contents = createContentChecks({ db, objects: store.objects, log, now }, metrics?.countMismatch);
@@ -106,7 +105,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       db,
       objects: store.objects,
       accounts: createAccounts({ ...config, secret, setup }, db, now, log),
-      ...access,
+      ...caches,
       rateLimits,
       archiveLinks: createArchiveLinks(secret, now),
       archiveSlots: createArchiveSlots(config.archivesAtOnce, now),
@@ -215,6 +214,6 @@ async function openObjectStore(
   };
 }
 
-async function findOwner({ kysely }: Database): Promise<boolean> {
+async function hasAccounts({ kysely }: Database): Promise<boolean> {
   return (await kysely.selectFrom('users').select('id').limit(1).executeTakeFirst()) !== undefined;
 }

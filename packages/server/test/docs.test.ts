@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { cleanUp, embeddedSettings, startService, stopService } from '../../../e2e/service.ts';
-import { readConfig, settings } from '../src/config.ts';
-import { toWelcome } from '../src/welcome.ts';
+import { readConfig, settings } from '../src/settings/config.ts';
+import { toWelcome } from '../src/start/welcome.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');

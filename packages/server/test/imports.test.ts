@@ -5,8 +5,12 @@ import { describe, expect, test } from 'vitest';
 
 const packages = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Which file imports which at run time: `import type` leaves nothing behind, and does not count. */
-function readImports(name: string): Map<string, string[]> {
+/** Which file imports which, types included. Of `values` only what is left at run time: `import type` is not. */
+function readImports(name: string, of: 'values' | 'all' = 'all'): Map<string, string[]> {
+  const statement =
+    of === 'all'
+      ? /^(?:import|export) [^;]*?from '(\.[^']+)';/gms
+      : /^(?:import|export) (?!type )[^;]*?from '(\.[^']+)';/gms;
   const source = join(packages, name, 'src');
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
@@ -14,8 +18,9 @@ function readImports(name: string): Map<string, string[]> {
   return new Map(
     files.map((file) => {
       const text = readFileSync(file, 'utf8');
-      const statements = text.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^']+)';/gms);
-      const targets = [...statements].map(([, target]) => relative(source, resolve(dirname(file), target ?? '')));
+      const targets = [...text.matchAll(statement)].map(([, target]) =>
+        relative(source, resolve(dirname(file), target ?? '')),
+      );
       return [relative(source, file), targets];
     }),
   );
@@ -41,18 +46,83 @@ function findCycle(imports: Map<string, string[]>): string[] | undefined {
   return undefined;
 }
 
-describe.each(['contract', 'sigv4', 'store', 'server'])('packages/%s', (name) => {
+describe.each([
+  ['contract', 'all'],
+  ['sigv4', 'all'],
+  ['store', 'values'],
+  ['server', 'all'],
+] as const)('packages/%s', (name, of) => {
   test('has no cycle of imports', () => {
-    const imports = readImports(name);
+    const imports = readImports(name, of);
     expect(imports.size).toBeGreaterThan(3);
     expect(findCycle(imports)).toBeUndefined();
   });
 });
 
+/** The rooms of packages/server/src, from the bottom up. Those of one floor may import each other, unless `apart` says otherwise. */
+const floors: string[][] = [
+  ['settings', 'telemetry', 'mail', 'rate-limits', 'db', 'store'],
+  ['content', 'events', 'access'],
+  ['limits'],
+  ['tree'],
+  ['features'],
+  ['http', 'jobs'],
+  ['start', 'users', 'doctor'],
+];
+/** Files outside of the rooms: what everybody throws and reaches, and the wiring at the top. */
+const everywhere = ['problem.ts', 'deps.ts'];
+const wiring = ['operation.ts', 'operations.ts', 'open-caches.ts', 'service.ts', 'index.ts', 'main.ts'];
+
 describe('the arrows of the service point down', () => {
   const imports = readImports('server');
-  const importersOf = (pattern: RegExp) =>
-    [...imports].filter(([, targets]) => targets.some((target) => pattern.test(target))).map(([file]) => file);
+  const room = (file: string) => file.split('/')[0] ?? '';
+  const floorOf = (file: string) => floors.findIndex((rooms) => rooms.includes(room(file)));
+  const arrows = [...imports].flatMap(([file, targets]) => targets.map((target) => ({ file, target })));
+  const show = ({ file, target }: { file: string; target: string }) => `${file} -> ${target}`;
+  const importersOf = (pattern: RegExp) => arrows.filter(({ target }) => pattern.test(target)).map(({ file }) => file);
+
+  test('every file has its room', () => {
+    const outside = [...imports.keys()].filter((file) => floorOf(file) === -1);
+    expect(outside.sort()).toEqual([...everywhere, ...wiring].sort());
+  });
+
+  test('no room knows one above it, not even its types', () => {
+    const up = arrows.filter(
+      ({ file, target }) => floorOf(file) !== -1 && floorOf(target) !== -1 && floorOf(target) > floorOf(file),
+    );
+    expect(up.map(show)).toEqual([]);
+  });
+
+  test('no feature knows another, not even its types', () => {
+    const feature = (file: string) => /^features\/([^/]+)\//.exec(file)?.[1];
+    const across = arrows.filter(({ file, target }) => {
+      const [from, to] = [feature(file), feature(target)];
+      return from !== undefined && to !== undefined && from !== to;
+    });
+    expect(across.map(show)).toEqual([]);
+    expect(arrows.filter(({ file }) => feature(file)).length).toBeGreaterThan(100);
+  });
+
+  test('http knows no job, and no job knows http', () => {
+    const between = arrows.filter(
+      ({ file, target }) => room(file) !== room(target) && floorOf(file) === 5 && floorOf(target) === 5,
+    );
+    expect(between.map(show)).toEqual([]);
+  });
+
+  test('the doctor stands beside the service: neither knows the other', () => {
+    expect(importersOf(/^doctor\//).filter((file) => !file.startsWith('doctor/'))).toEqual([]);
+    const known = arrows.filter(
+      ({ file, target }) => file.startsWith('doctor/') && floorOf(target) > 0 && floorOf(target) < 6,
+    );
+    expect(known.map(show)).toEqual([]);
+  });
+
+  test('what stands at the top is known only there', () => {
+    expect(importersOf(/^service\.ts$/).sort()).toEqual(['index.ts', 'start/program.ts', 'start/welcome.ts']);
+    expect(importersOf(/^operations\.ts$/)).toEqual(['http/app.ts', 'http/dispatch.ts']);
+    expect(importersOf(/^open-caches\.ts$/)).toEqual(['service.ts']);
+  });
 
   test('transactions are run by db.transaction, which runs them again', () => {
     const source = join(packages, 'server/src');
@@ -62,22 +132,11 @@ describe('the arrows of the service point down', () => {
     expect(begins).toEqual(['db/listing-lane.ts', 'db/migrate.ts', 'db/open.ts']);
   });
 
-  test('features know no HTTP', () => {
-    expect(importersOf(/^http\//).filter((file) => !file.startsWith('http/'))).toEqual(['service.ts']);
-  });
-
-  test('the database and the store know no features', () => {
-    const above = importersOf(/^features\//).filter((file) => /^(?:db|store)\//.test(file));
-    expect(above).toEqual([]);
-  });
-
-  test('the doctor stands beside the service: neither knows the other', () => {
-    expect(importersOf(/^doctor\//).filter((file) => !file.startsWith('doctor/'))).toEqual([]);
-    expect(importersOf(/^(?:http|features|db)\//).filter((file) => file.startsWith('doctor/'))).toEqual([]);
-  });
-
-  test('only the entries import the wiring', () => {
-    expect(importersOf(/^service\.ts$/).sort()).toEqual(['index.ts', 'program.ts']);
+  test('store keys are made only for an upload that the project takes', () => {
+    const makers = [...imports.keys()].filter((file) =>
+      readFileSync(join(packages, 'server/src', file), 'utf8').includes('makeStoreKey'),
+    );
+    expect(makers.sort()).toEqual(['limits/issue-store-key.ts', 'store/store-key.ts']);
   });
 });
 

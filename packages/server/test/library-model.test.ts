@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { series } from '../../../scripts/series.mjs';
-import { toNameKey } from '../src/features/name-key.ts';
 import { purgeTrash } from '../src/features/trash/purge-trash.ts';
+import { toNameKey } from '../src/tree/name-key.ts';
 import { type Library, openLibrary } from './library.ts';
 import { startTestService, type TestService } from './service.ts';
 

@@ -53,7 +53,7 @@ describe('the mutants that prove the tests of a row (npm run mutate -- rows)', (
 });
 
 describe('a test of a row that a run skips', () => {
-  const file = 'packages/server/src/access-changes.test.ts';
+  const file = 'packages/server/src/access/access-changes.test.ts';
   const proving = (rows: string) => `two replicas > one (${'checklist'} ${rows})`;
   const skipped = [
     { name: proving('7, 28'), file },

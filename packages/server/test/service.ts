@@ -9,23 +9,24 @@ import { openStore } from '@cadiz/store';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { pino } from 'pino';
-import { openAccess } from '../src/access-changes.ts';
-import { type Config, readConfig } from '../src/config.ts';
+import { createContentChecks } from '../src/content/check-contents.ts';
 import type { Database } from '../src/db/open.ts';
 import type { Deps } from '../src/deps.ts';
 import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
 import type { Passwords } from '../src/features/accounts/password.ts';
 import type { Setup } from '../src/features/accounts/setup.ts';
-import { createContentChecks } from '../src/features/content-checks/check-contents.ts';
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
-import { createRateLimits } from '../src/features/rate-limits/rate-limits.ts';
-import { createHealth } from '../src/health.ts';
 import { createApp } from '../src/http/app.ts';
-import { logOptions } from '../src/log.ts';
-import { createMailer } from '../src/mail.ts';
+import { createMailer } from '../src/mail/mailer.ts';
+import { openCaches } from '../src/open-caches.ts';
+import { createRateLimits } from '../src/rate-limits/rate-limits.ts';
+import { type Config, readConfig } from '../src/settings/config.ts';
 import type { ObjectStore } from '../src/store/object-store.ts';
-import { createS3Store, type S3Settings } from '../src/store/s3-store.ts';
+import type { S3Settings } from '../src/store/s3-settings.ts';
+import { createS3Store } from '../src/store/s3-store.ts';
+import { createHealth } from '../src/telemetry/health.ts';
+import { logOptions } from '../src/telemetry/log.ts';
 import { openTestDatabase } from './database.ts';
 import { createSecrecy } from './secrecy.ts';
 
@@ -157,7 +158,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     db,
     objects: store.objects,
     accounts: createAccounts(accountSettings, db, now, log, options.passwords),
-    ...openAccess(db, now, log),
+    ...openCaches(db, now, log),
     rateLimits: createRateLimits(config.rateLimits),
     archiveLinks: createArchiveLinks(accountSettings.secret, now),
     archiveSlots: createArchiveSlots(config.archivesAtOnce, now),

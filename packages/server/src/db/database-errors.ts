@@ -1,4 +1,4 @@
-import { toFolderSentence } from '../data-folder.ts';
+import { toFolderSentence } from '../settings/data-folder.ts';
 
 /** Another process, or another opening in this one, has the embedded database's folder open. */
 export class DatabaseFolderInUse extends Error {

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { lockFolder, StoreFolderInUse } from '@cadiz/store';
-import { makeFolder, toFolderSentence } from '../data-folder.ts';
+import { makeFolder, toFolderSentence } from '../settings/data-folder.ts';
 import {
   DatabaseFolderInUse,
   DatabaseFolderUnusable,

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { createFairGate } from '../fair-gate.ts';
+import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
 
 /** So many pages are read at once. */

@@ -3,7 +3,8 @@ import { createPresigner, createRequestSigner, uriEncode, uriEncodePath } from '
 import type { XmlElement } from '@cadiz/store/xml-reader';
 import type { ObjectStore } from '../store/object-store.ts';
 import { childrenOf, findDocument, textOf } from '../store/s3-answer.ts';
-import { createS3Store, type S3Settings } from '../store/s3-store.ts';
+import type { S3Settings } from '../store/s3-settings.ts';
+import { createS3Store } from '../store/s3-store.ts';
 import { type Answer, type Sent, send, sendByHand } from './requests.ts';
 
 /** A request of the service itself, signed in its header. */

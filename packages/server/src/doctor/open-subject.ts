@@ -1,9 +1,10 @@
 import { StoreFolderInUse } from '@cadiz/store';
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
-import { needsSecrets, readOrMakeSecrets } from '../secrets.ts';
+import type { Config } from '../settings/config.ts';
+import { needsSecrets, readOrMakeSecrets } from '../settings/secrets.ts';
 import { type EmbeddedConfig, startEmbeddedStore, toEmbeddedS3Settings } from '../store/embedded-store.ts';
-import { createS3Store, type S3Settings } from '../store/s3-store.ts';
+import type { S3Settings } from '../store/s3-settings.ts';
+import { createS3Store } from '../store/s3-store.ts';
 
 /** The object store that the settings name, and how to reach it. */
 export interface Subject {

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
-import type { Config } from '../config.ts';
-import { createLog } from '../log.ts';
-import { readSettings } from '../settings-file.ts';
-import { toSentence, writeWarning } from '../start-error.ts';
+import type { Config } from '../settings/config.ts';
+import { readSettings } from '../settings/settings-file.ts';
+import { toSentence, writeWarning } from '../start/start-error.ts';
+import { createLog } from '../telemetry/log.ts';
 import { openSubject } from './open-subject.ts';
 import { createJsonReport, createTextReport } from './report.ts';
 import { runDoctor } from './run-doctor.ts';

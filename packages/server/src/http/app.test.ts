@@ -339,7 +339,7 @@ describe('GET /errors/{code}', () => {
 describe('an error that nobody foresaw', () => {
   test('says nothing of itself to the caller, and everything to the log', async () => {
     const broken = await startTestService({ beside: service });
-    broken.deps.reach.find = () => {
+    broken.deps.access.roles.find = () => {
       throw new Error('select secret from somewhere');
     };
     const cookie = (await broken.signUp()).cookie;

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { ApiKeyCaller, Caller, Deps, SessionCaller } from '../deps.ts';
-import { isLoopback } from '../loopback.ts';
+import type { ApiKeyCaller, Caller, SessionCaller } from '../access/caller.ts';
+import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
+import { isLoopback } from '../settings/loopback.ts';
 import { clientAddress } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
 import { hasSentManyInvalidKeys, limitAddress, limitCaller, limitInvalidKeys } from './rate-limit.ts';

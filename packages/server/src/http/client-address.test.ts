@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { toAddressBlock, toWideBlock } from '../address-block.ts';
-import { readConfig } from '../config.ts';
+import { toAddressBlock, toWideBlock } from '../rate-limits/address-block.ts';
+import { readConfig } from '../settings/config.ts';
 import { clientAddress } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
 import { fromFetch } from './fetch.ts';

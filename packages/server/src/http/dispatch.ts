@@ -1,7 +1,8 @@
 import { type Access, type JsonOperationId, type Route, routes } from '@cadiz/contract';
-import type { Caller, Deps, Visitor } from '../deps.ts';
-import { requireServiceOwner } from '../features/accounts/manage-users.ts';
-import { requireScope } from '../features/projects/open-project.ts';
+import type { Caller, Visitor } from '../access/caller.ts';
+import { requireScope } from '../access/open-project.ts';
+import { requireServiceOwner } from '../access/service-owner.ts';
+import type { Deps } from '../deps.ts';
 import { operations } from '../operations.ts';
 import { requireKeyOrSession, requireSameSite, requireSession } from './caller.ts';
 import { clientAddress } from './client-address.ts';

@@ -1,7 +1,7 @@
 import { errorsOf, type OperationId, type Route, routes } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type CallOptions, type Person, startTestService, type TestService } from '../../test/service.ts';
-import { mintToken } from '../features/api-keys/token.ts';
+import { mintToken } from '../access/api-key-token.ts';
 
 const limits = {
   RATE_LIMITS: 'on',

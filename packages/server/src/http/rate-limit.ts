@@ -1,9 +1,9 @@
 import type { OperationId, Route } from '@cadiz/contract';
 import { routes } from '@cadiz/contract';
-import { toAddressBlock } from '../address-block.ts';
 import type { Deps } from '../deps.ts';
-import { type Quota, type RateLimitPolicy, rateLimitWindowSeconds } from '../features/rate-limits/rate-limits.ts';
 import { Problem } from '../problem.ts';
+import { toAddressBlock } from '../rate-limits/address-block.ts';
+import { type Quota, type RateLimitPolicy, rateLimitWindowSeconds } from '../rate-limits/rate-limits.ts';
 import { clientAddress } from './client-address.ts';
 import type { Exchange } from './exchange.ts';
 

@@ -4,7 +4,8 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { openTestDatabase, testableKinds } from '../../test/database.ts';
 import type { Database } from '../db/open.ts';
-import { type Job, type JobRun, type RunningJobs, startJobs } from './run-jobs.ts';
+import type { JobRun } from '../telemetry/observed.ts';
+import { type Job, type RunningJobs, startJobs } from './run-jobs.ts';
 
 const quick = { pollMilliseconds: 20, leaseSeconds: 5, retrySeconds: 0 };
 const rarely = 3600;

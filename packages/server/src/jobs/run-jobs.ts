@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
-import type { Count, Removed } from '../deps.ts';
+import type { Count, JobRun } from '../telemetry/observed.ts';
 
 /** What the service does by itself, again and again. */
 export interface Job {
@@ -12,14 +12,6 @@ export interface Job {
    * run goes on, by throwing the signal's reason. What it throws else is logged, and it runs again soon.
    */
   run(signal: AbortSignal, count: Count): Promise<void>;
-}
-
-/** What is known of a run once it is over. */
-export interface JobRun {
-  job: string;
-  outcome: 'success' | 'failure' | 'stopped';
-  seconds: number;
-  removed: Partial<Record<Removed, number>>;
 }
 
 export interface RunningJobs {

@@ -1,8 +1,8 @@
 import { type RunningStore, startStoreThread } from '@cadiz/store';
 import type { Logger } from 'pino';
-import type { Config, EmbeddedStoreSettings } from '../config.ts';
-import type { Secrets } from '../secrets.ts';
-import type { S3Settings } from './s3-store.ts';
+import type { Config, EmbeddedStoreSettings } from '../settings/config.ts';
+import type { Secrets } from '../settings/secrets.ts';
+import type { S3Settings } from './s3-settings.ts';
 
 export type EmbeddedConfig = Omit<Config, 'objectStore'> & { objectStore: EmbeddedStoreSettings };
 

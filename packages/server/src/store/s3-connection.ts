@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from '@cadiz/sigv4';
 import { Problem } from '../problem.ts';
-import type { S3Settings } from './s3-store.ts';
+import type { S3Settings } from './s3-settings.ts';
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';

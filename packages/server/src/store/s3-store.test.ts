@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { openTestStore, send } from '../../test/service.ts';
 import { Problem } from '../problem.ts';
 import type { ObjectStore } from './object-store.ts';
-import { createS3Store, type S3Settings } from './s3-store.ts';
+import type { S3Settings } from './s3-settings.ts';
+import { createS3Store } from './s3-store.ts';
 
 let settings: S3Settings;
 let objects: ObjectStore;

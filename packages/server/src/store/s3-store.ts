@@ -4,20 +4,7 @@ import type { ObjectStore } from './object-store.ts';
 import { createS3Connection, unavailable } from './s3-connection.ts';
 import { createS3Multipart } from './s3-multipart.ts';
 import { createS3Objects } from './s3-objects.ts';
-
-export interface S3Settings {
-  /** Where the service reaches the store, such as `http://127.0.0.1:4001`. */
-  endpoint: string;
-  /** Where clients reach it: presigned addresses start with this. */
-  publicEndpoint: string;
-  region: string;
-  bucket: string;
-  accessKeyId: string;
-  secretAccessKey: string;
-  /** Signs the addresses of uploads instead: a key that may only write makes them useless for anything else. */
-  upload?: { accessKeyId: string; secretAccessKey: string } | undefined;
-  presignTtlSeconds: number;
-}
+import type { S3Settings } from './s3-settings.ts';
 
 /**
  * Any S3 store, by path-style addresses and Signature V4. Control calls are signed by our own signer: a HEAD

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { type AccessChanges, openAccess } from '../access-changes.ts';
-import type { Config } from '../config.ts';
+import { type AccessChanges, createAccessChanges } from '../access/access-changes.ts';
 import { DatabaseFolderInUse } from '../db/database-errors.ts';
 import { migrate } from '../db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from '../db/open.ts';
+import type { Config } from '../settings/config.ts';
 
 /** The database with the accounts, and how other processes learn of what is done to them. */
 export interface Users {
@@ -33,7 +33,8 @@ export async function openUsers(config: Config, log: Logger): Promise<Users> {
     );
   });
   await withDirectPool(database, db, (pool) => migrate(pool));
-  const { accessChanges } = openAccess(db, Date.now, log);
+  // Nothing is cached here: only the services beside it have something to forget.
+  const accessChanges = createAccessChanges(db, () => undefined, log);
   return {
     db,
     accessChanges,

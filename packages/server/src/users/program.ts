@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { Problem } from '../problem.ts';
-import { readSettings } from '../settings-file.ts';
-import { toSentence, writeWarning } from '../start-error.ts';
+import { readSettings } from '../settings/settings-file.ts';
+import { toSentence, writeWarning } from '../start/start-error.ts';
 import { openUsers } from './open-users.ts';
 import { runCommand, usage } from './run-command.ts';
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { recordEvent } from '../events/record-event.ts';
 import {
   changeUser,
   endUserSessions,
@@ -11,7 +12,6 @@ import {
 import { createPasswords } from '../features/accounts/password.ts';
 import { setPassword } from '../features/accounts/set-password.ts';
 import { createSignInLimits } from '../features/accounts/sign-in-limits.ts';
-import { recordEvent } from '../features/audit/record-event.ts';
 import { Problem } from '../problem.ts';
 import type { Users } from './open-users.ts';
 

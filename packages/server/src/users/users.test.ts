@@ -4,8 +4,8 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeTestFolder } from '../../test/database.ts';
 import { type Person, startTestService, type TestService } from '../../test/service.ts';
-import { readConfig } from '../config.ts';
 import { openDatabase } from '../db/open.ts';
+import { readConfig } from '../settings/config.ts';
 import { openUsers } from './open-users.ts';
 import { runCommand } from './run-command.ts';
 

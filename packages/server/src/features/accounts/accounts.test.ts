@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, startTestService, type TestService, type TestServiceOptions } from '../../../test/service.ts';
-import { readConfig } from '../../config.ts';
-import { toWelcome } from '../../welcome.ts';
+import { readConfig } from '../../settings/config.ts';
+import { toWelcome } from '../../start/welcome.ts';
 import { makeSetup } from './setup.ts';
 
 const password = 'correct horse battery';

@@ -1,11 +1,11 @@
 import type { SignInRequest } from '@cadiz/contract';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import type { Config, OidcSettings } from '../../config.ts';
+import type { SessionCaller } from '../../access/caller.ts';
 import type { Database } from '../../db/open.ts';
-import type { SessionCaller } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
+import type { Config, OidcSettings } from '../../settings/config.ts';
 import {
   type AccountAnswer,
   type AuthSettings,

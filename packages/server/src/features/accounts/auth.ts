@@ -4,12 +4,13 @@ import { APIError, createAuthEndpoint } from 'better-auth/api';
 import type { Logger } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { z } from 'zod';
+import { idleSeconds } from '../../access/session-lifetime.ts';
 import type { Database } from '../../db/open.ts';
 import { Problem } from '../../problem.ts';
 import { inAuthContext } from './auth-context.ts';
 import { toPasskeyPlugin } from './passkey-plugin.ts';
 import type { Passwords } from './password.ts';
-import { createSessionStore, idleSeconds } from './session-store.ts';
+import { createSessionStore } from './session-store.ts';
 import { toSecondFactorPlugins } from './totp-plugins.ts';
 
 export interface AuthSettings {

@@ -1,8 +1,9 @@
 import type { ChangedPassword, ChangePasswordRequest } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import { requireUncommonPassword } from './common-passwords.ts';
 import { setPassword } from './set-password.ts';
 import { fromSession } from './sign-in-limits.ts';
@@ -14,7 +15,7 @@ import { fromSession } from './sign-in-limits.ts';
  * @throws Problem wrong_password, password_too_common, too_many_attempts, too_many_sign_ins
  */
 export async function changePassword(
-  { db, now, accounts, accessChanges }: Deps,
+  { db, now, accounts, accessChanges }: Pick<Deps, 'db' | 'accounts' | 'accessChanges' | 'now'>,
   caller: SessionCaller,
   { currentPassword, newPassword, revokeApiKeys }: z.output<typeof ChangePasswordRequest>,
 ): Promise<z.output<typeof ChangedPassword>> {

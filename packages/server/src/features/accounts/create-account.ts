@@ -1,8 +1,8 @@
 import type { Selectable, Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import { joinByInvitation, takeInvitation } from '../../access/use-invitation.ts';
 import type { Schema } from '../../db/schema.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { joinByInvitation, takeInvitation } from '../invitations/use-invitation.ts';
+import { recordEvent } from '../../events/record-event.ts';
 
 export interface NewAccount {
   name: string;

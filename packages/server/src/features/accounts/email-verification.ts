@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { EmailVerificationSent, VerifiedEmail, VerifyEmailRequest } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import type { Message } from '../../mail.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import type { Message } from '../../mail/mailer.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import { lockAccount } from './lock-account.ts';
 import { toVerificationWords } from './messages.ts';
 import { proveEmail } from './prove-email.ts';

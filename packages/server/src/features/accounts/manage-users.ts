@@ -2,9 +2,9 @@ import type { EndedSessions, Input, RemovedUser, UserAccount, UserPage } from '@
 import type { Selectable, Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
+import { type Actor, recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { type Actor, recordEvent } from '../audit/record-event.ts';
 import { endSessions } from './end-sessions.ts';
 import { lockProjectsOf } from './lock-account.ts';
 import { proveEmail } from './prove-email.ts';
@@ -14,16 +14,6 @@ import { removeAllPasskeys } from './remove-all-passkeys.ts';
 export type ManagingDeps = Pick<Deps, 'db' | 'now' | 'accessChanges'>;
 
 const pageSize = 1000;
-
-export async function isServiceOwner({ db }: Pick<Deps, 'db'>, { userId }: SessionCaller): Promise<boolean> {
-  const user = await db.kysely.selectFrom('users').select('role').where('id', '=', userId).executeTakeFirst();
-  return user?.role === 'owner';
-}
-
-/** @throws Problem owner_required */
-export async function requireServiceOwner(deps: Pick<Deps, 'db'>, caller: SessionCaller): Promise<void> {
-  if (!(await isServiceOwner(deps, caller))) throw new Problem('owner_required');
-}
 
 /** All accounts, the oldest first. */
 export async function listUsers(

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { OidcSettings } from '../../config.ts';
-import { isLoopback } from '../../loopback.ts';
 import { Problem } from '../../problem.ts';
+import type { OidcSettings } from '../../settings/config.ts';
+import { isLoopback } from '../../settings/loopback.ts';
 
 /** What the issuer says of somebody, each claim checked for its type. */
 export interface Claims {

@@ -1,14 +1,18 @@
 import type { EndedSession, EndedSessions, Input, SessionList } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { longestMilliseconds } from '../../access/session-lifetime.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import { endSessions } from './end-sessions.ts';
 import { lockAccount } from './lock-account.ts';
-import { longestMilliseconds } from './session-store.ts';
 
 /** The caller's sessions that are alive, the latest first. */
-export async function listSessions({ db, now }: Deps, caller: SessionCaller): Promise<z.output<typeof SessionList>> {
+export async function listSessions(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  caller: SessionCaller,
+): Promise<z.output<typeof SessionList>> {
   const rows = await db.kysely
     .selectFrom('sessions')
     .select(['id', 'created_at', 'expires_at', 'ip_address', 'user_agent'])
@@ -32,7 +36,7 @@ export async function listSessions({ db, now }: Deps, caller: SessionCaller): Pr
 
 /** @throws Problem session_not_found, also when it is somebody else's */
 export async function endSession(
-  { db, now }: Deps,
+  { db, now }: Pick<Deps, 'db' | 'now'>,
   caller: SessionCaller,
   { sessionId: id }: Input<'endSession'>,
 ): Promise<z.output<typeof EndedSession>> {
@@ -51,7 +55,7 @@ export async function endSession(
 
 /** Ends all but the one that asks. */
 export async function endOtherSessions(
-  { db, now }: Deps,
+  { db, now }: Pick<Deps, 'db' | 'now'>,
   caller: SessionCaller,
 ): Promise<z.output<typeof EndedSessions>> {
   return db.transaction(async (trx) => {

@@ -1,13 +1,13 @@
 import type { Passkey, PasskeyOptions, RegisterPasskeyRequest, SignInWithPasskeyRequest } from '@cadiz/contract';
 import pg from 'pg';
 import type { z } from 'zod';
+import type { SessionCaller } from '../../access/caller.ts';
+import { requireLastingSession } from '../../access/require-lasting-session.ts';
 import type { Database } from '../../db/open.ts';
-import type { SessionCaller } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import { type AccountAnswer, type Answered, type Auth, answer, callAuth, toCookies } from './auth.ts';
 import { endMade } from './end-sessions.ts';
-import { requireLastingSession } from './require-lasting-session.ts';
 import { anywhere, type SignInLimits } from './sign-in-limits.ts';
 
 /** Signing in by WebAuthn. Better Auth does the ceremonies; a passkey always verifies its user, so it is both factors. */

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { PasswordResetRequest, PasswordResetRequested } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, Visitor } from '../../deps.ts';
-import type { Message } from '../../mail.ts';
+import type { Visitor } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import type { Message } from '../../mail/mailer.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import { toResetWords } from './messages.ts';
 
 /** No shorter than the hour for which a limit may keep another message back (`sign-in-limits.ts`). */

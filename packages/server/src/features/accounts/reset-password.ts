@@ -1,8 +1,9 @@
 import type { PasswordReset, ResetPasswordRequest } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, Visitor } from '../../deps.ts';
+import type { Visitor } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import type { Answered } from './auth.ts';
 import { requireUncommonPassword } from './common-passwords.ts';
 import { lockAccount } from './lock-account.ts';
@@ -21,7 +22,7 @@ import { setPassword } from './set-password.ts';
  * @throws Problem invalid_reset_token, password_too_common, too_many_attempts, too_many_sign_ins
  */
 export async function resetPassword(
-  { db, now, accounts, accessChanges }: Deps,
+  { db, now, accounts, accessChanges }: Pick<Deps, 'db' | 'accounts' | 'accessChanges' | 'now'>,
   { address }: Visitor,
   { token, newPassword, revokeApiKeys }: z.output<typeof ResetPasswordRequest>,
 ): Promise<Answered<z.output<typeof PasswordReset>>> {

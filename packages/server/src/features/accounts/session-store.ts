@@ -4,15 +4,11 @@ import type { BetterAuthOptions } from 'better-auth';
 import { APIError } from 'better-auth/api';
 import type { DBAdapter, Where } from 'better-auth/types';
 import type { Kysely } from 'kysely';
+import { longestMilliseconds } from '../../access/session-lifetime.ts';
 import type { Schema } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 
 type Methods = Omit<DBAdapter, 'transaction'>;
-
-/** How long a session lives that nobody uses. */
-export const idleSeconds = 7 * 24 * 3600;
-/** How long one lives at all, however much it is used. */
-export const longestMilliseconds = 30 * 24 * 3600 * 1000;
 
 interface StoreOptions {
   now: () => number;

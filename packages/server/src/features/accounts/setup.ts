@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../../config.ts';
-import { isLoopback } from '../../loopback.ts';
 import { Problem } from '../../problem.ts';
+import type { Config } from '../../settings/config.ts';
+import { isLoopback } from '../../settings/loopback.ts';
 import { sameText } from './same-text.ts';
 
 /** What keeps a stranger from making the first account, as long as there is none. */

@@ -5,10 +5,10 @@ import {
   RateLimiterPostgres,
   RateLimiterRes,
 } from 'rate-limiter-flexible';
-import { toAddressBlock } from '../../address-block.ts';
 import type { Database } from '../../db/open.ts';
 import { Problem } from '../../problem.ts';
-import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
+import { toAddressBlock } from '../../rate-limits/address-block.ts';
+import { createAddressLimiter } from '../../rate-limits/address-limiter.ts';
 
 /**
  * Where an attempt at an account comes from: anywhere, a session of it, or a browser that is known at it (`KnownDevices`).

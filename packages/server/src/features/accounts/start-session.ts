@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import { idleSeconds } from '../../access/session-lifetime.ts';
 import type { Schema } from '../../db/schema.ts';
-import { hashSessionToken, idleSeconds } from './session-store.ts';
+import { hashSessionToken } from './session-store.ts';
 
 export interface NewSession {
   userId: string;

@@ -1,10 +1,10 @@
 import type { BackupCodes, SecondFactorDisabled, SecondFactorSecrets } from '@cadiz/contract';
 import { sql } from 'kysely';
 import type { z } from 'zod';
+import type { SessionCaller } from '../../access/caller.ts';
 import type { Database } from '../../db/open.ts';
-import type { SessionCaller } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import { type AccountAnswer, type Answered, type Auth, answer, callAuth, toCookies } from './auth.ts';
 import { endMade } from './end-sessions.ts';
 import { findVantage, type KnownDevices } from './known-devices.ts';

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
-import { mintToken } from './token.ts';
+import { mintToken } from '../../access/api-key-token.ts';
 
 let service: TestService;
 let ada: Person;

@@ -1,15 +1,16 @@
 import { type CreateApiKeyRequest, type CreatedApiKey, scopes } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import { hashToken, mintToken } from '../../access/api-key-token.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import { requireFolder } from '../../access/require-folder.ts';
+import { requireLastingSession } from '../../access/require-lasting-session.ts';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { requireLastingSession } from '../accounts/require-lasting-session.ts';
-import { requireProvenEmail } from '../accounts/require-proven-email.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { requireFolder } from '../folders/require-folder.ts';
-import { openProject } from '../projects/open-project.ts';
 import { holdMaker } from './hold-maker.ts';
-import { hashToken, mintToken } from './token.ts';
 
 /**
  * Makes an API key. The raw key is in this answer and nowhere else: only its SHA-256 is kept.
@@ -17,7 +18,7 @@ import { hashToken, mintToken } from './token.ts';
  *   that is over), email_not_verified
  */
 export async function createApiKey(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'mail' | 'now'>,
   caller: SessionCaller,
   request: z.output<typeof CreateApiKeyRequest>,
 ): Promise<z.output<typeof CreatedApiKey>> {

@@ -1,9 +1,10 @@
 import type { Transaction } from 'kysely';
+import type { SessionCaller } from '../../access/caller.ts';
+import { type Right, requireRole } from '../../access/open-project.ts';
+import { keepFolder, keepProject } from '../../db/keep-rows.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { keepFolder, keepProject } from '../keep-rows.ts';
-import { type Right, requireRole } from '../projects/open-project.ts';
 
 /**
  * Keeps what allows the caller to make a key as it is until the transaction ends: their membership and role in the project, since a

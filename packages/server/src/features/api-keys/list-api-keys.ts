@@ -1,7 +1,8 @@
 import type { ApiKeyList, ListApiKeysQuery } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { openProject } from '../projects/open-project.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 import { toApiKeyView } from './api-key-view.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 
@@ -10,7 +11,7 @@ import { selectManageableKeys } from './manageable-keys.ts';
  * @throws Problem project_not_found
  */
 export async function listApiKeys(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,
   { projectId }: z.output<typeof ListApiKeysQuery>,
 ): Promise<z.output<typeof ApiKeyList>> {

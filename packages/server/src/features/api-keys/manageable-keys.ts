@@ -1,6 +1,6 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
+import type { SessionCaller } from '../../access/caller.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { SessionCaller } from '../../deps.ts';
 
 /** The keys that a person can see and revoke: their own, and those of the projects that they own or edit. */
 export function selectManageableKeys(

@@ -1,8 +1,9 @@
 import type { ApiKey, Input } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import { toApiKeyView } from './api-key-view.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 
@@ -12,7 +13,7 @@ import { selectManageableKeys } from './manageable-keys.ts';
  * @throws Problem api_key_not_found
  */
 export async function revokeApiKey(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'accessChanges' | 'now'>,
   caller: SessionCaller,
   { id }: Input<'revokeApiKey'>,
 ): Promise<z.output<typeof ApiKey>> {

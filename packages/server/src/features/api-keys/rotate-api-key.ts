@@ -2,18 +2,19 @@ import type { CreatedApiKey, Input } from '@cadiz/contract';
 import { CompiledQuery, type Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import { selectAliveKey } from '../../access/alive-key.ts';
+import { hashToken, mintToken } from '../../access/api-key-token.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import { requireFolder } from '../../access/require-folder.ts';
+import { requireLastingSession } from '../../access/require-lasting-session.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { requireLastingSession } from '../accounts/require-lasting-session.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { requireFolder } from '../folders/require-folder.ts';
-import { openProject } from '../projects/open-project.ts';
-import { selectAliveKey } from './alive-key.ts';
 import { toExpiry } from './create-api-key.ts';
 import { holdMaker } from './hold-maker.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
-import { hashToken, mintToken } from './token.ts';
 
 /**
  * A new key with the name, the project, the folder, the scopes and, unless told otherwise, the expiry of the old one. Both work for
@@ -25,7 +26,7 @@ import { hashToken, mintToken } from './token.ts';
  *   invalid_request (an expiry that is over)
  */
 export async function rotateApiKey(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: SessionCaller,
   { id, overlapSeconds, expiresAt }: Input<'rotateApiKey'>,
 ): Promise<z.output<typeof CreatedApiKey>> {

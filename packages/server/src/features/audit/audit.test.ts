@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { EventType } from '@cadiz/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { createApp } from '../../http/app.ts';
 import { forgetEvents } from './forget-events.ts';
-import { recordEvent } from './record-event.ts';
 
 let service: TestService;
 let ada: Person;

@@ -6,7 +6,10 @@ const dayMilliseconds = 24 * 3600_000;
  * Removes the oldest events, when they are older than AUDIT_RETENTION_DAYS.
  * @param limit at most so many; when that many have gone, there may be more
  */
-export async function forgetEvents({ db, config, now }: Deps, limit: number): Promise<number> {
+export async function forgetEvents(
+  { db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>,
+  limit: number,
+): Promise<number> {
   const { rowCount } = await db.pool.query(
     `delete from audit_events where ctid = any(array(
        select ctid from audit_events where at < $1 order by at limit $2 for update skip locked

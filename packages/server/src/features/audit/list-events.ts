@@ -1,8 +1,9 @@
 import type { AuditPage, Input } from '@cadiz/contract';
 import { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
-import { openProject } from '../projects/open-project.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
+import type { Deps } from '../../deps.ts';
 
 const pageSize = 100;
 
@@ -11,7 +12,7 @@ const pageSize = 100;
  * @throws Problem project_not_found, role_missing, invalid_request (cursor)
  */
 export async function listEvents(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,
   { projectId, cursor }: Input<'listEvents'>,
 ): Promise<z.output<typeof AuditPage>> {

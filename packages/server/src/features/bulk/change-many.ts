@@ -1,19 +1,20 @@
 import type { BulkAnswer, BulkRequest } from '@cadiz/contract';
 import { sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
+import { type OpenProject, openProject } from '../../access/open-project.ts';
+import { requireLiveFolder } from '../../access/require-folder.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Caller, Deps } from '../../deps.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { changeTree } from '../folders/lock-tree.ts';
-import { requireLiveFolder } from '../folders/require-folder.ts';
-import { requirePlace } from '../folders/require-place.ts';
-import { selectTree } from '../folders/select-tree.ts';
-import { type OpenProject, openProject } from '../projects/open-project.ts';
-import { countContents } from '../trash/count-contents.ts';
-import { restoreFiles } from '../trash/restore-files.ts';
-import { restoreTree } from '../trash/restore-tree.ts';
-import { findTrashStart, type TrashStamp, toTrashStamp } from '../trash/retention.ts';
-import { trashFolders } from '../trash/trash-folders.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { countContents } from '../../tree/count-contents.ts';
+import { changeTree } from '../../tree/lock-tree.ts';
+import { requirePlace } from '../../tree/require-place.ts';
+import { restoreFiles } from '../../tree/restore-files.ts';
+import { restoreTree } from '../../tree/restore-tree.ts';
+import { findTrashStart, type TrashStamp, toTrashStamp } from '../../tree/retention.ts';
+import { selectTree } from '../../tree/select-tree.ts';
+import { trashFolders } from '../../tree/trash-folders.ts';
 import { type Chosen, requireDeleted, requireInSight } from './require-chosen.ts';
 
 type Answer = z.output<typeof BulkAnswer>;
@@ -24,35 +25,53 @@ type Answer = z.output<typeof BulkAnswer>;
  * @throws Problem project_not_found, project_not_allowed, scope_missing, file_not_found and folder_not_found (`issues` names
  *   every id), folder_exists, folder_cycle, folder_too_deep
  */
-export async function changeMany(deps: Deps, caller: Caller, request: z.output<typeof BulkRequest>): Promise<Answer> {
+export async function changeMany(
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
+  caller: Caller,
+  request: z.output<typeof BulkRequest>,
+): Promise<Answer> {
   const { projectId, action, dryRun } = request;
-  const project = await openProject(deps, caller, projectId, action === 'delete' ? 'files:delete' : 'files:write');
   const chosen: Chosen = { fileIds: request.fileIds, folderIds: request.folderIds };
-  const answer = await changeTree(
-    deps,
-    project,
-    async (trx, { trashEmptiedAt }) => {
-      const at = new Date(deps.now());
-      if (action === 'move') return move(trx, project, chosen, request.folderId ?? null, at);
-      const counts =
-        action === 'delete'
-          ? await remove(trx, project, chosen, toTrashStamp(deps, caller, trashEmptiedAt))
-          : await restore(trx, project, chosen, findTrashStart(deps, trashEmptiedAt), at);
-      const { files, folders, bytes } = counts;
-      const type = action === 'delete' ? 'bulk.deleted' : 'bulk.restored';
-      const event = { projectId: project.id, by: caller, subject: { files, folders, bytes } };
-      await recordEvent(trx, at.getTime(), { type, ...event });
-      return counts;
-    },
-    { dryRun },
-  );
-  if (chosen.folderIds.length > 0 && !dryRun) await deps.accessChanges.publish({ kind: 'folders', id: project.id });
+  let answer: Answer;
+  if (action === 'delete') {
+    const project = await openProject(deps, caller, projectId, 'files:delete');
+    answer = await changeTree(
+      deps,
+      project,
+      async (trx, { trashEmptiedAt }) => {
+        const counts = await remove(trx, project, chosen, toTrashStamp(deps, caller, trashEmptiedAt));
+        await record(trx, 'bulk.deleted', counts);
+        return counts;
+      },
+      { dryRun },
+    );
+  } else {
+    const project = await openProject(deps, caller, projectId, 'files:write');
+    answer = await changeTree(
+      deps,
+      project,
+      async (trx, { trashEmptiedAt }) => {
+        const at = new Date(deps.now());
+        if (action === 'move') return move(trx, project, chosen, request.folderId ?? null, at);
+        const counts = await restore(trx, project, chosen, findTrashStart(deps, trashEmptiedAt), at);
+        await record(trx, 'bulk.restored', counts);
+        return counts;
+      },
+      { dryRun },
+    );
+  }
+  if (chosen.folderIds.length > 0 && !dryRun) await deps.accessChanges.publish({ kind: 'folders', id: projectId });
   return answer;
+
+  function record(trx: Transaction<Schema>, type: 'bulk.deleted' | 'bulk.restored', counts: Answer): Promise<void> {
+    const { files, folders, bytes } = counts;
+    return recordEvent(trx, deps.now(), { type, projectId, by: caller, subject: { files, folders, bytes } });
+  }
 }
 
 async function move(
   trx: Transaction<Schema>,
-  project: OpenProject,
+  project: OpenProject<'files:write'>,
   chosen: Chosen,
   folderId: string | null,
   at: Date,
@@ -73,7 +92,7 @@ async function move(
 
 async function remove(
   trx: Transaction<Schema>,
-  project: OpenProject,
+  project: OpenProject<'files:delete'>,
   chosen: Chosen,
   stamp: TrashStamp,
 ): Promise<Answer> {
@@ -98,7 +117,7 @@ function countInSight(trx: Transaction<Schema>, project: OpenProject, { fileIds,
 
 async function restore(
   trx: Transaction<Schema>,
-  project: OpenProject,
+  project: OpenProject<'files:write'>,
   chosen: Chosen,
   after: Date,
   at: Date,

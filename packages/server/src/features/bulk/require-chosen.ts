@@ -1,9 +1,9 @@
 import { type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
+import { whereBelow, whereWithin } from '../../access/is-within.ts';
+import type { OpenProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 import { type Issue, Problem } from '../../problem.ts';
-import { whereInSight } from '../files/in-sight.ts';
-import { whereBelow, whereWithin } from '../folders/is-within.ts';
-import type { OpenProject } from '../projects/open-project.ts';
+import { whereInSight } from '../../tree/in-sight.ts';
 
 /** What somebody chose to do something with. */
 export interface Chosen {

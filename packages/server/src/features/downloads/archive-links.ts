@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Asker } from '../projects/reopen-project.ts';
+import type { Asker } from '../../access/caller.ts';
 
 /** What an archive is to hold, who asked for it, and until when it may be fetched. */
 export interface ArchiveOrder {

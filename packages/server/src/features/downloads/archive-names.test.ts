@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toNameKey } from '../name-key.ts';
+import { toNameKey } from '../../tree/name-key.ts';
 import { createEntryNames, toArchiveName, toSafeName, withNumber } from './archive-names.ts';
 
 /** As the page of Microsoft has it, written another way than in the code. */

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { toNameKey } from '../name-key.ts';
+import { toNameKey } from '../../tree/name-key.ts';
 
 /**
  * What Windows does not take in a name: these characters and control characters anywhere, a dot or a space at the end. macOS

@@ -1,5 +1,5 @@
-import { createFairGate, type Parties } from '../../fair-gate.ts';
 import { Problem } from '../../problem.ts';
+import { createFairGate, type Parties } from '../../rate-limits/fair-gate.ts';
 import { createReaderPace, type ReaderPace } from './reader-pace.ts';
 
 /** How many archives are made at once: their bytes go through the service, which must have time for others. */

@@ -1,6 +1,6 @@
+import type { OpenProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
-import { toNameKey } from '../name-key.ts';
-import type { OpenProject } from '../projects/open-project.ts';
+import { toNameKey } from '../../tree/name-key.ts';
 import { createEntryNames, type EntryNames } from './archive-names.ts';
 
 /** The files and folders of a selection that are there. */
@@ -40,8 +40,8 @@ const firstId = '00000000-0000-0000-0000-000000000000';
 
 /** Those of the files and folders that are there for the caller, each in the order of their names. */
 export async function findSelected(
-  { db }: Deps,
-  project: OpenProject,
+  { db }: Pick<Deps, 'db'>,
+  project: OpenProject<'files:read'>,
   fileIds: readonly string[],
   folderIds: readonly string[],
 ): Promise<Selected> {
@@ -74,8 +74,8 @@ type FolderRow = Omit<ArchivedFolder, 'names'>;
  * @param roots ids of folders, and the name that each has in the archive; undefined for the whole project
  */
 export async function readTree(
-  deps: Deps,
-  project: OpenProject,
+  deps: Pick<Deps, 'db'>,
+  project: OpenProject<'files:read'>,
   roots: { ids: string[]; names: string[] } | undefined,
   at: Date,
 ): Promise<ArchivedFolder[]> {
@@ -103,8 +103,8 @@ export async function readTree(
 }
 
 async function readFolders(
-  { db }: Deps,
-  project: OpenProject,
+  { db }: Pick<Deps, 'db'>,
+  project: OpenProject<'files:read'>,
   roots: { ids: string[]; names: string[] } | undefined,
   at: Date,
 ): Promise<FolderRow[]> {
@@ -137,7 +137,11 @@ async function readFolders(
 }
 
 /** The names of what lies in one folder of the library (null: the root). */
-function createNamesIn({ db }: Deps, project: OpenProject, folderId: string | null): EntryNames {
+function createNamesIn(
+  { db }: Pick<Deps, 'db'>,
+  project: OpenProject<'files:read'>,
+  folderId: string | null,
+): EntryNames {
   const inFolder = (column: string) =>
     folderId === null ? `${column} is null and $2::uuid is null` : `${column} = $2`;
   return createEntryNames(async (name) => {
@@ -164,8 +168,8 @@ interface FileRow extends ArchivedFile {
  * @throws when they are not those that the tree had: one that was renamed or moved meanwhile can come twice, or never
  */
 export async function* readFiles(
-  deps: Deps,
-  project: OpenProject,
+  deps: Pick<Deps, 'db'>,
+  project: OpenProject<'files:read'>,
   { id: folderId, fileCount, fileMarks, names = createNamesIn(deps, project, folderId) }: ArchivedFolder,
   at: Date,
 ): AsyncGenerator<ArchivedFile[], void> {

@@ -10,7 +10,7 @@ import { type CallOptions, type Person, send, startTestService, type TestService
 import { extractZip, hasZipTools, readZip, testZip } from '../../../test/zip-tools.ts';
 import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
-import { toNameKey } from '../name-key.ts';
+import { toNameKey } from '../../tree/name-key.ts';
 import { createArchiveSlots } from './archive-slots.ts';
 
 let service: TestService;

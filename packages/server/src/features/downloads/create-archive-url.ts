@@ -1,9 +1,9 @@
 import type { ArchiveRequest, DownloadUrl } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import { type Caller, toAsker } from '../../access/caller.ts';
+import { type OpenProject, openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { type OpenProject, openProject } from '../projects/open-project.ts';
-import { toAsker } from '../projects/reopen-project.ts';
 import { toArchiveName } from './archive-names.ts';
 import { findSelected, type Selected } from './archive-tree.ts';
 
@@ -14,7 +14,7 @@ import { findSelected, type Selected } from './archive-tree.ts';
  * @throws Problem scope_missing, project_not_allowed, project_not_found, file_not_found, folder_not_found
  */
 export async function createArchiveUrl(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'archiveLinks' | 'now'>,
   caller: Caller,
   request: z.output<typeof ArchiveRequest>,
 ): Promise<z.output<typeof DownloadUrl>> {
@@ -48,7 +48,7 @@ export async function createArchiveUrl(
  * When the last file of the project was recorded, in milliseconds since 1970. It can be later than now where another
  * process recorded it, whose clock runs ahead: what is there already must not be missing in the archive.
  */
-async function findLatest({ db }: Deps, project: OpenProject): Promise<number> {
+async function findLatest({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:read'>): Promise<number> {
   const row = await db.kysely
     .selectFrom('files')
     .select('created_at')
@@ -60,7 +60,11 @@ async function findLatest({ db }: Deps, project: OpenProject): Promise<number> {
 }
 
 /** The one folder's name, or that of the project, or of the folder that is all of it for the caller. */
-async function nameOf({ db }: Deps, { id, within }: OpenProject, { folders, files }: Selected): Promise<string> {
+async function nameOf(
+  { db }: Pick<Deps, 'db'>,
+  { id, within }: OpenProject<'files:read'>,
+  { folders, files }: Selected,
+): Promise<string> {
   const [folder] = folders;
   if (folder && folders.length === 1 && files.length === 0) return folder.name;
   const row = await (within === null

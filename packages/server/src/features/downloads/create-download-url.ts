@@ -1,7 +1,8 @@
 import type { DownloadUrl, Input } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
-import { openFile } from '../files/open-file.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openFile } from '../../tree/open-file.ts';
 import { toContentDisposition } from './content-disposition.ts';
 import { toServed } from './served-type.ts';
 
@@ -10,7 +11,7 @@ import { toServed } from './served-type.ts';
  * @throws Problem scope_missing, file_not_found
  */
 export async function createDownloadUrl(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,
   { id, expiresIn, disposition: wanted }: Input<'createDownloadUrl'>,
 ): Promise<z.output<typeof DownloadUrl>> {

@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { userOf } from '../../access/caller.ts';
+import type { OpenProject } from '../../access/open-project.ts';
+import { createAccessCheck, reopenProject } from '../../access/reopen-project.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { toNameKey } from '../name-key.ts';
-import { type OpenProject, userOf } from '../projects/open-project.ts';
-import { createAccessCheck, reopenProject } from '../projects/reopen-project.ts';
+import { toNameKey } from '../../tree/name-key.ts';
 import type { ArchiveOrder } from './archive-links.ts';
 import { createEntryNames } from './archive-names.ts';
 import type { ArchiveSlot } from './archive-slots.ts';
@@ -29,7 +30,11 @@ const accessMilliseconds = 1000;
  * @param signal aborts when nobody waits for it any more
  * @throws Problem archive_not_found, archives_busy, or the signal's reason
  */
-export async function readArchive(deps: Deps, token: string, signal: AbortSignal): Promise<Archive> {
+export async function readArchive(
+  deps: Pick<Deps, 'db' | 'objects' | 'access' | 'archiveLinks' | 'archiveSlots' | 'now'>,
+  token: string,
+  signal: AbortSignal,
+): Promise<Archive> {
   const order = deps.archiveLinks.open(token);
   if (!order) throw new Problem('archive_not_found');
   const { asker, projectId } = order;
@@ -68,9 +73,9 @@ async function* handOver(
 
 /** What is looked up before the first byte, so that a selection that has gone is a 404, and the rest as it is read. */
 async function selectEntries(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'objects'>,
   order: ArchiveOrder,
-  project: OpenProject,
+  project: OpenProject<'files:read'>,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<ZipEntry, void>> {
   const { fileIds, folderIds } = order;
@@ -101,7 +106,7 @@ const smallBytes = 64 * 1024;
 const fetchedAhead = 8;
 
 async function* toEntries(
-  deps: Deps,
+  deps: Pick<Deps, 'objects'>,
   path: string,
   files: readonly ArchivedFile[],
   signal: AbortSignal,
@@ -126,7 +131,11 @@ async function* toEntries(
   }
 }
 
-async function read(deps: Deps, { id, storeKey }: ArchivedFile, signal: AbortSignal): Promise<Readable> {
+async function read(
+  deps: Pick<Deps, 'objects'>,
+  { id, storeKey }: ArchivedFile,
+  signal: AbortSignal,
+): Promise<Readable> {
   const object = await deps.objects.read(storeKey, { signal });
   if (!object) throw new Error(`The object of the file ${id} has gone.`);
   return object.body;

@@ -1,19 +1,20 @@
 import type { Input } from '@cadiz/contract';
 import { sql } from 'kysely';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import { requireFolder } from '../../access/require-folder.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { requireFolder } from '../folders/require-folder.ts';
-import { toNameKey } from '../name-key.ts';
-import { type FileView, toFileView } from './file-view.ts';
-import { whereInSight } from './in-sight.ts';
-import { openFile } from './open-file.ts';
+import { type FileView, toFileView } from '../../tree/file-view.ts';
+import { whereInSight } from '../../tree/in-sight.ts';
+import { toNameKey } from '../../tree/name-key.ts';
+import { openFile } from '../../tree/open-file.ts';
 
 /**
  * Renames a file, moves it, or both. Its object stays where it is. Files side by side may have the same name.
  * @throws Problem scope_missing, file_not_found, folder_not_found (where it should go)
  */
 export async function changeFile(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: Caller,
   { id: fileId, fileName, folderId }: Input<'changeFile'>,
 ): Promise<FileView> {

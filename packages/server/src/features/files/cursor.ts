@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
+import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
 
 /** What is listed: a whole project, its root, or one folder; in which order; and which names. */
 export interface Listed {

@@ -1,10 +1,15 @@
 import type { Input } from '@cadiz/contract';
-import type { Caller, Deps } from '../../deps.ts';
-import { type FileView, toFileView } from './file-view.ts';
-import { openFile } from './open-file.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { type FileView, toFileView } from '../../tree/file-view.ts';
+import { openFile } from '../../tree/open-file.ts';
 
 /** One file by its id alone. @throws Problem scope_missing, file_not_found */
-export async function getFile(deps: Deps, caller: Caller, { id: fileId }: Input<'getFile'>): Promise<FileView> {
+export async function getFile(
+  deps: Pick<Deps, 'db' | 'access'>,
+  caller: Caller,
+  { id: fileId }: Input<'getFile'>,
+): Promise<FileView> {
   const { file } = await openFile(deps, caller, fileId, 'files:read');
   return toFileView(file);
 }

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
-import { toNameKey } from '../name-key.ts';
+import { toNameKey } from '../../tree/name-key.ts';
 
 const sorts = ['name', 'createdAt', 'fileSize'] as const;
 const orders = ['asc', 'desc'] as const;

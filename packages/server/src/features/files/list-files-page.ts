@@ -37,7 +37,7 @@ export interface Page {
  * apart, a search goes on in the index of names, which is quick for what is rare; what is frequent, and yet not in
  * front, is found by going on in the order. Files in a deleted tree are passed over by a jump to the next that is not.
  */
-export async function readPage(deps: Deps, request: PageRequest, reading: Reading): Promise<Page> {
+export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page> {
   const { listed, limit } = request;
   const bound = Math.max(firstBound, 5 * limit);
   const first = await read(deps, scanStatement(request, bound), reading);
@@ -65,7 +65,12 @@ export async function readPage(deps: Deps, request: PageRequest, reading: Readin
 }
 
 /** The page by the index of names; undefined when it finds more than `most`, and when nothing is searched for. */
-async function find(deps: Deps, request: PageRequest, most: number, reading: Reading): Promise<Page | undefined> {
+async function find(
+  deps: Pick<Deps, 'db'>,
+  request: PageRequest,
+  most: number,
+  reading: Reading,
+): Promise<Page | undefined> {
   const { kind, listed } = request;
   const { search, sort } = listed;
   if (search === undefined) return undefined;
@@ -79,13 +84,18 @@ async function find(deps: Deps, request: PageRequest, most: number, reading: Rea
 }
 
 /** Where it is worth going on: at once, or, where nothing but deleted folders lies in between, behind them. */
-async function findNext(deps: Deps, listed: Listed, reached: Position, reading: Reading): Promise<Start | undefined> {
+async function findNext(
+  deps: Pick<Deps, 'db'>,
+  listed: Listed,
+  reached: Position,
+  reading: Reading,
+): Promise<Start | undefined> {
   if (listed.search !== undefined) return reached;
   const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading);
   return rows[0] && { ...rows[0], inclusive: true };
 }
 
-async function read({ db }: Deps, statement: pg.QueryConfig, reading: Reading): Promise<PageRow> {
+async function read({ db }: Pick<Deps, 'db'>, statement: pg.QueryConfig, reading: Reading): Promise<PageRow> {
   const { rows } = await db.listing.query<PageRow>(statement, reading);
   const [page] = rows;
   if (!page) throw new Error('An aggregate without groups answers one row');

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { toStatement } from '../../db/statement.ts';
-import { folderColumns } from '../folders/folder-view.ts';
+import { fileColumns } from '../../tree/file-view.ts';
+import { folderColumns } from '../../tree/folder-view.ts';
 import type { Kind, Listed, Position } from './cursor.ts';
-import { fileColumns } from './file-view.ts';
 import { toGramQuery } from './list-files-grams.ts';
 
 /** Where a page starts: after a position, or with it. */

@@ -1,10 +1,11 @@
 import type { Input } from '@cadiz/contract';
+import { type Caller, toAsker, userOf } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import { createAccessCheck } from '../../access/reopen-project.ts';
 import type { Reading } from '../../db/listing-lane.ts';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { toNameKey } from '../name-key.ts';
-import { openProject, userOf } from '../projects/open-project.ts';
-import { createAccessCheck, toAsker } from '../projects/reopen-project.ts';
+import { toNameKey } from '../../tree/name-key.ts';
 import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed, type Position } from './cursor.ts';
 import { type Page, readPage } from './list-files-page.ts';
 
@@ -22,7 +23,7 @@ interface Breadcrumb {
  * @throws Problem project_not_found, folder_not_found
  */
 async function readBreadcrumbs(
-  { db }: Deps,
+  { db }: Pick<Deps, 'db'>,
   { projectId, folderId, within }: Listed,
   reading: Reading,
 ): Promise<Breadcrumb[]> {
@@ -59,7 +60,7 @@ async function readBreadcrumbs(
  * @throws TooManyListings, ListingTooSlow
  */
 export async function listFiles(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: Caller,
   query: Input<'list'>,
   gone: AbortSignal,
@@ -78,7 +79,7 @@ export async function listFiles(
 }
 
 async function* streamAll(
-  deps: Deps,
+  deps: Pick<Deps, 'db'>,
   listed: Listed,
   breadcrumbs: Breadcrumb[],
   requireAccess: () => Promise<void>,
@@ -92,7 +93,7 @@ async function* streamAll(
 }
 
 async function* streamKind(
-  deps: Deps,
+  deps: Pick<Deps, 'db'>,
   kind: Kind,
   listed: Listed,
   requireAccess: () => Promise<void>,
@@ -112,7 +113,7 @@ async function* streamKind(
 
 /** Folders come before files, and both count towards the limit. */
 async function* onePage(
-  deps: Deps,
+  deps: Pick<Deps, 'db'>,
   listed: Listed,
   breadcrumbs: Breadcrumb[],
   start: Cursor | undefined,

@@ -1,16 +1,17 @@
 import type { Input, Trashed } from '@cadiz/contract';
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { toRestorableUntil, toTrashStamp } from '../trash/retention.ts';
-import { whereInSight } from './in-sight.ts';
-import { openFile } from './open-file.ts';
+import { whereInSight } from '../../tree/in-sight.ts';
+import { openFile } from '../../tree/open-file.ts';
+import { toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
 
 /** Puts a file into the trash; its object stays until it goes from there. @throws Problem scope_missing, file_not_found */
 export async function removeFile(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   caller: Caller,
   { id: fileId }: Input<'deleteFile'>,
 ): Promise<z.output<typeof Trashed>> {

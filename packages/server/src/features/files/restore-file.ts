@@ -1,15 +1,16 @@
 import type { Input, RestoredFile } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import { isWithin } from '../../access/is-within.ts';
+import { openProjectOf, type ReachedProject, requireScope } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { isWithin } from '../folders/is-within.ts';
-import { changeTree } from '../folders/lock-tree.ts';
-import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
-import { restoreFiles } from '../trash/restore-files.ts';
-import { findTrashStart } from '../trash/retention.ts';
-import { toFileView } from './file-view.ts';
-import { whereInSight } from './in-sight.ts';
+import { toFileView } from '../../tree/file-view.ts';
+import { whereInSight } from '../../tree/in-sight.ts';
+import { changeTree } from '../../tree/lock-tree.ts';
+import { restoreFiles } from '../../tree/restore-files.ts';
+import { findTrashStart } from '../../tree/retention.ts';
 
 /**
  * Brings a deleted file back, to the folder that it was in, else to the root; one that is not in the trash is answered as
@@ -17,7 +18,7 @@ import { whereInSight } from './in-sight.ts';
  * @throws Problem scope_missing, file_not_found (also when the trash was emptied, or the time is over)
  */
 export async function restoreFile(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   caller: Caller,
   { id: fileId }: Input<'restoreFile'>,
 ): Promise<z.output<typeof RestoredFile>> {
@@ -28,7 +29,7 @@ export async function restoreFile(
     .where('id', '=', fileId)
     .executeTakeFirst();
   if (!found) throw new Problem('file_not_found');
-  const isThere = (project: OpenProject) => isWithin(deps, project, found.folder_id);
+  const isThere = (project: ReachedProject) => isWithin(deps, project, found.folder_id);
   const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'file_not_found', isThere);
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const [file] = await restoreFiles(

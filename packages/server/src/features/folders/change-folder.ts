@@ -1,19 +1,20 @@
 import type { Folder, Input } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
-import { toNameKey } from '../name-key.ts';
-import { toFolderView } from './folder-view.ts';
-import { changeTree } from './lock-tree.ts';
+import type { Caller } from '../../access/caller.ts';
+import { requireLiveFolder } from '../../access/require-folder.ts';
+import type { Deps } from '../../deps.ts';
+import { toFolderView } from '../../tree/folder-view.ts';
+import { changeTree } from '../../tree/lock-tree.ts';
+import { toNameKey } from '../../tree/name-key.ts';
+import { requireFreeNames, requirePlace } from '../../tree/require-place.ts';
 import { openFolder } from './open-folder.ts';
-import { requireLiveFolder } from './require-folder.ts';
-import { requireFreeNames, requirePlace } from './require-place.ts';
 
 /**
  * Renames a folder, moves it with everything in it, or both: one row changes, however large the tree.
  * @throws Problem scope_missing, folder_not_found (itself or the new parent), folder_exists, folder_cycle, folder_too_deep
  */
 export async function changeFolder(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: Caller,
   { id: folderId, name, parentId }: Input<'changeFolder'>,
 ): Promise<z.output<typeof Folder>> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, startTestService, type TestService } from '../../../test/service.ts';
-import { toNameKey } from '../name-key.ts';
+import { toNameKey } from '../../tree/name-key.ts';
 
 let service: TestService;
 let key: string;

@@ -1,12 +1,13 @@
 import type { CreateFolderRequest, Folder } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
-import { toNameKey } from '../name-key.ts';
-import { openProject } from '../projects/open-project.ts';
-import { toFolderView } from './folder-view.ts';
-import { changeTree } from './lock-tree.ts';
-import { requirePlace } from './require-place.ts';
+import type { Caller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { toFolderView } from '../../tree/folder-view.ts';
+import { changeTree } from '../../tree/lock-tree.ts';
+import { toNameKey } from '../../tree/name-key.ts';
+import { requirePlace } from '../../tree/require-place.ts';
 
 /**
  * Makes a folder. Names of siblings are unique, upper and lower case and composed and decomposed letters alike.
@@ -14,7 +15,7 @@ import { requirePlace } from './require-place.ts';
  *   folder_too_deep
  */
 export async function createFolder(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: Caller,
   { projectId, name, parentId }: z.output<typeof CreateFolderRequest>,
 ): Promise<z.output<typeof Folder>> {

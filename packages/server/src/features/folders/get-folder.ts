@@ -1,12 +1,13 @@
 import type { Folder, Input } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
-import { toFolderView } from './folder-view.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { toFolderView } from '../../tree/folder-view.ts';
 import { openFolder } from './open-folder.ts';
 
 /** One folder by its id alone. @throws Problem scope_missing, folder_not_found */
 export async function getFolder(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: Caller,
   { id: folderId }: Input<'getFolder'>,
 ): Promise<z.output<typeof Folder>> {

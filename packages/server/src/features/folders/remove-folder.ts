@@ -1,25 +1,26 @@
 import type { Input, Trashed } from '@cadiz/contract';
 import { sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
+import type { OpenProject } from '../../access/open-project.ts';
+import { requireLiveFolder } from '../../access/require-folder.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import type { OpenProject } from '../projects/open-project.ts';
-import { countContents } from '../trash/count-contents.ts';
-import { toRestorableUntil, toTrashStamp } from '../trash/retention.ts';
-import { trashFolders } from '../trash/trash-folders.ts';
-import { changeTree } from './lock-tree.ts';
+import { countContents } from '../../tree/count-contents.ts';
+import { changeTree } from '../../tree/lock-tree.ts';
+import { toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
+import { selectTree } from '../../tree/select-tree.ts';
+import { trashFolders } from '../../tree/trash-folders.ts';
 import { openFolder } from './open-folder.ts';
-import { requireLiveFolder } from './require-folder.ts';
-import { selectTree } from './select-tree.ts';
 
 /**
  * Puts a folder into the trash with everything in it: its folders are marked, its files are out of sight by that.
  * @throws Problem scope_missing, folder_not_found, folder_not_empty
  */
 export async function removeFolder(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: Caller,
   { id: folderId, recursive }: Input<'deleteFolder'>,
 ): Promise<z.output<typeof Trashed>> {
@@ -41,7 +42,11 @@ export async function removeFolder(
 /** As in `joinChildren`: by the index that has the folder in it. */
 const notInTrash = sql<boolean>`num_nulls(trash_id) = 1`;
 
-async function requireEmpty(trx: Transaction<Schema>, project: OpenProject, folderId: string): Promise<void> {
+async function requireEmpty(
+  trx: Transaction<Schema>,
+  project: OpenProject<'files:delete'>,
+  folderId: string,
+): Promise<void> {
   // Waits for files that are being recorded or moved into it at this moment, and makes later ones wait.
   await trx
     .selectFrom('folders')

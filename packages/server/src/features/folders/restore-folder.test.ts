@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { series } from '../../../../../scripts/series.mjs';
 import { expectProblem, type Library, startLibrary, tally } from '../../../test/library.ts';
-import { toNumbered } from '../trash/restore-tree.ts';
+import { toNumbered } from '../../tree/restore-tree.ts';
 
 let library: Library;
 

@@ -1,14 +1,15 @@
 import type { Input, RestoredFolder } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import { isWithin } from '../../access/is-within.ts';
+import { openProjectOf, type ReachedProject, requireScope } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
-import { restoreTree } from '../trash/restore-tree.ts';
-import { findTrashStart } from '../trash/retention.ts';
-import { toFolderView } from './folder-view.ts';
-import { isWithin } from './is-within.ts';
-import { changeTree } from './lock-tree.ts';
+import { toFolderView } from '../../tree/folder-view.ts';
+import { changeTree } from '../../tree/lock-tree.ts';
+import { restoreTree } from '../../tree/restore-tree.ts';
+import { findTrashStart } from '../../tree/retention.ts';
 
 /**
  * Brings a deleted folder back with all that went with it; one that is not in the trash is answered as it is. A folder
@@ -16,7 +17,7 @@ import { changeTree } from './lock-tree.ts';
  * @throws Problem scope_missing, folder_not_found (also when the trash was emptied, or the time is over)
  */
 export async function restoreFolder(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: Caller,
   { id: folderId }: Input<'restoreFolder'>,
 ): Promise<z.output<typeof RestoredFolder>> {
@@ -27,7 +28,7 @@ export async function restoreFolder(
     .where('id', '=', folderId)
     .executeTakeFirst();
   if (!found) throw new Problem('folder_not_found');
-  const isThere = (project: OpenProject) => folderId !== project.within && isWithin(deps, project, folderId);
+  const isThere = (project: ReachedProject) => folderId !== project.within && isWithin(deps, project, folderId);
   const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'folder_not_found', isThere);
   const { folder, restored } = await changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const row = await trx

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from '@cadiz/contract';
 import type { Deps } from '../../deps.ts';
-import type { DependenciesHealth, Status } from '../../health.ts';
 import { Problem } from '../../problem.ts';
-import { version } from '../../version.ts';
+import type { DependenciesHealth, Status } from '../../telemetry/health.ts';
+import { version } from '../../telemetry/version.ts';
 
-export function welcome({ config }: Deps): Answer<'welcome'> {
+export function welcome({ config }: Pick<Deps, 'config'>): Answer<'welcome'> {
   return { name: 'cadiz', version, openapi: `${config.publicUrl}/openapi.json` };
 }
 
@@ -18,7 +18,7 @@ export function live(): Answer<'live'> {
  * what needs no dependency goes on. The dependencies are named as they are known, without waiting for one that hangs.
  * @throws Problem not_ready
  */
-export async function ready({ health, draining }: Deps): Promise<Answer<'ready'>> {
+export async function ready({ health, draining }: Pick<Deps, 'health' | 'draining'>): Promise<Answer<'ready'>> {
   await Promise.race([health.look(), delay(readyMilliseconds, undefined, { ref: false })]);
   const dependencies = health.latest();
   const unwritable = namesOf(dependencies, 'available');
@@ -28,7 +28,7 @@ export async function ready({ health, draining }: Deps): Promise<Answer<'ready'>
 }
 
 /** For people and alarms, about everything that the service depends on. @throws Problem dependency_down */
-export async function health({ health }: Deps): Promise<Answer<'health'>> {
+export async function health({ health }: Pick<Deps, 'health'>): Promise<Answer<'health'>> {
   const dependencies = await health.look();
   const down = namesOf(dependencies, 'down');
   if (down.length > 0) {

@@ -1,10 +1,11 @@
 import type { AcceptedInvitation, AcceptInvitationRequest } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import { joinByInvitation, takeInvitation } from '../../access/use-invitation.ts';
+import { keepUser } from '../../db/keep-rows.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { requireProvenEmail } from '../accounts/require-proven-email.ts';
-import { keepUser } from '../keep-rows.ts';
-import { joinByInvitation, takeInvitation } from './use-invitation.ts';
 
 /**
  * Makes the caller a member by an invitation to their e-mail address, and uses it up. Who is a member already keeps

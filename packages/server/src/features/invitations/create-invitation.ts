@@ -2,13 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { CreatedInvitation, Input } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { requireProvenEmail } from '../accounts/require-proven-email.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { keepUser } from '../keep-rows.ts';
-import { lockMembers } from '../members/lock-members.ts';
-import { openProject } from '../projects/open-project.ts';
-import { hashInvitation } from './use-invitation.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { lockMembers } from '../../access/lock-members.ts';
+import { openProject } from '../../access/open-project.ts';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import { hashInvitation } from '../../access/use-invitation.ts';
+import { keepUser } from '../../db/keep-rows.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 
 const lifetimeMilliseconds = 7 * 86_400_000;
 
@@ -18,7 +19,7 @@ const lifetimeMilliseconds = 7 * 86_400_000;
  * @throws Problem project_not_found, role_missing, email_not_verified
  */
 export async function createInvitation(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'mail' | 'now'>,
   caller: SessionCaller,
   { projectId, email, role }: Input<'createInvitation'>,
 ): Promise<z.output<typeof CreatedInvitation>> {

@@ -1,12 +1,13 @@
 import type { Input, InvitationList } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { openProject } from '../projects/open-project.ts';
-import { isAcceptable } from './acceptable.ts';
+import { isAcceptable } from '../../access/acceptable-invitation.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 
 /** The invitations that can still be accepted, the oldest first. @throws Problem project_not_found, role_missing */
 export async function listInvitations(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,
   { projectId }: Input<'listInvitations'>,
 ): Promise<z.output<typeof InvitationList>> {

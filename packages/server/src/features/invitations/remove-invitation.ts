@@ -1,13 +1,14 @@
 import type { Input, RemovedInvitation } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { openProject } from '../projects/open-project.ts';
 
 /** Withdraws an invitation. @throws Problem project_not_found, role_missing, invitation_not_found */
 export async function removeInvitation(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,
   { projectId, id }: Input<'removeInvitation'>,
 ): Promise<z.output<typeof RemovedInvitation>> {

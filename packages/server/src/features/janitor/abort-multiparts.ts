@@ -1,6 +1,7 @@
-import type { Count, Deps } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
 import type { MultipartsPage } from '../../store/object-store.ts';
-import { findIssueTime } from '../files/store-key.ts';
+import { findIssueTime } from '../../store/store-key.ts';
+import type { Count } from '../../telemetry/observed.ts';
 import { orphanedBefore } from './orphaned-before.ts';
 
 type StoreUpload = MultipartsPage['uploads'][number];
@@ -12,7 +13,11 @@ const projectIdShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/)/;
  * One listing for all projects, since few are ever under way; what others have in the bucket is left alone.
  * @throws Problem store_unavailable, and the signal's reason
  */
-export async function abortMultiparts(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+export async function abortMultiparts(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'now'>,
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
   for (let options = {}; ; ) {
     signal.throwIfAborted();
     const { uploads, next } = await deps.objects.listMultiparts('', options);
@@ -25,7 +30,10 @@ export async function abortMultiparts(deps: Deps, signal: AbortSignal, count: Co
   }
 }
 
-async function findAbandoned(deps: Deps, uploads: StoreUpload[]): Promise<{ storeKey: string; uploadId: string }[]> {
+async function findAbandoned(
+  deps: Pick<Deps, 'config' | 'db' | 'now'>,
+  uploads: StoreUpload[],
+): Promise<{ storeKey: string; uploadId: string }[]> {
   const before = orphanedBefore(deps);
   const old = uploads.flatMap(({ storeKey, uploadId, startedAt }) => {
     const projectId = projectIdShape.exec(storeKey)?.[0];

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { Deps } from '../../deps.ts';
 import type { ObjectPage } from '../../store/object-store.ts';
-import { findIssueTime } from '../files/store-key.ts';
+import { findIssueTime } from '../../store/store-key.ts';
 import { findOrphans } from './find-orphans.ts';
 
 type StoredObject = ObjectPage['objects'][number];
@@ -41,7 +41,11 @@ const headsAtOnce = 8;
  * @param after the key after which to begin; '' for the beginning
  * @throws Problem store_unavailable
  */
-export async function comparePage(deps: Deps, projectId: string, after: string): Promise<Comparison> {
+export async function comparePage(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'now'>,
+  projectId: string,
+  after: string,
+): Promise<Comparison> {
   const prefix = `${projectId}/`;
   const listed = await deps.objects.list(prefix, after === '' ? {} : { startAfter: after });
   const rows = await readFiles(deps, projectId, after);
@@ -77,7 +81,7 @@ export async function comparePage(deps: Deps, projectId: string, after: string):
   };
 }
 
-async function readFiles({ db }: Deps, projectId: string, after: string): Promise<RecordedFile[]> {
+async function readFiles({ db }: Pick<Deps, 'db'>, projectId: string, after: string): Promise<RecordedFile[]> {
   return db.kysely
     .selectFrom('files')
     .select(['id', 'store_key', 'file_name', 'file_size', 'etag'])
@@ -106,7 +110,7 @@ function isSame(file: RecordedFile, object: { sizeBytes: number; etag: string } 
 }
 
 async function lookAgain(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'objects'>,
   projectId: string,
   files: RecordedFile[],
 ): Promise<Pick<Comparison, 'missing' | 'changed'>> {

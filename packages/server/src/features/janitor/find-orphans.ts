@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import { findIssueTime } from '../files/store-key.ts';
+import { findIssueTime } from '../../store/store-key.ts';
 import { orphanedBefore } from './orphaned-before.ts';
 
 /**
@@ -8,7 +8,7 @@ import { orphanedBefore } from './orphaned-before.ts';
  * @param before keys that were issued from then on can still be recorded (Unix milliseconds)
  */
 export async function findOrphans(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'now'>,
   projectId: string,
   storeKeys: readonly string[],
   before = orphanedBefore(deps),

@@ -1,8 +1,9 @@
 import type { Input, Reconciliation } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { openProject } from '../projects/open-project.ts';
 import { toReconciliationView } from './reconciliation-view.ts';
 
 /**
@@ -10,7 +11,7 @@ import { toReconciliationView } from './reconciliation-view.ts';
  * @throws Problem project_not_found, reconciliation_not_found
  */
 export async function getReconciliation(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,
   { projectId, id }: Input<'getReconciliation'>,
 ): Promise<z.output<typeof Reconciliation>> {

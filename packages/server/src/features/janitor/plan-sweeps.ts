@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts';
  * reconciliation comes at some moment of the interval, so that those of many projects are spread over it. In
  * one order, since two jobs may do this at once.
  */
-export async function planSweeps({ db, config, now }: Deps): Promise<void> {
+export async function planSweeps({ db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>): Promise<void> {
   await db.pool.query({
     name: 'plan-sweeps',
     text: `insert into project_sweeps (project_id, next_sweep_at, next_reconcile_at)

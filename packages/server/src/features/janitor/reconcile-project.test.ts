@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import type { Deps } from '../../deps.ts';
-import { issueStoreKey } from '../files/store-key.ts';
+import { makeStoreKey } from '../../store/store-key.ts';
 import { reconcileProject } from './reconcile-project.ts';
 import { runReconciliations } from './run-reconciliations.ts';
 
@@ -228,7 +228,7 @@ it('does not take for missing what is deleted for good, or recorded, meanwhile',
 });
 
 it('comes by itself, once in its interval, also for what appeared behind the sweep', async () => {
-  const key = await put(issueStoreKey(projectId, 'slow.jpg', service.deps.now() - past));
+  const key = await put(makeStoreKey(projectId, 'slow.jpg', service.deps.now() - past));
   await run();
   service.advance(week + 1000);
   await run();

@@ -1,9 +1,10 @@
 import type { Input, Reconciliation } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { openProject } from '../projects/open-project.ts';
 import { toReconciliationView } from './reconciliation-view.ts';
 
 /**
@@ -12,7 +13,7 @@ import { toReconciliationView } from './reconciliation-view.ts';
  * @throws Problem project_not_found, role_missing, reconciliation_running
  */
 export async function reconcileProject(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
   caller: SessionCaller,
   { projectId, dryRun }: Input<'reconcileProject'>,
 ): Promise<z.output<typeof Reconciliation>> {

@@ -1,12 +1,16 @@
 import type { Deps } from '../../deps.ts';
-import { findIssueTime } from '../files/store-key.ts';
+import { findIssueTime } from '../../store/store-key.ts';
 
 /**
  * Removes objects that have no row; returns how many went. Those that the store keeps are remembered, and asked for again
  * at each sweep.
  * @throws Problem store_unavailable
  */
-export async function removeObjects(deps: Deps, projectId: string, storeKeys: readonly string[]): Promise<number> {
+export async function removeObjects(
+  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
+  projectId: string,
+  storeKeys: readonly string[],
+): Promise<number> {
   if (storeKeys.length === 0) return 0;
   const failed = await deps.objects.remove(storeKeys);
   if (failed.length > 0) await remember(deps, projectId, failed);
@@ -14,7 +18,7 @@ export async function removeObjects(deps: Deps, projectId: string, storeKeys: re
 }
 
 async function remember(
-  { db, now, log }: Deps,
+  { db, now, log }: Pick<Deps, 'db' | 'log' | 'now'>,
   projectId: string,
   failed: { storeKey: string; reason: string }[],
 ): Promise<void> {

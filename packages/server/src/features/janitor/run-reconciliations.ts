@@ -1,8 +1,9 @@
 import type { Selectable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import { keepProject } from '../../db/keep-rows.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Count, Deps } from '../../deps.ts';
-import { keepProject } from '../keep-rows.ts';
+import type { Deps } from '../../deps.ts';
+import type { Count } from '../../telemetry/observed.ts';
 import { type Comparison, comparePage } from './compare-page.ts';
 import { planSweeps } from './plan-sweeps.ts';
 import { type Finding, toFindings } from './reconciliation-view.ts';
@@ -21,7 +22,11 @@ const retryMilliseconds = 60_000;
  * Each page is written down, so that a run that is cut short goes on where it was.
  * @throws Problem store_unavailable, and the signal's reason
  */
-export async function runReconciliations(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+export async function runReconciliations(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>,
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
   await planSweeps(deps);
   await planReconciliations(deps);
   for (;;) {
@@ -32,7 +37,7 @@ export async function runReconciliations(deps: Deps, signal: AbortSignal, count:
   }
 }
 
-async function planReconciliations({ db, config, now }: Deps): Promise<void> {
+async function planReconciliations({ db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>): Promise<void> {
   const at = new Date(now());
   const projects = await db.kysely
     .selectFrom('project_sweeps')
@@ -66,7 +71,7 @@ async function planReconciliations({ db, config, now }: Deps): Promise<void> {
     .execute();
 }
 
-async function findDue({ db, now }: Deps): Promise<Row | undefined> {
+async function findDue({ db, now }: Pick<Deps, 'db' | 'now'>): Promise<Row | undefined> {
   return db.kysely
     .selectFrom('reconciliations')
     .selectAll()
@@ -78,7 +83,12 @@ async function findDue({ db, now }: Deps): Promise<Row | undefined> {
 }
 
 /** Up to 50 pages of one reconciliation; then the others have theirs. */
-async function takeTurn(deps: Deps, row: Row, signal: AbortSignal, count: Count): Promise<void> {
+async function takeTurn(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>,
+  row: Row,
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
   let current: Row | undefined = row;
   try {
     for (let pages = 0; pages < pagesPerTurn && current && !current.finished_at; pages++) {
@@ -99,7 +109,7 @@ async function takeTurn(deps: Deps, row: Row, signal: AbortSignal, count: Count)
 
 /** Undefined when another process has been faster, or the project is gone. */
 async function writeDown(
-  { db, now }: Deps,
+  { db, now }: Pick<Deps, 'db' | 'now'>,
   row: Row,
   page: Comparison,
   removedCount: number,
@@ -162,7 +172,7 @@ function toExamples(row: Row, findings: Finding[]): Finding[] {
   return findings.filter(({ kind }) => left[kind]-- > 0);
 }
 
-async function postpone({ db, now }: Deps, { project_id, id }: Row): Promise<void> {
+async function postpone({ db, now }: Pick<Deps, 'db' | 'now'>, { project_id, id }: Row): Promise<void> {
   await db.kysely
     .updateTable('reconciliations')
     .set({ next_turn_at: new Date(now() + retryMilliseconds) })
@@ -172,7 +182,7 @@ async function postpone({ db, now }: Deps, { project_id, id }: Row): Promise<voi
 }
 
 /** Tells the log what somebody should look at, and forgets the oldest ones of the project. */
-async function finish({ db, log }: Deps, row: Row): Promise<void> {
+async function finish({ db, log }: Pick<Deps, 'db' | 'log'>, row: Row): Promise<void> {
   const { project_id: projectId, id, missing_count: missing, changed_count: changed, foreign_count: foreign } = row;
   if (missing + changed > 0) {
     log.warn(

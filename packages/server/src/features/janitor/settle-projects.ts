@@ -1,5 +1,6 @@
-import type { Count, Deps } from '../../deps.ts';
-import { toSlot } from '../projects/presigned-bytes.ts';
+import type { Deps } from '../../deps.ts';
+import { toSlot } from '../../limits/presigned-bytes.ts';
+import type { Count } from '../../telemetry/observed.ts';
 import { findOrphans } from './find-orphans.ts';
 import { keepMilliseconds } from './orphaned-before.ts';
 import { removeObjects } from './remove-objects.ts';
@@ -10,7 +11,11 @@ import { removeObjects } from './remove-objects.ts';
  * a project take, so that no recording can meet the removal (decision 0041).
  * @throws Problem store_unavailable, and the signal's reason
  */
-export async function settleProjects(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+export async function settleProjects(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'accessChanges' | 'log' | 'now'>,
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
   await forgetOld(deps);
   const before = settledBefore(deps);
   for (const { id, swept_until } of await findCrowded(deps, before)) {
@@ -20,17 +25,17 @@ export async function settleProjects(deps: Deps, signal: AbortSignal, count: Cou
 }
 
 /** The beginning of a slot, Unix milliseconds. Never later than what is swept anyway. */
-function settledBefore({ config, now }: Deps): number {
+function settledBefore({ config, now }: Pick<Deps, 'config' | 'now'>): number {
   return toSlot(now() - (config.presignTtlSeconds + config.janitorMarginSeconds) * 1000);
 }
 
 /** What the usual sweep has removed meanwhile. */
-async function forgetOld({ db, config, now }: Deps): Promise<void> {
+async function forgetOld({ db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>): Promise<void> {
   const before = new Date(toSlot(now() - keepMilliseconds(config)));
   await db.kysely.deleteFrom('presigned_bytes').where('since', '<', before).execute();
 }
 
-async function findCrowded({ db }: Deps, before: number): Promise<{ id: string; swept_until: string }[]> {
+async function findCrowded({ db }: Pick<Deps, 'db'>, before: number): Promise<{ id: string; swept_until: string }[]> {
   const { rows } = await db.pool.query<{ id: string; swept_until: string }>({
     name: 'find-crowded-projects',
     text: `select projects.id, coalesce(swept_until, '') as swept_until
@@ -45,7 +50,7 @@ async function findCrowded({ db }: Deps, before: number): Promise<{ id: string; 
 }
 
 async function settleProject(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'accessChanges' | 'log' | 'now'>,
   { projectId, sweptUntil }: { projectId: string; sweptUntil: string },
   before: number,
   signal: AbortSignal,
@@ -75,7 +80,7 @@ async function settleProject(
  * Waits for the recordings that are under way, and lets none of what was issued before through any more.
  * @returns false where the project has no quota any more
  */
-async function endRecording({ db }: Deps, projectId: string, before: number): Promise<boolean> {
+async function endRecording({ db }: Pick<Deps, 'db'>, projectId: string, before: number): Promise<boolean> {
   const { rowCount } = await db.pool.query(
     'update projects set record_from = greatest(record_from, $2) where id = $1 and quota_bytes is not null',
     [projectId, new Date(before)],

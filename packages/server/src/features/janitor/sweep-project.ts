@@ -1,6 +1,7 @@
-import type { Count, Deps } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
 import type { ObjectPage } from '../../store/object-store.ts';
-import { findIssueTime } from '../files/store-key.ts';
+import { findIssueTime } from '../../store/store-key.ts';
+import type { Count } from '../../telemetry/observed.ts';
 import { findOrphans } from './find-orphans.ts';
 import { keepMilliseconds, orphanedBefore } from './orphaned-before.ts';
 import { removeObjects } from './remove-objects.ts';
@@ -17,7 +18,7 @@ const dayMilliseconds = 24 * 3600_000;
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function sweepProject(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>,
   { projectId, ...start }: { projectId: string; sweptUntil: string },
   signal: AbortSignal,
   count: Count,
@@ -41,7 +42,7 @@ export async function sweepProject(
 }
 
 /** What the store would not remove before. */
-async function removeStuck(deps: Deps, projectId: string): Promise<number> {
+async function removeStuck(deps: Pick<Deps, 'config' | 'db' | 'objects' | 'now'>, projectId: string): Promise<number> {
   const rows = await deps.db.kysely
     .selectFrom('stuck_orphans')
     .select('store_key')
@@ -69,7 +70,7 @@ async function removeStuck(deps: Deps, projectId: string): Promise<number> {
  * sooner than the time from now on. At most a day ahead, in case the settings change.
  */
 async function findNextSweep(
-  { db, config, now }: Deps,
+  { db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>,
   projectId: string,
   young: ObjectPage['objects'][number] | undefined,
 ): Promise<number> {
@@ -87,7 +88,13 @@ async function findNextSweep(
 }
 
 /** Only from where this sweep stood: another process may have taken over. */
-async function moveOn({ db }: Deps, projectId: string, from: string, to: string, next: number): Promise<void> {
+async function moveOn(
+  { db }: Pick<Deps, 'db'>,
+  projectId: string,
+  from: string,
+  to: string,
+  next: number,
+): Promise<void> {
   await db.kysely
     .updateTable('project_sweeps')
     .set({ swept_until: to, next_sweep_at: new Date(next) })

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Person, send, startTestService, type TestService } from '../../../test/service.ts';
-import type { Deps, Removed } from '../../deps.ts';
-import { issueStoreKey } from '../files/store-key.ts';
+import type { Deps } from '../../deps.ts';
+import { makeStoreKey } from '../../store/store-key.ts';
+import type { Removed } from '../../telemetry/observed.ts';
 import { abortMultiparts } from './abort-multiparts.ts';
 import { sweepProjects } from './sweep-projects.ts';
 
@@ -161,7 +162,7 @@ describe('a sweep', () => {
   });
 
   it('leaves the object of an upload in parts that may still be completed', async () => {
-    const storeKey = issueStoreKey(projectId, 'film.mp4', service.deps.now());
+    const storeKey = makeStoreKey(projectId, 'film.mp4', service.deps.now());
     await put(storeKey);
     const id = await addUpload(storeKey, 'some-upload');
     service.advance(deadline + margin + 1000);
@@ -238,7 +239,7 @@ describe('a deleted project', () => {
     expect(await record(await upload())).toBe(200);
     await put(`${projectId}/notes.txt`);
     const late = await upload();
-    const film = issueStoreKey(projectId, 'film.mp4', service.deps.now());
+    const film = makeStoreKey(projectId, 'film.mp4', service.deps.now());
     const uploadId = await service.deps.objects.createMultipart(film);
     await sweep();
     expect((await remove()).status).toBe(200);
@@ -286,9 +287,9 @@ describe('uploads in parts', () => {
   it('are aborted when they are old and nobody can complete them', async () => {
     const { objects, now } = service.deps;
     const [known, unknown, given] = ['known.mp4', 'unknown.mp4', 'given up.mp4'].map((name) =>
-      issueStoreKey(projectId, name, now()),
+      makeStoreKey(projectId, name, now()),
     ) as [string, string, string];
-    const others = issueStoreKey(randomUUID(), 'of another service.mp4', now());
+    const others = makeStoreKey(randomUUID(), 'of another service.mp4', now());
     const foreign = `${projectId}/mine.iso`;
     const begun = new Map<string, string>();
     for (const key of [known, unknown, given, others, foreign]) begun.set(key, await objects.createMultipart(key));

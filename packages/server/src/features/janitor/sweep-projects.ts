@@ -1,4 +1,5 @@
-import type { Count, Deps } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
+import type { Count } from '../../telemetry/observed.ts';
 import { planSweeps } from './plan-sweeps.ts';
 import { sweepNextAt } from './sweep-next-at.ts';
 import { sweepProject } from './sweep-project.ts';
@@ -17,7 +18,11 @@ const retryMilliseconds = 10 * 60_000;
  * Sweeps every project that is due, the one that waits longest first.
  * @throws Problem store_unavailable, and the signal's reason
  */
-export async function sweepProjects(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+export async function sweepProjects(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>,
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
   await planSweeps(deps);
   for (;;) {
     signal.throwIfAborted();
@@ -33,13 +38,18 @@ export async function sweepProjects(deps: Deps, signal: AbortSignal, count: Coun
   }
 }
 
-async function sweepOne(deps: Deps, project: DueProject, signal: AbortSignal, count: Count): Promise<void> {
+async function sweepOne(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>,
+  project: DueProject,
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
   const { project_id: projectId, removed_at: removedAt } = project;
   if (removedAt) await sweepRemovedProject(deps, { projectId, removedAt }, signal, count);
   else await sweepProject(deps, { projectId, sweptUntil: project.swept_until }, signal, count);
 }
 
-async function findDue({ db, now }: Deps): Promise<DueProject | undefined> {
+async function findDue({ db, now }: Pick<Deps, 'db' | 'now'>): Promise<DueProject | undefined> {
   return db.kysely
     .selectFrom('project_sweeps')
     .leftJoin('removed_projects', 'removed_projects.project_id', 'project_sweeps.project_id')

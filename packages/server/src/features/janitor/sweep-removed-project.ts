@@ -1,4 +1,5 @@
-import type { Count, Deps } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
+import type { Count } from '../../telemetry/observed.ts';
 import { keepMilliseconds } from './orphaned-before.ts';
 import { removeObjects } from './remove-objects.ts';
 import { sweepNextAt } from './sweep-next-at.ts';
@@ -11,7 +12,7 @@ const pagesPerTurn = 50;
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function sweepRemovedProject(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>,
   { projectId, removedAt }: { projectId: string; removedAt: Date },
   signal: AbortSignal,
   count: Count,
@@ -28,7 +29,12 @@ export async function sweepRemovedProject(
   else await forget(deps, projectId);
 }
 
-async function abortAll(deps: Deps, projectId: string, signal: AbortSignal, count: Count): Promise<void> {
+async function abortAll(
+  deps: Pick<Deps, 'objects'>,
+  projectId: string,
+  signal: AbortSignal,
+  count: Count,
+): Promise<void> {
   for (let options = {}; ; ) {
     signal.throwIfAborted();
     const { uploads, next } = await deps.objects.listMultiparts(`${projectId}/`, options);
@@ -40,7 +46,7 @@ async function abortAll(deps: Deps, projectId: string, signal: AbortSignal, coun
 }
 
 async function removeAll(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
   projectId: string,
   signal: AbortSignal,
   count: Count,
@@ -60,7 +66,7 @@ async function removeAll(
   return { kept, more: true };
 }
 
-async function forget({ db }: Deps, projectId: string): Promise<void> {
+async function forget({ db }: Pick<Deps, 'db'>, projectId: string): Promise<void> {
   await db.transaction(async (trx) => {
     await trx.deleteFrom('removed_projects').where('project_id', '=', projectId).execute();
     await trx.deleteFrom('project_sweeps').where('project_id', '=', projectId).execute();

@@ -1,16 +1,17 @@
 import type { Input, Member } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { openProject } from '../projects/open-project.ts';
-import { lockMembers } from './lock-members.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { lockMembers } from '../../access/lock-members.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 
 /**
  * Gives a member another role.
  * @throws Problem project_not_found, role_missing, member_not_found, last_owner
  */
 export async function changeMember(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: SessionCaller,
   { projectId, userId, role }: Input<'changeMember'>,
 ): Promise<z.output<typeof Member>> {

@@ -1,11 +1,12 @@
 import type { Input, MemberList } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { openProject } from '../projects/open-project.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 
 /** Everybody who is in a project, by name. @throws Problem project_not_found */
 export async function listMembers(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,
   { projectId }: Input<'listMembers'>,
 ): Promise<z.output<typeof MemberList>> {

@@ -1,11 +1,12 @@
 import type { Input, RemovedMember } from '@cadiz/contract';
 import type { Transaction } from 'kysely';
 import type { z } from 'zod';
+import type { SessionCaller } from '../../access/caller.ts';
+import { lockMembers } from '../../access/lock-members.ts';
+import { openProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { openProject } from '../projects/open-project.ts';
-import { lockMembers } from './lock-members.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 
 /**
  * Removes somebody from a project: an owner anybody, everybody themselves. What they made stays, but the API keys
@@ -14,7 +15,7 @@ import { lockMembers } from './lock-members.ts';
  * @throws Problem project_not_found, role_missing, member_not_found, last_owner
  */
 export async function removeMember(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: SessionCaller,
   { projectId, userId }: Input<'removeMember'>,
 ): Promise<z.output<typeof RemovedMember>> {

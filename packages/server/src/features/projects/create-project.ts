@@ -2,11 +2,12 @@ import type { CreateProjectRequest, Project } from '@cadiz/contract';
 import type { Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import type { SessionCaller } from '../../access/caller.ts';
+import { requireServiceOwner } from '../../access/service-owner.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { requireServiceOwner } from '../accounts/manage-users.ts';
-import { recordEvent } from '../audit/record-event.ts';
 import { toProjectView } from './project-view.ts';
 import { findMostQuota, requireQuota } from './require-quota.ts';
 
@@ -15,7 +16,7 @@ import { findMostQuota, requireQuota } from './require-quota.ts';
  * @throws Problem owner_required, too_many_projects
  */
 export async function createProject(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'now'>,
   caller: SessionCaller,
   request: z.output<typeof CreateProjectRequest>,
 ): Promise<z.output<typeof Project>> {
@@ -54,7 +55,7 @@ export async function createProject(
 
 /** @throws Problem too_many_projects */
 async function requireFewProjects(
-  { config }: Deps,
+  { config }: Pick<Deps, 'config'>,
   trx: Transaction<Schema>,
   { userId }: SessionCaller,
 ): Promise<void> {

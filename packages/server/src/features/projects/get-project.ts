@@ -1,13 +1,14 @@
 import type { Input, Project } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { openProject } from './open-project.ts';
 import { toProjectView } from './project-view.ts';
 
 /** @throws Problem project_not_found */
 export async function getProject(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,
   { projectId }: Input<'getProject'>,
 ): Promise<z.output<typeof Project>> {

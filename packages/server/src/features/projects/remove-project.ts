@@ -1,10 +1,11 @@
 import type { DeletedProject, Input } from '@cadiz/contract';
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { openProject } from './open-project.ts';
 
 /**
  * Deletes a project with its folders, members and API keys; with files in it only when forced. Its id is kept in
@@ -12,7 +13,7 @@ import { openProject } from './open-project.ts';
  * @throws Problem project_not_found, role_missing, project_not_empty
  */
 export async function removeProject(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: SessionCaller,
   { projectId, force }: Input<'deleteProject'>,
 ): Promise<z.output<typeof DeletedProject>> {

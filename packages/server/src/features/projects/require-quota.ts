@@ -1,9 +1,10 @@
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { isServiceOwner } from '../../access/service-owner.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { isServiceOwner } from '../accounts/manage-users.ts';
 
 /** The largest quota that the caller can give a project (`PROJECT_QUOTA_BYTES`); null where they can give any, or none. */
-export async function findMostQuota(deps: Deps, caller: SessionCaller): Promise<number | null> {
+export async function findMostQuota(deps: Pick<Deps, 'config' | 'db'>, caller: SessionCaller): Promise<number | null> {
   const { projectQuotaBytes } = deps.config;
   return projectQuotaBytes === undefined || (await isServiceOwner(deps, caller)) ? null : projectQuotaBytes;
 }

@@ -1,9 +1,10 @@
 import type { Input, Project } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { openProject } from './open-project.ts';
 import { toProjectView } from './project-view.ts';
 import { findMostQuota, requireQuota } from './require-quota.ts';
 
@@ -13,7 +14,7 @@ import { findMostQuota, requireQuota } from './require-quota.ts';
  * @throws Problem project_not_found, role_missing, owner_required
  */
 export async function updateProject(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: SessionCaller,
   { projectId, ...request }: Input<'updateProject'>,
 ): Promise<z.output<typeof Project>> {

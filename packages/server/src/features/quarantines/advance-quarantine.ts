@@ -1,7 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
-import { lockTree } from '../folders/lock-tree.ts';
+import { lockTree } from '../../tree/lock-tree.ts';
 import type { QuarantineRow } from './quarantine-view.ts';
 
 /** So many files are looked at, or let go, with one statement: others wait for the rows no longer than that takes. */
@@ -13,7 +13,7 @@ const batchesInRequest = 5;
 const underWay: ReadonlySet<QuarantineRow['state']> = new Set(['marking', 'releasing', 'trashing']);
 
 /** Works on a quarantine while its request is answered, and hands it to the job when there is more. */
-export async function advanceNow(deps: Deps, row: QuarantineRow): Promise<QuarantineRow> {
+export async function advanceNow(deps: Pick<Deps, 'db' | 'wake'>, row: QuarantineRow): Promise<QuarantineRow> {
   let current = row;
   for (let batches = 0; underWay.has(current.state) && batches < batchesInRequest; batches += 1) {
     current = (await advanceQuarantine(deps, current)) ?? current;
@@ -23,7 +23,7 @@ export async function advanceNow(deps: Deps, row: QuarantineRow): Promise<Quaran
 }
 
 /** One batch for each quarantine that is under way. Returns whether there is more to do. */
-export async function advanceQuarantines(deps: Deps): Promise<boolean> {
+export async function advanceQuarantines(deps: Pick<Deps, 'db'>): Promise<boolean> {
   const rows = await deps.db.kysely
     .selectFrom('quarantines')
     .selectAll()
@@ -50,7 +50,10 @@ interface Batch {
  * One batch, and how far that came, in one transaction: safe to break off anywhere, and on many replicas at once.
  * @returns the row afterwards; undefined when it has gone
  */
-async function advanceQuarantine({ db }: Deps, { project_id, id }: QuarantineRow): Promise<QuarantineRow | undefined> {
+async function advanceQuarantine(
+  { db }: Pick<Deps, 'db'>,
+  { project_id, id }: QuarantineRow,
+): Promise<QuarantineRow | undefined> {
   return db.transaction(async (trx) => {
     if (!(await lockTree(trx, project_id))) return undefined;
     const row = await trx

@@ -1,10 +1,11 @@
 import type { Input } from '@cadiz/contract';
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { changeTree } from '../folders/lock-tree.ts';
-import { openProject } from '../projects/open-project.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { changeTree } from '../../tree/lock-tree.ts';
 import { advanceNow } from './advance-quarantine.ts';
 import { idOfMoment } from './id-of-moment.ts';
 import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
@@ -17,7 +18,7 @@ import { requireKeyOfProject } from './require-key-of-project.ts';
  * @throws Problem project_not_found, role_missing, api_key_not_found
  */
 export async function createQuarantine(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
   caller: SessionCaller,
   { projectId, apiKeyId, since, dryRun }: Input<'createQuarantine'>,
 ): Promise<QuarantineView> {

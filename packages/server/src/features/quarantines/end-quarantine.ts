@@ -1,8 +1,9 @@
 import type { Input } from '@cadiz/contract';
-import type { Deps, SessionCaller } from '../../deps.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { openProject } from '../projects/open-project.ts';
 import { advanceNow } from './advance-quarantine.ts';
 import { firstId } from './id-of-moment.ts';
 import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
@@ -24,7 +25,7 @@ const outcomes = {
  * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
  */
 export function releaseQuarantine(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
   caller: SessionCaller,
   request: Input<'releaseQuarantine'>,
 ): Promise<QuarantineView> {
@@ -37,7 +38,7 @@ export function releaseQuarantine(
  * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
  */
 export function trashQuarantine(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
   caller: SessionCaller,
   request: Input<'trashQuarantine'>,
 ): Promise<QuarantineView> {
@@ -45,7 +46,7 @@ export function trashQuarantine(
 }
 
 async function endQuarantine(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
   caller: SessionCaller,
   { projectId, id, dryRun }: Input<'releaseQuarantine'>,
   how: keyof typeof outcomes,

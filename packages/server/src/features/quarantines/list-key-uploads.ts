@@ -1,9 +1,10 @@
 import type { Input, KeyUploadsPage } from '@cadiz/contract';
 import { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
-import { type FileRow, toFileView } from '../files/file-view.ts';
-import { openProject } from '../projects/open-project.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
+import type { Deps } from '../../deps.ts';
+import { type FileRow, toFileView } from '../../tree/file-view.ts';
 import { idOfMoment } from './id-of-moment.ts';
 import { requireKeyOfProject } from './require-key-of-project.ts';
 
@@ -19,7 +20,7 @@ type Row = FileRow & { trash_id: string | null; is_key: boolean };
  * @throws Problem project_not_found, role_missing, api_key_not_found, invalid_request (cursor)
  */
 export async function listKeyUploads(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,
   { projectId, apiKeyId, since, limit = defaultLimit, cursor }: Input<'listKeyUploads'>,
 ): Promise<z.output<typeof KeyUploadsPage>> {

@@ -1,14 +1,15 @@
 import type { Input, QuarantineList } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Deps, SessionCaller } from '../../deps.ts';
-import { openProject } from '../projects/open-project.ts';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 import { toQuarantineView } from './quarantine-view.ts';
 
 const most = 1000;
 
 /** The quarantines of a project, the latest first, also those that are over. @throws Problem project_not_found, role_missing */
 export async function listQuarantines(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,
   { projectId }: Input<'listQuarantines'>,
 ): Promise<z.output<typeof QuarantineList>> {

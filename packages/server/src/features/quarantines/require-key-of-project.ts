@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
+import type { OpenProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import type { OpenProject } from '../projects/open-project.ts';
 
 /**
  * Checks that a key has to do with a project: it is tied to it, or has recorded something there since, whatever has become of
@@ -10,8 +10,8 @@ import type { OpenProject } from '../projects/open-project.ts';
  * @throws Problem api_key_not_found
  */
 export async function requireKeyOfProject(
-  { db }: Deps,
-  project: OpenProject,
+  { db }: Pick<Deps, 'db'>,
+  project: OpenProject<'keys:manage'>,
   apiKeyId: string,
   firstId: string,
 ): Promise<void> {

@@ -1,13 +1,14 @@
 import type { Counts, EmptyTrashQuery } from '@cadiz/contract';
 import { sql } from 'kysely';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { recordEvent } from '../audit/record-event.ts';
-import { changeTree } from '../folders/lock-tree.ts';
-import { openProject } from '../projects/open-project.ts';
-import { countContents } from './count-contents.ts';
-import { findTrashStart } from './retention.ts';
+import { countContents } from '../../tree/count-contents.ts';
+import { changeTree } from '../../tree/lock-tree.ts';
+import { findTrashStart } from '../../tree/retention.ts';
 
 /**
  * Ends for good what is in the trash of a project now: it can no longer be restored, and `purgeTrash` removes it. One row
@@ -15,7 +16,7 @@ import { findTrashStart } from './retention.ts';
  * @throws Problem project_not_found, project_not_allowed, scope_missing (also for keys that are tied to a folder)
  */
 export async function emptyTrash(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   caller: Caller,
   { projectId }: z.output<typeof EmptyTrashQuery>,
 ): Promise<z.output<typeof Counts>> {

@@ -1,12 +1,13 @@
 import type { TrashPage, TrashQuery } from '@cadiz/contract';
 import { sql } from 'kysely';
 import { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import { whereBelow, whereWithin } from '../../access/is-within.ts';
+import { openProject } from '../../access/open-project.ts';
+import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { invalidCursor, readCursorText, toCursorText } from '../cursor-text.ts';
-import { whereBelow, whereWithin } from '../folders/is-within.ts';
-import { openProject } from '../projects/open-project.ts';
-import { findTrashStart, toRestorableUntil } from './retention.ts';
+import { findTrashStart, toRestorableUntil } from '../../tree/retention.ts';
 
 const defaultLimit = 100;
 
@@ -26,7 +27,7 @@ interface EntryRow {
  * @throws Problem project_not_found, project_not_allowed, scope_missing, invalid_request (cursor)
  */
 export async function listTrash(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   caller: Caller,
   { projectId, limit = defaultLimit, cursor }: z.output<typeof TrashQuery>,
 ): Promise<z.output<typeof TrashPage>> {

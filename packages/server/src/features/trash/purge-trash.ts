@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
-import { usageSlots } from '../files/insert-file.ts';
-import { lockTree } from '../folders/lock-tree.ts';
-import { findTrashStart } from './retention.ts';
+import { usageSlots } from '../../limits/usage-slots.ts';
+import { lockTree } from '../../tree/lock-tree.ts';
+import { findTrashStart } from '../../tree/retention.ts';
 
 /** What has gone for good, and how many objects the store would not remove. */
 export interface Purged {
@@ -31,7 +31,10 @@ const marginMilliseconds = 3600_000;
  * @param limit at most so many files; when that many have gone, there may be more
  * @throws Problem store_unavailable
  */
-export async function purgeTrash(deps: Deps, limit: number): Promise<Purged> {
+export async function purgeTrash(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>,
+  limit: number,
+): Promise<Purged> {
   const purged: Purged = { files: 0, folders: 0, bytes: 0, refused: 0 };
   const oldest = new Date(findTrashStart(deps, null).getTime() - marginMilliseconds);
   const { rows } = await deps.db.pool.query<{ id: string; until: Date }>(
@@ -49,7 +52,13 @@ export async function purgeTrash(deps: Deps, limit: number): Promise<Purged> {
 }
 
 /** Files that were deleted for themselves. */
-async function purgeFiles(deps: Deps, projectId: string, until: Date, purged: Purged, limit: number): Promise<void> {
+async function purgeFiles(
+  deps: Pick<Deps, 'db' | 'objects' | 'log'>,
+  projectId: string,
+  until: Date,
+  purged: Purged,
+  limit: number,
+): Promise<void> {
   let last: { trashed_at: Date; id: string } = { trashed_at: new Date(0), id: firstId };
   while (purged.files < limit) {
     const { rows } = await deps.db.pool.query<Doomed & { trashed_at: Date }>(
@@ -65,7 +74,13 @@ async function purgeFiles(deps: Deps, projectId: string, until: Date, purged: Pu
 }
 
 /** Folders that were deleted, with what went with them, the earliest first: what lies in another one went before it. */
-async function purgeTrees(deps: Deps, projectId: string, until: Date, purged: Purged, limit: number): Promise<void> {
+async function purgeTrees(
+  deps: Pick<Deps, 'db' | 'objects' | 'log'>,
+  projectId: string,
+  until: Date,
+  purged: Purged,
+  limit: number,
+): Promise<void> {
   let last: { trashed_at: Date; id: string } = { trashed_at: new Date(0), id: firstId };
   while (true) {
     const { rows } = await deps.db.pool.query<{ id: string; trashed_at: Date }>(
@@ -84,7 +99,13 @@ async function purgeTrees(deps: Deps, projectId: string, until: Date, purged: Pu
   }
 }
 
-async function purgeTreeFiles(deps: Deps, projectId: string, entryId: string, purged: Purged, limit: number) {
+async function purgeTreeFiles(
+  deps: Pick<Deps, 'db' | 'objects' | 'log'>,
+  projectId: string,
+  entryId: string,
+  purged: Purged,
+  limit: number,
+) {
   // As in `joinChildren`; the order is that of the index.
   let last = { folder_id: firstId, id: firstId };
   while (purged.files < limit) {
@@ -107,7 +128,12 @@ async function purgeTreeFiles(deps: Deps, projectId: string, entryId: string, pu
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 /** Objects before rows: what is interrupted in between is found again by its row. */
-async function purgeBatch(deps: Deps, projectId: string, doomed: Doomed[], purged: Purged): Promise<void> {
+async function purgeBatch(
+  deps: Pick<Deps, 'db' | 'objects' | 'log'>,
+  projectId: string,
+  doomed: Doomed[],
+  purged: Purged,
+): Promise<void> {
   const refused = await deps.objects.remove(doomed.map(({ store_key }) => store_key));
   for (const { storeKey, reason } of refused) {
     deps.log.warn({ projectId, storeKey, reason }, 'The object store would not remove an object from the trash');
@@ -139,7 +165,7 @@ async function purgeBatch(deps: Deps, projectId: string, doomed: Doomed[], purge
 }
 
 /** From the leaves up, as far as nothing lies in them any more. */
-async function deleteEmptyFolders(deps: Deps, projectId: string, entryId: string): Promise<number> {
+async function deleteEmptyFolders(deps: Pick<Deps, 'db'>, projectId: string, entryId: string): Promise<number> {
   let deleted = 0;
   while (true) {
     const count = await deps.db.transaction(async (trx) => {

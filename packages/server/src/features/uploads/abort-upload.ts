@@ -1,6 +1,7 @@
 import type { AbortedUpload, Input } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
 import { discardUpload } from './discard-upload.ts';
 import { markAborted } from './mark-aborted.ts';
 import { openUpload, requireNotCompleted } from './open-upload.ts';
@@ -10,7 +11,7 @@ import { openUpload, requireNotCompleted } from './open-upload.ts';
  * @throws Problem scope_missing, role_missing, upload_not_found, upload_completed, store_unavailable
  */
 export async function abortUpload(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,
   { uploadId }: Input<'abortUpload'>,
 ): Promise<z.output<typeof AbortedUpload>> {

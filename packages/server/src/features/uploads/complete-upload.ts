@@ -1,17 +1,18 @@
 import type { Input } from '@cadiz/contract';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import { isWithin } from '../../access/is-within.ts';
+import type { OpenProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-store.ts';
-import { type FileView, toFileView } from '../files/file-view.ts';
-import { findRecorded } from '../files/find-recorded.ts';
-import { insertFile } from '../files/insert-file.ts';
-import { requireThere } from '../files/require-there.ts';
-import { isWithin } from '../folders/is-within.ts';
-import type { OpenProject } from '../projects/open-project.ts';
+import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { discardUpload } from './discard-upload.ts';
+import { findRecorded } from './find-recorded.ts';
 import { lostByStore } from './get-upload.ts';
+import { insertFile } from './insert-file.ts';
 import { openUpload, requireNotOver, type UploadRow } from './open-upload.ts';
 import { countParts, sizeOfPart } from './part-plan.ts';
+import { requireThere } from './require-there.ts';
 import { requirePartNumbers } from './sign-parts.ts';
 
 /**
@@ -23,7 +24,7 @@ import { requirePartNumbers } from './sign-parts.ts';
  *   completed once there is room, or aborted.
  */
 export async function completeUpload(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'contents' | 'now'>,
   caller: Caller,
   { uploadId, parts }: Input<'completeUpload'>,
 ): Promise<FileView> {
@@ -61,7 +62,7 @@ export async function completeUpload(
 
 /** The object of this upload, which is made of its parts unless it is there already. */
 async function joinParts(
-  { objects }: Deps,
+  { objects }: Pick<Deps, 'objects'>,
   upload: UploadRow,
   named: readonly NamedPart[] | undefined,
 ): Promise<ObjectFacts> {
@@ -109,7 +110,11 @@ function incomplete(detail: string, issues: Issue[]): Problem {
 }
 
 /** Why the row was not let through: it is there, the upload was aborted meanwhile, or its folder has gone. */
-async function answerNotInserted(deps: Deps, project: OpenProject, upload: UploadRow): Promise<FileView> {
+async function answerNotInserted(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'now'>,
+  project: OpenProject,
+  upload: UploadRow,
+): Promise<FileView> {
   const { aborted_at } = await deps.db.kysely
     .selectFrom('uploads')
     .select('aborted_at')
@@ -127,7 +132,7 @@ async function answerNotInserted(deps: Deps, project: OpenProject, upload: Uploa
  * @throws Problem file_deleted, file_quarantined
  */
 async function requireRecorded(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   project: OpenProject,
   upload: UploadRow,
   otherwise: Problem,

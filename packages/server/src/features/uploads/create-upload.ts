@@ -2,15 +2,16 @@ import type { CreatedUpload, CreateUploadRequest } from '@cadiz/contract';
 import type { Insertable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
+import { type OpenProject, openProject } from '../../access/open-project.ts';
+import { requireFolder } from '../../access/require-folder.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Caller, Deps } from '../../deps.ts';
-import { requireFileSize } from '../files/presign-upload.ts';
-import { issueStoreKey } from '../files/store-key.ts';
-import { requireFolder } from '../folders/require-folder.ts';
-import { lockLimits } from '../projects/lock-limits.ts';
-import { type OpenProject, openProject } from '../projects/open-project.ts';
-import { type Declared, requireWithin, requireWithinLimits } from '../projects/require-within-limits.ts';
+import type { Deps } from '../../deps.ts';
+import { issueStoreKey } from '../../limits/issue-store-key.ts';
+import { lockLimits } from '../../limits/lock-limits.ts';
+import { type Declared, requireWithin, requireWithinLimits } from '../../limits/require-within-limits.ts';
 import { choosePartSize, countParts } from './part-plan.ts';
+import { requireFileSize } from './presign-upload.ts';
 
 /**
  * Begins an upload in parts. It has a row (decision 0020): the store has begun something that somebody must end.
@@ -18,7 +19,7 @@ import { choosePartSize, countParts } from './part-plan.ts';
  *   mime_type_not_allowed, quota_exceeded, store_unavailable
  */
 export async function createUpload(
-  deps: Deps,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'log' | 'now'>,
   caller: Caller,
   request: z.output<typeof CreateUploadRequest>,
 ): Promise<z.output<typeof CreatedUpload>> {
@@ -26,11 +27,11 @@ export async function createUpload(
   const project = await openProject(deps, caller, request.projectId, 'files:write');
   await requireFolder(deps, project, folderId);
   requireFileSize(fileSize, deps.config.maxUploadSizeBytes);
-  const { quotaBytes } = await requireWithinLimits(deps, project, request);
+  const allowed = await requireWithinLimits(deps, project, request);
 
   const createdAt = deps.now();
   const expiresAt = new Date(createdAt + deps.config.uploadDeadlineSeconds * 1000);
-  const storeKey = issueStoreKey(project.id, fileName, createdAt);
+  const storeKey = issueStoreKey(allowed, fileName, createdAt);
   const partSize = choosePartSize(fileSize);
   const id = uuidv7({ msecs: createdAt });
   const storeUploadId = await deps.objects.createMultipart(storeKey);
@@ -51,7 +52,7 @@ export async function createUpload(
     expires_at: expiresAt,
   };
   try {
-    if (quotaBytes === null) await deps.db.kysely.insertInto('uploads').values(row).execute();
+    if (allowed.limits.quotaBytes === null) await deps.db.kysely.insertInto('uploads').values(row).execute();
     else await insertWithinQuota(deps, project, request, row);
   } catch (error) {
     // Without a row nobody could go on with it. What a crash leaves here, the janitor finds in the store.
@@ -71,8 +72,8 @@ export async function createUpload(
 
 /** From now on the upload has its room in the quota, until it is completed or aborted. @throws Problem quota_exceeded and the like */
 function insertWithinQuota(
-  { db }: Deps,
-  project: OpenProject,
+  { db }: Pick<Deps, 'db'>,
+  project: OpenProject<'files:write'>,
   declared: Declared,
   row: Insertable<Schema['uploads']>,
 ): Promise<void> {

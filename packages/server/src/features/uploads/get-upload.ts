@@ -1,6 +1,7 @@
 import type { Input, Upload } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import type { StoredPart } from '../../store/object-store.ts';
 import { openUpload, requireNotOver, type UploadRow } from './open-upload.ts';
@@ -12,7 +13,11 @@ type UploadView = z.output<typeof Upload>;
  * An upload with the parts that have arrived, for who wants to go on with it.
  * @throws Problem scope_missing, role_missing, upload_not_found, store_unavailable
  */
-export async function getUpload(deps: Deps, caller: Caller, { uploadId }: Input<'getUpload'>): Promise<UploadView> {
+export async function getUpload(
+  deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
+  caller: Caller,
+  { uploadId }: Input<'getUpload'>,
+): Promise<UploadView> {
   const { upload } = await openUpload(deps, caller, uploadId);
   requireNotOver(deps, upload);
   if (upload.completed_at) return toView(upload, 'completed');

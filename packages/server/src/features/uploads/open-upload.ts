@@ -1,9 +1,10 @@
 import type { Selectable } from 'kysely';
+import type { Caller } from '../../access/caller.ts';
+import { isWithin } from '../../access/is-within.ts';
+import { type OpenProject, openProjectOf, type ReachedProject, requireScope } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { isWithin } from '../folders/is-within.ts';
-import { type OpenProject, openProjectOf, requireScope } from '../projects/open-project.ts';
 
 export type UploadRow = Selectable<Schema['uploads']>;
 
@@ -13,20 +14,20 @@ export type UploadRow = Selectable<Schema['uploads']>;
  * @throws Problem scope_missing, role_missing, upload_not_found
  */
 export async function openUpload(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: Caller,
   uploadId: string,
-): Promise<{ project: OpenProject; upload: UploadRow }> {
+): Promise<{ project: OpenProject<'files:write'>; upload: UploadRow }> {
   requireScope(caller, 'files:write');
   const upload = await deps.db.kysely.selectFrom('uploads').selectAll().where('id', '=', uploadId).executeTakeFirst();
   if (!upload) throw new Problem('upload_not_found');
-  const isThere = (project: OpenProject) => isWithin(deps, project, upload.folder_id);
+  const isThere = (project: ReachedProject) => isWithin(deps, project, upload.folder_id);
   const project = await openProjectOf(deps, caller, upload.project_id, 'files:write', 'upload_not_found', isThere);
   return { project, upload };
 }
 
 /** @throws Problem upload_not_found when the upload was aborted, or its time is over before it was completed */
-export function requireNotOver({ now }: Deps, { aborted_at, completed_at, expires_at }: UploadRow): void {
+export function requireNotOver({ now }: Pick<Deps, 'now'>, { aborted_at, completed_at, expires_at }: UploadRow): void {
   if (aborted_at) throw new Problem('upload_not_found', `The upload was aborted at ${aborted_at.toISOString()}.`);
   if (completed_at || expires_at.getTime() > now()) return;
   throw new Problem(

@@ -1,6 +1,7 @@
 import type { Input, SignedParts } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { openUpload, requireNotCompleted, requireNotOver } from './open-upload.ts';
 import { countParts, sizeOfPart } from './part-plan.ts';
@@ -11,7 +12,7 @@ import { countParts, sizeOfPart } from './part-plan.ts';
  * @throws Problem scope_missing, role_missing, upload_not_found, upload_completed, invalid_request (there is no such part)
  */
 export async function signParts(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,
   { uploadId, partNumbers }: Input<'signParts'>,
 ): Promise<z.output<typeof SignedParts>> {

@@ -1,9 +1,10 @@
 import type { Usage, UsageQuery } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller, Deps } from '../../deps.ts';
+import type { Caller } from '../../access/caller.ts';
+import { isWithin } from '../../access/is-within.ts';
+import { type OpenProject, openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { isWithin } from '../folders/is-within.ts';
-import { type OpenProject, openProject } from '../projects/open-project.ts';
 
 type UsageView = z.output<typeof Usage>;
 
@@ -15,7 +16,7 @@ type UsageView = z.output<typeof Usage>;
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found
  */
 export async function readUsage(
-  deps: Deps,
+  deps: Pick<Deps, 'db' | 'access'>,
   caller: Caller,
   { projectId, folderId }: z.output<typeof UsageQuery>,
 ): Promise<UsageView> {
@@ -27,7 +28,7 @@ export async function readUsage(
 }
 
 /** The sum of the slots, less what is in the trash: it costs what the trash costs, not what the project does. */
-async function ofProject({ db }: Deps, project: OpenProject): Promise<UsageView> {
+async function ofProject({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:read'>): Promise<UsageView> {
   const { rows } = await db.pool.query<UsageView>({
     name: 'usage',
     text: `
@@ -53,7 +54,11 @@ async function ofProject({ db }: Deps, project: OpenProject): Promise<UsageView>
 }
 
 /** Every folder of the tree, those in the trash as well, and the sizes in an index beside the folder of each file. */
-async function ofFolder({ db }: Deps, project: OpenProject, folderId: string): Promise<UsageView> {
+async function ofFolder(
+  { db }: Pick<Deps, 'db'>,
+  project: OpenProject<'files:read'>,
+  folderId: string,
+): Promise<UsageView> {
   const { rows } = await db.pool.query<UsageView>({
     name: 'usage-folder',
     text: `

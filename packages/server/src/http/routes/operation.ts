@@ -1,7 +1,7 @@
 import { type ErrorEntry, errorCatalogue, toOpenApiDocument } from '@cadiz/contract';
-import type { Config } from '../../config.ts';
 import { Problem } from '../../problem.ts';
-import { version } from '../../version.ts';
+import type { Config } from '../../settings/config.ts';
+import { version } from '../../telemetry/version.ts';
 import { type Handler, Whole } from '../exchange.ts';
 
 const documents = new WeakMap<Config, Whole>();

@@ -1,6 +1,6 @@
 import { RegisterPasskeyRequest, SignInWithPasskeyRequest } from '@cadiz/contract';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
 import { requirePasskeys } from '../../features/accounts/own-passkeys.ts';
-import { requireProvenEmail } from '../../features/accounts/require-proven-email.ts';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
 import { clientAddress } from '../client-address.ts';

@@ -1,5 +1,5 @@
 import { BackupCodeRequest, EnableSecondFactorRequest, PasswordAndCode, TotpRequest } from '@cadiz/contract';
-import { requireProvenEmailOfEverybody } from '../../features/accounts/require-proven-email.ts';
+import { requireProvenEmailOfEverybody } from '../../access/require-proven-email.ts';
 import { accountHeaders } from '../account-headers.ts';
 import { requireSameSite, requireSession } from '../caller.ts';
 import { clientAddress } from '../client-address.ts';

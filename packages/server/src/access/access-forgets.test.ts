@@ -1,0 +1,159 @@
+import type pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Person, startTestService, type TestService } from '../../test/service.ts';
+import { openCaches } from '../open-caches.ts';
+
+let service: TestService;
+let ada: Person;
+let projectId: string;
+let folderId: string;
+let elsewhere: string;
+let keys: { id: string; key: string }[];
+let caches: ReturnType<typeof openCaches>;
+let told: { onMessage(payload: string): void; onListening(): void };
+let notified: string[];
+let lines: string[];
+let isCut = false;
+let clock: number;
+/** The ids of each flush of `lastUsedAt`. */
+let flushed: string[][];
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+  projectId = await service.createProject(ada);
+  elsewhere = await service.createProject(ada);
+  const body = { projectId, name: 'F', parentId: null };
+  folderId = (await service.call('POST', '/api/storage/folders', { as: ada, body })).body.id;
+  keys = [await service.createKey(ada, projectId), await service.createKey(ada, projectId)];
+  keys.push(await service.createKey(ada, elsewhere));
+});
+afterAll(() => service.close());
+
+beforeEach(async () => {
+  [notified, lines, flushed, isCut, clock] = [[], [], [], false, Date.now()];
+  const { db } = service.deps;
+  const query = (asked: pg.QueryConfig) => {
+    if (asked.name === 'flush-last-used') flushed.push(asked.values?.[0]);
+    return db.pool.query(asked);
+  };
+  const heard: typeof db.listen = (_channel, listener) => {
+    told = listener;
+    return { close: async () => undefined };
+  };
+  const notify: typeof db.notify = async (_channel, payload) => {
+    if (isCut) throw new Error('The connection is cut.');
+    notified.push(payload);
+  };
+  const log = pino({ errorKey: 'error' }, { write: (line) => void lines.push(line) });
+  const pool = { query } as unknown as pg.Pool;
+  caches = openCaches({ ...db, pool, listen: heard, notify }, () => clock, log);
+  await Promise.all(Object.values(look()));
+  expect(known()).toEqual(all);
+});
+
+/** What is remembered is there at once, what is not has to be asked for. */
+function look(): Record<string, unknown> {
+  const { apiKeys, access: found } = caches;
+  return {
+    key: apiKeys.find(keys[0]?.key ?? ''),
+    'another key': apiKeys.find(keys[1]?.key ?? ''),
+    'a key elsewhere': apiKeys.find(keys[2]?.key ?? ''),
+    role: found.roles.find(projectId, ada.id),
+    'a role elsewhere': found.roles.find(elsewhere, ada.id),
+    folder: found.folders.find(projectId, folderId),
+    place: found.subtrees.find(projectId, folderId + folderId),
+  };
+}
+const all = ['key', 'another key', 'a key elsewhere', 'role', 'a role elsewhere', 'folder', 'place'];
+const known = () =>
+  Object.entries(look())
+    .filter(([, found]) => !(found instanceof Promise))
+    .map(([name]) => name);
+const but = (...forgotten: string[]) => all.filter((name) => !forgotten.includes(name));
+
+describe('what is forgotten when access changes, and nothing beside it', () => {
+  const cases = (): [kind: 'apiKey' | 'folders' | 'project' | 'user', id: string, left: string[]][] => [
+    ['apiKey', keys[0]?.id ?? '', but('key')],
+    ['folders', projectId, but('folder', 'place')],
+    ['project', projectId, ['a key elsewhere', 'a role elsewhere']],
+    ['user', ada.id, []],
+  ];
+
+  test.each([0, 1, 2, 3])('here (%i)', async (which) => {
+    const [kind = 'user', id = '', left] = cases()[which] ?? [];
+    await caches.accessChanges.publish({ kind, id });
+    expect(known()).toEqual(left);
+    expect(notified).toEqual([`${kind} ${id}`]);
+  });
+
+  test.each([0, 1, 2, 3])('in another process, which is told, with no timer between (%i; checklist 28)', (which) => {
+    const [kind, id, left] = cases()[which] ?? [];
+    told.onMessage(`${kind} ${id}`);
+    expect(known()).toEqual(left);
+  });
+
+  test.each(['', 'apiKey', 'apiKey ', ' ', 'session 1'])('all, when what it is told (%o) cannot be read', (payload) => {
+    told.onMessage(payload);
+    expect(known()).toEqual([]);
+  });
+
+  test('all, when it listens again after a silence', () => {
+    told.onListening();
+    expect(known()).toEqual([]);
+  });
+
+  test('here, also when others cannot be told: that is logged, and no failure', async () => {
+    isCut = true;
+    await caches.accessChanges.publish({ kind: 'user', id: ada.id });
+    expect(known()).toEqual([]);
+    expect(lines.join('')).toContain('they find out within ten seconds');
+    expect(lines.join('')).toContain('The connection is cut.');
+  });
+});
+
+describe('keys that are asked for', () => {
+  test('wait if they are suspect, but not those that were good the last time', async () => {
+    let asked = 0;
+    const isSuspect = async () => {
+      asked += 1;
+      return true;
+    };
+    const { key, id } = await service.createKey(ada, projectId);
+    expect(await caches.apiKeys.find(key, isSuspect)).toMatchObject({ keyId: id });
+    expect(asked).toBe(1);
+    clock += 10_001;
+    expect(await caches.apiKeys.find(key, isSuspect)).toMatchObject({ keyId: id });
+    expect(asked).toBe(1);
+    await service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
+    caches.apiKeys.forget(id);
+    expect(await caches.apiKeys.find(key, isSuspect)).toBeUndefined();
+    expect(asked).toBe(2);
+    expect(caches.apiKeys.findDead(key)).toBe(id);
+    // It is known to be dead by now.
+    expect(caches.apiKeys.find(key, isSuspect)).toBeUndefined();
+    clock += 10_001;
+    expect(await caches.apiKeys.find(key, isSuspect)).toBeUndefined();
+    expect(asked).toBe(3);
+  });
+
+  test('are remembered for ten seconds, and not at the next moment (checklist 28)', async () => {
+    const isKnown = () => !(caches.apiKeys.find(keys[0]?.key ?? '') instanceof Promise);
+    clock += 9_999;
+    expect(isKnown()).toBe(true);
+    clock += 1;
+    expect(isKnown()).toBe(false);
+  });
+
+  test('are written down together, each once for each time that they were asked for', async () => {
+    await caches.apiKeys.flushLastUsed();
+    const ids = keys.map(({ id }) => id).sort();
+    for (const { key } of [...keys].reverse()) await caches.apiKeys.find(key);
+    await caches.apiKeys.flushLastUsed();
+    for (const { key } of keys) await caches.apiKeys.find(key);
+    await caches.apiKeys.flushLastUsed();
+    await caches.apiKeys.flushLastUsed();
+    expect(flushed.map((each) => each.toSorted())).toEqual([ids, ids, ids]);
+  });
+});

@@ -1,0 +1,53 @@
+import type { Role, Scope } from '@cadiz/contract';
+import type { ApiKeyCaller } from './caller.ts';
+
+export interface AliveKeyRow {
+  id: string;
+  project_id: string | null;
+  folder_id: string | null;
+  created_by: string;
+  creator_role: Role | null;
+  scopes: Scope[];
+  expires_at: Date | null;
+}
+
+export interface KeyRow extends AliveKeyRow {
+  hash: Buffer;
+  is_alive: boolean;
+  /** Whether it has expired, and nobody has written that down yet. */
+  has_just_expired: boolean;
+}
+
+/** Alive at the moment `$2`: not revoked, not expired, of somebody who is enabled and, if it is tied to a project, a member of it. */
+const isAlive = `(
+  users.disabled_at is null and revoked_at is null and expired_at is null and (expires_at is null or expires_at > $2)
+  and (api_keys.project_id is null or members.role is not null))`;
+
+const columns = `
+  api_keys.id, api_keys.project_id, folder_id, created_by, members.role as creator_role, scopes, expires_at`;
+
+const keysWithMakers = `
+  from api_keys
+  join users on users.id = created_by
+  left join project_members members on members.project_id = api_keys.project_id and members.user_id = created_by`;
+
+/** The keys that are alive at the moment `$2`, and `and …`. */
+export const selectAliveKey = `select ${columns} ${keysWithMakers} where ${isAlive}`;
+
+/** All keys, and whether each is alive at the moment `$2`. */
+export const selectKeys = `
+  select ${columns}, hash, ${isAlive} as is_alive, expired_at is null and coalesce(expires_at <= $2, false) as has_just_expired
+  ${keysWithMakers}`;
+
+export function toApiKeyCaller(row: AliveKeyRow): ApiKeyCaller {
+  return {
+    kind: 'apiKey',
+    keyId: row.id,
+    tied:
+      row.project_id === null || row.creator_role === null
+        ? null
+        : { projectId: row.project_id, folderId: row.folder_id, role: row.creator_role },
+    createdBy: row.created_by,
+    scopes: row.scopes,
+  };
+}

@@ -1,0 +1,51 @@
+import { LRUCache } from 'lru-cache';
+import { createForgetting } from './forgetting.ts';
+
+/** How long a cached fact may outlive the fact itself, such as a membership. */
+export const foundCacheMilliseconds = 10_000;
+
+/** Whether what was found at a moment may still be believed (Unix milliseconds). A clock that went back makes it older, not newer. */
+export function isFresh(foundAt: number, now: number, milliseconds = foundCacheMilliseconds): boolean {
+  return foundAt <= now && now - foundAt < milliseconds;
+}
+
+/** What exists in a project: only what was found is remembered, so anything new counts at once. */
+export interface FoundCache<T extends NonNullable<unknown>> {
+  /** What was found, as a promise only when it had to be asked for; undefined when there is nothing. */
+  find(projectId: string, id: string): Promise<T | undefined> | T | undefined;
+  /** Forgets everything found in a project, since some of it has gone or changed; takes the same time however much that is. */
+  forgetProject(projectId: string): void;
+  forgetAll(): void;
+}
+
+const maxEntries = 100_000;
+
+/** @param ask looks for it, whenever it is not known */
+export function createFoundCache<T extends NonNullable<unknown>>(
+  ask: (projectId: string, id: string) => Promise<T | undefined>,
+  now: () => number,
+): FoundCache<T> {
+  const known = new LRUCache<string, { value: T; foundAt: number; moment: number }>({ max: maxEntries });
+  const forgetting = createForgetting(() => known.clear());
+
+  const askAndRemember = async (projectId: string, id: string): Promise<T | undefined> => {
+    const moment = forgetting.moment();
+    const value = await ask(projectId, id);
+    // What went away while this query ran must not come to life again in the cache.
+    if (value !== undefined && !forgetting.isForgotten(moment, projectId)) {
+      known.set(projectId + id, { value, foundAt: now(), moment });
+    }
+    return value;
+  };
+
+  return {
+    find: (projectId, id) => {
+      const hit = known.get(projectId + id);
+      if (hit === undefined || !isFresh(hit.foundAt, now()) || forgetting.isForgotten(hit.moment, projectId))
+        return askAndRemember(projectId, id);
+      return hit.value;
+    },
+    forgetProject: forgetting.forget,
+    forgetAll: forgetting.forgetAll,
+  };
+}

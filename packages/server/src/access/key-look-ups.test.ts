@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createLookUps } from './key-look-ups.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+afterEach(() => void vi.useRealTimers());
+
+/** A database that answers when it is told to. */
+function createAsked() {
+  const statements: { hashes: string[]; answer: () => void; fail: (error: Error) => void }[] = [];
+  const ask = (hashes: string[]) =>
+    new Promise<Map<string, string>>((resolve, reject) => {
+      const answer = () => resolve(new Map(hashes.filter((hash) => hash !== 'absent').map((hash) => [hash, hash])));
+      statements.push({ hashes, answer, fail: reject });
+    });
+  return { statements, lookUps: createLookUps(ask, 100) };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test('what comes within a while goes together into one statement', async () => {
+  const { statements, lookUps } = createAsked();
+  const first = lookUps.find('a');
+  vi.advanceTimersByTime(99);
+  const others = ['b', 'absent', 'b'].map((hash) => lookUps.find(hash));
+  expect(statements).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(statements.map(({ hashes }) => hashes)).toEqual([['a', 'b', 'absent']]);
+  statements[0]?.answer();
+  expect(await Promise.all([first, ...others])).toEqual(['a', 'b', undefined, 'b']);
+});
+
+test('who asks after a statement was sent is given the answer to another, which does not wait for the first', async () => {
+  const { statements, lookUps } = createAsked();
+  void lookUps.find('a');
+  vi.advanceTimersByTime(100);
+  const later = lookUps.find('a');
+  vi.advanceTimersByTime(100);
+  expect(statements).toHaveLength(2);
+  statements[1]?.answer();
+  expect(await later).toBe('a');
+});
+
+test('a statement that fails fails for those who wait for it alone', async () => {
+  const { statements, lookUps } = createAsked();
+  const first = lookUps.find('a');
+  vi.advanceTimersByTime(100);
+  const second = lookUps.find('b');
+  vi.advanceTimersByTime(100);
+  statements[0]?.fail(new Error('away'));
+  statements[1]?.answer();
+  await expect(first).rejects.toThrow('away');
+  expect(await second).toBe('b');
+});
+
+test('a flood is a few statements, and has an end where ten thousand have no answer', async () => {
+  const { statements, lookUps } = createAsked();
+  const flood = Array.from({ length: 10_000 }, (_, index) => lookUps.find(`h${index}`));
+  const refused = () => expect(() => lookUps.find('more')).toThrow(expect.objectContaining({ code: 'rate_limited' }));
+  refused();
+  vi.advanceTimersByTime(500);
+  expect(statements).toHaveLength(5);
+  vi.advanceTimersByTime(10_000);
+  expect(statements.map(({ hashes }) => hashes.length)).toEqual(Array.from({ length: 10 }, () => 1000));
+  refused();
+  for (const { answer } of statements) answer();
+  expect(await Promise.all(flood)).toHaveLength(10_000);
+  await settled();
+  void lookUps.find('more');
+});

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto';
+import type { Role } from '@cadiz/contract';
+import type { Transaction } from 'kysely';
+import { keepProject } from '../db/keep-rows.ts';
+import type { Schema } from '../db/schema.ts';
+import { recordEvent } from '../events/record-event.ts';
+import { Problem } from '../problem.ts';
+import { isAcceptable } from './acceptable-invitation.ts';
+import type { SessionCaller } from './caller.ts';
+
+/** An invitation that a transaction has used up, and has yet to turn into a membership. */
+export interface UsedInvitation {
+  id: string;
+  projectId: string;
+  role: Role;
+}
+
+/** SHA-256: a token has 256 random bits, which cannot be searched. */
+export function hashInvitation(token: string): Buffer {
+  return createHash('sha256').update(token).digest();
+}
+
+/**
+ * Uses up an invitation to an e-mail address. Absent, used, withdrawn, expired and somebody else's are one answer, and so
+ * are those of who may invite no more.
+ * @param at Unix milliseconds
+ * @throws Problem invitation_not_found
+ */
+export async function takeInvitation(
+  trx: Transaction<Schema>,
+  at: number,
+  { token, email }: { token: string; email: string },
+): Promise<UsedInvitation> {
+  const tokenHash = hashInvitation(token);
+  const found = await trx
+    .selectFrom('invitations')
+    .select('project_id')
+    .where('token_hash', '=', tokenHash)
+    .executeTakeFirst();
+  if (!found) throw new Problem('invitation_not_found');
+  await keepProject(trx, found.project_id);
+  // Deleting it is what uses it up: of two at the same moment, one finds nothing.
+  const row = await trx
+    .deleteFrom('invitations')
+    .where('token_hash', '=', tokenHash)
+    .where('email', '=', email.toLowerCase())
+    .where(isAcceptable(at))
+    .returning(['id', 'project_id', 'role'])
+    .executeTakeFirst();
+  if (!row) throw new Problem('invitation_not_found');
+  return { id: row.id, projectId: row.project_id, role: row.role };
+}
+
+/**
+ * Makes somebody a member by an invitation that was taken. Who is a member already keeps their role.
+ * @param at Unix milliseconds
+ * @returns their role
+ */
+export async function joinByInvitation(
+  trx: Transaction<Schema>,
+  at: number,
+  caller: SessionCaller,
+  { id, projectId, role }: UsedInvitation,
+): Promise<Role> {
+  const { userId } = caller;
+  await trx
+    .insertInto('project_members')
+    .values({ project_id: projectId, user_id: userId, role })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const member = await trx
+    .selectFrom('project_members')
+    .select('role')
+    .where('project_id', '=', projectId)
+    .where('user_id', '=', userId)
+    .executeTakeFirstOrThrow();
+  const subject = { userId, role: member.role, invitationId: id };
+  await recordEvent(trx, at, { type: 'member.added', projectId, by: caller, subject });
+  return member.role;
+}

@@ -1,0 +1,41 @@
+import type { EventType } from '@cadiz/contract';
+import type { Kysely } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../access/caller.ts';
+import type { Schema } from '../db/schema.ts';
+
+/** Who did something: a caller, or somebody who is not signed in, such as in a failed sign-in. */
+export type Actor = Caller | { kind: 'nobody'; address?: string | undefined };
+
+export interface NewEvent {
+  type: EventType;
+  /** Null for what concerns an account, or a key that is tied to no project. */
+  projectId: string | null;
+  by: Actor;
+  /** Ids, names and counts; never a secret. */
+  subject: Record<string, unknown>;
+}
+
+let written = 0;
+
+/**
+ * Writes an event down, by the transaction of the change that it tells of: neither is there without the other.
+ * @param at Unix milliseconds
+ */
+export async function recordEvent(trx: Kysely<Schema>, at: number, event: NewEvent): Promise<void> {
+  const { type, projectId, by, subject } = event;
+  await trx
+    .insertInto('audit_events')
+    .values({
+      project_id: projectId,
+      // Counted up, so that the order of ids is that of events also within a millisecond.
+      id: uuidv7({ msecs: at, seq: written++ % 2 ** 32 }),
+      type,
+      at: new Date(at),
+      user_id: by.kind === 'session' ? by.userId : null,
+      api_key_id: by.kind === 'apiKey' ? by.keyId : null,
+      ip: by.address ?? null,
+      subject: JSON.stringify(subject),
+    })
+    .execute();
+}

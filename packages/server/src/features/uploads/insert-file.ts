@@ -1,0 +1,208 @@
+import { randomInt } from 'node:crypto';
+import { CompiledQuery } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../../access/caller.ts';
+import type { OpenProject } from '../../access/open-project.ts';
+import { inspectContent } from '../../content/inspect-content.ts';
+import type { ContentVerdict } from '../../content/judge-content.ts';
+import type { Deps } from '../../deps.ts';
+import { lockLimits } from '../../limits/lock-limits.ts';
+import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
+import { usageSlots } from '../../limits/usage-slots.ts';
+import { Problem } from '../../problem.ts';
+import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts';
+import { toNameKey } from '../../tree/name-key.ts';
+import { findRecorded } from './find-recorded.ts';
+
+/** What is recorded of an upload. The size and the ETag are the object store's. */
+export interface Facts {
+  storeKey: string;
+  fileName: string;
+  fileSize: number;
+  mimeType: string;
+  folderId: string | null;
+  etag: string;
+  /** In hex, where the client declared one. */
+  sha256?: string | undefined;
+  /** Whether the store has verified it. */
+  sha256State?: 'declared' | 'verified';
+  /** When the store key was issued (Unix milliseconds), where that decides whether it can still be recorded: of a single PUT. */
+  issuedAt?: number;
+}
+
+/** A recording hands its file over to be looked at; so long nobody else does, unless the process ends meanwhile. */
+const handoverMilliseconds = 60_000;
+
+/**
+ * Inserts nothing where the project has limits that refuse the file, or a quota and the caller does not hold its lock.
+ * `for key share` is the lock that the reference takes anyway; taken here, the limits cannot change between the look at them and the commit,
+ * and a folder that is being deleted because nothing is in it is looked at again when that is done. The project is locked
+ * first, as the deletion of a project does: the others hang on what that has found, so that they come after it.
+ */
+const insertSql = `
+  with project as materialized (
+    select id from projects
+    where id = $1
+      and (quota_bytes is null or $14::boolean)
+      and (max_file_size_bytes is null or max_file_size_bytes >= $6)
+      and (allowed_mime_types is null or allowed_mime_types && $15::text[])
+      and (record_from is null or $21::timestamptz is null or record_from <= $21)
+    for key share
+  ), upload as (
+    select aborted_at from uploads where project_id = (select id from project) and store_key = $3 for update
+  ), inserted as (
+    insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag,
+                       created_by_user, created_by_key, created_at, updated_at,
+                       detected_mime_type, content_check, check_at, sha256, sha256_state)
+    select $1::uuid, $2::uuid, $3, $4, $5, $6::bigint, $7, $8::uuid, $9, $10::uuid, $11::uuid, $12::timestamptz, $12,
+           $16, $17, $18::timestamptz, $19::bytea, $20
+    from project
+    where ($8 is null or exists (
+        select 1 from folders where project_id = project.id and id = $8 and trash_id is null for key share))
+      and not exists (select 1 from upload where aborted_at is not null)
+    on conflict (project_id, store_key) do nothing
+    returning file_size
+  ), completed as (
+    update uploads set completed_at = $12, file_id = $2 from inserted
+    where uploads.project_id = $1 and uploads.store_key = $3
+  ), counted as (
+    insert into project_usage (project_id, slot, file_count, total_bytes)
+    select $1, $13::smallint, 1, file_size from inserted
+    on conflict (project_id, slot) do update
+      set file_count = project_usage.file_count + 1, total_bytes = project_usage.total_bytes + excluded.total_bytes
+  )
+  select 1 from inserted`;
+
+/**
+ * The only way to make a file. Undefined when this storeKey is recorded already, when the folder is not there or in the
+ * trash, or when it was an upload in parts that has been aborted. An upload in parts is completed by the same statement,
+ * under a lock of its row: of an abort and a recording at the same moment, one wins. A project without a quota takes one
+ * statement; with one, recordings wait for each other, so that together they cannot exceed it (decision 0016). The
+ * object of what is refused is removed by the janitor, after the deadline or as soon as such objects take too much room.
+ * Where the project refuses files of another type than declared, the first bytes are read before.
+ * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable, project_not_found,
+ *   invalid_store_key (the project was full, and what had not been recorded was removed)
+ */
+export async function insertFile(
+  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'contents' | 'now'>,
+  caller: Caller,
+  project: OpenProject<'files:write'>,
+  facts: Facts,
+): Promise<FileView | undefined> {
+  const limits = await deps.limits.find(project.id);
+  const content = limits.refusesMismatch ? await inspectContent(deps.objects, facts) : pending;
+  // What is recorded is answered, whatever its bytes are.
+  if (content.verdict === 'mismatch' && limits.refusesMismatch) {
+    if (await findRecorded(deps.db.kysely, project, facts.storeKey)) return undefined;
+    throw contentMismatch(facts, content);
+  }
+  const row = toRow(deps, project, facts, content);
+  const values = toValues(caller, facts, row);
+  const isInserted =
+    (limits.quotaBytes === null && (await insertUnlocked(deps, values))) ||
+    (await insertLocked(deps, project, facts, values));
+  if (!isInserted) return undefined;
+  if (row.check_at) deps.contents.enqueue({ projectId: project.id, id: row.id });
+  return toFileView(row);
+}
+
+const pending: { detected: string | null; verdict: ContentVerdict | 'pending' } = {
+  detected: null,
+  verdict: 'pending',
+};
+
+type NewRow = FileRow & { check_at: Date | null };
+
+function toRow(
+  { now }: Pick<Deps, 'now'>,
+  project: OpenProject<'files:write'>,
+  facts: Facts,
+  content: typeof pending,
+): NewRow {
+  const at = new Date(now());
+  const sha256 = facts.sha256 === undefined ? null : Buffer.from(facts.sha256, 'hex');
+  const sha256State = sha256 && (facts.sha256State ?? 'declared');
+  const isChecked = content.verdict !== 'pending' && sha256State !== 'declared';
+  return {
+    project_id: project.id,
+    // The order of ids is the order of recording, to the millisecond that the row says.
+    id: uuidv7({ msecs: at.getTime() }),
+    store_key: facts.storeKey,
+    file_name: facts.fileName,
+    file_size: facts.fileSize,
+    mime_type: facts.mimeType,
+    folder_id: facts.folderId,
+    etag: facts.etag,
+    detected_mime_type: content.detected,
+    content_check: content.verdict,
+    sha256,
+    sha256_state: sha256State,
+    check_at: isChecked ? null : new Date(at.getTime() + handoverMilliseconds),
+    created_at: at,
+    updated_at: at,
+  };
+}
+
+function toValues(caller: Caller, facts: Facts, row: NewRow): unknown[] {
+  return [
+    row.project_id,
+    row.id,
+    row.store_key,
+    row.file_name,
+    toNameKey(row.file_name),
+    row.file_size,
+    row.mime_type,
+    row.folder_id,
+    row.etag,
+    caller.kind === 'session' ? caller.userId : null,
+    caller.kind === 'apiKey' ? caller.keyId : null,
+    row.created_at,
+    randomInt(usageSlots),
+    false,
+    toPatterns(facts.mimeType),
+    row.detected_mime_type,
+    row.content_check,
+    row.check_at,
+    row.sha256,
+    row.sha256_state,
+    facts.issuedAt === undefined ? null : new Date(facts.issuedAt),
+  ];
+}
+
+function contentMismatch({ mimeType }: Facts, { detected }: typeof pending): Problem {
+  const found = detected === null ? 'do not begin as files of that type do' : `are of type ${detected}`;
+  return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
+}
+
+const lockedIndex = 13;
+
+/** Whether the file was inserted without a lock. If it was not, only the locked way can tell why. */
+async function insertUnlocked({ db }: Pick<Deps, 'db'>, values: unknown[]): Promise<boolean> {
+  const { rowCount } = await db.pool.query({ name: 'record', text: insertSql, values });
+  return rowCount === 1;
+}
+
+/** One after another for each project. */
+function insertLocked(
+  { db }: Pick<Deps, 'db'>,
+  project: OpenProject<'files:write'>,
+  facts: Facts,
+  values: unknown[],
+): Promise<boolean> {
+  return db.transaction(async (trx) => {
+    const { limits, recordFrom } = await lockLimits(trx, project, facts.storeKey);
+    // What is recorded is answered, however full the project is by now.
+    if (await findRecorded(trx, project, facts.storeKey)) return false;
+    if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
+    requireWithin(limits, facts);
+    const inserted = await trx.executeQuery(CompiledQuery.raw(insertSql, values.with(lockedIndex, true)));
+    return inserted.rows.length === 1;
+  });
+}
+
+export function pastDeadline(): Problem {
+  return new Problem(
+    'invalid_store_key',
+    'The time to record this storeKey is over. Presign and upload the file again.',
+  );
+}

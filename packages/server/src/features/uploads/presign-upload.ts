@@ -1,0 +1,37 @@
+import type { PresignRequest, PresignResponse } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import { requireFolder } from '../../access/require-folder.ts';
+import type { Deps } from '../../deps.ts';
+import { countPresigned } from '../../limits/count-presigned.ts';
+import { issueStoreKey } from '../../limits/issue-store-key.ts';
+import { requireWithinLimits } from '../../limits/require-within-limits.ts';
+import { Problem } from '../../problem.ts';
+
+/**
+ * An address that takes one PUT of `fileSize` bytes. Pure computation once the key, the project with its limits, and the
+ * folder are cached: no row is written, so an upload that never comes leaves nothing behind but a number in a project with a quota.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, file_too_large,
+ *   mime_type_not_allowed, quota_exceeded
+ */
+export async function presignUpload(
+  deps: Pick<Deps, 'config' | 'objects' | 'access' | 'limits' | 'presigned' | 'now'>,
+  caller: Caller,
+  request: z.output<typeof PresignRequest>,
+): Promise<z.output<typeof PresignResponse>> {
+  const project = await openProject(deps, caller, request.projectId, 'files:write');
+  await requireFolder(deps, project, request.folderId);
+  requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
+  const allowed = await requireWithinLimits(deps, project, request);
+  const issuedAt = deps.now();
+  countPresigned(deps, allowed, issuedAt);
+  const storeKey = issueStoreKey(allowed, request.fileName, issuedAt);
+  return { presignedUrl: deps.objects.presignPut(storeKey, request.fileSize, request.sha256), storeKey };
+}
+
+/** @throws Problem file_too_large */
+export function requireFileSize(fileSize: number, maxBytes: number): void {
+  if (fileSize <= maxBytes) return;
+  throw new Problem('file_too_large', `The file has ${fileSize} bytes, and this service takes at most ${maxBytes}.`);
+}

@@ -1,0 +1,128 @@
+import type { RecordRequest } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Caller } from '../../access/caller.ts';
+import { isWithin } from '../../access/is-within.ts';
+import { type OpenProject, openProject } from '../../access/open-project.ts';
+import { requireFolder } from '../../access/require-folder.ts';
+import type { Deps } from '../../deps.ts';
+import { countRecorded } from '../../limits/count-presigned.ts';
+import { Problem } from '../../problem.ts';
+import type { ObjectFacts } from '../../store/object-store.ts';
+import { findIssueTime } from '../../store/store-key.ts';
+import { type FileView, toFileView } from '../../tree/file-view.ts';
+import { findRecorded } from './find-recorded.ts';
+import { insertFile, pastDeadline } from './insert-file.ts';
+import { requireFileSize } from './presign-upload.ts';
+import { requireThere } from './require-there.ts';
+
+type Recording = z.output<typeof RecordRequest>;
+
+/** A clock that runs ahead on another replica must not make its fresh keys look forged. */
+const clockToleranceMilliseconds = 15 * 60_000;
+
+/**
+ * Registers an uploaded file. The object store is asked for size and ETag; the client is not believed.
+ * Safe to repeat: the unique (project_id, store_key) lets one row through, and every later or concurrent recording
+ * of the same facts answers that row, as long as the file is there.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, invalid_store_key,
+ *   upload_missing, upload_size_mismatch, upload_checksum_mismatch, content_mismatch, already_recorded, file_deleted, file_quarantined,
+ *   file_too_large,
+ *   mime_type_not_allowed, quota_exceeded, store_unavailable
+ */
+export async function recordUpload(
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'contents' | 'now'>,
+  caller: Caller,
+  request: Recording,
+): Promise<FileView> {
+  const project = await openProject(deps, caller, request.projectId, 'files:write');
+  const issuedAt = findIssueTime(project.id, request.storeKey);
+  if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
+  const folderGone = await findProblem(requireFolder(deps, project, request.folderId));
+  if (folderGone) return answerRecorded(deps, project, request, folderGone);
+  requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
+  // Past the deadline the object may be swept at any moment: only what is recorded already is answered.
+  const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
+  const missing = isOver ? pastDeadline() : new Problem('upload_missing');
+  await requireNotElsewhere(deps, project, request.storeKey, missing);
+  if (isOver) return answerRecorded(deps, project, request, missing);
+
+  const object = await findObject(deps, request);
+  if (!object) return answerRecorded(deps, project, request, missing);
+  if (object.sizeBytes !== request.fileSize) {
+    return answerRecorded(deps, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
+  }
+  if (object.sha256 !== undefined && object.sha256 !== request.sha256) {
+    return answerRecorded(deps, project, request, new Problem('upload_checksum_mismatch'));
+  }
+  const { etag } = object;
+  const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
+  const file = await insertFile(deps, caller, project, { ...request, etag, sha256State, issuedAt });
+  if (file) await countRecorded(deps, project, issuedAt, request.fileSize);
+  // Recorded already; or the folder, which the cache believed in, has gone.
+  return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
+}
+
+/** What was recorded outside of the folder that a key is tied to is answered as if nobody had uploaded it. */
+async function requireNotElsewhere(
+  deps: Pick<Deps, 'db' | 'access'>,
+  project: OpenProject,
+  storeKey: string,
+  missing: Problem,
+): Promise<void> {
+  if (project.within === null) return;
+  const row = await findRecorded(deps.db.kysely, project, storeKey);
+  if (row && !(await isWithin(deps, project, row.folder_id))) throw missing;
+}
+
+/** The object, with its SHA-256 where the request declares one and the store has verified it. */
+async function findObject(
+  { objects }: Pick<Deps, 'objects'>,
+  { storeKey, sha256 }: Recording,
+): Promise<(ObjectFacts & { sha256?: string | undefined }) | undefined> {
+  return sha256 === undefined ? objects.head(storeKey) : objects.headWithSha256(storeKey);
+}
+
+/** What the caller did wrong, if that is why it failed. */
+async function findProblem(checking: Promise<void>): Promise<Problem | undefined> {
+  try {
+    await checking;
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/**
+ * The file that this storeKey was recorded as, if the facts are the same and it is there still; throws `otherwise` when
+ * there is none for the caller.
+ */
+async function answerRecorded(
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
+  project: OpenProject,
+  request: Recording,
+  otherwise: Problem,
+): Promise<FileView> {
+  const row = await findRecorded(deps.db.kysely, project, request.storeKey);
+  if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
+  const differing = [
+    row.file_name !== request.fileName && 'fileName',
+    row.file_size !== request.fileSize && 'fileSize',
+    row.mime_type !== request.mimeType && 'mimeType',
+    row.folder_id !== request.folderId && 'folderId',
+    request.sha256 !== undefined && row.sha256?.toString('hex') !== request.sha256 && 'sha256',
+  ].filter((name) => name !== false);
+  if (differing.length > 0) {
+    throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
+  }
+  await requireThere(deps, row);
+  return toFileView(row);
+}
+
+function notOurs(): Problem {
+  return new Problem('invalid_store_key', 'The storeKey was not issued by presign for this project.');
+}
+
+function sizeMismatch(stored: number, declared: number): Problem {
+  return new Problem('upload_size_mismatch', `The object has ${stored} bytes, and the request says ${declared}.`);
+}

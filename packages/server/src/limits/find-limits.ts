@@ -1,0 +1,144 @@
+import { LRUCache } from 'lru-cache';
+import type pg from 'pg';
+import { isFresh } from '../access/found-cache.ts';
+
+/** What a project takes; null is no limit of its own. */
+export interface ProjectLimits {
+  quotaBytes: number | null;
+  maxFileSizeBytes: number | null;
+  allowedMimeTypes: readonly string[] | null;
+  /** Whether a file is refused whose first bytes are of another type than was declared. */
+  refusesMismatch: boolean;
+  /** What the project stores, its trash too, where it has a quota; 0 otherwise. */
+  storedBytes: number;
+  /** What uploads in parts take beside that, which were begun. */
+  openBytes: number;
+  /** What addresses were given out for and has not been recorded. What this process gives out and records is added at once. */
+  presigned: { bytes: number };
+}
+
+/** The limits of projects, at most ten seconds old (decision 0007). */
+export interface LimitsCache {
+  find(projectId: string): Promise<ProjectLimits> | ProjectLimits;
+  /** Forgets a project's limits, since they have changed or something of it was removed. */
+  forgetProject(projectId: string): void;
+  forgetAll(): void;
+}
+
+export const unlimited: ProjectLimits = {
+  quotaBytes: null,
+  maxFileSizeBytes: null,
+  allowedMimeTypes: null,
+  refusesMismatch: false,
+  storedBytes: 0,
+  openBytes: 0,
+  presigned: { bytes: 0 },
+};
+
+interface Known {
+  limits: ProjectLimits;
+  foundAt: number;
+}
+
+/**
+ * Limits by project. However many ask for one that is not known, one query is sent.
+ * @param untold bytes that this process has given addresses out for, and that the database does not know of yet
+ */
+export function createLimitsCache(
+  pool: pg.Pool,
+  now: () => number,
+  untold: (projectId: string) => number = () => 0,
+): LimitsCache {
+  const known = new LRUCache<string, Known>({ max: 100_000 });
+  const asking = new Map<string, Promise<ProjectLimits>>();
+
+  async function askAndRemember(projectId: string): Promise<ProjectLimits> {
+    const answer = readLimits(pool, projectId, untold);
+    asking.set(projectId, answer);
+    try {
+      const limits = await answer;
+      // What was changed while this query ran may not be in its answer.
+      if (asking.get(projectId) === answer) known.set(projectId, { limits, foundAt: now() });
+      return limits;
+    } finally {
+      if (asking.get(projectId) === answer) asking.delete(projectId);
+    }
+  }
+
+  return {
+    find(projectId) {
+      const found = known.get(projectId);
+      if (found !== undefined && isFresh(found.foundAt, now())) return found.limits;
+      return asking.get(projectId) ?? askAndRemember(projectId);
+    },
+    forgetProject(projectId) {
+      known.delete(projectId);
+      asking.delete(projectId);
+    },
+    forgetAll() {
+      known.clear();
+      asking.clear();
+    },
+  };
+}
+
+interface LimitsRow {
+  quota_bytes: number | null;
+  max_file_size_bytes: number | null;
+  allowed_mime_types: string[] | null;
+  content_mismatch: 'report' | 'refuse';
+}
+
+interface UsedRow extends LimitsRow {
+  stored_bytes: number;
+  open_bytes: number;
+  presigned_bytes: number;
+}
+
+async function readLimits(
+  pool: pg.Pool,
+  projectId: string,
+  untold: (projectId: string) => number,
+): Promise<ProjectLimits> {
+  const { rows } = await pool.query<UsedRow>({
+    name: 'limits',
+    text: `
+      select quota_bytes, max_file_size_bytes, allowed_mime_types, content_mismatch,
+             case when quota_bytes is null then 0
+                  else (select coalesce(sum(total_bytes), 0) from project_usage where project_id = $1) end::bigint
+               as stored_bytes,
+             case when quota_bytes is null then 0
+                  else (select coalesce(sum(file_size), 0) from uploads
+                        where project_id = $1 and aborted_at is null and completed_at is null) end::bigint
+               as open_bytes,
+             case when quota_bytes is null then 0
+                  else (select coalesce(sum(greatest(bytes, 0)), 0) from presigned_bytes where project_id = $1) end::bigint
+               as presigned_bytes
+      from projects where id = $1`,
+    values: [projectId],
+  });
+  const [row] = rows;
+  // A project that has gone takes nothing: the statement that inserts says so.
+  if (!row) return unlimited;
+  const presignedBytes = Math.max(row.presigned_bytes + untold(projectId), 0);
+  return toLimits(row, { storedBytes: row.stored_bytes, openBytes: row.open_bytes, presignedBytes });
+}
+
+/** Bytes that a project uses of its quota. */
+interface Used {
+  storedBytes: number;
+  openBytes: number;
+  presignedBytes?: number;
+}
+
+export function toLimits(row: LimitsRow, { storedBytes, openBytes, presignedBytes = 0 }: Used): ProjectLimits {
+  return {
+    quotaBytes: row.quota_bytes,
+    maxFileSizeBytes: row.max_file_size_bytes,
+    allowedMimeTypes: row.allowed_mime_types,
+    refusesMismatch: row.content_mismatch === 'refuse',
+    storedBytes,
+    openBytes,
+    presigned: { bytes: presignedBytes },
+  };
+}

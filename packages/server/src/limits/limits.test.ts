@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { countWaiting } from '../../test/database.ts';
+import { type Answer, type Person, send, startTestService, type TestService } from '../../test/service.ts';
+import { createLimitsCache } from './find-limits.ts';
+
+let service: TestService;
+let ada: Person;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+});
+afterAll(() => service.close());
+
+const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
+const call = (method: string, path: string, body?: unknown) => service.call(method, path, { as: ada, body });
+const record = (body: object) => call('POST', '/api/storage/record', body);
+
+async function createProject(settings: object = {}): Promise<string> {
+  return (await call('POST', '/api/projects', { name: 'Limited', ...settings })).body.id;
+}
+
+async function change(projectId: string, settings: object): Promise<void> {
+  expect(outcome(await call('PATCH', `/api/projects/${projectId}`, settings))).toBe(200);
+}
+
+/** Changes a project as another replica does: this one's cache does not hear of it. */
+async function changeElsewhere(projectId: string, column: string, value: unknown): Promise<void> {
+  await service.deps.db.pool.query(`update projects set ${column} = $2 where id = $1`, [projectId, value]);
+}
+
+function presign(projectId: string, fileSize: number, mimeType = 'image/png'): Promise<Answer> {
+  return call('POST', '/api/storage/presign', { projectId, fileName: 'a', mimeType, fileSize, folderId: null });
+}
+
+function upload(projectId: string, size: number, mimeType = 'image/png') {
+  return service.upload({ as: ada }, projectId, Buffer.alloc(size, 1), { mimeType, fileName: 'a' });
+}
+
+async function countRows(projectId: string): Promise<number> {
+  const { rowCount } = await service.deps.db.pool.query('select from files where project_id = $1', [projectId]);
+  return rowCount ?? 0;
+}
+
+async function storedBytes(projectId: string): Promise<{ slots: number; rows: number }> {
+  const { rows } = await service.deps.db.pool.query(
+    `select (select coalesce(sum(total_bytes), 0) from project_usage where project_id = $1)::bigint as slots,
+            (select coalesce(sum(file_size), 0) from files where project_id = $1)::bigint as rows`,
+    [projectId],
+  );
+  return rows[0];
+}
+
+describe('presign', () => {
+  test('refuses what is over the limit of the project, and says which limit it is', async () => {
+    const projectId = await createProject({ maxFileSizeBytes: 100 });
+    expect(outcome(await presign(projectId, 100))).toBe(200);
+    const refused = await presign(projectId, 101);
+    expect(outcome(refused)).toBe('413 file_too_large');
+    expect(refused.body.detail).toBe('The file has 101 bytes, and this project takes at most 100.');
+  });
+
+  test.each<[string[], string, number | string]>([
+    [['image/*'], 'image/png', 200],
+    [['image/*'], 'IMAGE/PNG; charset=utf-8', 200],
+    [['image/png'], 'image/png ;a=b', 200],
+    [['text/plain', 'image/png'], 'image/png', 200],
+    [['image/*'], 'text/html', '422 mime_type_not_allowed'],
+    [['image/png'], 'image/jpeg', '422 mime_type_not_allowed'],
+    [['image/png'], 'image/pngx', '422 mime_type_not_allowed'],
+    [['image/*'], 'imagex/png', '422 mime_type_not_allowed'],
+    [['image/*'], 'text/html; a="image/png"', '422 mime_type_not_allowed'],
+  ])('of %j, %s is %s, at record too', async (allowedMimeTypes, mimeType, expected) => {
+    const projectId = await createProject();
+    const recording = await upload(projectId, 3, mimeType);
+    await change(projectId, { allowedMimeTypes });
+    const answer = await presign(projectId, 3, mimeType);
+    expect(outcome(answer)).toBe(expected);
+    if (expected !== 200) expect(answer.body.detail).toContain(allowedMimeTypes.join(', '));
+    expect(outcome(await record(recording))).toBe(expected);
+    expect(await countRows(projectId)).toBe(expected === 200 ? 1 : 0);
+  });
+
+  test('refuses what does not fit any more, and takes what just fits', async () => {
+    const projectId = await createProject({ quotaBytes: 10 });
+    expect(outcome(await presign(projectId, 11))).toBe('409 quota_exceeded');
+    expect(outcome(await record(await upload(projectId, 6)))).toBe(200);
+    service.advance(10_001);
+    expect(outcome(await presign(projectId, 4))).toBe(200);
+    const refused = await presign(projectId, 5);
+    expect(outcome(refused)).toBe('409 quota_exceeded');
+    expect(refused.body.detail).toContain('stores 6 of the 10');
+    expect(outcome(await presign(projectId, 0))).toBe(200);
+  });
+
+  test('asks the database once in ten seconds, however many ask at once, with limits and without', async () => {
+    for (const settings of [{}, { quotaBytes: 1000, allowedMimeTypes: ['image/png'] }]) {
+      const projectId = await createProject(settings);
+      const { pool } = service.deps.db;
+      let queries = 0;
+      const counting = Object.assign(Object.create(pool), {
+        query: (...args: unknown[]) => {
+          queries += 1;
+          return Reflect.apply(pool.query, pool, args);
+        },
+      });
+      const cache = createLimitsCache(counting, service.deps.now);
+      await Promise.all(Array.from({ length: 50 }, () => cache.find(projectId)));
+      expect(queries).toBe(1);
+      expect(cache.find(projectId)).not.toBeInstanceOf(Promise);
+      service.advance(10_001);
+      expect(await cache.find(projectId)).toMatchObject({ quotaBytes: settings.quotaBytes ?? null });
+      expect(queries).toBe(2);
+    }
+  });
+
+  test('a change that happens while the limits are asked for is not overwritten by the older answer', async () => {
+    const projectId = await createProject();
+    const { limits } = service.deps;
+    const before = limits.find(projectId);
+    await changeElsewhere(projectId, 'quota_bytes', 5);
+    limits.forgetProject(projectId);
+    await before;
+    expect((await limits.find(projectId)).quotaBytes).toBe(5);
+  });
+});
+
+describe('record has the last word', () => {
+  test.each<[string, string, unknown, string]>([
+    ['a size', 'max_file_size_bytes', 4, '413 file_too_large'],
+    ['a type', 'allowed_mime_types', ['text/plain'], '422 mime_type_not_allowed'],
+    ['a quota', 'quota_bytes', 4, '409 quota_exceeded'],
+  ])('%s that another replica has forbidden a moment ago is refused', async (_what, column, value, expected) => {
+    const projectId = await createProject();
+    const recording = await upload(projectId, 5);
+    expect(await service.deps.limits.find(projectId)).toMatchObject({ quotaBytes: null });
+    await changeElsewhere(projectId, column, value);
+    expect(outcome(await record(recording))).toBe(expected);
+    expect(await countRows(projectId)).toBe(0);
+    expect(await storedBytes(projectId)).toEqual({ slots: 0, rows: 0 });
+
+    await changeElsewhere(projectId, column, null);
+    expect(outcome(await record(recording))).toBe(200);
+  });
+
+  test('what is recorded is answered again, though the project is full and takes no such file any more', async () => {
+    const projectId = await createProject({ quotaBytes: 5 });
+    const recording = await upload(projectId, 5);
+    const first = await record(recording);
+    expect(outcome(first)).toBe(200);
+    await change(projectId, { quotaBytes: 0, maxFileSizeBytes: 0, allowedMimeTypes: ['text/plain'] });
+    expect((await record(recording)).text).toBe(first.text);
+    expect(outcome(await record({ ...recording, fileName: 'b' }))).toBe('409 already_recorded');
+  });
+
+  test('a quota below what is stored deletes nothing, and refuses all that has bytes', async () => {
+    const projectId = await createProject();
+    const [first, second, empty] = [await upload(projectId, 5), await upload(projectId, 5), await upload(projectId, 0)];
+    expect(outcome(await record(first))).toBe(200);
+    await change(projectId, { quotaBytes: 2 });
+    expect(outcome(await record(second))).toBe('409 quota_exceeded');
+    expect(outcome(await record(empty))).toBe('409 quota_exceeded');
+    expect(await countRows(projectId)).toBe(1);
+    await change(projectId, { quotaBytes: 10 });
+    expect(outcome(await record(second))).toBe(200);
+  });
+
+  test('a folder that is not there is told before the limits are charged', async () => {
+    const projectId = await createProject({ quotaBytes: 100 });
+    const folder = await call('POST', '/api/storage/folders', { projectId, name: 'F', parentId: null });
+    const recording = { ...(await upload(projectId, 5)), folderId: folder.body.id };
+    await service.deps.access.folders.find(projectId, folder.body.id);
+    await service.deps.db.pool.query('delete from folders where id = $1', [folder.body.id]);
+    expect(outcome(await record(recording))).toBe('404 folder_not_found');
+    expect(await storedBytes(projectId)).toEqual({ slots: 0, rows: 0 });
+  });
+});
+
+describe('fifty uploads at once (checklist 40, T12)', () => {
+  async function fifty(projectId: string, size: number) {
+    const presigned = await Promise.all(Array.from({ length: 50 }, () => presign(projectId, size)));
+    expect(new Set(presigned.map(outcome))).toEqual(new Set([200]));
+    const bytes = Buffer.alloc(size, 1);
+    await Promise.all(presigned.map(({ body }) => send('PUT', body.presignedUrl, bytes)));
+    const facts = { projectId, fileName: 'a', mimeType: 'image/png', fileSize: size, folderId: null };
+    return presigned.map(({ body }) => ({ ...facts, storeKey: body.storeKey }));
+  }
+
+  test('into the last megabyte never exceed it, and fill it as far as they fit', async () => {
+    const size = 100_000;
+    const quotaBytes = 10_000_000;
+    const projectId = await createProject({ quotaBytes });
+    // What fills the project up to its last megabyte, without its bytes.
+    await service.deps.db.pool.query(
+      `with filled as (
+         insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, etag)
+         values ($1, gen_random_uuid(), 'k', 'n', 'N', $2, 'a/b', 'e') returning file_size)
+       insert into project_usage select $1, 3, 1, file_size from filled`,
+      [projectId, quotaBytes - 1_000_000],
+    );
+    const recordings = await fifty(projectId, size);
+    const answers = await Promise.all(recordings.map((recording) => record(recording)));
+
+    const taken = answers.filter(({ status }) => status === 200);
+    expect(taken).toHaveLength(10);
+    expect(new Set(answers.map(outcome))).toEqual(new Set([200, '409 quota_exceeded']));
+    expect(await storedBytes(projectId)).toEqual({ slots: quotaBytes, rows: quotaBytes });
+    // Again, all at once: what was taken is answered, what was not is refused.
+    const again = await Promise.all(recordings.map((recording) => record(recording)));
+    expect(again.map(outcome)).toEqual(answers.map(outcome));
+    expect(await storedBytes(projectId)).toEqual({ slots: quotaBytes, rows: quotaBytes });
+  });
+
+  test('with a quota that is set in their midst stay within it, if they were within it then', async () => {
+    for (let round = 0; round < 5; round++) {
+      const projectId = await createProject();
+      const recordings = await fifty(projectId, 1000);
+      const answers = Promise.all(recordings.map((recording) => record(recording)));
+      await new Promise((resolve) => setTimeout(resolve, round * 4));
+      await call('PATCH', `/api/projects/${projectId}`, { quotaBytes: 20_000 });
+      const { rows } = await service.deps.db.pool.query(
+        'select coalesce(sum(file_size), 0)::bigint as bytes from files where project_id = $1',
+        [projectId],
+      );
+      await answers;
+      const { slots, rows: counted } = await storedBytes(projectId);
+      expect(slots).toBe(counted);
+      expect(slots).toBe(Math.max(20_000, rows[0].bytes));
+    }
+  });
+});
+
+/** PGlite has one session: there a recording is never under way while a project changes. */
+const onServer = process.env.TEST_DATABASE_URL !== undefined;
+
+test.runIf(onServer)(
+  'a change of the limits waits for a recording that has looked at them already (checklist 40)',
+  async () => {
+    const projectId = await createProject();
+    const recording = await upload(projectId, 5);
+    const { pool } = service.deps.db;
+    await pool.query(
+      'insert into project_usage select $1, slot, 0, 0 from generate_series(0, 15) slot on conflict do nothing',
+      [projectId],
+    );
+    const client = await pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('select from project_usage where project_id = $1 for update', [projectId]);
+      const recorded = record(recording);
+      await expect.poll(() => countWaiting(service.deps.db)).toBe(1);
+      let isChanged = false;
+      const changed = change(projectId, { quotaBytes: 0 }).then(() => {
+        isChanged = true;
+      });
+      await expect.poll(() => countWaiting(service.deps.db)).toBe(2);
+      expect(isChanged).toBe(false);
+      await client.query('commit');
+      expect(outcome(await recorded)).toBe(200);
+      await changed;
+    } finally {
+      client.release();
+    }
+  },
+);

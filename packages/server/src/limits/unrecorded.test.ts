@@ -1,0 +1,243 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { testableKinds } from '../../test/database.ts';
+import { type Answer, type Person, send, startTestService, type TestService } from '../../test/service.ts';
+import { settleProjects } from '../features/janitor/settle-projects.ts';
+import { sweepProjects } from '../features/janitor/sweep-projects.ts';
+
+const never = new AbortController().signal;
+const minute = 60_000;
+/** PRESIGN_TTL_SECONDS, JANITOR_MARGIN_SECONDS, and the five minutes that are counted together. */
+const settled = 15 * minute + 60 * minute + 5 * minute;
+
+let service: TestService;
+let ada: Person;
+
+beforeAll(async () => {
+  service = await startTestService();
+  ada = await service.signUp('Ada');
+});
+afterAll(() => service.close());
+
+const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
+const call = (method: string, path: string, body?: unknown) => service.call(method, path, { as: ada, body });
+const record = (body: object) => call('POST', '/api/storage/record', body);
+const createProject = async (quotaBytes: number | null): Promise<string> =>
+  (await call('POST', '/api/projects', { name: 'Full', quotaBytes })).body.id;
+const presign = (projectId: string, fileSize: number, by = call) =>
+  by('POST', '/api/storage/presign', { projectId, fileName: 'a', mimeType: 'a/b', fileSize, folderId: null });
+const upload = (projectId: string, size: number) =>
+  service.upload({ as: ada }, projectId, Buffer.alloc(size, 1), { mimeType: 'a/b', fileName: 'a' });
+const keysOf = async (projectId: string) =>
+  (await service.deps.objects.list(`${projectId}/`)).objects.map(({ storeKey }) => storeKey);
+
+async function settle(): Promise<void> {
+  await service.deps.presigned.flush();
+  await settleProjects(service.deps, never, () => undefined);
+}
+
+/** Uploads until it is refused, and never records; returns how many bytes lie in the store by then. */
+async function hoard(projectId: string, size: number): Promise<number> {
+  for (let count = 0; count < 60; count += 1) {
+    const { status, body } = await presign(projectId, size);
+    if (status !== 200) {
+      expect(body.code).toBe('quota_exceeded');
+      break;
+    }
+    expect((await send('PUT', body.presignedUrl, Buffer.alloc(size, 1))).status).toBe(200);
+  }
+  const { objects } = await service.deps.objects.list(`${projectId}/`);
+  return objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+}
+
+describe('what is uploaded and never recorded (checklist 40)', () => {
+  test('is at most a quota more than what the project may store', async () => {
+    const projectId = await createProject(1000);
+    expect(outcome(await record(await upload(projectId, 800)))).toBe(200);
+    expect(await hoard(projectId, 100)).toBe(800 + 1000);
+    const { body } = await presign(projectId, 100);
+    expect(body.detail).toContain('1000 bytes');
+  });
+
+  test('counts no more once it is recorded', async () => {
+    const projectId = await createProject(1000);
+    for (let count = 0; count < 5; count += 1) {
+      const recording = await upload(projectId, 400);
+      const { status, body } = await record(recording);
+      expect(status).toBe(200);
+      expect((await record(recording)).text).toBe(JSON.stringify(body));
+      // Gone for good, so that the project has room again.
+      await service.deps.db.pool.query('delete from files where project_id = $1', [projectId]);
+      await service.deps.db.pool.query('delete from project_usage where project_id = $1', [projectId]);
+      service.advance(10_001);
+    }
+    expect((await service.deps.limits.find(projectId)).presigned.bytes).toBe(0);
+    await service.deps.presigned.flush();
+    service.advance(10_001);
+    expect((await service.deps.limits.find(projectId)).presigned.bytes).toBe(0);
+  });
+
+  test('is not counted where there is no quota', async () => {
+    const projectId = await createProject(null);
+    expect(outcome(await presign(projectId, 5_000_000_000))).toBe(200);
+    await service.deps.presigned.flush();
+    const { rowCount } = await service.deps.db.pool.query('select from presigned_bytes where project_id = $1', [
+      projectId,
+    ]);
+    expect(rowCount).toBe(0);
+  });
+
+  test('is known after a restart, and to a second process', async () => {
+    const projectId = await createProject(1000);
+    const { key } = await service.createKey(ada, projectId);
+    const other = await startTestService({ beside: service });
+    const byOther = (method: string, path: string, body?: unknown) => other.call(method, path, { key, body });
+    other.advance(service.deps.now() - Date.now());
+    await hoard(projectId, 500);
+    await service.deps.presigned.flush();
+    expect(outcome(await presign(projectId, 500, byOther))).toBe('409 quota_exceeded');
+    await other.close();
+  });
+
+  test.skipIf(!testableKinds.includes('postgres'))('is recorded by one process for another, too', async () => {
+    const projectId = await createProject(1000);
+    const { key } = await service.createKey(ada, projectId);
+    const other = await startTestService({ beside: service });
+    other.advance(service.deps.now() - Date.now());
+    const recording = await upload(projectId, 900);
+    expect(outcome(await other.call('POST', '/api/storage/record', { key, body: recording }))).toBe(200);
+    await service.deps.presigned.flush();
+    await other.deps.presigned.flush();
+    service.advance(10_001);
+    expect((await service.deps.limits.find(projectId)).presigned.bytes).toBe(0);
+    await other.close();
+  });
+
+  test('what could not be written down is written down later', async () => {
+    const projectId = await createProject(1000);
+    await presign(projectId, 700);
+    const { pool } = service.deps.db;
+    const { query } = pool;
+    pool.query = (() => Promise.reject(new Error('away'))) as unknown as typeof query;
+    await expect(service.deps.presigned.flush()).rejects.toThrow('away');
+    pool.query = query;
+    await service.deps.presigned.flush();
+    const { rows } = await pool.query('select bytes from presigned_bytes where project_id = $1', [projectId]);
+    expect(rows).toEqual([{ bytes: 700 }]);
+  });
+});
+
+describe('a project that has handed out more than half of its quota in vain', () => {
+  test('is settled soon: what was not recorded goes, cannot be recorded, and makes room', async () => {
+    const projectId = await createProject(1000);
+    const kept = await upload(projectId, 100);
+    expect(outcome(await record(kept))).toBe(200);
+    const lost = await upload(projectId, 900);
+    expect(outcome(await presign(projectId, 200))).toBe('409 quota_exceeded');
+    service.advance(settled - 6 * minute);
+    await settle();
+    expect(await keysOf(projectId)).toContain(lost.storeKey);
+    const young = await upload(projectId, 90);
+    service.advance(6 * minute);
+    await settle();
+    expect((await keysOf(projectId)).sort()).toEqual([kept.storeKey, young.storeKey].sort());
+    expect(outcome(await record(lost))).toBe('409 upload_missing');
+    // An upload that was so slow that it arrives only now.
+    await send('PUT', service.deps.objects.presignPut(lost.storeKey, 900), Buffer.alloc(900, 1));
+    expect(outcome(await record(lost))).toBe('400 invalid_store_key');
+    await call('PATCH', `/api/projects/${projectId}`, { quotaBytes: null });
+    expect(outcome(await record(lost))).toBe('400 invalid_store_key');
+    await call('PATCH', `/api/projects/${projectId}`, { quotaBytes: 1000 });
+    expect(outcome(await record(kept))).toBe(200);
+    expect(outcome(await record(young))).toBe(200);
+    expect(outcome(await presign(projectId, 800))).toBe(200);
+  });
+
+  test('keeps what has less than half, the parts of uploads, and the files of others', async () => {
+    const half = await createProject(1000);
+    const few = await upload(half, 400);
+    const full = await createProject(1000);
+    const body = { projectId: full, fileName: 'b', mimeType: 'a/b', fileSize: 100, folderId: null };
+    const { uploadId, storeKey } = (await call('POST', '/api/storage/uploads', body)).body;
+    await upload(full, 600);
+    service.advance(settled);
+    await settle();
+    expect(outcome(await record(few))).toBe(200);
+    const signed = await call('POST', `/api/storage/uploads/${uploadId}/parts`, { partNumbers: [1] });
+    const put = await send('PUT', signed.body.parts[0].presignedUrl, Buffer.alloc(100, 1));
+    const parts = [{ partNumber: 1, etag: String(put.headers.etag) }];
+    expect(outcome(await call('POST', `/api/storage/uploads/${uploadId}/complete`, { parts }))).toBe(200);
+    expect(await keysOf(full)).toEqual([storeKey]);
+  });
+
+  test('loses nothing that is recorded at the same moment', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const projectId = await createProject(1000);
+      const uploads = await Promise.all(Array.from({ length: 8 }, () => upload(projectId, 100)));
+      service.advance(settled);
+      await service.deps.presigned.flush();
+      const [answers] = await Promise.all([Promise.all(uploads.map(record)), settle()]);
+      const keys = await keysOf(projectId);
+      for (const [index, { status }] of answers.entries()) {
+        if (status === 200) expect(keys).toContain(uploads[index]?.storeKey);
+      }
+    }
+  });
+
+  test('what arrives behind it is found by the usual sweep, and counted things are forgotten', async () => {
+    const projectId = await createProject(1000);
+    const { body } = await presign(projectId, 900);
+    await settle();
+    service.advance(10 * minute);
+    const late = send('PUT', body.presignedUrl, Buffer.alloc(900, 1));
+    expect((await late).status).toBe(200);
+    // As if the upload had come to its end after the settling.
+    await service.deps.db.pool.query('delete from presigned_bytes where project_id = $1', [projectId]);
+    service.advance(25 * 60 * minute);
+    await sweepProjects(service.deps, never, () => undefined);
+    expect(await keysOf(projectId)).toEqual([]);
+    await presign(projectId, 1);
+    await settle();
+    service.advance(26 * 60 * minute);
+    await settle();
+    const { rowCount } = await service.deps.db.pool.query('select from presigned_bytes');
+    expect(rowCount).toBe(0);
+  });
+});
+
+describe('uploads in parts that were begun', () => {
+  const begin = (projectId: string, fileSize: number) =>
+    call('POST', '/api/storage/uploads', { projectId, fileName: 'b', mimeType: 'a/b', fileSize, folderId: null });
+
+  test('have their room: what others begin, presign and record has to fit beside them', async () => {
+    const projectId = await createProject(1000);
+    const single = await upload(projectId, 500);
+    const { body } = await begin(projectId, 600);
+    expect(outcome(await begin(projectId, 401))).toBe('409 quota_exceeded');
+    expect(outcome(await record(single))).toBe('409 quota_exceeded');
+    service.advance(10_001);
+    const refused = await presign(projectId, 401);
+    expect(outcome(refused)).toBe('409 quota_exceeded');
+    expect(refused.body.detail).toContain('600');
+    expect(outcome(await presign(projectId, 400))).toBe(200);
+    expect(outcome(await call('DELETE', `/api/storage/uploads/${body.uploadId}`))).toBe(200);
+    expect(outcome(await record(single))).toBe(200);
+  });
+
+  test('have it for themselves', async () => {
+    const projectId = await createProject(1000);
+    const { body } = await begin(projectId, 1000);
+    const signed = await call('POST', `/api/storage/uploads/${body.uploadId}/parts`, { partNumbers: [1] });
+    const put = await send('PUT', signed.body.parts[0].presignedUrl, Buffer.alloc(1000, 1));
+    const parts = [{ partNumber: 1, etag: String(put.headers.etag) }];
+    expect(outcome(await call('POST', `/api/storage/uploads/${body.uploadId}/complete`, { parts }))).toBe(200);
+  });
+
+  test('twenty at once are as many as fit, and leave nothing in the store', async () => {
+    const projectId = await createProject(1000);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => begin(projectId, 300)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
+    expect(new Set(answers.map(outcome))).toEqual(new Set([200, '409 quota_exceeded']));
+    const { uploads } = await service.deps.objects.listMultiparts(`${projectId}/`);
+    expect(uploads).toHaveLength(3);
+  });
+});

@@ -1,0 +1,38 @@
+import type { Logger } from 'pino';
+import { type AccessChange, createAccessChanges } from './access/access-changes.ts';
+import { createApiKeys } from './access/find-api-key.ts';
+import { createSubtreeCache } from './access/is-within.ts';
+import { createRoleCache } from './access/open-project.ts';
+import { createFolderCache } from './access/require-folder.ts';
+import type { Database } from './db/open.ts';
+import type { Deps } from './deps.ts';
+import { createLimitsCache } from './limits/find-limits.ts';
+import { createPresignedBytes } from './limits/presigned-bytes.ts';
+
+/** What remembers who may do what, and how much; and what makes all of it forget. */
+export function openCaches(
+  db: Database,
+  now: () => number,
+  log: Logger,
+): Pick<Deps, 'apiKeys' | 'access' | 'limits' | 'presigned' | 'accessChanges'> {
+  const apiKeys = createApiKeys(db.pool, now);
+  const roles = createRoleCache(db.pool, now);
+  const folders = createFolderCache(db.pool, now);
+  const subtrees = createSubtreeCache(db.pool, now);
+  const presigned = createPresignedBytes(db.pool);
+  const limits = createLimitsCache(db.pool, now, presigned.untold);
+  function forget(change: AccessChange | undefined): void {
+    if (change?.kind === 'apiKey') apiKeys.forget(change.id);
+    else if (change?.kind === 'folders') for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
+    else
+      for (const cache of [apiKeys, roles, folders, subtrees, limits])
+        change?.kind === 'project' ? cache.forgetProject(change.id) : cache.forgetAll();
+  }
+  return {
+    apiKeys,
+    access: { roles, folders, subtrees },
+    limits,
+    presigned,
+    accessChanges: createAccessChanges(db, forget, log),
+  };
+}

@@ -1,0 +1,132 @@
+import { toWideBlock, wideBlockFactor } from './address-block.ts';
+import { createAdmission, createWindows, type Window, type Windows } from './bounded.ts';
+import type { SharedCounts } from './shared-counts.ts';
+
+/** What is counted, each by itself: three kinds of requests of a key or a session, and what an address does without one. */
+export type RateLimitPolicy = 'uploads' | 'reads' | 'changes' | 'address' | 'invalid-keys';
+
+/** Requests that one subject may make in a minute. */
+export type RateLimitSettings = Record<RateLimitPolicy, number>;
+
+/** What is left to one subject. */
+export interface Quota {
+  policy: RateLimitPolicy;
+  limit: number;
+  remaining: number;
+  /** Until all of it is there again. */
+  resetSeconds: number;
+  isExceeded: boolean;
+}
+
+/** Counts requests in memory. Where the database is shared, so are the counts, a second late. */
+export interface RateLimits {
+  /**
+   * Counts one request; undefined where nothing is limited. A /64 of IPv6 counts for its /48, too.
+   * @param subject id of the key or session, or the block of the address
+   */
+  take(policy: RateLimitPolicy, subject: string): Promise<Quota | undefined>;
+  /** What `take` would say, without counting. */
+  look(policy: RateLimitPolicy, subject: string): Promise<Quota | undefined>;
+  /** Tells the other processes what was counted here since the last time, and learns what they counted. */
+  share(): Promise<void>;
+}
+
+export const rateLimitWindowSeconds = 60;
+
+/** Keys and sessions are as many as people have made; addresses anybody can make up. */
+const maxRemembered: Record<RateLimitPolicy, number> = {
+  uploads: 100_000,
+  reads: 100_000,
+  changes: 100_000,
+  address: 20_000,
+  'invalid-keys': 20_000,
+};
+/** Of addresses, by each process in a minute: each is a row until its minute is over. */
+const maxShared = 5_000;
+
+/** @param settings undefined: nothing is limited */
+export function createRateLimits(settings: RateLimitSettings | undefined, shared?: SharedCounts): RateLimits {
+  if (!settings) return { take: async () => undefined, look: async () => undefined, share: async () => undefined };
+  const windowsOf = (policy: RateLimitPolicy) => createWindows(maxRemembered[policy], rateLimitWindowSeconds);
+  const windows: Record<RateLimitPolicy, Windows> = {
+    uploads: windowsOf('uploads'),
+    reads: windowsOf('reads'),
+    changes: windowsOf('changes'),
+    address: windowsOf('address'),
+    'invalid-keys': windowsOf('invalid-keys'),
+  };
+  const admit = createAdmission(maxShared, rateLimitWindowSeconds);
+  /** What this process counted and the others do not know yet, by the names that `toName` makes. */
+  let untold = new Map<string, number>();
+
+  function count(policy: RateLimitPolicy, subject: string, limit: number): Quota {
+    const quota = toQuota(policy, limit, windows[policy].add(subject, 1), 0);
+    // Only what was let through counts elsewhere, or a client that goes on asking would never be let in again.
+    if (shared && !quota.isExceeded) {
+      const name = toName(policy, subject);
+      if (!isOfAddresses(policy) || admit(name)) untold.set(name, (untold.get(name) ?? 0) + 1);
+    }
+    return quota;
+  }
+
+  function lookAt(policy: RateLimitPolicy, subject: string, limit: number): Quota {
+    return toQuota(policy, limit, windows[policy].get(subject), 1);
+  }
+
+  return {
+    async take(policy, subject) {
+      const limit = settings[policy];
+      const wide = toWideBlock(subject);
+      if (wide !== undefined) {
+        const ofAll = lookAt(policy, wide, limit * wideBlockFactor);
+        if (ofAll.isExceeded) return ofAll;
+      }
+      const quota = count(policy, subject, limit);
+      // What is refused to one counts for none of its neighbours.
+      if (wide !== undefined && !quota.isExceeded) count(policy, wide, limit * wideBlockFactor);
+      return quota;
+    },
+    async look(policy, subject) {
+      const limit = settings[policy];
+      const wide = toWideBlock(subject);
+      const ofAll = wide === undefined ? undefined : lookAt(policy, wide, limit * wideBlockFactor);
+      return ofAll?.isExceeded ? ofAll : lookAt(policy, subject, limit);
+    },
+    async share() {
+      if (!shared || untold.size === 0) return;
+      const told = untold;
+      // What cannot be told is dropped: told later, it would count against another minute.
+      untold = new Map();
+      for (const { name, used, secondsLeft } of await shared.add(told, rateLimitWindowSeconds)) {
+        const [policy, subject] = fromName(name);
+        windows[policy].set(subject, used + (untold.get(name) ?? 0), secondsLeft);
+      }
+    },
+  };
+}
+
+/** @param next how many requests the answer is about beyond those that were counted */
+function toQuota(policy: RateLimitPolicy, limit: number, window: Window | undefined, next: 0 | 1): Quota {
+  const used = window?.used ?? 0;
+  const seconds = window ? (window.endsAt - performance.now()) / 1000 : rateLimitWindowSeconds;
+  return {
+    policy,
+    limit,
+    remaining: Math.max(limit - used, 0),
+    resetSeconds: Math.max(Math.ceil(seconds), 1),
+    isExceeded: used + next > limit,
+  };
+}
+
+function isOfAddresses(policy: RateLimitPolicy): boolean {
+  return policy === 'address' || policy === 'invalid-keys';
+}
+
+function toName(policy: RateLimitPolicy, subject: string): string {
+  return `${policy} ${subject}`;
+}
+
+function fromName(name: string): [RateLimitPolicy, string] {
+  const space = name.indexOf(' ');
+  return [name.slice(0, space) as RateLimitPolicy, name.slice(space + 1)];
+}

@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StoreFolderUnwritable } from '@cadiz/store';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DatabaseFolderUnwritable } from '../db/database-errors.ts';
+import { toSentence } from '../start/start-error.ts';
+import { makeFolder } from './data-folder.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cadiz-test-folder-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('makeFolder', () => {
+  test('makes folders for their owner only, and takes one that is there as it is', () => {
+    const path = join(folder, 'a/b/c');
+    makeFolder(path);
+    makeFolder(path);
+    expect(['a', 'a/b', 'a/b/c'].map((name) => statSync(join(folder, name)).mode & 0o777)).toEqual([
+      0o700, 0o700, 0o700,
+    ]);
+  });
+
+  test('says where it fails', () => {
+    writeFileSync(join(folder, 'file'), '');
+    expect(() => makeFolder(join(folder, 'file'))).toThrow(/EEXIST/);
+    expect(() => makeFolder(join(folder, 'file/b/c'))).toThrow(/ENOTDIR/);
+    expect(() => makeFolder('/proc/cadiz/data')).toThrow(/ENOENT/);
+  });
+});
+
+describe('what is told of a data folder that cannot be used', () => {
+  const sentences: [string, RegExp][] = [
+    ['ENOSPC', /^There is no space left on the disk of \/d \(ENOSPC\): free some, or set CADIZ_DATA_DIR/],
+    ['EDQUOT', /^This user's disk quota is used up at \/d \(EDQUOT\): free some space, have the quota raised, or/],
+    ['EROFS', /^The disk of \/d is mounted read-only \(EROFS\): mount it writable, or set CADIZ_DATA_DIR/],
+    ['EIO', /^The disk of \/d has failed to read or write \(EIO\): /],
+    ['EACCES', /^This user may not use \/d \(EACCES\): give the user the right to read and write it, or/],
+    ['EPERM', /^This user may not use \/d \(EPERM\): /],
+    ['ENOTDIR', /^A file is in the way of the folder \/d \(ENOTDIR\): set CADIZ_DATA_DIR/],
+  ];
+
+  test.each(sentences)('%s has a sentence of its own, wherever it is met', (code, sentence) => {
+    const error = Object.assign(new Error('it failed'), { code, path: '/d' });
+    for (const met of [error, new DatabaseFolderUnwritable('/d', error), new StoreFolderUnwritable('/d', code)]) {
+      expect(toSentence(met)).toMatch(sentence);
+      expect(toSentence(met)).toMatch(/\.$/);
+    }
+  });
+
+  test('no path is invented, and words count where there is no code', () => {
+    expect(toSentence(Object.assign(new Error('ENOSPC: …, write'), { code: 'ENOSPC' }))).toMatch(
+      / disk of the data folder /,
+    );
+    expect(toSentence(new Error('could not write to file "pg_wal/xlogtemp.1": No space left on device'))).toMatch(
+      /ENOSPC/,
+    );
+    expect(toSentence(new Error('mdb_env_open: Disk quota exceeded'))).toMatch(/EDQUOT/);
+  });
+});

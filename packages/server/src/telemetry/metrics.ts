@@ -1,0 +1,134 @@
+import type { Logger } from 'pino';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Database } from '../db/open.ts';
+import type { Answered, JobRun, Mismatch } from './observed.ts';
+
+export interface Metrics {
+  registry: Registry;
+  observe(answer: Answered): void;
+  observeJob(run: JobRun): void;
+  countMismatch(kind: Mismatch): void;
+}
+
+/** Prometheus metrics of one service. Routes are named by their operation, never by what a client sent. */
+export function createMetrics(db: Database, log: Logger): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'cadiz_http_requests_total',
+    help: 'Requests answered, by operation, method and status.',
+    labelNames: ['operation', 'method', 'status'] as const,
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: 'cadiz_http_request_duration_seconds',
+    help: 'Time from the first handler to the answer, by operation.',
+    labelNames: ['operation'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  const mismatches = new Counter({
+    name: 'cadiz_content_mismatches_total',
+    help: 'Files whose bytes were found to be of another type, or to have another SHA-256, than was declared.',
+    labelNames: ['kind'] as const,
+    registers: [registry],
+  });
+  new Gauge({
+    name: 'cadiz_database_connections',
+    help: 'Connections of the pool, by state.',
+    labelNames: ['state'] as const,
+    registers: [registry],
+    collect() {
+      this.set({ state: 'open' }, db.pool.totalCount);
+      this.set({ state: 'idle' }, db.pool.idleCount);
+      this.set({ state: 'waiting' }, db.pool.waitingCount);
+    },
+  });
+  const jobRuns = new Counter({
+    name: 'cadiz_job_runs_total',
+    help: 'Runs of jobs in this process, by job and outcome.',
+    labelNames: ['job', 'outcome'] as const,
+    registers: [registry],
+  });
+  const jobSeconds = new Histogram({
+    name: 'cadiz_job_duration_seconds',
+    help: 'How long the runs of jobs took in this process.',
+    labelNames: ['job'] as const,
+    buckets: [0.01, 0.1, 1, 10, 60, 600, 3600],
+    registers: [registry],
+  });
+  const removedObjects = new Counter({
+    name: 'cadiz_removed_total',
+    help: 'What jobs of this process have removed from the object store, by what it was.',
+    labelNames: ['what'] as const,
+    registers: [registry],
+  });
+  addStates(registry, db, log);
+  return {
+    registry,
+    observeJob({ job, outcome, seconds, removed }) {
+      jobRuns.inc({ job, outcome });
+      jobSeconds.observe({ job }, seconds);
+      for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
+    },
+    countMismatch: (kind) => mismatches.inc({ kind }),
+    observe({ operation, method, status, started }) {
+      requests.inc({ operation, method, status });
+      durations.observe({ operation }, (performance.now() - started) / 1000);
+    },
+  };
+}
+
+/** What the database says at the moment of the scrape: the same from every process. */
+function addStates(registry: Registry, db: Database, log: Logger): void {
+  const add = <L extends string>(name: string, help: string, sql: string, label?: L) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [registry],
+      async collect() {
+        this.reset();
+        try {
+          const { rows } = await db.pool.query<{ value: number | null; label: string }>(sql);
+          for (const { value, label: of } of rows) {
+            if (value !== null) this.set(label === undefined ? {} : ({ [label]: of } as Record<L, string>), value);
+          }
+        } catch (error) {
+          // A scrape must answer while the database is away: it is then that somebody looks.
+          log.warn({ error, metric: name }, 'Could not read a metric from the database');
+        }
+      },
+    });
+  add(
+    'cadiz_orphan_objects',
+    'Objects without a file that the object store would not remove.',
+    'select count(*)::int as value from stuck_orphans',
+  );
+  add(
+    'cadiz_orphan_oldest_seconds',
+    'How long ago the oldest of them was presigned; 0 when there is none.',
+    'select coalesce(extract(epoch from now() - min(issued_at)), 0)::float8 as value from stuck_orphans',
+  );
+  add(
+    'cadiz_sweep_overdue_seconds',
+    'For how long the sweep of a project has been due, of the one that waits longest.',
+    'select greatest(coalesce(extract(epoch from now() - min(next_sweep_at)), 0), 0)::float8 as value from project_sweeps',
+  );
+  add(
+    'cadiz_job_last_success_timestamp_seconds',
+    'When a job last ended well, in any process.',
+    'select name as label, extract(epoch from last_success_at)::float8 as value from jobs',
+    'job',
+  );
+  add(
+    'cadiz_reconciliation_findings',
+    'What the newest finished reconciliation of each project found, summed up over all projects.',
+    `select kind as label, sum(count)::float8 as value from (
+       select distinct on (project_id) missing_count, changed_count, foreign_count
+       from reconciliations where finished_at is not null order by project_id, id desc
+     ) as newest, lateral (values ('missing', missing_count), ('changed', changed_count), ('foreign', foreign_count)) as one (kind, count)
+     group by kind`,
+    'kind',
+  );
+}

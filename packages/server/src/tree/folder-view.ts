@@ -1,0 +1,27 @@
+import type { Folder } from '@cadiz/contract';
+import type { Selectable } from 'kysely';
+import type { z } from 'zod';
+import type { Schema } from '../db/schema.ts';
+import { type Field, fieldsOf, type RowOf, toSelectList, toView } from '../db/view.ts';
+
+type FolderView = z.output<typeof Folder>;
+type Row = Selectable<Schema['folders']>;
+
+const { plain, time } = fieldsOf<Row>();
+
+/** What a folder looks like, wherever it is answered. */
+const fields = {
+  id: plain('id'),
+  projectId: plain('project_id'),
+  name: plain('name'),
+  parentId: plain('parent_id'),
+  createdAt: time('created_at'),
+  updatedAt: time('updated_at'),
+} satisfies { [K in keyof FolderView]: Field<Row, keyof Row, FolderView[K]> };
+
+/** The view as a select list. */
+export const folderColumns = toSelectList<Row>(fields);
+
+export function toFolderView(row: RowOf<Row, typeof fields>): FolderView {
+  return toView<Row, typeof fields>(fields, row);
+}

@@ -1,0 +1,33 @@
+import type { Scope } from '@cadiz/contract';
+import type { Selectable } from 'kysely';
+import type { Caller } from '../access/caller.ts';
+import { isWithin } from '../access/is-within.ts';
+import { type OpenProject, openProjectOf, type ReachedProject, requireScope } from '../access/open-project.ts';
+import type { Schema } from '../db/schema.ts';
+import type { Deps } from '../deps.ts';
+import { Problem } from '../problem.ts';
+import { whereInSight } from './in-sight.ts';
+
+/**
+ * A file by its id alone, with the project that it is in. Absent, in the trash (itself or its folder), and where
+ * the caller cannot reach it are one and the same answer.
+ * @throws Problem scope_missing, file_not_found
+ */
+export async function openFile<R extends Scope>(
+  deps: Pick<Deps, 'db' | 'access'>,
+  caller: Caller,
+  fileId: string,
+  scope: R,
+): Promise<{ project: OpenProject<R>; file: Selectable<Schema['files']> }> {
+  requireScope(caller, scope);
+  const file = await deps.db.kysely
+    .selectFrom('files')
+    .selectAll()
+    .where('id', '=', fileId)
+    .where(whereInSight)
+    .executeTakeFirst();
+  if (!file) throw new Problem('file_not_found');
+  const isThere = (project: ReachedProject) => isWithin(deps, project, file.folder_id);
+  const project = await openProjectOf(deps, caller, file.project_id, scope, 'file_not_found', isThere);
+  return { project, file };
+}

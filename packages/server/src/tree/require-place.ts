@@ -1,0 +1,115 @@
+import { type SqlBool, sql, type Transaction } from 'kysely';
+import type { OpenProject } from '../access/open-project.ts';
+import type { Schema } from '../db/schema.ts';
+import { Problem } from '../problem.ts';
+import { joinChildren } from './select-tree.ts';
+
+/** So many folders lie within each other at the most. */
+export const maxFolderLevels = 32;
+
+/** A folder that is about to be somewhere, under a name. */
+export interface Placed {
+  /** Undefined for one that is being made. */
+  id?: string;
+  name: string;
+  nameKey: string;
+}
+
+/**
+ * Checks that folders can lie in a parent, next to what is there and to each other. Right only under the lock of the tree.
+ * @throws Problem folder_not_found (parent), folder_cycle, folder_too_deep, folder_exists
+ */
+export async function requirePlace(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  parentId: string | null,
+  placed: readonly Placed[],
+): Promise<void> {
+  const moved = placed.flatMap(({ id }) => id ?? []);
+  const path = await readPath(trx, project, parentId);
+  if (parentId !== null && path.length === 0) throw new Problem('folder_not_found');
+  if (project.within !== null && !path.includes(project.within)) throw new Problem('folder_not_found');
+  if (path.some((id) => moved.includes(id))) throw new Problem('folder_cycle');
+  const levels = path.length + (moved.length > 0 ? await readHeight(trx, project, moved) : 1);
+  if (levels > maxFolderLevels) {
+    throw new Problem(
+      'folder_too_deep',
+      `That would be ${levels} levels of folders, and ${maxFolderLevels} are the most.`,
+    );
+  }
+  await requireFreeNames(trx, project, parentId, placed);
+}
+
+/** The folder, and those that it lies in, up to the root; empty when it is not there or in the trash. */
+export async function readPath(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  folderId: string | null,
+): Promise<string[]> {
+  if (folderId === null) return [];
+  const { rows } = await sql<{ id: string }>`
+    with recursive path as (
+      select id, parent_id from folders where project_id = ${project.id} and id = ${folderId} and trash_id is null
+      union
+      select up.id, up.parent_id from path cross join lateral (
+        select id, parent_id from folders where project_id = ${project.id} and id = path.parent_id offset 0
+      ) up
+    )
+    select id from path`.execute(trx);
+  return rows.map(({ id }) => id);
+}
+
+/** How many levels the tallest of these trees has, without those of these folders that lie in another of them. */
+async function readHeight(trx: Transaction<Schema>, project: OpenProject, folderIds: string[]): Promise<number> {
+  const { rows } = await sql<{ height: number }>`
+    with recursive tree as (
+      select id, 1 as level from folders
+      where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and num_nulls(trash_id) = 1
+      union all
+      select child.id, level + 1 from tree ${joinChildren(project)}
+      where child.id <> all(${folderIds}::uuid[])
+    )
+    select coalesce(max(level), 0)::int as height from tree`.execute(trx);
+  return rows[0]?.height ?? 0;
+}
+
+/** @throws Problem folder_exists */
+export async function requireFreeNames(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  parentId: string | null,
+  placed: readonly Placed[],
+): Promise<void> {
+  const byKey = new Map<string, Placed>();
+  for (const folder of placed) {
+    if (byKey.has(folder.nameKey)) throw nameTaken(folder.name);
+    byKey.set(folder.nameKey, folder);
+  }
+  const taken = await findTakenNames(trx, project, parentId, [...byKey.keys()], placed);
+  for (const nameKey of taken) throw nameTaken(byKey.get(nameKey)?.name ?? '');
+}
+
+/** Which of these names a folder has in the parent, other than those that are being placed there. */
+export async function findTakenNames(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  parentId: string | null,
+  nameKeys: string[],
+  placed: readonly Placed[] = [],
+): Promise<string[]> {
+  const ids = placed.flatMap(({ id }) => id ?? []);
+  const rows = await trx
+    .selectFrom('folders')
+    .select('name_key')
+    .where('project_id', '=', project.id)
+    .where('parent_id', parentId === null ? 'is' : '=', parentId)
+    .where(sql<SqlBool>`name_key = any(${nameKeys}::text[])`)
+    .where(sql<SqlBool>`id <> all(${ids}::uuid[])`)
+    .where('trash_id', 'is', null)
+    .execute();
+  return rows.map((row) => row.name_key);
+}
+
+function nameTaken(name: string): Problem {
+  return new Problem('folder_exists', `There is already a folder "${name}" here.`);
+}

@@ -1,0 +1,35 @@
+import { sql, type Transaction } from 'kysely';
+import type { OpenProject } from '../access/open-project.ts';
+import type { Schema } from '../db/schema.ts';
+import type { FileRow } from './file-view.ts';
+
+/**
+ * Brings files that somebody deleted back, each to the folder that it was in, or to the root when that is not there (for a key
+ * that is tied to a folder: into that one).
+ * Right only under the lock of the tree.
+ * @param after only what was deleted after this
+ * @returns those that came back
+ */
+export async function restoreFiles(
+  trx: Transaction<Schema>,
+  project: OpenProject<'files:write'>,
+  fileIds: string[],
+  after: Date,
+  at: Date,
+): Promise<(FileRow & { moved_to_root: boolean })[]> {
+  const { rows } = await sql<FileRow & { moved_to_root: boolean }>`
+    with entries as (
+      select files.id, files.folder_id is not null and folders.id is null as moved_to_root
+      from files left join folders
+        on folders.project_id = files.project_id and folders.id = files.folder_id and folders.trash_id is null
+      where files.project_id = ${project.id} and files.id = any(${fileIds}::uuid[])
+        and files.trash_id = files.id and files.trashed_at > ${after}
+    )
+    update files
+    set trash_id = null, trashed_at = null, trashed_by_user = null, trashed_by_key = null, updated_at = ${at},
+        folder_id = case when moved_to_root then ${project.within}::uuid else folder_id end
+    from entries
+    where files.project_id = ${project.id} and files.id = entries.id
+    returning files.*, moved_to_root`.execute(trx);
+  return rows;
+}

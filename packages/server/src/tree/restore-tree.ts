@@ -1,0 +1,110 @@
+import type { Restored } from '@cadiz/contract';
+import type { Selectable, Transaction } from 'kysely';
+import type { z } from 'zod';
+import type { OpenProject } from '../access/open-project.ts';
+import type { Schema } from '../db/schema.ts';
+import { Problem } from '../problem.ts';
+import { toNameKey } from './name-key.ts';
+import { findTakenNames, maxFolderLevels, readPath } from './require-place.ts';
+import { untrashed } from './retention.ts';
+
+type FolderRow = Selectable<Schema['folders']>;
+
+/**
+ * Brings a folder that somebody deleted back, and the folders that went with it: to where it was, else to the root (for a
+ * key that is tied to a folder: into that one); under its name, else under a free one like it. Right only under the lock of
+ * the tree.
+ * @param entry a row whose trash_id is its own id
+ * @throws Problem folder_not_found (it fits nowhere that the key reaches)
+ */
+export async function restoreTree(
+  trx: Transaction<Schema>,
+  project: OpenProject<'files:write'>,
+  entry: FolderRow,
+  at: Date,
+): Promise<{ folder: FolderRow; restored: z.output<typeof Restored> }> {
+  const parentId = (await fitsInto(trx, project, entry, entry.parent_id)) ? entry.parent_id : project.within;
+  if (parentId !== entry.parent_id && !(await fitsInto(trx, project, entry, parentId))) {
+    throw new Problem('folder_not_found');
+  }
+  const name = await findFreeName(trx, project, parentId, entry.name);
+  const folder = await trx
+    .updateTable('folders')
+    .set({ ...untrashed, parent_id: parentId, name, name_key: toNameKey(name), updated_at: at })
+    .where('project_id', '=', project.id)
+    .where('id', '=', entry.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await trx
+    .updateTable('folders')
+    .set(untrashed)
+    .where('project_id', '=', project.id)
+    .where('trash_id', '=', entry.id)
+    .execute();
+  return {
+    folder,
+    restored: { movedToRoot: parentId !== entry.parent_id, renamedFrom: name === entry.name ? null : entry.name },
+  };
+}
+
+/** Whether a parent is there, and not so deep by now that the tree would not fit. */
+async function fitsInto(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  entry: FolderRow,
+  parentId: string | null,
+): Promise<boolean> {
+  if (parentId === null) return true;
+  const path = await readPath(trx, project, parentId);
+  if (path.length === 0) return false;
+  const folders = await trx
+    .selectFrom('folders')
+    .select(['id', 'parent_id'])
+    .where('project_id', '=', project.id)
+    .where('trash_id', '=', entry.id)
+    .execute();
+  return path.length + measureHeight(entry.id, folders) <= maxFolderLevels;
+}
+
+function measureHeight(rootId: string, folders: { id: string; parent_id: string | null }[]): number {
+  const inside = new Map<string | null, string[]>();
+  for (const { id, parent_id } of folders) {
+    const siblings = inside.get(parent_id);
+    if (siblings) siblings.push(id);
+    else inside.set(parent_id, [id]);
+  }
+  let level = [rootId];
+  let height = 0;
+  for (; level.length > 0; height += 1) {
+    level = level.flatMap((id) => inside.get(id) ?? []);
+  }
+  return height;
+}
+
+const candidatesAtOnce = 100;
+
+/** The name itself, or `name (2)` and so on: the first that no folder in the parent has. */
+async function findFreeName(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  parentId: string | null,
+  name: string,
+): Promise<string> {
+  for (let from = 1; ; from += candidatesAtOnce) {
+    const candidates = Array.from({ length: candidatesAtOnce }, (_, index) => toNumbered(name, from + index));
+    const taken = new Set(await findTakenNames(trx, project, parentId, candidates.map(toNameKey)));
+    const free = candidates.find((candidate) => !taken.has(toNameKey(candidate)));
+    if (free !== undefined) return free;
+  }
+}
+
+const maxNameBytes = 255;
+
+/** `Photos (2)`, cut to the longest name that a folder can have, between two characters. */
+export function toNumbered(name: string, number: number): string {
+  if (number === 1) return name;
+  const ending = ` (${number})`;
+  let start = name;
+  while (Buffer.byteLength(start + ending) > maxNameBytes) start = [...start].slice(0, -1).join('');
+  return start + ending;
+}

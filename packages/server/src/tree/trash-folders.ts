@@ -1,0 +1,34 @@
+import { sql, type Transaction } from 'kysely';
+import type { OpenProject } from '../access/open-project.ts';
+import type { Schema } from '../db/schema.ts';
+import type { TrashStamp } from './retention.ts';
+import { joinChildren } from './select-tree.ts';
+
+/**
+ * Marks folders and all that lie in them, with one statement for each of them. A folder that lies in another of them goes with
+ * that one. What is in the trash already stays the entry that it is. Right only under the lock of the tree.
+ */
+export async function trashFolders(
+  trx: Transaction<Schema>,
+  project: OpenProject<'files:delete'>,
+  folderIds: string[],
+  stamp: TrashStamp,
+): Promise<void> {
+  const { rows } = await sql<{ entry: string; ids: string[] }>`
+    with recursive tree as (
+      select id, id as entry from folders
+      where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and num_nulls(trash_id) = 1
+      union all
+      select child.id, tree.entry from tree ${joinChildren(project)}
+    )
+    select entry, array_agg(id) as ids from tree
+    where entry not in (select id from tree where id <> entry and id = any(${folderIds}::uuid[]))
+    group by entry`.execute(trx);
+  for (const { entry, ids } of rows) {
+    await sql`
+      update folders
+      set trash_id = ${entry}, trashed_at = ${stamp.trashed_at},
+          trashed_by_user = ${stamp.trashed_by_user}::uuid, trashed_by_key = ${stamp.trashed_by_key}::uuid
+      where project_id = ${project.id} and id = any(${ids}::uuid[])`.execute(trx);
+  }
+}
