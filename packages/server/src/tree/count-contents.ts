@@ -3,6 +3,7 @@ import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
+import { whereUnmarkedByParent } from './in-sight.ts';
 
 /**
  * Counts folders with the files in them, and loose files, each once.
@@ -21,7 +22,7 @@ export async function countContents(
     per_folder as (
       select inside.files, 1 as folders, inside.bytes from tree cross join lateral (
         select count(*) as files, sum(file_size) as bytes from files
-        where project_id = ${project.id} and folder_id = tree.id and num_nulls(trash_id) = 1
+        where project_id = ${project.id} and folder_id = tree.id and ${whereUnmarkedByParent}
       ) inside
       union all
       select count(*), 0, sum(file_size) from files

@@ -2,6 +2,7 @@ import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
 import { Problem } from '../problem.ts';
+import { whereUnmarkedByParent } from './in-sight.ts';
 import { joinChildren } from './select-tree.ts';
 
 /** So many folders lie within each other at the most. */
@@ -64,7 +65,7 @@ async function readHeight(trx: Transaction<Schema>, project: OpenProject, folder
   const { rows } = await sql<{ height: number }>`
     with recursive tree as (
       select id, 1 as level from folders
-      where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and num_nulls(trash_id) = 1
+      where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and ${whereUnmarkedByParent}
       union all
       select child.id, level + 1 from tree ${joinChildren(project)}
       where child.id <> all(${folderIds}::uuid[])

@@ -1,15 +1,15 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
+import { whereUnmarkedByParent } from './in-sight.ts';
 
 /**
- * The folders in each folder of `tree`, as `child`, for the recursive half of a query. A planner without statistics, as the
- * embedded database has, takes every index for as good as another: it would read all folders of the project for each one.
- * `offset 0` makes it look up one parent after the other, and `num_nulls` keeps it from the indexes of what is not in the trash.
+ * The folders in each folder of `tree`, as `child`, for the recursive half of a query. `offset 0` makes the planner look up one parent
+ * after the other: it would read all folders of the project for each one otherwise.
  */
 export function joinChildren(project: OpenProject): RawBuilder<unknown> {
   return sql`cross join lateral (
     select id from folders
-    where project_id = ${project.id} and parent_id = tree.id and num_nulls(trash_id) = 1 offset 0
+    where project_id = ${project.id} and parent_id = tree.id and ${whereUnmarkedByParent} offset 0
   ) child`;
 }
 
@@ -17,7 +17,7 @@ export function joinChildren(project: OpenProject): RawBuilder<unknown> {
 export function selectTree(project: OpenProject, folderIds: string[]): RawBuilder<unknown> {
   return sql`
     select id from folders
-    where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and num_nulls(trash_id) = 1
+    where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and ${whereUnmarkedByParent}
     union
     select child.id from tree ${joinChildren(project)}`;
 }

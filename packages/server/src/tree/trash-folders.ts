@@ -1,6 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
+import { whereUnmarkedByParent } from './in-sight.ts';
 import type { TrashStamp } from './retention.ts';
 import { joinChildren } from './select-tree.ts';
 
@@ -17,7 +18,7 @@ export async function trashFolders(
   const { rows } = await sql<{ entry: string; ids: string[] }>`
     with recursive tree as (
       select id, id as entry from folders
-      where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and num_nulls(trash_id) = 1
+      where project_id = ${project.id} and id = any(${folderIds}::uuid[]) and ${whereUnmarkedByParent}
       union all
       select child.id, tree.entry from tree ${joinChildren(project)}
     )

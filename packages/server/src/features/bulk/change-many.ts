@@ -8,6 +8,7 @@ import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { countContents } from '../../tree/count-contents.ts';
+import { whereInSight } from '../../tree/in-sight.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { requirePlace } from '../../tree/require-place.ts';
 import { restoreFiles } from '../../tree/restore-files.ts';
@@ -104,10 +105,7 @@ async function remove(
     update files set trash_id = id, trashed_at = ${stamp.trashed_at},
                      trashed_by_user = ${stamp.trashed_by_user}::uuid, trashed_by_key = ${stamp.trashed_by_key}::uuid
     where project_id = ${project.id} and id = any(${chosen.fileIds}::uuid[])
-      and not exists (
-        select 1 from folders
-        where folders.project_id = ${project.id} and folders.id = files.folder_id and folders.trash_id is not null
-      )`.execute(trx);
+      and ${whereInSight}`.execute(trx);
   return counts;
 }
 

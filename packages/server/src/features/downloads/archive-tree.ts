@@ -1,5 +1,6 @@
 import type { OpenProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
+import { fileInSight } from '../../tree/in-sight.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { createEntryNames, type EntryNames } from './archive-names.ts';
 
@@ -49,9 +50,7 @@ export async function findSelected(
   const files = await db.pool.query<ArchivedFile>({
     name: 'archive-selected-files',
     text: `select ${fileColumns} from files
-           where project_id = $1 and id = any($2) and trash_id is null and ${isWithin('folder_id')}
-             and (folder_id is null
-                  or exists (select 1 from folders where project_id = $1 and id = folder_id and trash_id is null))
+           where project_id = $1 and id = any($2) and ${fileInSight} and ${isWithin('folder_id')}
            order by name_key, id`,
     values: [project.id, fileIds, project.within],
   });

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { toStatement } from '../../db/statement.ts';
 import { fileColumns } from '../../tree/file-view.ts';
 import { folderColumns } from '../../tree/folder-view.ts';
+import { folderInSight } from '../../tree/in-sight.ts';
 import type { Kind, Listed, Position } from './cursor.ts';
 import { toGramQuery } from './list-files-grams.ts';
 
@@ -107,13 +108,6 @@ function fromStart({ column, direction }: Plan, start: Plan['start'], name = 'st
   return `and (${column}, id) ${sign} (:${name}Key::${columnTypes[column]}, :${name}Id::uuid)`;
 }
 
-/** Asked row by row, so that the plan depends on nothing; a project without a trashed folder is not asked at all. */
-const isOutOfTrash = `(
-  folder_id is null
-  or not (select exists (select from folders where project_id = :projectId and trash_id is not null))
-  or (select trash_id from folders where project_id = :projectId and folders.id = folder_id) is null
-)`;
-
 /** Whether the name matches. */
 function toMatches({ searches }: Plan): string[] {
   return searches ? ['strpos(name_key, :search) > 0'] : [];
@@ -124,7 +118,7 @@ function toSight({ kind, place, parent, isWithin }: Plan): string[] {
   // A folder within another one has been looked up already.
   if (place !== 'project') return [];
   return [
-    kind === 'files' ? [isOutOfTrash] : [],
+    kind === 'files' ? [folderInSight] : [],
     isWithin ? [`${parent} in (select folders_within(:projectId, :within))`] : [],
   ].flat();
 }

@@ -9,6 +9,7 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { countContents } from '../../tree/count-contents.ts';
+import { whereUnmarkedByParent } from '../../tree/in-sight.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
 import { selectTree } from '../../tree/select-tree.ts';
@@ -39,9 +40,6 @@ export async function removeFolder(
   return { id: folderId, deleted: true, restorableUntil: toRestorableUntil(deps, trashedAt) };
 }
 
-/** As in `joinChildren`: by the index that has the folder in it. */
-const notInTrash = sql<boolean>`num_nulls(trash_id) = 1`;
-
 async function requireEmpty(
   trx: Transaction<Schema>,
   project: OpenProject<'files:delete'>,
@@ -60,7 +58,7 @@ async function requireEmpty(
     .select('id')
     .where('project_id', '=', project.id)
     .where('parent_id', '=', folderId)
-    .where(notInTrash)
+    .where(whereUnmarkedByParent)
     .limit(1)
     .executeTakeFirst();
   const file = await trx
@@ -68,7 +66,7 @@ async function requireEmpty(
     .select('id')
     .where('project_id', '=', project.id)
     .where('folder_id', '=', folderId)
-    .where(notInTrash)
+    .where(whereUnmarkedByParent)
     .limit(1)
     .executeTakeFirst();
   if (folder || file) throw new Problem('folder_not_empty');

@@ -7,6 +7,7 @@ import { openProject } from '../../access/open-project.ts';
 import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { whereUnmarkedByParent } from '../../tree/in-sight.ts';
 import { findTrashStart, toRestorableUntil } from '../../tree/retention.ts';
 
 const defaultLimit = 100;
@@ -59,7 +60,7 @@ export async function listTrash(
       select count(*) as folders, sum(inside.files) as files, coalesce(sum(inside.bytes), 0) as bytes
       from folders cross join lateral (
         select count(*) as files, sum(file_size) as bytes from files
-        where project_id = ${project.id} and folder_id = folders.id and num_nulls(trash_id) = 1
+        where project_id = ${project.id} and folder_id = folders.id and ${whereUnmarkedByParent}
       ) inside
       where folders.project_id = ${project.id} and folders.trash_id = entries.id
     ) tree on kind = 'folder'

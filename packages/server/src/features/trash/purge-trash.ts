@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
 import { usageSlots } from '../../limits/usage-slots.ts';
+import { unmarkedByParent } from '../../tree/in-sight.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
 import { findTrashStart } from '../../tree/retention.ts';
 
@@ -112,7 +113,7 @@ async function purgeTreeFiles(
     const { rows } = await deps.db.pool.query<Doomed & { folder_id: string }>(
       `select inside.id, inside.store_key, folders.id as folder_id from folders cross join lateral (
          select id, store_key from files
-         where project_id = $1 and folder_id = folders.id and num_nulls(trash_id) = 1 and (folders.id > $3 or id > $4)
+         where project_id = $1 and folder_id = folders.id and ${unmarkedByParent} and (folders.id > $3 or id > $4)
          order by trash_id, id limit $5
        ) inside
        where folders.project_id = $1 and folders.trash_id = $2 and folders.id >= $3

@@ -5,6 +5,7 @@ import type { Caller } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
 import { inspectContent } from '../../content/inspect-content.ts';
 import type { ContentVerdict } from '../../content/judge-content.ts';
+import { toStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
 import { lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
@@ -42,32 +43,33 @@ const handoverMilliseconds = 60_000;
 const insertSql = `
   with project as materialized (
     select id from projects
-    where id = $1
-      and (quota_bytes is null or $14::boolean)
-      and (max_file_size_bytes is null or max_file_size_bytes >= $6)
-      and (allowed_mime_types is null or allowed_mime_types && $15::text[])
-      and (record_from is null or $21::timestamptz is null or record_from <= $21)
+    where id = :projectId
+      and (quota_bytes is null or :isLocked::boolean)
+      and (max_file_size_bytes is null or max_file_size_bytes >= :fileSize)
+      and (allowed_mime_types is null or allowed_mime_types && :typePatterns::text[])
+      and (record_from is null or :issuedAt::timestamptz is null or record_from <= :issuedAt)
     for key share
   ), upload as (
-    select aborted_at from uploads where project_id = (select id from project) and store_key = $3 for update
+    select aborted_at from uploads where project_id = (select id from project) and store_key = :storeKey for update
   ), inserted as (
     insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag,
                        created_by_user, created_by_key, created_at, updated_at,
                        detected_mime_type, content_check, check_at, sha256, sha256_state)
-    select $1::uuid, $2::uuid, $3, $4, $5, $6::bigint, $7, $8::uuid, $9, $10::uuid, $11::uuid, $12::timestamptz, $12,
-           $16, $17, $18::timestamptz, $19::bytea, $20
+    select :projectId::uuid, :id::uuid, :storeKey, :fileName, :nameKey, :fileSize::bigint, :mimeType, :folderId::uuid, :etag,
+           :createdByUser::uuid, :createdByKey::uuid, :at::timestamptz, :at,
+           :detectedMimeType, :contentCheck, :checkAt::timestamptz, :sha256::bytea, :sha256State
     from project
-    where ($8 is null or exists (
-        select 1 from folders where project_id = project.id and id = $8 and trash_id is null for key share))
+    where (:folderId is null or exists (
+        select 1 from folders where project_id = project.id and id = :folderId and trash_id is null for key share))
       and not exists (select 1 from upload where aborted_at is not null)
     on conflict (project_id, store_key) do nothing
     returning file_size
   ), completed as (
-    update uploads set completed_at = $12, file_id = $2 from inserted
-    where uploads.project_id = $1 and uploads.store_key = $3
+    update uploads set completed_at = :at, file_id = :id from inserted
+    where uploads.project_id = :projectId and uploads.store_key = :storeKey
   ), counted as (
     insert into project_usage (project_id, slot, file_count, total_bytes)
-    select $1, $13::smallint, 1, file_size from inserted
+    select :projectId, :slot::smallint, 1, file_size from inserted
     on conflict (project_id, slot) do update
       set file_count = project_usage.file_count + 1, total_bytes = project_usage.total_bytes + excluded.total_bytes
   )
@@ -143,30 +145,29 @@ function toRow(
   };
 }
 
-function toValues(caller: Caller, facts: Facts, row: NewRow): unknown[] {
-  return [
-    row.project_id,
-    row.id,
-    row.store_key,
-    row.file_name,
-    toNameKey(row.file_name),
-    row.file_size,
-    row.mime_type,
-    row.folder_id,
-    row.etag,
-    caller.kind === 'session' ? caller.userId : null,
-    caller.kind === 'apiKey' ? caller.keyId : null,
-    row.created_at,
-    randomInt(usageSlots),
-    false,
-    toPatterns(facts.mimeType),
-    row.detected_mime_type,
-    row.content_check,
-    row.check_at,
-    row.sha256,
-    row.sha256_state,
-    facts.issuedAt === undefined ? null : new Date(facts.issuedAt),
-  ];
+function toValues(caller: Caller, facts: Facts, row: NewRow): Record<string, unknown> {
+  return {
+    projectId: row.project_id,
+    id: row.id,
+    storeKey: row.store_key,
+    fileName: row.file_name,
+    nameKey: toNameKey(row.file_name),
+    fileSize: row.file_size,
+    mimeType: row.mime_type,
+    folderId: row.folder_id,
+    etag: row.etag,
+    createdByUser: caller.kind === 'session' ? caller.userId : null,
+    createdByKey: caller.kind === 'apiKey' ? caller.keyId : null,
+    at: row.created_at,
+    slot: randomInt(usageSlots),
+    typePatterns: toPatterns(facts.mimeType),
+    detectedMimeType: row.detected_mime_type,
+    contentCheck: row.content_check,
+    checkAt: row.check_at,
+    sha256: row.sha256,
+    sha256State: row.sha256_state,
+    issuedAt: facts.issuedAt === undefined ? null : new Date(facts.issuedAt),
+  };
 }
 
 function contentMismatch({ mimeType }: Facts, { detected }: typeof pending): Problem {
@@ -174,11 +175,9 @@ function contentMismatch({ mimeType }: Facts, { detected }: typeof pending): Pro
   return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
 
-const lockedIndex = 13;
-
 /** Whether the file was inserted without a lock. If it was not, only the locked way can tell why. */
-async function insertUnlocked({ db }: Pick<Deps, 'db'>, values: unknown[]): Promise<boolean> {
-  const { rowCount } = await db.pool.query({ name: 'record', text: insertSql, values });
+async function insertUnlocked({ db }: Pick<Deps, 'db'>, values: Record<string, unknown>): Promise<boolean> {
+  const { rowCount } = await db.pool.query(toStatement('record', insertSql, { ...values, isLocked: false }));
   return rowCount === 1;
 }
 
@@ -187,7 +186,7 @@ function insertLocked(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject<'files:write'>,
   facts: Facts,
-  values: unknown[],
+  values: Record<string, unknown>,
 ): Promise<boolean> {
   return db.transaction(async (trx) => {
     const { limits, recordFrom } = await lockLimits(trx, project, facts.storeKey);
@@ -195,7 +194,8 @@ function insertLocked(
     if (await findRecorded(trx, project, facts.storeKey)) return false;
     if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
     requireWithin(limits, facts);
-    const inserted = await trx.executeQuery(CompiledQuery.raw(insertSql, values.with(lockedIndex, true)));
+    const statement = toStatement('record', insertSql, { ...values, isLocked: true });
+    const inserted = await trx.executeQuery(CompiledQuery.raw(statement.text, statement.values));
     return inserted.rows.length === 1;
   });
 }
