@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test } from 'vitest';
 import { series } from '../../../scripts/series.mjs';
-import { MAX_INLINE_BYTES } from '../src/take-in.ts';
+import { MAX_INLINE_BYTES } from '../src/disk/take-in.ts';
 import { bucket, filed, listFiles, newClient, newFolder, until } from './running-store.ts';
 import { type StoreProcess, startProcess } from './store-process.ts';
 

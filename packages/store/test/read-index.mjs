@@ -1,5 +1,5 @@
 // Opens each index that it is given, reads all of it and writes to it; sends a message before each. What LMDB throws is fine.
-import { openIndexTables } from '../dist/index-tables.js';
+import { openIndexTables } from '../dist/disk/index-tables.js';
 
 for (const path of process.argv.slice(2)) {
   process.send?.('next');

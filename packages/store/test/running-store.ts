@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { createPresigner, createRequestSigner, uriEncodePath } from '@cadiz/sigv4';
 import { onTestFinished } from 'vitest';
-import { openStore, type StoreOptions } from '../src/open-store.ts';
-import { MAX_INLINE_BYTES } from '../src/take-in.ts';
+import { MAX_INLINE_BYTES } from '../src/disk/take-in.ts';
+import { openStore, type StoreOptions } from '../src/process/open-store.ts';
 
 export const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'a-secret-of-the-tests' };
 export const region = 'us-east-1';

@@ -1,0 +1,240 @@
+import { rename, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { syncFolder } from './blobs.ts';
+import { systemCode } from './disk-error.ts';
+import type { Committed, IndexTables, Position } from './index-tables.ts';
+import { IndexUnusable } from './index-unusable.ts';
+import {
+  continueJournal,
+  createJournal,
+  type JournalEnd,
+  type JournalFile,
+  readJournalEnd,
+  readJournalHead,
+} from './journal-file.ts';
+import type { Log } from './log.ts';
+
+/**
+ * A second account of the index, in one file: all there was when it was begun, and every change since. From it the index can
+ * be made again. It is written behind the index, which alone decides what is durable: before a change is answered it
+ * has been handed to the system, and within a second it is synced.
+ *
+ * When it has grown to more than twice the size of the index, it is begun anew beside the old one, and takes its place when
+ * it is whole and durable. So there is one whole journal at any instant.
+ */
+export interface Journal {
+  /** Resolves when it is not being begun anew any more, whether that succeeded or not. */
+  settled(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface JournalOptions {
+  folder: string;
+  tables: Pick<IndexTables, 'position' | 'follow' | 'retell'>;
+  log: Log;
+  /** So much it may have beside twice the size of the index before it is begun anew; 64 MiB unless given */
+  renewBytes?: number;
+  /** After so long it is tried again to begin it anew; a minute unless given */
+  retryMilliseconds?: number;
+}
+
+const FLUSH_MILLISECONDS = 1_000;
+const RETRY_MILLISECONDS = 60_000;
+const RENEW_BYTES = 64 * 1024 * 1024;
+/** What must be left free when it is begun anew, at most and as a share of the disk: more than uploads leave free. */
+const SPARE_BYTES = 128 * 1024 * 1024;
+const SPARE_SHARE = 0.04;
+/** A journal of what is there has at most so much of the size of the index: bytes in base64 are a third more. */
+const MOST_OF_INDEX = 1.5;
+/** So long a start waits for a journal that is begun: that of a small index is whole before the first upload. */
+const FIRST_MILLISECONDS = 1_000;
+
+/** Where the journal of the store in this folder lies. */
+export const journalPath = (folder: string) => join(folder, 'journal');
+
+/**
+ * Compares the index with its journal, and keeps the journal from then on.
+ *
+ * @throws IndexUnusable when the index is older than its journal, or belongs to another
+ */
+export async function openJournal({
+  folder,
+  tables,
+  log,
+  renewBytes = RENEW_BYTES,
+  retryMilliseconds = RETRY_MILLISECONDS,
+}: JournalOptions): Promise<Journal> {
+  const path = journalPath(folder);
+  const nextPath = `${path}.new`;
+  await rm(nextPath, { force: true });
+  /** Whole up to the last change; undefined while there is none. */
+  let current: JournalFile | undefined;
+  let mostBytes = 0;
+  let next: JournalFile | undefined;
+  /** A change was missed: what is being written lacks it. */
+  let missed = false;
+  let { sequence } = tables.position();
+  let renewing: Promise<void> | undefined;
+  let flushTimer: NodeJS.Timeout | undefined;
+  let retryTimer: NodeJS.Timeout | undefined;
+  let closing = false;
+
+  const found = await findJournal(folder, tables.position(), log);
+  if (found) {
+    current = await continueJournal(path, found, onFailure);
+    mostBytes = 2 * (await indexBytes(folder)) + renewBytes;
+  }
+  tables.follow(follow);
+  if (!current) {
+    renew();
+    const enough = delay(FIRST_MILLISECONDS, undefined, { ref: false });
+    await Promise.race([renewing, enough]);
+  }
+  return { settled: async () => renewing, close };
+
+  function onFailure(error: unknown): void {
+    log({ level: 'warn', message: 'The journal could not be written: it will be begun anew.', error: String(error) });
+    retryLater();
+  }
+
+  async function follow(committed: Committed): Promise<void> {
+    const { changes, retold } = committed;
+    const isNext = committed.sequence === sequence + 1 || changes.length === 0;
+    const appended: Promise<void>[] = [];
+    if (next && retold.length > 0) appended.push(next.append({ sequence, changes: retold }));
+    sequence = committed.sequence;
+    if (changes.length > 0) {
+      if (!isNext) onMissed();
+      if (current) appended.push(current.append({ sequence, changes }));
+      if (next) appended.push(next.append({ sequence, changes }));
+      flushTimer ??= setTimeout(flush, FLUSH_MILLISECONDS).unref();
+    }
+    await Promise.all(appended);
+    if (current && current.bytes() > mostBytes && !retryTimer) renew();
+  }
+
+  /** A commit that was told to have failed was made. */
+  function onMissed(): void {
+    missed = true;
+    void current?.close();
+    current = undefined;
+    retryLater();
+  }
+
+  function retryLater(): void {
+    retryTimer ??= setTimeout(() => {
+      retryTimer = undefined;
+      renew();
+    }, retryMilliseconds).unref();
+  }
+
+  async function flush(): Promise<void> {
+    flushTimer = undefined;
+    await Promise.all([current?.flush(), next?.flush()]);
+  }
+
+  function renew(): void {
+    if (closing) return;
+    renewing ??= renewOnce()
+      .catch((error: unknown) => {
+        log({ level: 'warn', message: 'The journal could not be begun anew.', error: String(error) });
+        retryLater();
+      })
+      .finally(() => {
+        renewing = undefined;
+      });
+  }
+
+  async function renewOnce(): Promise<void> {
+    await requireRoom(folder);
+    const begun: JournalFile = await createJournal(nextPath, (error) => {
+      if (begun === current) onFailure(error);
+    });
+    const { history = '' } = tables.position();
+    next = begun;
+    missed = false;
+    void begun.append({ journal: 1, history, sequence });
+    try {
+      // A whole journal may still have what the index can no longer read.
+      const isWhole = await tables.retell({
+        goesOn: () => !closing && !missed && !begun.hasFailed(),
+        broken: current ? 'refuse' : 'skip',
+      });
+      await begun.flush();
+      if (!isWhole && closing) return await discard(begun);
+      if (!isWhole || missed || begun.hasFailed()) throw new Error('It could not be written.');
+      await rename(nextPath, path);
+    } catch (error) {
+      await discard(begun);
+      throw error;
+    }
+    const before = current;
+    current = begun;
+    next = undefined;
+    mostBytes = 2 * (await indexBytes(folder)) + renewBytes;
+    if (begun.hasFailed()) retryLater();
+    await before?.close();
+    await syncFolder(folder);
+  }
+
+  async function discard(begun: JournalFile): Promise<void> {
+    next = undefined;
+    await begun.close();
+    await rm(nextPath, { force: true });
+  }
+
+  async function close(): Promise<void> {
+    closing = true;
+    clearTimeout(flushTimer);
+    clearTimeout(retryTimer);
+    await renewing;
+    await current?.flush();
+    await current?.close();
+  }
+}
+
+/** Where to go on with the journal that is there; undefined when it lacks changes, and must be begun anew. */
+async function findJournal(folder: string, { history, sequence }: Position, log: Log): Promise<JournalEnd | undefined> {
+  const path = journalPath(folder);
+  if (!(await isThere(path))) return undefined;
+  const head = await readJournalHead(path);
+  const end = await readJournalEnd(path);
+  if (!head || !end) {
+    const aside = `${path}.unreadable-${Date.now()}`;
+    await rename(path, aside);
+    log({ level: 'warn', message: 'The journal cannot be read. It was set aside, and is begun anew.', path: aside });
+    return undefined;
+  }
+  if (head.history !== history) {
+    throw IndexUnusable.butJournal(folder, 'is not the one that its journal was kept of');
+  }
+  if (end.sequence > sequence) {
+    const what = `is older than its journal: it ends with change ${sequence}, the journal with change ${end.sequence}`;
+    throw IndexUnusable.butJournal(folder, what);
+  }
+  return end.sequence === sequence ? end : undefined;
+}
+
+/** A journal as large as the index must leave enough for uploads and removals. */
+async function requireRoom(folder: string): Promise<void> {
+  const neededBytes = MOST_OF_INDEX * (await indexBytes(folder));
+  const { bavail, blocks, bsize } = await statfs(folder);
+  const spare = Math.min(SPARE_BYTES, blocks * bsize * SPARE_SHARE);
+  if (bavail * bsize >= neededBytes + spare) return;
+  throw new Error(`The disk has no room for the ${neededBytes} bytes that it may need.`);
+}
+
+async function indexBytes(folder: string): Promise<number> {
+  return (await stat(join(folder, 'index', 'data.mdb'))).size;
+}
+
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,121 @@
+import type { Blobs } from './blobs.ts';
+import type { IndexDb } from './index-db.ts';
+import type { Log } from './log.ts';
+import type { LetGo } from './upload-index.ts';
+
+/** Removes the files of blobs that no object refers to any more. */
+export interface Reaper {
+  /** Removes files; a failure is logged and mended at the next start. Those that are held go when they are let loose. */
+  remove(gone: readonly LetGo[]): Promise<void>;
+  /**
+   * Keeps these files until the returned function is called, for a reader that will open them one after the other. To be
+   * called in the very turn in which the index said that they are there.
+   */
+  hold(blobs: readonly string[]): () => void;
+  close(): Promise<void>;
+}
+
+const FORGET_AFTER_MILLISECONDS = 2_000;
+
+/**
+ * Works off the blobs that the index lists as doomed, also those of an earlier process.
+ *
+ * A file is unlinked at once. Its entry in the index goes later, many together, after the folders are synced: an entry
+ * that went first could, after a power cut, leave a file behind that nobody remembers.
+ */
+export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promise<Reaper> {
+  let removed: string[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let forgetting = Promise.resolve();
+  const holders = new Map<string, number>();
+  const postponed = new Set<string>();
+  const removals = new Set<Promise<void>>();
+
+  function remove(gone: readonly LetGo[]): Promise<void> {
+    const removal = removeEach(gone).finally(() => removals.delete(removal));
+    removals.add(removal);
+    return removal;
+  }
+
+  async function removeEach(gone: readonly LetGo[]): Promise<void> {
+    for (const each of gone) {
+      if (typeof each !== 'string') await removeParts(each.partsOf);
+      else if (holders.has(each)) postponed.add(each);
+      else await removeFile(each);
+    }
+  }
+
+  /** Some parts in each transaction, so that others have their turn in between. */
+  async function removeParts(uploadId: string): Promise<void> {
+    try {
+      for (;;) {
+        const blobs = await index.uploads.letGoParts(uploadId);
+        if (blobs.length === 0) return;
+        await removeEach(blobs);
+      }
+    } catch (error) {
+      log({
+        level: 'warn',
+        message: 'Parts of a removed object stay until the next start.',
+        uploadId,
+        error: String(error),
+      });
+    }
+  }
+
+  async function removeFile(blob: string): Promise<void> {
+    try {
+      await blobs.remove(blob);
+      removed.push(blob);
+      timer ??= setTimeout(forget, FORGET_AFTER_MILLISECONDS).unref();
+    } catch (error) {
+      log({ level: 'warn', message: 'A file of a removed object could not be removed.', blob, error: String(error) });
+    }
+  }
+
+  function hold(kept: readonly string[]): () => void {
+    for (const blob of kept) holders.set(blob, (holders.get(blob) ?? 0) + 1);
+    return () => {
+      const loose = kept.filter((blob) => letLoose(blob) && postponed.delete(blob));
+      if (loose.length > 0) void remove(loose);
+    };
+  }
+
+  /** True when nobody holds the blob any more. */
+  function letLoose(blob: string): boolean {
+    const left = (holders.get(blob) ?? 0) - 1;
+    if (left > 0) holders.set(blob, left);
+    else holders.delete(blob);
+    return left <= 0;
+  }
+
+  function forget(): Promise<void> {
+    clearTimeout(timer);
+    timer = undefined;
+    forgetting = forgetting.then(forgetRemoved);
+    return forgetting;
+  }
+
+  async function forgetRemoved(): Promise<void> {
+    const gone = removed;
+    removed = [];
+    if (gone.length === 0) return;
+    try {
+      await blobs.syncRemovals(gone);
+      await index.forgetDoomed(gone);
+    } catch (error) {
+      log({ level: 'warn', message: 'Removed files stay listed until the next start.', error: String(error) });
+    }
+  }
+
+  await remove([...index.doomedBlobs(), ...index.uploads.doomedUploads().map((uploadId) => ({ partsOf: uploadId }))]);
+  await forget();
+  return {
+    remove,
+    hold,
+    close: async () => {
+      await Promise.all(removals);
+      await forget();
+    },
+  };
+}
