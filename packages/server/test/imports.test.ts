@@ -5,8 +5,11 @@ import { describe, expect, test } from 'vitest';
 
 const packages = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Which file imports which at run time: `import type` leaves nothing behind, and does not count. */
-function readImports(name: string): Map<string, string[]> {
+const importsOfValues = /^(?:import|export) (?!type )[^;]*?from '(\.[^']+)';/gms;
+const allImports = /^(?:import|export) [^;]*?from '(\.[^']+)';/gms;
+
+/** Which file imports which; at run time unless told otherwise: `import type` leaves nothing behind, and does not count. */
+function readImports(name: string, pattern = importsOfValues): Map<string, string[]> {
   const source = join(packages, name, 'src');
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
@@ -14,7 +17,7 @@ function readImports(name: string): Map<string, string[]> {
   return new Map(
     files.map((file) => {
       const text = readFileSync(file, 'utf8');
-      const statements = text.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^']+)';/gms);
+      const statements = text.matchAll(pattern);
       const targets = [...statements].map(([, target]) => relative(source, resolve(dirname(file), target ?? '')));
       return [relative(source, file), targets];
     }),
@@ -78,6 +81,28 @@ describe('the arrows of the service point down', () => {
 
   test('only the entries import the wiring', () => {
     expect(importersOf(/^service\.ts$/).sort()).toEqual(['index.ts', 'program.ts']);
+  });
+});
+
+describe('the rooms of the store', () => {
+  const imports = readImports('store', allImports);
+  const rooms = ['process', 'server', 'operations', 'protocol', 'disk'];
+  const roomOf = (file: string) => rooms.indexOf(file.split('/')[0] ?? '');
+
+  test('hold all of it but its entry', () => {
+    expect([...imports.keys()].filter((file) => roomOf(file) === -1)).toEqual(['index.ts']);
+    expect(new Set([...imports.keys()].map(roomOf)).size).toBe(rooms.length + 1);
+  });
+
+  test('have no cycle, types included', () => {
+    expect(findCycle(imports)).toBeUndefined();
+  });
+
+  test('import from left to right, types included', () => {
+    const arrows = [...imports].flatMap(([file, targets]) => targets.map((target) => [file, target] as const));
+    const backwards = arrows.filter(([file, target]) => roomOf(target) < roomOf(file));
+    expect(arrows.length).toBeGreaterThan(300);
+    expect(backwards).toEqual([]);
   });
 });
 
