@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { serve } from '@cadiz/http-server';
 import type { Logger } from 'pino';
 import { openAccess } from './access-changes.ts';
 import type { Config } from './config.ts';
@@ -15,7 +16,7 @@ import { shareRegularly } from './features/rate-limits/share-regularly.ts';
 import { createSharedCounts } from './features/rate-limits/shared-counts.ts';
 import { createHealth } from './health.ts';
 import { createApp } from './http/app.ts';
-import { listen, requireFreePort, serve } from './http/listen.ts';
+import { listen, requireFreePort } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
 import { requireNothingLeftBehind, requireOwnObjects } from './left-behind.ts';

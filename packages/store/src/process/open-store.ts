@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
+import type { Listening } from '@cadiz/http-server';
 import type { Log } from '../disk/log.ts';
 import { openStoreFolder } from '../disk/store.ts';
 import { createStoreServer } from '../server/server.ts';
@@ -67,20 +66,20 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
     idleMilliseconds: options.idleMilliseconds ?? DEFAULT_IDLE_MILLISECONDS,
     slowBodyMilliseconds: options.slowBodyMilliseconds ?? DEFAULT_SLOW_BODY_MILLISECONDS,
   };
-  const { server, drain } = createStoreServer(store, { accessKeyId, secretAccessKey }, limits);
+  const server = createStoreServer(store, { accessKeyId, secretAccessKey }, limits);
+  let listening: Listening;
   try {
-    server.listen(options.port, options.host);
-    await once(server, 'listening');
+    listening = await server.listen(options.host, options.port);
   } catch (error) {
     await close();
     throw error;
   }
   let closing: Promise<void> | undefined;
   return {
-    port: (server.address() as AddressInfo).port,
+    port: listening.port,
     failed: new Promise(() => undefined),
     close: ({ drainMilliseconds = DEFAULT_DRAIN_MILLISECONDS } = {}) => {
-      closing ??= drain(drainMilliseconds).then(close);
+      closing ??= listening.close(drainMilliseconds).then(close);
       return closing;
     },
   };

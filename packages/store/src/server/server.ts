@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createBoundedServer,
+  type Listening,
+  maxHeaderBytes,
+  type Refusal,
+  refuseConnection,
+  serve,
+} from '@cadiz/http-server';
 import { verifyRequest } from '@cadiz/sigv4';
 import { Damaged, isDiskFull, NoRoom, systemCode } from '../disk/disk-error.ts';
 import type { Store } from '../disk/store.ts';
@@ -20,9 +27,12 @@ export interface Credentials {
 }
 
 export interface StoreServer {
-  server: Server;
-  /** Stops accepting, lets requests in flight finish for so long, then cuts them off. */
-  drain(milliseconds: number): Promise<void>;
+  /**
+   * Starts it. Closing it also waits for what requests have begun, answered or not.
+   *
+   * @throws the system's error if the port is taken (`code` EADDRINUSE)
+   */
+  listen(host: string, port: number): Promise<Listening>;
 }
 
 /** What is known of a request before anything of it is believed. */
@@ -33,14 +43,9 @@ interface Arrival {
   expectsContinue: boolean;
 }
 
-const HEADERS_MILLISECONDS = 8_000;
-const CHECK_MILLISECONDS = 2_000;
 const SLOW_BODY_BYTES = 128;
-const KEEP_ALIVE_MILLISECONDS = 65_000;
-const MAX_HEADER_BYTES = 16 * 1024;
 const LINGER_MILLISECONDS = 30_000;
 const LINGER_IDLE_MILLISECONDS = 1_000;
-const DRAIN_CHECK_MILLISECONDS = 20;
 const LINGER_BYTES = 16 * 1024 * 1024;
 
 /** The HTTP side of the store: limits, identity of the caller, the operation, and the answer when something is wrong. */
@@ -54,28 +59,21 @@ export function createStoreServer(
   const findSecretAccessKey = (id: string) =>
     id === credentials.accessKeyId ? credentials.secretAccessKey : undefined;
 
-  const server = createServer({
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: HEADERS_MILLISECONDS,
-    connectionsCheckingInterval: CHECK_MILLISECONDS,
+  const server = createBoundedServer({
     // An upload may take as long as it moves; `cutSlowBody` sees to it that it does.
     requestTimeout: 0,
-    keepAliveTimeout: KEEP_ALIVE_MILLISECONDS,
     // A missing Host is refused by the signature check, in S3's form.
     requireHostHeader: false,
   });
-  // However many headers fit into `maxHeaderSize`: Node would leave those after the thousandth out of `headers`, and what
-  // has been signed with `rawHeaders` would not be done.
-  server.maxHeadersCount = 0;
   server.setTimeout(limits.idleMilliseconds);
-  server.on('request', (request, response) => track(serve(request, response, false)));
-  server.on('checkContinue', (request, response) => track(serve(request, response, true)));
+  server.on('request', (request, response) => track(answer(request, response, false)));
+  server.on('checkContinue', (request, response) => track(answer(request, response, true)));
   server.on('checkExpectation', (request, response) => {
     // An empty header expects nothing.
-    if (request.headers.expect === '') track(serve(request, response, false));
+    if (request.headers.expect === '') track(answer(request, response, false));
     else track(refuseExpectation(request, response));
   });
-  server.on('clientError', refuseMalformed);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseConnection(error, socket, refuseMalformed));
 
   function track(work: Promise<void>): void {
     inFlight.add(work);
@@ -83,7 +81,7 @@ export function createStoreServer(
   }
 
   /** Never rejects. */
-  async function serve(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
+  async function answer(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
     const requestId = setRequestId(response);
     response.on('error', () => undefined);
     if (hasBody(request)) cutSlowBody(request, limits.slowBodyMilliseconds);
@@ -135,19 +133,19 @@ export function createStoreServer(
     await answerError(store, request, response, setRequestId(response), error);
   }
 
-  async function drain(milliseconds: number): Promise<void> {
-    draining = true;
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    const cut = setTimeout(() => server.closeAllConnections(), milliseconds);
-    // A connection that its client keeps alive would hold the close; it is idle once its last answer has left.
-    const release = setInterval(() => server.closeIdleConnections(), DRAIN_CHECK_MILLISECONDS);
-    while (inFlight.size > 0) await Promise.allSettled(inFlight);
-    await closed;
-    clearInterval(release);
-    clearTimeout(cut);
+  async function start(host: string, port: number): Promise<Listening> {
+    const listening = await serve(server, host, port);
+    return {
+      port: listening.port,
+      close: async (drainMilliseconds) => {
+        draining = true;
+        await listening.close(drainMilliseconds);
+        while (inFlight.size > 0) await Promise.allSettled(inFlight);
+      },
+    };
   }
 
-  return { server, drain };
+  return { listen: start };
 }
 
 function setRequestId(response: ServerResponse): string {
@@ -265,11 +263,7 @@ function toS3Error(cause: unknown): S3Error {
 }
 
 /** Bytes that are no HTTP request: two framings at once, headers without end, a body that stopped short. */
-function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
+function refuseMalformed(error: NodeJS.ErrnoException): Refusal {
   const [status, code, message] = describeMalformed(error.code);
   const requestId = randomBytes(8).toString('hex').toUpperCase();
   const body = errorDocument({ code, message, resource: '', requestId });
@@ -277,16 +271,14 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Duplex): void {
     ...openCorsHeaders,
     'x-amz-request-id': requestId,
     'content-type': 'application/xml',
-    'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${body}`);
+  return { status, headers: Object.entries(headers).flat(), body };
 }
 
 function describeMalformed(code: string | undefined): [status: number, code: string, message: string] {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return [431, 'RequestHeaderSectionTooLarge', `At most ${MAX_HEADER_BYTES} bytes of headers are taken.`];
+    return [431, 'RequestHeaderSectionTooLarge', `At most ${maxHeaderBytes} bytes of headers are taken.`];
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'RequestTimeout', 'The headers took too long.'];
   if (code === 'HPE_INVALID_EOF_STATE') {
