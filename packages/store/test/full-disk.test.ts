@@ -17,7 +17,7 @@ import { md5 } from './multipart.ts';
 import { bucket, listFiles, newClient } from './running-store.ts';
 import { runCli, startProcess } from './store-process.ts';
 
-const MEGABYTE = 1024 * 1024;
+const megabyte = 1024 * 1024;
 
 /** What a request that a full disk may refuse was answered. */
 async function statusOf(request: Promise<unknown>): Promise<number> {
@@ -51,7 +51,7 @@ test('a full disk: 507, reads and removals go on, and with room again so do writ
   const running = await startProcess(dataDir);
   onTestFinished(() => void running.process.kill('SIGKILL'));
   const client = newClient(running.endpoint);
-  const body = (megabytes: number) => Buffer.alloc(megabytes * MEGABYTE, megabytes);
+  const body = (megabytes: number) => Buffer.alloc(megabytes * megabyte, megabytes);
   const put = (Key: string, megabytes: number) =>
     statusOf(client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: body(megabytes) })));
   const remove = (Key: string) => statusOf(client.send(new DeleteObjectCommand({ Bucket: bucket, Key })));

@@ -11,14 +11,14 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { PART_BYTES } from './multipart.ts';
+import { partBytes } from './multipart.ts';
 import { bucket } from './running-store.ts';
 
 /** What each key may hold: what was acknowledged last, or any that was asked for since. */
 export type Allowed = Map<string, Set<string>>;
 
-const ABSENT = 'absent';
-const KEYS_OF_A_WRITER = 13;
+const absent = 'absent';
+const keysOfAWriter = 13;
 
 const digest = (body: Buffer | Uint8Array) => createHash('sha256').update(body).digest('hex');
 
@@ -36,7 +36,7 @@ function put(client: S3Client, key: string, bytes: number): Change {
 function remove(client: S3Client, key: string, many: boolean): Change {
   const one = new DeleteObjectCommand({ Bucket: bucket, Key: key });
   const all = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: [{ Key: key }] } });
-  return { wanted: ABSENT, make: () => (many ? client.send(all) : client.send(one)) };
+  return { wanted: absent, make: () => (many ? client.send(all) : client.send(one)) };
 }
 
 function copy(client: S3Client, key: string, source: { key: string; digest: string }): Change {
@@ -80,16 +80,16 @@ export async function writeUntilGone(client: S3Client, allowed: Allowed, onAckno
     const kind = (step + writer) % 8;
     if (kind === 2) return copy(client, key, source);
     if (kind === 4) return upload(client, key, [randomBytes(20_000)]);
-    if (kind === 5 && writer === 0) return upload(client, key, [randomBytes(PART_BYTES), randomBytes(1000)]);
+    if (kind === 5 && writer === 0) return upload(client, key, [randomBytes(partBytes), randomBytes(1000)]);
     if (kind >= 6) return remove(client, key, kind === 7);
     return put(client, key, kind === 0 ? 400_000 : 3_000);
   }
 
   async function write(writer: number): Promise<void> {
     for (let step = 0; ; step += 1) {
-      const key = `${writer}/${step % KEYS_OF_A_WRITER}`;
+      const key = `${writer}/${step % keysOfAWriter}`;
       const { wanted, make } = nextChange(key, writer, step);
-      const states = allowed.get(key) ?? new Set([ABSENT]);
+      const states = allowed.get(key) ?? new Set([absent]);
       allowed.set(key, states.add(wanted));
       try {
         await make();
@@ -116,7 +116,7 @@ async function readState(client: S3Client, key: string): Promise<string> {
     const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
     return digest((await Body?.transformToByteArray()) ?? Buffer.alloc(0));
   } catch (error) {
-    if (error instanceof NoSuchKey) return ABSENT;
+    if (error instanceof NoSuchKey) return absent;
     throw error;
   }
 }

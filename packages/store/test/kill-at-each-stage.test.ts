@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test } from 'vitest';
 import { series } from '../../../scripts/series.mjs';
-import { MAX_INLINE_BYTES } from '../src/disk/take-in.ts';
+import { maxInlineBytes } from '../src/disk/take-in.ts';
 import { bucket, filed, listFiles, newClient, newFolder, until } from './running-store.ts';
 import { type StoreProcess, startProcess } from './store-process.ts';
 
@@ -25,9 +25,9 @@ const hasStrace = spawnSync('strace', ['--version']).error === undefined;
 if (!hasStrace) console.warn('LEFT OUT: kill -9 at each stage, because strace is not installed.');
 
 /** Whatever changes the disk, and the answers. strace counts each of them by itself. */
-const STAGES = ['pwrite64', 'writev', 'fdatasync', 'fsync', 'rename', 'unlink'];
-const MOST_OF_A_KIND = 20;
-const ABSENT = 'absent';
+const stages = ['pwrite64', 'writev', 'fdatasync', 'fsync', 'rename', 'unlink'];
+const mostOfAKind = 20;
+const absent = 'absent';
 const name = { Bucket: bucket, Key: 'key' };
 
 /** Makes an upload ready, so that what follows is one request. */
@@ -71,10 +71,10 @@ const operations: Record<string, Operation> = {
       client.send(new CopyObjectCommand({ ...name, CopySource: `${bucket}/source`, MetadataDirective: 'REPLACE' })),
   },
   complete: { wanted: 'a part', prepare: (client) => prepareUpload(client, 'a part') },
-  delete: { wanted: ABSENT, prepare: async (client) => () => client.send(new DeleteObjectCommand(name)) },
+  delete: { wanted: absent, prepare: async (client) => () => client.send(new DeleteObjectCommand(name)) },
   'delete of few bytes': {
     before: 'before',
-    wanted: ABSENT,
+    wanted: absent,
     prepare: async (client) => () => client.send(new DeleteObjectCommand(name)),
   },
 };
@@ -99,7 +99,7 @@ async function read(client: S3Client): Promise<string> {
     const { Body } = await client.send(new GetObjectCommand(name));
     return (await Body?.transformToString()) ?? '';
   } catch (error) {
-    if (error instanceof NoSuchKey) return ABSENT;
+    if (error instanceof NoSuchKey) return absent;
     throw error;
   }
 }
@@ -108,7 +108,7 @@ async function read(client: S3Client): Promise<string> {
 async function countReferred(client: S3Client): Promise<number> {
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
   const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
-  const filed = Contents.filter(({ Size = 0, ETag }) => Size > MAX_INLINE_BYTES || ETag?.endsWith('-1"'));
+  const filed = Contents.filter(({ Size = 0, ETag }) => Size > maxInlineBytes || ETag?.endsWith('-1"'));
   return filed.length + Uploads.length;
 }
 
@@ -121,7 +121,7 @@ async function killAll(
   // With one thread for all work on the disk there is one order of it.
   const start = () => startProcess(dataDir, { limit: 'export UV_THREADPOOL_SIZE=1' });
   let running = await start();
-  for (let time = 1; time < MOST_OF_A_KIND; time += 1) {
+  for (let time = 1; time < mostOfAKind; time += 1) {
     const client = newClient(running.endpoint);
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
     await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'source', Body: filed('source') }));
@@ -165,7 +165,7 @@ test.runIf(hasStrace).each(Object.entries(operations).filter(([name]) => tried.i
     const dataDir = newFolder();
     onTestFinished(() => rmSync(dataDir, { recursive: true }));
     let killed = 0;
-    for (const call of STAGES) killed += await killAll(dataDir, call, operation);
+    for (const call of stages) killed += await killAll(dataDir, call, operation);
     // At least: the pages of the index, their sync, the page that makes them count, and its sync.
     expect(killed).toBeGreaterThanOrEqual(4);
   },

@@ -9,7 +9,7 @@ import {
 import { bucket, type TestStore } from './running-store.ts';
 
 /** The least that a part which is not the last may have. */
-export const PART_BYTES = 5 * 1024 ** 2;
+export const partBytes = 5 * 1024 ** 2;
 
 export interface SentPart {
   PartNumber: number;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { createPresigner, createRequestSigner, uriEncodePath } from '@cadiz/sigv4';
 import { onTestFinished } from 'vitest';
-import { MAX_INLINE_BYTES } from '../src/disk/take-in.ts';
+import { maxInlineBytes } from '../src/disk/take-in.ts';
 import { openStore, type StoreOptions } from '../src/process/open-store.ts';
 
 export const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'a-secret-of-the-tests' };
@@ -31,7 +31,7 @@ export interface TestStore {
 }
 
 /** A text that is too long for the index: it gets a file. */
-export const filed = (text: string) => text.padEnd(MAX_INLINE_BYTES + 1, '.');
+export const filed = (text: string) => text.padEnd(maxInlineBytes + 1, '.');
 
 /** Both ways in which the bytes of an object are kept, and how many files each needs. */
 export const keptEitherWay: { kept: string; form: (text: string) => string; files: 0 | 1 }[] = [

@@ -15,7 +15,7 @@ import { md5 } from './multipart.ts';
 import { bucket, keys, listFiles, newClient, region, targetOf, until } from './running-store.ts';
 import { runCli, startProcess } from './store-process.ts';
 
-const MEGABYTE = 1024 * 1024;
+const megabyte = 1024 * 1024;
 
 /** A store on a disk of its own; undefined where none can be mounted. */
 async function startOnDisk(megabytes: number) {
@@ -60,13 +60,13 @@ test('what uploads promise and do not send takes no room from others', async ({ 
   const started = await startOnDisk(150);
   if (!started) return skip('no disk could be mounted');
   const { disk, dataDir, put, beginSlow } = started;
-  const slow = [beginSlow('slow/1', 60 * MEGABYTE), beginSlow('slow/2', 60 * MEGABYTE)];
+  const slow = [beginSlow('slow/1', 60 * megabyte), beginSlow('slow/2', 60 * megabyte)];
   await until(() => listFiles(dataDir).length === 2);
   // More than would be left if they got all they promised.
   const { bavail, bsize } = statfsSync(disk.path);
-  const body = Buffer.alloc(bavail * bsize - 60 * MEGABYTE, 'x');
+  const body = Buffer.alloc(bavail * bsize - 60 * megabyte, 'x');
   expect(await put('quick', body)).toBe(200);
-  expect(await put('more', Buffer.alloc(30 * MEGABYTE))).toBe(200);
+  expect(await put('more', Buffer.alloc(30 * megabyte))).toBe(200);
   for (const socket of slow) socket.destroy();
   await until(() => listFiles(dataDir).length === 2);
 });
@@ -77,7 +77,7 @@ test('uploads that do not fit all give way one by one; nothing is left of them, 
   const started = await startOnDisk(150);
   if (!started) return skip('no disk could be mounted');
   const { dataDir, running, client, put } = started;
-  const bodyOf = (at: number) => Buffer.alloc(40 * MEGABYTE, at);
+  const bodyOf = (at: number) => Buffer.alloc(40 * megabyte, at);
   const statuses = await Promise.all(Array.from({ length: 5 }, (_, at) => put(`${at}`, bodyOf(at))));
   const stored = statuses.flatMap((status, at) => (status === 200 ? [at] : []));
   expect(statuses.filter((status) => status !== 200 && status !== 507)).toEqual([]);

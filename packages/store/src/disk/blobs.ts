@@ -72,18 +72,18 @@ interface Generation extends Place {
   sync(): Promise<void>;
 }
 
-const GENERATION = /^[0-9a-f]{8}$/;
-const BLOB = /^[0-9a-f]{8}-[0-9a-f]{32}$/;
-const BLOBS_PER_GENERATION = 4096;
-const WRITE_AHEAD_BYTES = 4 * 1024 * 1024;
-const EARLY_SYNC_BYTES = 64 * 1024 * 1024;
+const generationName = /^[0-9a-f]{8}$/;
+const blobName = /^[0-9a-f]{8}-[0-9a-f]{32}$/;
+const defaultBlobsPerGeneration = 4096;
+const writeAheadBytes = 4 * 1024 * 1024;
+const earlySyncBytes = 64 * 1024 * 1024;
 
 /** Opens the folders, after removing what an earlier process began and never finished, and setting aside what nobody knows. */
 export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
   const incoming = join(options.folder, 'incoming');
   const sealed = join(options.folder, 'blobs');
   const aside = join(options.folder, 'set-aside');
-  const perGeneration = options.blobsPerGeneration ?? BLOBS_PER_GENERATION;
+  const perGeneration = options.blobsPerGeneration ?? defaultBlobsPerGeneration;
   await sweepIncoming(incoming);
   await makeFolder(sealed);
   await makeFolder(aside);
@@ -237,7 +237,7 @@ async function sweepIncoming(incoming: string): Promise<void> {
 
 /** Blobs that were set aside on the word of an older index. */
 async function bringBack(aside: string, sealed: string, { isKnown }: BlobsOptions): Promise<void> {
-  const known = (await filesIn(aside)).filter((name) => BLOB.test(name) && isKnown(name));
+  const known = (await filesIn(aside)).filter((name) => blobName.test(name) && isKnown(name));
   for (const blob of known) {
     const folder = join(sealed, blob.slice(0, 8));
     await makeFolder(folder);
@@ -249,7 +249,7 @@ async function bringBack(aside: string, sealed: string, { isKnown }: BlobsOption
 
 /** Sets those blobs of open generations aside that the index does not know; tells where the next blob goes. */
 async function setUnknownAside(sealed: string, aside: string, options: BlobsOptions): Promise<Place> {
-  const found = (await readdir(sealed, { withFileTypes: true })).filter(({ name }) => GENERATION.test(name));
+  const found = (await readdir(sealed, { withFileTypes: true })).filter(({ name }) => generationName.test(name));
   const open = found.filter(({ name }) => generationOf(name) >= options.openGeneration);
   let last: Place = { number: options.openGeneration, blobs: 0 };
   let count = 0;
@@ -292,7 +292,7 @@ function writeBehind(
   let failure: { error: unknown } | undefined;
 
   function syncEarly(): void {
-    if (syncing || position - syncedFrom < EARLY_SYNC_BYTES) return;
+    if (syncing || position - syncedFrom < earlySyncBytes) return;
     syncedFrom = position;
     syncing = file
       .datasync()
@@ -335,7 +335,7 @@ function writeBehind(
     waiting.push(chunk);
     waitingBytes += chunk.length;
     running ??= writeAll();
-    return waitingBytes >= WRITE_AHEAD_BYTES || failure ? drained() : undefined;
+    return waitingBytes >= writeAheadBytes || failure ? drained() : undefined;
   }
 
   return { write, written: () => position, drained, finish };

@@ -9,7 +9,7 @@ import { runCli } from '../../test/store-process.ts';
 import { checkIndexFile, IndexFileDamaged } from './check-index-file.ts';
 import { openIndexDb } from './index-db.ts';
 
-const PAGE_BYTES = 4096;
+const pageBytes = 4096;
 const folder = newFolder();
 const sound = join(folder, 'index', 'data.mdb');
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -71,8 +71,8 @@ test('a sound index passes', () => {
 
 test('an index that is cut off anywhere is refused, or LMDB can read and write it', async () => {
   const { length } = readFileSync(sound);
-  const cuts = new Set([0, 1, 100, 4095, 4096, 4097, 8191, 8192, 8193, length - 1, length - PAGE_BYTES]);
-  for (let page = 2; page < length / PAGE_BYTES; page += 7) cuts.add(page * PAGE_BYTES + ((page * 577) % PAGE_BYTES));
+  const cuts = new Set([0, 1, 100, 4095, 4096, 4097, 8191, 8192, 8193, length - 1, length - pageBytes]);
+  for (let page = 2; page < length / pageBytes; page += 7) cuts.add(page * pageBytes + ((page * 577) % pageBytes));
   const home = folderOfTest();
   const passed: string[] = [];
   let refused = 0;
@@ -97,7 +97,7 @@ test('an index whose pages have flipped bits is refused, or LMDB can read it to 
   const bytes = readFileSync(sound);
   const flip = fc.record({ at: fc.integer({ min: 0, max: bytes.length - 1 }), bit: fc.integer({ min: 0, max: 7 }) });
   // Nine of ten in what LMDB reads as its own: heads of pages, pointers, heads of nodes.
-  const inHead = flip.map(({ at, bit }) => ({ at: at - (at % PAGE_BYTES) + (at % 61), bit }));
+  const inHead = flip.map(({ at, bit }) => ({ at: at - (at % pageBytes) + (at % 61), bit }));
   const samples = fc.sample(
     fc.array(fc.oneof({ weight: 9, arbitrary: inHead }, { weight: 1, arbitrary: flip }), {
       minLength: 1,
@@ -128,7 +128,7 @@ test('verify and start say what is wrong with the file, and what to do', async (
   const bytes = readFileSync(path);
   for (const [damaged, sentence] of [
     [bytes.subarray(0, 4200), /is cut off after 4200 bytes.*--rebuild/],
-    [bytes.subarray(0, 3 * PAGE_BYTES), /is cut off: page \d+ is missing.*--rebuild/],
+    [bytes.subarray(0, 3 * pageBytes), /is cut off: page \d+ is missing.*--rebuild/],
     [Buffer.alloc(bytes.length, 'x'), /is not the head of an LMDB file.*--rebuild/],
   ] as const) {
     writeFileSync(path, damaged);
@@ -143,8 +143,8 @@ test('verify and start say what is wrong with the file, and what to do', async (
 
 test('should reading the index end the process, verify says so', async () => {
   const end = `if (process.env.CADIZ_STORE_VERIFIES) process.kill(process.pid, 'SIGBUS');`;
-  const NODE_OPTIONS = `--import data:text/javascript,${encodeURIComponent(end)}`;
-  const { code, output } = await runCli(['verify', '--data', folder], { NODE_OPTIONS });
+  const nodeOptions = `--import data:text/javascript,${encodeURIComponent(end)}`;
+  const { code, output } = await runCli(['verify', '--data', folder], { NODE_OPTIONS: nodeOptions });
   expect(output).toMatch(/reading it ended the process \(SIGBUS\).*verify --rebuild --data/);
   expect(code).toBe(1);
 });

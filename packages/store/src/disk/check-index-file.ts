@@ -20,26 +20,26 @@ interface Tree {
 
 // LMDB's format 2, as its `mdb.c` (the branch that lmdb-js brings along) defines it in MDB_page_header, MDB_meta, MDB_db, MDB_node
 // and MDB_ovpage, for 64-bit little-endian machines. Offsets in bytes.
-const PAGE_HEADER_BYTES = 24; // page number 8, transaction 8, pad 2, flags 2, lower 2 and upper 2, or pages 4
-const TRANSACTION_AT = 8;
-const FLAGS_AT = 18;
-const LOWER_AT = 20;
-const UPPER_AT = 22;
-const OVERFLOW_PAGES_AT = 20;
-const BRANCH = 0x01;
-const LEAF = 0x02;
-const OVERFLOW = 0x04;
-const META = 0x08;
-const META_BYTES = PAGE_HEADER_BYTES + 24 + 2 * 48 + 16;
-const MAGIC = 0xbeefc0de;
-const FORMAT = 2;
-const TREES_AT = PAGE_HEADER_BYTES + 24; // magic 4, version 4, address 8, map size 8
-const TREE_BYTES = 48; // pad 4 (of the first tree: the page's size), flags 2, depth 2, five times 8, of which the last is the root
-const NODE_HEADER_BYTES = 8; // low 2, high 2, flags 2, size of the key 2
-const IN_OVERFLOW = 0x01;
-const IS_TREE = 0x02;
-const OVERFLOW_NODE_BYTES = 24; // page number 8, transaction 8, pages 8
-const NO_PAGE = 0xffff_ffff_ffff_ffffn;
+const pageHeaderBytes = 24; // page number 8, transaction 8, pad 2, flags 2, lower 2 and upper 2, or pages 4
+const transactionAt = 8;
+const flagsAt = 18;
+const lowerAt = 20;
+const upperAt = 22;
+const overflowPagesAt = 20;
+const branch = 0x01;
+const leaf = 0x02;
+const overflow = 0x04;
+const metaFlag = 0x08;
+const metaBytes = pageHeaderBytes + 24 + 2 * 48 + 16;
+const magic = 0xbeefc0de;
+const knownFormat = 2;
+const treesAt = pageHeaderBytes + 24; // magic 4, version 4, address 8, map size 8
+const treeBytes = 48; // pad 4 (of the first tree: the page's size), flags 2, depth 2, five times 8, of which the last is the root
+const nodeHeaderBytes = 8; // low 2, high 2, flags 2, size of the key 2
+const inOverflow = 0x01;
+const treeFlag = 0x02;
+const overflowNodeBytes = 24; // page number 8, transaction 8, pages 8
+const noPage = 0xffff_ffff_ffff_ffffn;
 
 /**
  * Reads the file of an index as LMDB will, and holds it to what LMDB takes for granted: a page that is not there or holds
@@ -74,24 +74,24 @@ function read(fd: number, position: number, bytes: number): Buffer {
 }
 
 function readNewestMeta(fd: number): Meta {
-  const first = readMeta(read(fd, 0, META_BYTES), 0);
-  const second = readMeta(read(fd, first.pageBytes, META_BYTES), 1);
+  const first = readMeta(read(fd, 0, metaBytes), 0);
+  const second = readMeta(read(fd, first.pageBytes, metaBytes), 1);
   return second.transaction > first.transaction ? second : first;
 }
 
 function readMeta(page: Buffer, number: number): Meta {
-  const pageBytes = page.readUInt32LE(TREES_AT);
-  const isMeta = (page.readUInt16LE(FLAGS_AT) & META) !== 0 && page.readUInt32LE(PAGE_HEADER_BYTES) === MAGIC;
-  if (!isMeta || (page.readUInt32LE(PAGE_HEADER_BYTES + 4) & 0xffff) !== FORMAT) {
-    throw damage(`is damaged (page ${number} is not the head of an LMDB file of format ${FORMAT})`);
+  const pageBytes = page.readUInt32LE(treesAt);
+  const isMeta = (page.readUInt16LE(flagsAt) & metaFlag) !== 0 && page.readUInt32LE(pageHeaderBytes) === magic;
+  if (!isMeta || (page.readUInt32LE(pageHeaderBytes + 4) & 0xffff) !== knownFormat) {
+    throw damage(`is damaged (page ${number} is not the head of an LMDB file of format ${knownFormat})`);
   }
   const isPowerOfTwo = (pageBytes & (pageBytes - 1)) === 0;
   if (pageBytes < 512 || pageBytes > 65536 || !isPowerOfTwo) throw damage(`is damaged (pages of ${pageBytes} bytes)`);
-  const end = TREES_AT + 2 * TREE_BYTES;
+  const end = treesAt + 2 * treeBytes;
   return {
     pageBytes,
-    freeRoot: readTree(page, TREES_AT),
-    mainRoot: readTree(page, TREES_AT + TREE_BYTES),
+    freeRoot: readTree(page, treesAt),
+    mainRoot: readTree(page, treesAt + treeBytes),
     lastPage: Number(page.readBigUInt64LE(end)),
     transaction: page.readBigUInt64LE(end + 8),
   };
@@ -99,7 +99,7 @@ function readMeta(page: Buffer, number: number): Meta {
 
 function readTree(buffer: Buffer, at: number): Tree {
   const root = buffer.readBigUInt64LE(at + 40);
-  return { root: root === NO_PAGE ? undefined : Number(root), depth: buffer.readUInt16LE(at + 6) };
+  return { root: root === noPage ? undefined : Number(root), depth: buffer.readUInt16LE(at + 6) };
 }
 
 /** Every page that a tree refers to must be in the file, be what it is referred to as, and be referred to once. */
@@ -119,9 +119,9 @@ function walk(fd: number, pagesInFile: number, { pageBytes, freeRoot, mainRoot, 
 
   function readPage(number: number, bytes: number, flag: number): Buffer {
     const page = read(fd, number * pageBytes, bytes);
-    const isOurs = page.readBigUInt64LE(0) === BigInt(number) && page.readUInt16LE(FLAGS_AT) === flag;
+    const isOurs = page.readBigUInt64LE(0) === BigInt(number) && page.readUInt16LE(flagsAt) === flag;
     // A page from the future LMDB takes for one that it has in memory.
-    if (isOurs && page.readBigUInt64LE(TRANSACTION_AT) <= transaction) return page;
+    if (isOurs && page.readBigUInt64LE(transactionAt) <= transaction) return page;
     throw damage(`is damaged (page ${number} is not what it was)`);
   }
 
@@ -133,7 +133,7 @@ function walk(fd: number, pagesInFile: number, { pageBytes, freeRoot, mainRoot, 
   function walkPage(number: number, level: number): void {
     if (level < 1) throw damage(`is damaged (page ${number} lies too deep)`);
     visit(number, 1);
-    const page = readPage(number, pageBytes, level === 1 ? LEAF : BRANCH);
+    const page = readPage(number, pageBytes, level === 1 ? leaf : branch);
     for (const node of nodesOf(page, number)) {
       if (level === 1) walkLeafNode(page, node, number);
       else walkPage(readChild(page, node), level - 1);
@@ -142,20 +142,20 @@ function walk(fd: number, pagesInFile: number, { pageBytes, freeRoot, mainRoot, 
 
   function walkLeafNode(page: Buffer, at: number, number: number): void {
     const flags = page.readUInt16LE(at + 4);
-    const dataAt = at + NODE_HEADER_BYTES + page.readUInt16LE(at + 6);
+    const dataAt = at + nodeHeaderBytes + page.readUInt16LE(at + 6);
     const dataBytes = page.readUInt16LE(at) | (page.readUInt16LE(at + 2) << 16);
-    const isTree = flags === IS_TREE && dataBytes === TREE_BYTES;
-    if (flags !== 0 && flags !== IN_OVERFLOW && !isTree) throw damage(`is damaged (a node of page ${number})`);
-    const heldBytes = flags === IN_OVERFLOW ? OVERFLOW_NODE_BYTES : dataBytes;
+    const isTree = flags === treeFlag && dataBytes === treeBytes;
+    if (flags !== 0 && flags !== inOverflow && !isTree) throw damage(`is damaged (a node of page ${number})`);
+    const heldBytes = flags === inOverflow ? overflowNodeBytes : dataBytes;
     if (heldBytes < 0 || dataAt + heldBytes > pageBytes) throw damage(`is damaged (a node of page ${number})`);
     if (isTree) walkTree(readTree(page, dataAt));
-    if (flags === IN_OVERFLOW) walkOverflow(Number(page.readBigUInt64LE(dataAt)), dataBytes);
+    if (flags === inOverflow) walkOverflow(Number(page.readBigUInt64LE(dataAt)), dataBytes);
   }
 
   function walkOverflow(number: number, bytes: number): void {
     visit(number, 1);
-    const pages = readPage(number, PAGE_HEADER_BYTES, OVERFLOW).readUInt32LE(OVERFLOW_PAGES_AT);
-    if (pages * pageBytes < PAGE_HEADER_BYTES + bytes) throw damage(`is damaged (page ${number} is not what it was)`);
+    const pages = readPage(number, pageHeaderBytes, overflow).readUInt32LE(overflowPagesAt);
+    if (pages * pageBytes < pageHeaderBytes + bytes) throw damage(`is damaged (page ${number} is not what it was)`);
     visit(number + 1, pages - 1);
   }
 
@@ -165,15 +165,15 @@ function walk(fd: number, pagesInFile: number, { pageBytes, freeRoot, mainRoot, 
 
 /** Where the nodes of a page begin. */
 function* nodesOf(page: Buffer, number: number): Generator<number> {
-  const lower = page.readUInt16LE(LOWER_AT);
-  const upper = page.readUInt16LE(UPPER_AT);
-  if (lower % 2 === 1 || lower > upper || PAGE_HEADER_BYTES + upper > page.length) {
+  const lower = page.readUInt16LE(lowerAt);
+  const upper = page.readUInt16LE(upperAt);
+  if (lower % 2 === 1 || lower > upper || pageHeaderBytes + upper > page.length) {
     throw damage(`is damaged (page ${number} is not what it was)`);
   }
   for (let pointer = 0; pointer < lower; pointer += 2) {
-    const at = PAGE_HEADER_BYTES + page.readUInt16LE(PAGE_HEADER_BYTES + pointer);
-    const isInside = at >= PAGE_HEADER_BYTES + upper && at + NODE_HEADER_BYTES <= page.length;
-    if (!isInside || at + NODE_HEADER_BYTES + page.readUInt16LE(at + 6) > page.length) {
+    const at = pageHeaderBytes + page.readUInt16LE(pageHeaderBytes + pointer);
+    const isInside = at >= pageHeaderBytes + upper && at + nodeHeaderBytes <= page.length;
+    if (!isInside || at + nodeHeaderBytes + page.readUInt16LE(at + 6) > page.length) {
       throw damage(`is damaged (a node of page ${number})`);
     }
     yield at;

@@ -9,12 +9,12 @@ export interface Crc {
 export type CrcAlgorithm = 'CRC32' | 'CRC32C' | 'CRC64NVME';
 
 /** Width in bits and reversed polynomial: all three run over reversed bits, begin with ones and end inverted. */
-const SHAPES: Readonly<Record<CrcAlgorithm, { width: number; polynomial: bigint }>> = {
+const shapes: Readonly<Record<CrcAlgorithm, { width: number; polynomial: bigint }>> = {
   CRC32: { width: 32, polynomial: 0xedb88320n },
   CRC32C: { width: 32, polynomial: 0x82f63b78n },
   CRC64NVME: { width: 64, polynomial: 0x9a6c9329ac4bc9b5n },
 };
-const SLICES = 8;
+const slices = 8;
 
 export function openCrc(algorithm: CrcAlgorithm): Crc {
   if (algorithm === 'CRC32') return openCrc32();
@@ -42,11 +42,11 @@ const tables = new Map<CrcAlgorithm, Tables>();
 function tablesOf(algorithm: CrcAlgorithm): Tables {
   const known = tables.get(algorithm);
   if (known) return known;
-  const { polynomial } = SHAPES[algorithm];
-  const made = { low: new Int32Array(SLICES * 256), high: new Int32Array(SLICES * 256) };
+  const { polynomial } = shapes[algorithm];
+  const made = { low: new Int32Array(slices * 256), high: new Int32Array(slices * 256) };
   for (let byte = 0; byte < 256; byte += 1) {
     let crc = BigInt(byte);
-    for (let slice = 0; slice < SLICES; slice += 1) {
+    for (let slice = 0; slice < slices; slice += 1) {
       for (let bit = 0; bit < 8; bit += 1) crc = crc & 1n ? (crc >> 1n) ^ polynomial : crc >> 1n;
       made.low[slice * 256 + byte] = Number(BigInt.asIntN(32, crc));
       made.high[slice * 256 + byte] = Number(BigInt.asIntN(32, crc >> 32n));
@@ -140,7 +140,7 @@ function word(chunk: Buffer, at: number): number {
  * appended to a piece multiply its CRC by a power of x (zlib's crc32_combine).
  */
 export function combineCrcs(algorithm: CrcAlgorithm, pieces: readonly { digest: Buffer; size: number }[]): Buffer {
-  const { width } = SHAPES[algorithm];
+  const { width } = shapes[algorithm];
   // The parts of an upload have one size, mostly.
   const shifts = new Map<number, bigint>();
   let whole = 0n;
@@ -154,7 +154,7 @@ export function combineCrcs(algorithm: CrcAlgorithm, pieces: readonly { digest: 
 
 /** x to the power of 8 × `bytes`, modulo the polynomial. */
 function powerOfX(algorithm: CrcAlgorithm, bytes: number): bigint {
-  const { width } = SHAPES[algorithm];
+  const { width } = shapes[algorithm];
   let power = 1n << BigInt(width - 1);
   const squares = squaresOf(algorithm);
   let rest = BigInt(bytes);
@@ -172,7 +172,7 @@ const squares = new Map<CrcAlgorithm, bigint[]>();
 function squaresOf(algorithm: CrcAlgorithm): bigint[] {
   const known = squares.get(algorithm);
   if (known) return known;
-  const made = [1n << BigInt(SHAPES[algorithm].width - 9)];
+  const made = [1n << BigInt(shapes[algorithm].width - 9)];
   for (let last = made[0] ?? 0n; made.length < 53; made.push(last)) last = multiply(algorithm, last, last);
   squares.set(algorithm, made);
   return made;
@@ -180,7 +180,7 @@ function squaresOf(algorithm: CrcAlgorithm): bigint[] {
 
 /** The product of two polynomials over GF(2), whose highest bit is the coefficient of x^0. */
 function multiply(algorithm: CrcAlgorithm, a: bigint, b: bigint): bigint {
-  const { width, polynomial } = SHAPES[algorithm];
+  const { width, polynomial } = shapes[algorithm];
   let product = 0n;
   let shifted = b;
   for (let bit = 1n << BigInt(width - 1); bit > 0n; bit >>= 1n) {

@@ -29,12 +29,12 @@ interface DigestThread {
   end(): Promise<unknown>;
 }
 
-const MOST_THREADS = 4;
-const SLOTS = 8;
-const SLOT_BYTES = 512 * 1024;
+const mostThreads = 4;
+const slotCount = 8;
+const slotBytes = 512 * 1024;
 
 export function openDigestThreads(): DigestThreads {
-  const most = Math.min(Math.max(availableParallelism() - 1, 1), MOST_THREADS);
+  const most = Math.min(Math.max(availableParallelism() - 1, 1), mostThreads);
   let threads: DigestThread[] = [];
 
   /** The one with the least to do. */
@@ -62,7 +62,7 @@ export function openDigestThreads(): DigestThreads {
  */
 function startThread(): DigestThread {
   const worker = new Worker(new URL('../../dist/disk/digest-worker.js', import.meta.url));
-  const shared = Array.from({ length: SLOTS }, () => new SharedArrayBuffer(SLOT_BYTES));
+  const shared = Array.from({ length: slotCount }, () => new SharedArrayBuffer(slotBytes));
   const slots = shared.map((memory) => Buffer.from(memory));
   const free = [...slots.keys()];
   const waiting: ((slot: number) => void)[] = [];
@@ -115,7 +115,7 @@ function startThread(): DigestThread {
     let filled = 0;
     for (const chunk of chunks) {
       for (let offset = 0; offset < chunk.length; ) {
-        if (filled === SLOT_BYTES) {
+        if (filled === slotBytes) {
           tell({ kind: 'update', id, slot, bytes: filled });
           slot = await takeSlot();
           filled = 0;
@@ -149,7 +149,7 @@ function startThread(): DigestThread {
       update: (chunk) => {
         gathered.push(chunk);
         gatheredBytes += chunk.length;
-        return gatheredBytes < SLOT_BYTES ? undefined : sendGathered();
+        return gatheredBytes < slotBytes ? undefined : sendGathered();
       },
       finish: async () => {
         await sendGathered();

@@ -20,11 +20,11 @@ export function systemCode(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined;
 }
 
-const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 // The index tells the system's sentence, not its code.
-const FULL_INDEX = /no space left|quota exceeded|file too large/i;
+const fullIndex = /no space left|quota exceeded|file too large/i;
 
 /** Whether something failed because the disk, or what this user may have of it, is full. */
 export function isDiskFull(cause: unknown): boolean {
-  return FULL.has(systemCode(cause) ?? '') || FULL_INDEX.test(String(cause));
+  return fullCodes.has(systemCode(cause) ?? '') || fullIndex.test(String(cause));
 }

@@ -1,6 +1,6 @@
 import { Damaged } from './disk-error.ts';
 import type { BucketRecord, Content, ObjectRecord } from './index-record.ts';
-import { BROKEN, type Broken, type BrokenRecord } from './index-table.ts';
+import { type Broken, type BrokenRecord, brokenRecord } from './index-table.ts';
 import { type IndexTables, openIndexTables } from './index-tables.ts';
 import { type LetGo, openUploadIndex, rangeStart, type UploadIndex } from './upload-index.ts';
 
@@ -81,10 +81,10 @@ export interface IndexDb {
   close(): Promise<void>;
 }
 
-const SEPARATOR = Buffer.from([0]);
+const separator = Buffer.from([0]);
 
 /** What is found of an object, a bucket or an upload whose record is broken: that it is there. */
-const UNREADABLE: Content = { size: -1, etag: '' };
+const unreadable: Content = { size: -1, etag: '' };
 
 export interface IndexOptions {
   onBroken?(broken: BrokenRecord): void;
@@ -119,7 +119,7 @@ function toIndexDb(tables: IndexTables): IndexDb {
 
   /** Tells what goes with an object. Nobody knows what a broken record refers to: its files stay, and `verify` tells of them. */
   function letGoContent(at: Buffer, before: ObjectRecord | Broken): LetGo[] {
-    if (before === BROKEN) {
+    if (before === brokenRecord) {
       inline.remove(at);
       return [];
     }
@@ -158,7 +158,7 @@ function toIndexDb(tables: IndexTables): IndexDb {
     tables,
     findObject: (bucket, key) => {
       const found = get(bucket, key);
-      return found === BROKEN ? UNREADABLE : found;
+      return found === brokenRecord ? unreadable : found;
     },
     replaceObject,
     letGo,
@@ -189,13 +189,13 @@ function toIndexDb(tables: IndexTables): IndexDb {
       }),
     findObject: (bucket, key) => {
       const found = get(bucket, key);
-      if (found === BROKEN) throw new Damaged();
+      if (found === brokenRecord) throw new Damaged();
       return found;
     },
     findContent,
     readInline: (bucket, key) => {
       const bytes = inline.get(indexKey(bucket, Buffer.from(key)));
-      return bytes === BROKEN ? undefined : bytes;
+      return bytes === brokenRecord ? undefined : bytes;
     },
     countInline: inline.count,
     putObject: (bucket, key, record, { bytes, mayReplace } = {}) =>
@@ -215,7 +215,7 @@ function toIndexDb(tables: IndexTables): IndexDb {
       const start = rangeStart(indexKey(bucket, from));
       const end = Buffer.concat([Buffer.from(bucket), Buffer.from([1])]);
       for (const { key, value } of objects.entries({ start, end })) {
-        if (value !== BROKEN) yield { key: Buffer.from(key.subarray(bucket.length + 1)), record: value };
+        if (value !== brokenRecord) yield { key: Buffer.from(key.subarray(bucket.length + 1)), record: value };
       }
     },
     hasBlob: blobs.has,
@@ -234,17 +234,17 @@ function toIndexDb(tables: IndexTables): IndexDb {
 }
 
 function readable(found: ObjectRecord | Broken): Content {
-  return found === BROKEN ? UNREADABLE : found;
+  return found === brokenRecord ? unreadable : found;
 }
 
 /** A bucket whose record is broken has lost its CORS rules, and its age. */
 function readableBucket(found: BucketRecord | Broken): BucketRecord;
 function readableBucket(found: BucketRecord | Broken | undefined): BucketRecord | undefined;
 function readableBucket(found: BucketRecord | Broken | undefined): BucketRecord | undefined {
-  return found === BROKEN ? { createdAt: 0 } : found;
+  return found === brokenRecord ? { createdAt: 0 } : found;
 }
 
 /** Bucket names hold no NUL, so all keys of one bucket lie together, in the byte order of the keys themselves. */
 function indexKey(bucket: string, key: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(bucket), SEPARATOR, key]);
+  return Buffer.concat([Buffer.from(bucket), separator, key]);
 }

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import type { Database } from 'lmdb';
 
 /** Stands for a record that can no longer be read: the disk has changed its bytes. */
-export const BROKEN = Symbol('a record that cannot be read');
-export type Broken = typeof BROKEN;
+export const brokenRecord = Symbol('a record that cannot be read');
+export type Broken = typeof brokenRecord;
 
 /** `undefined` for one that is removed. Keys are text; bytes are in base64. */
 export type Change = readonly [table: string, key: string, value?: unknown];
@@ -64,7 +64,7 @@ export function openTable<K extends string | Uint8Array, V>(
 ): Table<K, V> {
   function read(key: K, bytes: Buffer): V | Broken {
     const value = decode(bytes);
-    if (value === BROKEN) onBroken({ table: name, key: toText(key) });
+    if (value === brokenRecord) onBroken({ table: name, key: toText(key) });
     return value;
   }
 
@@ -117,19 +117,19 @@ function jsonValues<V>(shape: Shape) {
       return Buffer.concat([json, Buffer.from(toChecksum(json))]);
     },
     decode: (bytes: Buffer): V | Broken => {
-      const json = bytes.subarray(0, -CHECKSUM_BYTES);
-      const isChecked = bytes.length > CHECKSUM_BYTES && bytes.at(-CHECKSUM_BYTES) === CHECKSUM_SIGN;
-      if (isChecked) return bytes.toString('latin1', json.length) === toChecksum(json) ? parse(json) : BROKEN;
+      const json = bytes.subarray(0, -checksumBytes);
+      const isChecked = bytes.length > checksumBytes && bytes.at(-checksumBytes) === checksumSign;
+      if (isChecked) return bytes.toString('latin1', json.length) === toChecksum(json) ? parse(json) : brokenRecord;
       const value = parse(bytes);
-      return hasShape(value, shape) ? (value as V) : BROKEN;
+      return hasShape(value, shape) ? (value as V) : brokenRecord;
     },
     toJson: (value: V): unknown => value,
     fromJson: (value: unknown) => value as V,
   };
 }
 
-const CHECKSUM_BYTES = 9;
-const CHECKSUM_SIGN = 0x23;
+const checksumBytes = 9;
+const checksumSign = 0x23;
 
 /** `#` and eight hexadecimal digits, which no JSON ends with. */
 function toChecksum(json: Buffer): string {
@@ -140,17 +140,17 @@ function parse<V>(json: Buffer): V | Broken {
   try {
     return JSON.parse(json.toString());
   } catch {
-    return BROKEN;
+    return brokenRecord;
   }
 }
 
-const LAST_DATE = 8.64e15;
+const lastDate = 8.64e15;
 
 function hasShape(value: unknown, shape: Shape): boolean {
-  if (value === BROKEN) return false;
+  if (value === brokenRecord) return false;
   return Object.entries(shape).every(([name, kind]) => {
     const field: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
-    if (kind === 'number') return Number.isSafeInteger(field) && Number(field) >= 0 && Number(field) <= LAST_DATE;
+    if (kind === 'number') return Number.isSafeInteger(field) && Number(field) >= 0 && Number(field) <= lastDate;
     return kind === 'text' ? typeof field === 'string' : typeof field === 'object' && field !== null;
   });
 }

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { open, type RootDatabase } from 'lmdb';
 import type { BucketRecord, ObjectRecord, PartRecord, UploadRecord } from './index-record.ts';
 import {
-  BROKEN,
   type BrokenRecord,
+  brokenRecord,
   bytesToBytes,
   bytesToJson,
   type Change,
@@ -71,11 +71,11 @@ export interface IndexTables {
 }
 
 /** 2 had small objects in it, 3 has checksums and a journal. */
-const FORMATS = [1, 2, 3];
-const FORMAT = 3;
+const knownFormats = [1, 2, 3];
+const ownFormat = 3;
 /** So many entries, or bytes of small objects, are retold in one transaction: about a millisecond. */
-const RETOLD_ENTRIES = 200;
-const RETOLD_BYTES = 256 * 1024;
+const retoldEntries = 200;
+const retoldBytes = 256 * 1024;
 
 /**
  * Opens (or makes) the tables in `folder`.
@@ -161,11 +161,11 @@ export async function openIndexTables(
     after: K | undefined,
     broken: Retelling['broken'],
   ): K | undefined {
-    let left = RETOLD_ENTRIES;
-    let leftBytes = RETOLD_BYTES;
+    let left = retoldEntries;
+    let leftBytes = retoldBytes;
     const range = after === undefined ? {} : { start: after, exclusiveStart: true };
     for (const { key, value } of table.entries(range)) {
-      if (value !== BROKEN) committer.retell(table.toChange(key, value));
+      if (value !== brokenRecord) committer.retell(table.toChange(key, value));
       else if (broken === 'refuse')
         throw new Error('A record of the index is broken, and the journal may still have it.');
       left -= 1;
@@ -206,12 +206,12 @@ export async function openIndexTables(
     commit: committer.commit,
     position: () => {
       const history = meta.get('history');
-      if (history === BROKEN) throw new Error('The index cannot tell its history.');
+      if (history === brokenRecord) throw new Error('The index cannot tell its history.');
       return { history: history === undefined ? undefined : String(history), sequence: readSequence() };
     },
     beginHistory: (sequence) =>
       committer.commit(() => {
-        meta.put('format', FORMAT);
+        meta.put('format', ownFormat);
         meta.put('history', randomBytes(16).toString('hex'));
         writeSequence(sequence);
       }),
@@ -223,8 +223,8 @@ export async function openIndexTables(
 }
 
 function requireFormat(format: unknown): void {
-  if (format === undefined || FORMATS.some((known) => known === format)) return;
-  const readable = FORMATS.join(', ');
+  if (format === undefined || knownFormats.some((known) => known === format)) return;
+  const readable = knownFormats.join(', ');
   throw new Error(`The index has format ${String(format)}, this version of the store reads the formats ${readable}.`);
 }
 

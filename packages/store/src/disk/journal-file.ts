@@ -33,9 +33,9 @@ export interface JournalFile {
   close(): Promise<void>;
 }
 
-const NEW_LINE = 0x0a;
-const CHECKSUM_DIGITS = 8;
-const WINDOW_BYTES = 64 * 1024;
+const newLine = 0x0a;
+const checksumDigits = 8;
+const firstWindowBytes = 64 * 1024;
 
 /** One line: a CRC-32 in eight hexadecimal digits, a space, and JSON, in which no line break can stand. */
 function toLine(content: JournalHead | JournalEntry): Buffer {
@@ -44,13 +44,13 @@ function toLine(content: JournalHead | JournalEntry): Buffer {
 }
 
 function toHex(checksum: number): string {
-  return checksum.toString(16).padStart(CHECKSUM_DIGITS, '0');
+  return checksum.toString(16).padStart(checksumDigits, '0');
 }
 
 /** Undefined where the checksum is another. */
 function parseLine<T extends JournalHead | JournalEntry>(line: Buffer): T | undefined {
-  const json = line.subarray(CHECKSUM_DIGITS + 1);
-  if (line.toString('latin1', 0, CHECKSUM_DIGITS) !== toHex(crc32(json))) return undefined;
+  const json = line.subarray(checksumDigits + 1);
+  if (line.toString('latin1', 0, checksumDigits) !== toHex(crc32(json))) return undefined;
   return JSON.parse(json.toString());
 }
 
@@ -119,8 +119,8 @@ function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => 
 export async function readJournalHead(path: string): Promise<JournalHead | undefined> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(WINDOW_BYTES), 0, WINDOW_BYTES, 0);
-    const end = buffer.subarray(0, bytesRead).indexOf(NEW_LINE);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(firstWindowBytes), 0, firstWindowBytes, 0);
+    const end = buffer.subarray(0, bytesRead).indexOf(newLine);
     const head = end < 0 ? undefined : parseLine<JournalHead>(buffer.subarray(0, end));
     return head?.journal === 1 ? head : undefined;
   } finally {
@@ -133,7 +133,7 @@ export async function readJournalEnd(path: string): Promise<JournalEnd | undefin
   const file = await open(path);
   try {
     const { size } = await file.stat();
-    for (let windowBytes = WINDOW_BYTES; ; windowBytes *= 4) {
+    for (let windowBytes = firstWindowBytes; ; windowBytes *= 4) {
       const from = Math.max(0, size - windowBytes);
       const window = Buffer.alloc(size - from);
       await file.read(window, 0, window.length, from);
@@ -147,9 +147,9 @@ export async function readJournalEnd(path: string): Promise<JournalEnd | undefin
 }
 
 function findLastLine(window: Buffer, isWhole: boolean): JournalEnd | undefined {
-  let end = window.lastIndexOf(NEW_LINE);
+  let end = window.lastIndexOf(newLine);
   while (end > 0) {
-    const start = window.lastIndexOf(NEW_LINE, end - 1) + 1;
+    const start = window.lastIndexOf(newLine, end - 1) + 1;
     if (start === 0 && !isWhole) return undefined;
     const line = parseLine(window.subarray(start, end));
     if (line) return { sequence: line.sequence, bytes: end + 1 };
@@ -171,7 +171,7 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
   let rest: Buffer[] = [];
   for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
     let from = 0;
-    for (let end = chunk.indexOf(NEW_LINE); end >= 0; end = chunk.indexOf(NEW_LINE, from)) {
+    for (let end = chunk.indexOf(newLine); end >= 0; end = chunk.indexOf(newLine, from)) {
       yield Buffer.concat([...rest, chunk.subarray(from, end)]);
       rest = [];
       from = end + 1;

@@ -39,16 +39,16 @@ export interface JournalOptions {
   retryMilliseconds?: number;
 }
 
-const FLUSH_MILLISECONDS = 1_000;
-const RETRY_MILLISECONDS = 60_000;
-const RENEW_BYTES = 64 * 1024 * 1024;
+const flushMilliseconds = 1_000;
+const defaultRetryMilliseconds = 60_000;
+const defaultRenewBytes = 64 * 1024 * 1024;
 /** What must be left free when it is begun anew, at most and as a share of the disk: more than uploads leave free. */
-const SPARE_BYTES = 128 * 1024 * 1024;
-const SPARE_SHARE = 0.04;
+const spareBytes = 128 * 1024 * 1024;
+const spareShare = 0.04;
 /** A journal of what is there has at most so much of the size of the index: bytes in base64 are a third more. */
-const MOST_OF_INDEX = 1.5;
+const mostOfIndex = 1.5;
 /** So long a start waits for a journal that is begun: that of a small index is whole before the first upload. */
-const FIRST_MILLISECONDS = 1_000;
+const firstMilliseconds = 1_000;
 
 /** Where the journal of the store in this folder lies. */
 export const journalPath = (folder: string) => join(folder, 'journal');
@@ -62,8 +62,8 @@ export async function openJournal({
   folder,
   tables,
   log,
-  renewBytes = RENEW_BYTES,
-  retryMilliseconds = RETRY_MILLISECONDS,
+  renewBytes = defaultRenewBytes,
+  retryMilliseconds = defaultRetryMilliseconds,
 }: JournalOptions): Promise<Journal> {
   const path = journalPath(folder);
   const nextPath = `${path}.new`;
@@ -88,7 +88,7 @@ export async function openJournal({
   tables.follow(follow);
   if (!current) {
     renew();
-    const enough = delay(FIRST_MILLISECONDS, undefined, { ref: false });
+    const enough = delay(firstMilliseconds, undefined, { ref: false });
     await Promise.race([renewing, enough]);
   }
   return { settled: async () => renewing, close };
@@ -108,7 +108,7 @@ export async function openJournal({
       if (!isNext) onMissed();
       if (current) appended.push(current.append({ sequence, changes }));
       if (next) appended.push(next.append({ sequence, changes }));
-      flushTimer ??= setTimeout(flush, FLUSH_MILLISECONDS).unref();
+      flushTimer ??= setTimeout(flush, flushMilliseconds).unref();
     }
     await Promise.all(appended);
     if (current && current.bytes() > mostBytes && !retryTimer) renew();
@@ -218,9 +218,9 @@ async function findJournal(folder: string, { history, sequence }: Position, log:
 
 /** A journal as large as the index must leave enough for uploads and removals. */
 async function requireRoom(folder: string): Promise<void> {
-  const neededBytes = MOST_OF_INDEX * (await indexBytes(folder));
+  const neededBytes = mostOfIndex * (await indexBytes(folder));
   const { bavail, blocks, bsize } = await statfs(folder);
-  const spare = Math.min(SPARE_BYTES, blocks * bsize * SPARE_SHARE);
+  const spare = Math.min(spareBytes, blocks * bsize * spareShare);
   if (bavail * bsize >= neededBytes + spare) return;
   throw new Error(`The disk has no room for the ${neededBytes} bytes that it may need.`);
 }

@@ -30,8 +30,8 @@ interface Piece extends ByteRange {
   etag?: string;
 }
 
-const CHUNK_BYTES = 256 * 1024;
-const ATTEMPTS = 5;
+const chunkBytes = 256 * 1024;
+const attempts = 5;
 
 /**
  * Finds an object and opens it. Between the index and the file the object may be replaced, and its old file go; then the
@@ -55,7 +55,7 @@ export async function openContent<T>(
     } catch (error) {
       release();
       if (systemCode(error) !== 'ENOENT') throw error;
-      if (attempt < ATTEMPTS) continue;
+      if (attempt < attempts) continue;
       store.log({ level: 'error', message: 'The file of an object is missing.', blob: pieces[0]?.blob });
       throw new Damaged();
     }
@@ -109,7 +109,7 @@ function toContent(
       if (!piece || !first) return Readable.from([]);
       if (rest.length === 0) return streamPiece(first, piece);
       const bytes = readPieces(store, first, piece, rest, streamPiece);
-      return Readable.from(bytes, { objectMode: false, highWaterMark: CHUNK_BYTES });
+      return Readable.from(bytes, { objectMode: false, highWaterMark: chunkBytes });
     },
     verified: () => {
       if (!piece || !first) return Readable.from([]);
@@ -159,5 +159,5 @@ async function* verifyPiece(store: Store, file: FileHandle, piece: Piece): Async
 
 function streamPiece(file: FileHandle, { first, last }: Piece): Readable {
   if (last < first) return Readable.from([]);
-  return file.createReadStream({ start: first, end: last, highWaterMark: CHUNK_BYTES, autoClose: false });
+  return file.createReadStream({ start: first, end: last, highWaterMark: chunkBytes, autoClose: false });
 }

@@ -15,7 +15,7 @@ export interface Reaper {
   close(): Promise<void>;
 }
 
-const FORGET_AFTER_MILLISECONDS = 2_000;
+const forgetAfterMilliseconds = 2_000;
 
 /**
  * Works off the blobs that the index lists as doomed, also those of an earlier process.
@@ -67,7 +67,7 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
     try {
       await blobs.remove(blob);
       removed.push(blob);
-      timer ??= setTimeout(forget, FORGET_AFTER_MILLISECONDS).unref();
+      timer ??= setTimeout(forget, forgetAfterMilliseconds).unref();
     } catch (error) {
       log({ level: 'warn', message: 'A file of a removed object could not be removed.', blob, error: String(error) });
     }

@@ -2,7 +2,7 @@ import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { openBlobs, syncFolder } from './blobs.ts';
 import type { ObjectRecord } from './index-record.ts';
-import { BROKEN, type Change, type Table } from './index-table.ts';
+import { brokenRecord, type Change, type Table } from './index-table.ts';
 import { type IndexTables, openIndexTables } from './index-tables.ts';
 import { IndexUnusable } from './index-unusable.ts';
 import { isThere, journalPath, openJournal } from './journal.ts';
@@ -27,8 +27,8 @@ export interface Loss {
   sentence: string;
 }
 
-const CHANGES_OF_A_TURN = 2000;
-const ENTRIES_OF_A_TURN = 500;
+const changesOfATurn = 2000;
+const entriesOfATurn = 500;
 
 /**
  * Makes the index of the store in `dataDir` again, from its journal and the blobs that are there. Removes nothing: the index and
@@ -98,7 +98,7 @@ async function replay(path: string, tables: IndexTables, onLoss: (loss: Loss) =>
     }
     sequence = entry.sequence;
     changes.push(...entry.changes);
-    if (changes.length >= CHANGES_OF_A_TURN) await applyAll();
+    if (changes.length >= changesOfATurn) await applyAll();
   }
   await applyAll();
   return sequence ?? 0;
@@ -116,7 +116,7 @@ async function keepWhatIsThere(
   async function hasParts(uploadId: string, count: number): Promise<boolean> {
     let found = 0;
     for (const { value } of [...parts.entries({ start: `${uploadId}/`, end: `${uploadId}/~` })]) {
-      if (value !== BROKEN && (await hasFile(folder, value.blob))) found += 1;
+      if (value !== brokenRecord && (await hasFile(folder, value.blob))) found += 1;
     }
     return found === count;
   }
@@ -145,7 +145,7 @@ async function dropUnowned(folder: string, tables: IndexTables, owners: Readonly
   const { objects, inline, parts } = tables;
   await eachPage(tables, inline, (key) => {
     const record = objects.get(key);
-    return record && record !== BROKEN && record.inline ? undefined : () => inline.remove(key);
+    return record && record !== brokenRecord && record.inline ? undefined : () => inline.remove(key);
   });
   await eachPage(tables, parts, async (key, { blob }) => {
     const isOwned = owners.has(key.slice(0, key.indexOf('/')));
@@ -174,17 +174,17 @@ async function eachPage<K extends string | Uint8Array, V>(
   let after: K | undefined;
   for (;;) {
     const range = after === undefined ? {} : { start: after, exclusiveStart: true };
-    const page = [...table.entries({ ...range, limit: ENTRIES_OF_A_TURN })];
+    const page = [...table.entries({ ...range, limit: entriesOfATurn })];
     const changes: (() => void)[] = [];
     for (const { key, value } of page) {
-      const change = value === BROKEN ? undefined : await judge(key, value);
+      const change = value === brokenRecord ? undefined : await judge(key, value);
       if (change) changes.push(change);
     }
     await commit(() => {
       for (const change of changes) change();
     });
     after = page.at(-1)?.key;
-    if (page.length < ENTRIES_OF_A_TURN) return;
+    if (page.length < entriesOfATurn) return;
   }
 }
 

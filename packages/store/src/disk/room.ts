@@ -32,13 +32,13 @@ export interface Share {
   release(): void;
 }
 
-const SPARE_BYTES = 64 * 1024 * 1024;
-const SPARE_SHARE = 0.02;
-const MEASURED_FOR_MILLISECONDS = 100;
+const spareBytes = 64 * 1024 * 1024;
+const spareShare = 0.02;
+const measuredForMilliseconds = 100;
 /** Of what is kept free: so much may be taken before the disk is asked again. */
-const UNMEASURED_SHARE = 0.25;
+const unmeasuredShare = 0.25;
 /** What the index and the file system write for an object beside its bytes, at most. */
-const EXTRA_BYTES = 16 * 1024;
+const extraBytes = 16 * 1024;
 
 interface Measured {
   free: number;
@@ -80,7 +80,7 @@ export function openRoom(folder: string): Room {
     const [endedBefore, takenBefore] = [unsettledOfEnded, takenSince];
     const { bavail, blocks, bsize } = await statfs(folder);
     const size = blocks * bsize;
-    measured = { free: bavail * bsize, spare: Math.min(SPARE_BYTES, size * SPARE_SHARE), at: performance.now() };
+    measured = { free: bavail * bsize, spare: Math.min(spareBytes, size * spareShare), at: performance.now() };
     takenSince -= takenBefore;
     unsettledOfEnded -= endedBefore;
     unsettled -= endedBefore;
@@ -93,7 +93,7 @@ export function openRoom(folder: string): Room {
 
   function isCurrent(): boolean {
     const { at, spare } = measured;
-    return performance.now() - at < MEASURED_FOR_MILLISECONDS && takenSince < spare * UNMEASURED_SHARE;
+    return performance.now() - at < measuredForMilliseconds && takenSince < spare * unmeasuredShare;
   }
 
   const hasRoom = (bytes: number) => measured.free >= unsettled + bytes + measured.spare;
@@ -134,7 +134,7 @@ export function openRoom(folder: string): Room {
     });
     const upload: Upload = { ...progress, taken: 0, settled: 0, ended };
     uploads.add(upload);
-    count(upload, EXTRA_BYTES);
+    count(upload, extraBytes);
 
     function take(bytes: number): Promise<void> | undefined {
       count(upload, bytes);

@@ -35,9 +35,9 @@ interface Destination extends Progress {
  * it. Where that matters no more a file is better: the index does not shrink, and pages of it that must be found side by
  * side are harder to find the more they are.
  */
-export const MAX_INLINE_BYTES = 16 * 1024;
+export const maxInlineBytes = 16 * 1024;
 /** From here on it pays to send the bytes to another thread to be digested. */
-const DIGEST_APART_BYTES = 1024 * 1024;
+const digestApartBytes = 1024 * 1024;
 
 /**
  * Takes bytes in, and makes them durable where a blob is to hold them.
@@ -56,10 +56,10 @@ export async function takeIn<T>(
     drained: async () => destination?.drained(),
   });
   try {
-    const isInline = mayBeInline && mostBytes <= MAX_INLINE_BYTES;
+    const isInline = mayBeInline && mostBytes <= maxInlineBytes;
     destination = isInline ? gather() : await openFile(store);
     const all = ['MD5' as const, ...names];
-    const running = mostBytes < DIGEST_APART_BYTES ? openDigests(all) : store.digestThreads.open(all);
+    const running = mostBytes < digestApartBytes ? openDigests(all) : store.digestThreads.open(all);
     try {
       let size = 0;
       for await (const chunk of read()) {

@@ -1,6 +1,6 @@
 import { Damaged } from './disk-error.ts';
 import type { Content, MadeOfParts, ObjectRecord, PartRecord, UploadRecord } from './index-record.ts';
-import { BROKEN, type Broken } from './index-table.ts';
+import { type Broken, brokenRecord } from './index-table.ts';
 import type { IndexTables } from './index-tables.ts';
 
 export interface ListedPart extends PartRecord {
@@ -90,9 +90,9 @@ export interface UploadIndexParts {
 }
 
 /** So many parts are let go in one turn: with 10,000 the thread would stand still for a tenth of a second. */
-const PARTS_OF_A_TURN = 200;
+const partsOfATurn = 200;
 // Longer than any key of the index, and short enough for lmdb, which takes no longer ones, not even to look for.
-const MAX_START_BYTES = 1500;
+const maxStartBytes = 1500;
 
 export function openUploadIndex(index: UploadIndexParts): UploadIndex {
   const { buckets, uploads, parts, doomedUploads, blobs, commit } = index.tables;
@@ -108,14 +108,14 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
 
   function* partsFrom(uploadId: string, from: number): Generator<ListedPart> {
     for (const { partNumber, part } of allPartsFrom(uploadId, from)) {
-      if (part === BROKEN) throw new Damaged();
+      if (part === brokenRecord) throw new Damaged();
       yield { partNumber, ...part };
     }
   }
 
   function* soundPartsFrom(uploadId: string, from: number): Generator<ListedPart> {
     for (const { partNumber, part } of allPartsFrom(uploadId, from)) {
-      if (part !== BROKEN) yield { partNumber, ...part };
+      if (part !== brokenRecord) yield { partNumber, ...part };
     }
   }
 
@@ -127,7 +127,7 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
   function* listFrom(bucket: string, from: Uint8Array): Generator<ListedUpload> {
     for (const { key, value } of uploads.entries(rangeOf(bucket, from))) {
       const end = key.lastIndexOf(0);
-      if (value === BROKEN) continue;
+      if (value === brokenRecord) continue;
       yield { key: Buffer.from(key.subarray(bucket.length + 1, end)), uploadId: uploadIdOf(key), record: value };
     }
   }
@@ -139,19 +139,19 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
     return keys.flatMap((key) => {
       const part = parts.get(key);
       parts.remove(key);
-      return part && part !== BROKEN ? [index.letGo(part.blob)] : [];
+      return part && part !== brokenRecord ? [index.letGo(part.blob)] : [];
     });
   }
 
   function find(name: UploadName): UploadRecord | undefined {
     const record = uploads.get(uploadKey(name));
-    if (record === BROKEN) throw new Damaged('The record of this upload');
+    if (record === brokenRecord) throw new Damaged('The record of this upload');
     return record;
   }
 
   function findPart(uploadId: string, partNumber: number): PartRecord | undefined {
     const part = parts.get(partKey(uploadId, partNumber));
-    return part === BROKEN ? undefined : part;
+    return part === brokenRecord ? undefined : part;
   }
 
   /** Only the keys are read of parts that are kept: there may be 10,000. */
@@ -160,8 +160,8 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
   }
 
   function removeParts(uploadId: string): LetGo[] {
-    const keys = [...keysOf(uploadId, PARTS_OF_A_TURN + 1)];
-    if (keys.length <= PARTS_OF_A_TURN) return removeEach(keys);
+    const keys = [...keysOf(uploadId, partsOfATurn + 1)];
+    if (keys.length <= partsOfATurn) return removeEach(keys);
     doomedUploads.put(uploadId, true);
     return [{ partsOf: uploadId }];
   }
@@ -207,8 +207,8 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
     doomedUploads: () => [...doomedUploads.keys()],
     letGoParts: (uploadId) =>
       commit(() => {
-        const keys = [...keysOf(uploadId, PARTS_OF_A_TURN)];
-        if (keys.length < PARTS_OF_A_TURN) doomedUploads.remove(uploadId);
+        const keys = [...keysOf(uploadId, partsOfATurn)];
+        if (keys.length < partsOfATurn) doomedUploads.remove(uploadId);
         return removeEach(keys);
       }),
     removeParts,
@@ -247,7 +247,7 @@ function uploadIdOf(uploadKey: Uint8Array): string {
 
 /** Where a listing begins, cut to what lmdb takes: no key of the index lies between what was asked for and that. */
 export function rangeStart(position: Buffer): Buffer {
-  return position.subarray(0, MAX_START_BYTES);
+  return position.subarray(0, maxStartBytes);
 }
 
 /** Where the uploads of a key go on after one of them. */

@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { flipAfter } from '../../test/damage.ts';
-import { beginUpload, PART_BYTES, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
+import { beginUpload, partBytes, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
 import { bucket, filed, listFiles, newFolder, startStore, type TestStore } from '../../test/running-store.ts';
 import { runCli } from '../../test/store-process.ts';
 import { openIndexDb } from './index-db.ts';
@@ -55,7 +55,7 @@ function flipBit(path: string, at: number): void {
 }
 
 test('a sound store: all of it is read, nothing is wrong, and nothing is changed', async () => {
-  const parts = [partOf(PART_BYTES, 1), partOf(10, 2)];
+  const parts = [partOf(partBytes, 1), partOf(10, 2)];
   await inStore(async (store) => {
     await put('a', 'content')(store);
     await put('empty', '')(store);
@@ -69,7 +69,7 @@ test('a sound store: all of it is read, nothing is wrong, and nothing is changed
   expect(verified).toEqual({
     objects: 3,
     parts: 3,
-    bytes: 7 + PART_BYTES + 10 + 6,
+    bytes: 7 + partBytes + 10 + 6,
     leftovers: 1,
     setAside: 0,
     problems: 0,
@@ -78,7 +78,7 @@ test('a sound store: all of it is read, nothing is wrong, and nothing is changed
 });
 
 test('a flipped bit is found, in an object, in a part, and in a part of an upload under way', async () => {
-  const parts = [partOf(PART_BYTES, 1), partOf(10, 2)];
+  const parts = [partOf(partBytes, 1), partOf(10, 2)];
   await inStore(async (store) => {
     await put('sound', 'sound')(store);
     await put('rotten\n', filed('about to rot'))(store);
@@ -86,7 +86,7 @@ test('a flipped bit is found, in an object, in a part, and in a part of an uploa
     await sendPart(store, 'under way', await beginUpload(store, 'under way'), 7, 'a part');
   });
   flipBit(fileOf(filed('about to rot')), 3);
-  flipBit(fileOf(partOf(PART_BYTES, 1)), PART_BYTES - 1);
+  flipBit(fileOf(partOf(partBytes, 1)), partBytes - 1);
   flipBit(fileOf('a part'), 0);
   const { problems } = await verify();
   expect(problems).toEqual([
@@ -205,7 +205,7 @@ test('a file that nothing refers to is stray, unless the next start sweeps it', 
 test('an index that contradicts itself is told', async () => {
   await inStore(async (store) => {
     await put('a', filed('content'))(store);
-    await uploadInParts(store, 'large', [partOf(PART_BYTES, 1), partOf(10, 2)]);
+    await uploadInParts(store, 'large', [partOf(partBytes, 1), partOf(10, 2)]);
   });
   const index = await openIndexDb(join(folder, 'index'));
   const large = index.findObject(bucket, 'large');

@@ -68,7 +68,7 @@ interface DigestedBytes {
   checksum: string | undefined;
 }
 
-const BUFFER_BYTES = 1024 * 1024;
+const bufferBytes = 1024 * 1024;
 
 /**
  * Reads every object and part of the store in `dataDir` again, holds it to its size and MD5, and looks for files that are
@@ -144,7 +144,7 @@ async function verifyAll(
   { onProblem, onProgress }: VerifyHandlers,
 ): Promise<Verified> {
   const sofar: Verified = { objects: 0, parts: 0, bytes: 0, leftovers: 0, setAside: 0, problems: 0 };
-  const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+  const buffer = Buffer.allocUnsafe(bufferBytes);
   let referred = 0;
   let inline = 0;
 

@@ -5,7 +5,7 @@ import {
   beginUpload,
   complete,
   md5,
-  PART_BYTES,
+  partBytes,
   partOf,
   type SentPart,
   sendPart,
@@ -14,7 +14,7 @@ import {
 import { bucket, send, startStore, type TestStore, until } from '../../test/running-store.ts';
 
 let store: TestStore;
-const bodies = [partOf(PART_BYTES, 1), partOf(PART_BYTES + 1, 2), partOf(3, 3)];
+const bodies = [partOf(partBytes, 1), partOf(partBytes + 1, 2), partOf(3, 3)];
 const whole = Buffer.concat(bodies);
 const etag = `"${md5(Buffer.concat(bodies.map((body) => Buffer.from(md5(body), 'hex'))))}-3"`;
 
@@ -54,8 +54,8 @@ describe('an object of three parts', () => {
     expect(head).toMatchObject({ ContentLength: whole.length, ETag: etag });
   });
 
-  const second = PART_BYTES;
-  const third = 2 * PART_BYTES + 1;
+  const second = partBytes;
+  const third = 2 * partBytes + 1;
   test.each([
     ['within a part', 10, 20],
     ['the last byte of a part', second - 1, second - 1],
@@ -134,10 +134,10 @@ describe('an object of three parts', () => {
 });
 
 describe.each([
-  ['alike', [PART_BYTES, PART_BYTES, 3]],
-  ['alike, but for a longer last one', [PART_BYTES, PART_BYTES, PART_BYTES + 7]],
-  ['not alike', [PART_BYTES + 1, PART_BYTES, PART_BYTES, 1]],
-  ['of which the last has no bytes', [PART_BYTES, PART_BYTES, 0]],
+  ['alike', [partBytes, partBytes, 3]],
+  ['alike, but for a longer last one', [partBytes, partBytes, partBytes + 7]],
+  ['not alike', [partBytes + 1, partBytes, partBytes, 1]],
+  ['of which the last has no bytes', [partBytes, partBytes, 0]],
 ])('parts that are %s', (name, sizes) => {
   const sent = sizes.map((size, at) => partOf(size, at));
   const bytes = Buffer.concat(sent);

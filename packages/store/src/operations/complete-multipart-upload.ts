@@ -10,14 +10,14 @@ import {
   readPartChecksum,
   requireCompletionChecksum,
 } from '../protocol/multipart-checksum.ts';
-import { MAX_PART_NUMBER } from '../protocol/part-number.ts';
+import { maxPartNumber } from '../protocol/part-number.ts';
 import { readXml } from '../protocol/request-body.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 import { sendXmlWhenDone } from '../protocol/slow-answer.ts';
 import { mayWrite, readWriteCondition, type WriteCondition } from '../protocol/write-condition.ts';
 import { document, textElement } from '../protocol/xml.ts';
 import type { XmlElement } from '../protocol/xml-reader.ts';
-import { MAX_UPLOAD_BYTES, MIN_PART_BYTES, noSuchUpload, requireUploadName, wholeSeconds } from './multipart-upload.ts';
+import { maxUploadBytes, minPartBytes, noSuchUpload, requireUploadName, wholeSeconds } from './multipart-upload.ts';
 
 /** A part as the client names it; `etag` without quotes. */
 interface NamedPart {
@@ -40,7 +40,7 @@ interface Completion {
   now: number;
 }
 
-const MAX_BODY_BYTES = 4 * 1024 ** 2;
+const maxBodyBytes = 4 * 1024 ** 2;
 
 /**
  * POST /bucket/key?uploadId=: makes the object of the parts that are named, in one transaction and without moving a byte.
@@ -54,7 +54,7 @@ export async function completeMultipartUpload(call: Call): Promise<void> {
   const { headers, store } = call;
   const name = requireUploadName(call);
   const condition = readWriteCondition(call);
-  const parts = readParts(await readXml(call, MAX_BODY_BYTES, 'object'));
+  const parts = readParts(await readXml(call, maxBodyBytes, 'object'));
   const now = wholeSeconds(store.now());
   const wanted = readCompletionChecksum(call);
   const wantedBytes = readObjectSize(headers['x-amz-mp-object-size']);
@@ -84,8 +84,8 @@ function readObjectSize(header: unknown): number | undefined {
 }
 
 function readParts({ name, children }: XmlElement): NamedPart[] {
-  if (name !== 'CompleteMultipartUpload' || children.length === 0 || children.length > MAX_PART_NUMBER) {
-    throw malformed(`a CompleteMultipartUpload of 1 to ${MAX_PART_NUMBER} parts`);
+  if (name !== 'CompleteMultipartUpload' || children.length === 0 || children.length > maxPartNumber) {
+    throw malformed(`a CompleteMultipartUpload of 1 to ${maxPartNumber} parts`);
   }
   const parts = children.map(readPart);
   const ascending = parts.every(({ partNumber }, at) => partNumber > (parts[at - 1]?.partNumber ?? -1));
@@ -138,7 +138,7 @@ function assemble(completion: Completion, state: UploadState): Assembled | undef
   if (upload.checksum && !checksum) throw new S3Error('InvalidPart', 'A part has no checksum of its upload.');
   requireCompletionChecksum(completion.wanted, checksum);
   completion.checksum = checksum;
-  if (size > MAX_UPLOAD_BYTES) throw new S3Error('EntityTooLarge', 'An object has at most 5 TiB.');
+  if (size > maxUploadBytes) throw new S3Error('EntityTooLarge', 'An object has at most 5 TiB.');
   if (!mayWrite(condition, before, { size, etag })) return { record: undefined, partNumbers: new Set() };
   const { headers, metadata } = upload;
   const multipart = { uploadId: name.uploadId, parts: parts.length, ...findPartBytes(parts, found) };
@@ -171,7 +171,7 @@ function requirePart(
       `Part ${partNumber} does not have the ${checksum.algorithm} that it was named with.`,
     );
   }
-  if (isLast || part.size >= MIN_PART_BYTES) return part;
-  const message = `Part ${partNumber} has ${part.size} bytes: all parts but the last must have ${MIN_PART_BYTES} or more.`;
+  if (isLast || part.size >= minPartBytes) return part;
+  const message = `Part ${partNumber} has ${part.size} bytes: all parts but the last must have ${minPartBytes} or more.`;
   throw new S3Error('EntityTooSmall', message);
 }

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CopyObjectCommand, type CopyObjectCommandInput, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { md5, PART_BYTES, partOf, uploadInParts } from '../../test/multipart.ts';
+import { md5, partBytes, partOf, uploadInParts } from '../../test/multipart.ts';
 import { bucket, filed, send, startStore, type TestStore, until } from '../../test/running-store.ts';
 import { checksumOf } from '../disk/checksum.ts';
 
@@ -57,7 +57,7 @@ test('outlives what it was copied from, whose file goes', async () => {
 });
 
 test('an object of several parts becomes one, with the MD5 of its bytes', async () => {
-  const bodies = [partOf(PART_BYTES, 1), partOf(1000, 2)];
+  const bodies = [partOf(partBytes, 1), partOf(1000, 2)];
   await uploadInParts(store, 'parts', bodies);
   const copied = await copy('one', `${bucket}/parts`);
   expect(copied.CopyObjectResult?.ETag).toBe(`"${md5(Buffer.concat(bodies))}"`);
@@ -76,7 +76,7 @@ test('a damaged object is not copied: its copy would look sound', async () => {
 });
 
 test('an object of which one part is damaged is not copied', async () => {
-  const bodies = [partOf(PART_BYTES, 3), partOf(1000, 4)];
+  const bodies = [partOf(partBytes, 3), partOf(1000, 4)];
   const before = new Set(store.files());
   await uploadInParts(store, 'rotten parts', bodies);
   const paths = store.files().filter((name) => !before.has(name));
@@ -202,7 +202,7 @@ describe('refuses', () => {
   test('another directive, and more than one request copies', async () => {
     const headers = { 'x-amz-copy-source': `${bucket}/source`, 'x-amz-metadata-directive': 'KEEP' };
     expect((await send('PUT', store.presign('PUT', 'a', { headers }), { headers })).code).toBe('InvalidArgument');
-    await uploadInParts(store, 'large', [partOf(PART_BYTES, 1), partOf(PART_BYTES, 2)]);
+    await uploadInParts(store, 'large', [partOf(partBytes, 1), partOf(partBytes, 2)]);
     await expect(copy('a', `${bucket}/large`)).rejects.toMatchObject({ name: 'InvalidRequest' });
   });
 

@@ -2,9 +2,9 @@ import { type Call, sendEmpty } from '../protocol/call.ts';
 import { parseDocument, readBody } from '../protocol/request-body.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 
-const MAX_BODY_BYTES = 4096;
-const RESERVED_BEGINNINGS = ['xn--', 'sthree-', 'amzn-s3-demo-'];
-const RESERVED_ENDS = ['-s3alias', '--ol-s3', '.mrap', '--x-s3', '--table-s3', '-an'];
+const maxBodyBytes = 4096;
+const reservedBeginnings = ['xn--', 'sthree-', 'amzn-s3-demo-'];
+const reservedEnds = ['-s3alias', '--ol-s3', '.mrap', '--x-s3', '--table-s3', '-an'];
 
 /**
  * PUT /bucket. A bucket that exists is answered 200 in us-east-1 and 409 elsewhere, as on S3.
@@ -15,7 +15,7 @@ export async function createBucket(call: Call): Promise<void> {
   const { index, region, now } = call.store;
   // A bucket that was made before the name was reserved stays what it is.
   if (!index.findBucket(call.bucket)) requireUnreserved(call.bucket);
-  requireOwnRegion(await readBody(call, MAX_BODY_BYTES), region);
+  requireOwnRegion(await readBody(call, maxBodyBytes), region);
   const created = await index.createBucket(call.bucket, { createdAt: now() });
   if (!created && region !== 'us-east-1') {
     throw new S3Error('BucketAlreadyOwnedByYou', `The bucket ${call.bucket} is there already, and yours.`);
@@ -28,8 +28,8 @@ function requireUnreserved(name: string): void {
   if (/^\d{1,3}(?:\.\d{1,3}){3}$/.test(name)) {
     throw new S3Error('InvalidBucketName', 'A bucket must not be named like an IP address. Choose another name.');
   }
-  const beginning = RESERVED_BEGINNINGS.find((reserved) => name.startsWith(reserved));
-  const end = RESERVED_ENDS.find((reserved) => name.endsWith(reserved));
+  const beginning = reservedBeginnings.find((reserved) => name.startsWith(reserved));
+  const end = reservedEnds.find((reserved) => name.endsWith(reserved));
   if (beginning === undefined && end === undefined) return;
   const what = beginning === undefined ? `ending in "${end}"` : `beginning with "${beginning}"`;
   throw new S3Error('InvalidBucketName', `Bucket names ${what} are reserved by S3. Choose another name.`);

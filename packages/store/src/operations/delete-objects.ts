@@ -7,8 +7,8 @@ import { document, element, textElement } from '../protocol/xml.ts';
 import type { XmlElement } from '../protocol/xml-reader.ts';
 import { toDeletion, toRefusal } from './delete-object.ts';
 
-const MAX_BODY_BYTES = 4 * 1024 * 1024;
-const MAX_KEYS = 1000;
+const maxBodyBytes = 4 * 1024 * 1024;
+const maxKeys = 1000;
 
 /** One key of the request, and why it cannot be removed, if so. */
 interface Wanted extends Deletion {
@@ -23,7 +23,7 @@ interface Wanted extends Deletion {
  */
 export async function deleteObjects(call: Call): Promise<void> {
   requireBucket(call);
-  const { quiet, wanted } = readDelete(await readXml(call, MAX_BODY_BYTES));
+  const { quiet, wanted } = readDelete(await readXml(call, maxBodyBytes));
   const { index, reaper } = call.store;
   const possible = wanted.filter(({ refusal }) => !refusal);
   const { outcomes, removed } = await index.deleteObjects(call.bucket, possible);
@@ -43,8 +43,8 @@ function readDelete({ name, children }: XmlElement): { quiet: boolean; wanted: W
   if (name !== 'Delete' || others.length > 1 || (quiet && quiet.name !== 'Quiet')) {
     throw new S3Error('MalformedXML', 'Send a Delete with Object elements, and at most one Quiet.');
   }
-  if (objects.length < 1 || objects.length > MAX_KEYS) {
-    throw new S3Error('MalformedXML', `Name 1 to ${MAX_KEYS} objects, not ${objects.length}.`);
+  if (objects.length < 1 || objects.length > maxKeys) {
+    throw new S3Error('MalformedXML', `Name 1 to ${maxKeys} objects, not ${objects.length}.`);
   }
   return { quiet: quiet?.text.trim() === 'true', wanted: objects.map(readObject) };
 }

@@ -7,11 +7,11 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { beginUpload, md5, PART_BYTES, partOf, uploadInParts } from '../../test/multipart.ts';
+import { beginUpload, md5, partBytes, partOf, uploadInParts } from '../../test/multipart.ts';
 import { bucket, send, startStore, type TestStore } from '../../test/running-store.ts';
 import { checksumOf } from '../disk/checksum.ts';
 
-const bodies = [partOf(PART_BYTES, 1), partOf(PART_BYTES, 2), partOf(77, 3)];
+const bodies = [partOf(partBytes, 1), partOf(partBytes, 2), partOf(77, 3)];
 const all = Object.values(ObjectAttributes);
 let store: TestStore;
 beforeAll(async () => {

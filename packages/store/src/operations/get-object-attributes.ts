@@ -7,10 +7,10 @@ import { document, element, textElement } from '../protocol/xml.ts';
 import { requireObject } from './head-object.ts';
 import { readCount } from './list-parts.ts';
 
-const ATTRIBUTES = ['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'] as const;
-type Attribute = (typeof ATTRIBUTES)[number];
+const attributes = ['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'] as const;
+type Attribute = (typeof attributes)[number];
 
-const MAX_PARTS = 1000;
+const maxParts = 1000;
 
 /**
  * GET /bucket/key?attributes: of ETag, checksum, parts, storage class and size those that `x-amz-object-attributes` names.
@@ -35,21 +35,21 @@ export async function getObjectAttributes(call: Call): Promise<void> {
     ObjectSize: () => [textElement('ObjectSize', size)],
   };
   call.response.setHeader('last-modified', new Date(record.lastModified).toUTCString());
-  const children = ATTRIBUTES.filter((name) => wanted.has(name)).flatMap((name) => elements[name]());
+  const children = attributes.filter((name) => wanted.has(name)).flatMap((name) => elements[name]());
   sendXml(call, document('GetObjectAttributesResponse', children));
 }
 
 function readAttributes({ headers }: Call): ReadonlySet<string> {
   const header = String(headers['x-amz-object-attributes'] ?? '');
   const names = header.split(',').map((name) => name.trim());
-  if (names.every((name) => ATTRIBUTES.some((known) => known === name))) return new Set(names);
-  throw new S3Error('InvalidArgument', `x-amz-object-attributes must name one or more of ${ATTRIBUTES.join(', ')}.`);
+  if (names.every((name) => attributes.some((known) => known === name))) return new Set(names);
+  throw new S3Error('InvalidArgument', `x-amz-object-attributes must name one or more of ${attributes.join(', ')}.`);
 }
 
 function partsElement({ headers, store }: Call, { multipart, checksum }: ObjectRecord): string[] {
   const given = new Map(Object.entries(headers).map(([name, value]) => [name, String(value)]));
   const marker = readCount(given, 'x-amz-part-number-marker') ?? 0;
-  const limit = Math.min(readCount(given, 'x-amz-max-parts') ?? MAX_PARTS, MAX_PARTS);
+  const limit = Math.min(readCount(given, 'x-amz-max-parts') ?? maxParts, maxParts);
   if (!multipart) return [];
   const count = textElement('PartsCount', multipart.parts);
   if (!checksum) return [element('ObjectParts', [count])];

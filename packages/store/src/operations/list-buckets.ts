@@ -3,7 +3,7 @@ import { ownerElement } from '../protocol/owner.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 import { document, element, textElement } from '../protocol/xml.ts';
 
-const MAX_BUCKETS = 10_000;
+const maxBuckets = 10_000;
 
 /**
  * GET /: all buckets by name, or those with a prefix, in pages of `max-buckets`.
@@ -29,8 +29,8 @@ export async function listBuckets(call: Call): Promise<void> {
 }
 
 function readMaxBuckets(text: string | undefined): number {
-  if (text === undefined) return MAX_BUCKETS;
+  if (text === undefined) return maxBuckets;
   const limit = Number(text);
-  if (/^\d{1,5}$/.test(text) && limit >= 1 && limit <= MAX_BUCKETS) return limit;
-  throw new S3Error('InvalidArgument', `max-buckets must be a whole number from 1 to ${MAX_BUCKETS}.`);
+  if (/^\d{1,5}$/.test(text) && limit >= 1 && limit <= maxBuckets) return limit;
+  throw new S3Error('InvalidArgument', `max-buckets must be a whole number from 1 to ${maxBuckets}.`);
 }

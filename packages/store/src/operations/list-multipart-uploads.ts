@@ -6,7 +6,7 @@ import { document, element, textElement } from '../protocol/xml.ts';
 import { past, readEncoding } from './list-page.ts';
 import { readCount } from './list-parts.ts';
 
-const MAX_UPLOADS = 1000;
+const maxUploads = 1000;
 
 /** One line: an upload under way, or the common beginning of the keys of several. */
 type Line = { kind: 'upload'; upload: ListedUpload } | { kind: 'prefix'; prefix: Buffer };
@@ -54,7 +54,7 @@ function readQuery(query: ReadonlyMap<string, string>): Query {
     keyMarker,
     // Means nothing without the key, as on S3.
     uploadIdMarker: keyMarker === '' ? '' : (query.get('upload-id-marker') ?? ''),
-    limit: Math.min(readCount(query, 'max-uploads') ?? MAX_UPLOADS, MAX_UPLOADS),
+    limit: Math.min(readCount(query, 'max-uploads') ?? maxUploads, maxUploads),
   };
 }
 

@@ -5,7 +5,7 @@ import { checksumNames } from '../protocol/multipart-checksum.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 import { element, textElement } from '../protocol/xml.ts';
 
-const MAX_KEYS = 1000;
+const maxKeys = 1000;
 
 /** One line of a listing: an object, or the common beginning of several. */
 export type Listed = { kind: 'object'; key: Buffer; object: ListedObject } | { kind: 'prefix'; key: Buffer };
@@ -132,9 +132,9 @@ export function readEncoding(query: ReadonlyMap<string, string>): (text: string)
 
 function readMaxKeys(query: ReadonlyMap<string, string>): number {
   const text = query.get('max-keys');
-  if (text === undefined) return MAX_KEYS;
+  if (text === undefined) return maxKeys;
   if (!/^\d{1,10}$/.test(text)) throw new S3Error('InvalidArgument', 'max-keys must be a whole number from 0.');
-  return Math.min(Number(text), MAX_KEYS);
+  return Math.min(Number(text), maxKeys);
 }
 
 /** Lines of a page as XML: objects in elements of this name, with more children each, and common prefixes. */

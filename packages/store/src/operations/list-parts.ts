@@ -6,7 +6,7 @@ import { S3Error } from '../protocol/s3-error.ts';
 import { document, element, textElement } from '../protocol/xml.ts';
 import { requireUpload } from './multipart-upload.ts';
 
-const MAX_PARTS = 1000;
+const maxParts = 1000;
 
 /**
  * GET /bucket/key?uploadId=: the parts that have been uploaded, by their numbers.
@@ -18,7 +18,7 @@ export async function listParts(call: Call): Promise<void> {
   const { name, upload } = requireUpload(call);
   const { uploadId } = name;
   const marker = readCount(query, 'part-number-marker') ?? 0;
-  const limit = Math.min(readCount(query, 'max-parts') ?? MAX_PARTS, MAX_PARTS);
+  const limit = Math.min(readCount(query, 'max-parts') ?? maxParts, maxParts);
   const parts: ListedPart[] = [];
   let isTruncated = false;
   for (const part of store.index.uploads.soundPartsFrom(uploadId, marker + 1)) {

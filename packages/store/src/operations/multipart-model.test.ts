@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { md5 } from '../../test/multipart.ts';
 import { type Answer, bucket, filed, send, startStore, type TestStore, until } from '../../test/running-store.ts';
-import { MAX_INLINE_BYTES } from '../disk/take-in.ts';
+import { maxInlineBytes } from '../disk/take-in.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ const outcome = ({ status, code }: Answer) => code ?? status;
 
 function hold({ objects, inFiles }: Model, on: string, body: string): void {
   objects.set(on, body);
-  if (Buffer.byteLength(body) > MAX_INLINE_BYTES) inFiles.add(on);
+  if (Buffer.byteLength(body) > maxInlineBytes) inFiles.add(on);
   else inFiles.delete(on);
 }
 

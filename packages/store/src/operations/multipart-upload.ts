@@ -7,8 +7,8 @@ import { S3Error } from '../protocol/s3-error.ts';
 import { settleBlob } from './put-object.ts';
 
 /** All parts but the last must have as many. */
-export const MIN_PART_BYTES = 5 * 1024 ** 2;
-export const MAX_UPLOAD_BYTES = 5 * 1024 ** 4;
+export const minPartBytes = 5 * 1024 ** 2;
+export const maxUploadBytes = 5 * 1024 ** 4;
 
 /** Ids sort by the time they were made at, so that the uploads of one key are listed by their age. */
 export function newUploadId(now: number): string {

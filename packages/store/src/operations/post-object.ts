@@ -15,7 +15,7 @@ import { type PostPolicy, readPolicy, requireAllowed } from '../protocol/post-po
 import { noSuchBucket, notImplemented, S3Error } from '../protocol/s3-error.ts';
 import { document, textElement } from '../protocol/xml.ts';
 import { wholeSeconds } from './multipart-upload.ts';
-import { CONTENT_HEADERS, indexObject, type ReceivedBody, readMetadata } from './put-object.ts';
+import { contentHeaders, indexObject, type ReceivedBody, readMetadata } from './put-object.ts';
 
 /** A form on its way. Its signature lies within, so that nobody is believed yet. */
 export interface FormCall {
@@ -28,8 +28,8 @@ export interface FormCall {
   awaitBody(): void;
 }
 
-const SIGNATURE_FIELDS = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-signature', 'policy'];
-const UNDERSTOOD = new Set([...SIGNATURE_FIELDS, ...checksumHeaders, 'x-amz-storage-class']);
+const signatureFields = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-signature', 'policy'];
+const understood = new Set([...signatureFields, ...checksumHeaders, 'x-amz-storage-class']);
 
 /** Whether a request is a form for a bucket: signed, if at all, in its fields. */
 export function isForm({ method, url = '', headers }: IncomingMessage, { bucket, key }: Address): boolean {
@@ -129,18 +129,18 @@ function toText(latin1: string): string {
 /** Content headers and metadata, and a refusal of what is not understood. */
 function describe(fields: ReadonlyMap<string, string>): Pick<ObjectRecord, 'headers' | 'metadata'> {
   for (const [name, value] of fields) {
-    const kept = name.startsWith('x-amz-meta-') || name === 'content-type' || CONTENT_HEADERS.includes(name);
+    const kept = name.startsWith('x-amz-meta-') || name === 'content-type' || contentHeaders.includes(name);
     // What is kept becomes headers of answers: a line break would become another header.
     if (kept && !isHeader(name, value)) {
       throw new S3Error('InvalidArgument', `The field ${name} cannot be kept: it holds what no header may.`);
     }
     if (name === 'acl') isHarmlessAcl('x-amz-acl', value);
-    else if (name === 'tagging' || (name.startsWith('x-amz-') && !kept && !UNDERSTOOD.has(name))) {
+    else if (name === 'tagging' || (name.startsWith('x-amz-') && !kept && !understood.has(name))) {
       throw notImplemented(`A form with the field ${name}`);
     }
   }
   const headers: Record<string, string> = { 'content-type': fields.get('content-type') || 'binary/octet-stream' };
-  for (const name of CONTENT_HEADERS) {
+  for (const name of contentHeaders) {
     const value = fields.get(name);
     if (value) headers[name] = value;
   }

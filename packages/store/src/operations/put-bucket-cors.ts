@@ -4,10 +4,10 @@ import { readXml } from '../protocol/request-body.ts';
 import { noSuchBucket, S3Error } from '../protocol/s3-error.ts';
 import type { XmlElement } from '../protocol/xml-reader.ts';
 
-const MAX_BODY_BYTES = 64 * 1024;
-const MAX_RULES = 100;
-const METHODS = new Set(['GET', 'PUT', 'HEAD', 'POST', 'DELETE']);
-const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+const maxBodyBytes = 64 * 1024;
+const maxRules = 100;
+const methods = new Set(['GET', 'PUT', 'HEAD', 'POST', 'DELETE']);
+const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /**
  * PUT /bucket?cors: from now on only the origins of these rules may read answers of this bucket in a browser.
@@ -15,7 +15,7 @@ const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
  * @throws S3Error NoSuchBucket, MalformedXML, InvalidRequest
  */
 export async function putBucketCors(call: Call): Promise<void> {
-  const cors = readRules(await readXml(call, MAX_BODY_BYTES));
+  const cors = readRules(await readXml(call, maxBodyBytes));
   const found = await call.store.index.updateBucket(call.bucket, (record) => ({ ...record, cors }));
   if (!found) throw noSuchBucket(call.bucket);
   sendEmpty(call, 200);
@@ -23,10 +23,10 @@ export async function putBucketCors(call: Call): Promise<void> {
 
 function readRules({ name, children }: XmlElement): CorsRule[] {
   const rules = children.every((child) => child.name === 'CORSRule');
-  if (name === 'CORSConfiguration' && rules && children.length >= 1 && children.length <= MAX_RULES) {
+  if (name === 'CORSConfiguration' && rules && children.length >= 1 && children.length <= maxRules) {
     return children.map(readRule);
   }
-  throw new S3Error('MalformedXML', `Send a CORSConfiguration of 1 to ${MAX_RULES} CORSRule elements.`);
+  throw new S3Error('MalformedXML', `Send a CORSConfiguration of 1 to ${maxRules} CORSRule elements.`);
 }
 
 function readRule({ children }: XmlElement): CorsRule {
@@ -59,19 +59,19 @@ function requireValid({ allowedOrigins, allowedMethods, allowedHeaders, exposeHe
   if (allowedOrigins.length === 0 || allowedMethods.length === 0) {
     throw new S3Error('MalformedXML', 'Each CORSRule needs an AllowedOrigin and an AllowedMethod.');
   }
-  const method = allowedMethods.find((value) => !METHODS.has(value));
+  const method = allowedMethods.find((value) => !methods.has(value));
   if (method !== undefined) {
-    throw new S3Error('InvalidRequest', `The AllowedMethod "${method}" is none of ${[...METHODS].join(', ')}.`);
+    throw new S3Error('InvalidRequest', `The AllowedMethod "${method}" is none of ${[...methods].join(', ')}.`);
   }
   const origin = allowedOrigins.find((value) => !/^[\x21-\x7e]+$/.test(value) || hasStars(value));
   if (origin !== undefined) {
     throw new S3Error('InvalidRequest', `The AllowedOrigin "${origin}" must be an origin with at most one "*".`);
   }
-  const header = allowedHeaders.find((value) => !TOKEN.test(value) || hasStars(value));
+  const header = allowedHeaders.find((value) => !token.test(value) || hasStars(value));
   if (header !== undefined) {
     throw new S3Error('InvalidRequest', `The AllowedHeader "${header}" must be a header's name with at most one "*".`);
   }
-  const exposed = exposeHeaders.find((value) => !TOKEN.test(value) || value.includes('*'));
+  const exposed = exposeHeaders.find((value) => !token.test(value) || value.includes('*'));
   if (exposed !== undefined) {
     throw new S3Error('InvalidRequest', `The ExposeHeader "${exposed}" must be a header's name, without "*".`);
   }

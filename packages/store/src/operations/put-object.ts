@@ -41,14 +41,14 @@ interface Upload extends PromisedBody {
   metadata: Record<string, string>;
 }
 
-export const CONTENT_HEADERS = [
+export const contentHeaders = [
   'cache-control',
   'content-disposition',
   'content-encoding',
   'content-language',
   'expires',
 ];
-const MAX_METADATA_BYTES = 2048;
+const maxMetadataBytes = 2048;
 
 /**
  * PUT /bucket/key. Answered 200 when the bytes, the file's name and the index entry are durable; until then the object
@@ -133,11 +133,11 @@ function readMd5(header: string | string[] | undefined): string | undefined {
 /** aws-chunked frames a request, and is no property of the object: it is not kept. */
 export function readContentHeaders({ headers, request }: Pick<Call, 'headers' | 'request'>): Record<string, string> {
   const kept: Record<string, string> = { 'content-type': headers['content-type'] || 'binary/octet-stream' };
-  for (const name of CONTENT_HEADERS) {
+  for (const name of contentHeaders) {
     const value = headers[name];
     if (typeof value === 'string' && value !== '') kept[name] = value;
   }
-  for (const name of ['content-type', ...CONTENT_HEADERS]) {
+  for (const name of ['content-type', ...contentHeaders]) {
     if ((request.headersDistinct[name]?.length ?? 0) > 1)
       throw new S3Error('InvalidRequest', `${name} was sent twice.`);
   }
@@ -164,8 +164,8 @@ export function readMetadata(headers: IncomingHttpHeaders): Record<string, strin
     metadata[name.slice('x-amz-meta-'.length)] = value;
     bytes += name.length - 'x-amz-meta-'.length + value.length;
   }
-  if (bytes <= MAX_METADATA_BYTES) return metadata;
-  throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes, ${MAX_METADATA_BYTES} are allowed.`);
+  if (bytes <= maxMetadataBytes) return metadata;
+  throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes, ${maxMetadataBytes} are allowed.`);
 }
 
 /**

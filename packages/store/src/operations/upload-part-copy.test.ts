@@ -1,11 +1,11 @@
 import { UploadPartCopyCommand, type UploadPartCopyCommandInput } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { beginUpload, complete, md5, PART_BYTES, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
+import { beginUpload, complete, md5, partBytes, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
 import { bucket, send, startStore, type TestStore } from '../../test/running-store.ts';
 
 let store: TestStore;
 let uploadId = '';
-const bodies = [partOf(PART_BYTES, 1), partOf(PART_BYTES, 2)];
+const bodies = [partOf(partBytes, 1), partOf(partBytes, 2)];
 const whole = Buffer.concat(bodies);
 beforeAll(async () => {
   store = await startStore();
@@ -20,9 +20,9 @@ const copy = (partNumber: number, more: Partial<UploadPartCopyCommandInput> = {}
 };
 
 test('parts of ranges of another object, and parts that are sent, make one object', async () => {
-  const range = { CopySourceRange: `bytes=100-${PART_BYTES + 99}` };
+  const range = { CopySourceRange: `bytes=100-${partBytes + 99}` };
   const first = await copy(1, range);
-  const bytes = whole.subarray(100, PART_BYTES + 100);
+  const bytes = whole.subarray(100, partBytes + 100);
   expect(first.CopyPartResult?.ETag).toBe(`"${md5(bytes)}"`);
   const second = await copy(2);
   expect(second.CopyPartResult?.ETag).toBe(`"${md5(whole)}"`);

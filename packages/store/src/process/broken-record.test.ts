@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { breakRecord } from '../../test/damage.ts';
-import { beginUpload, PART_BYTES, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
+import { beginUpload, partBytes, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
 import { bucket, keptEitherWay, newFolder, send, startStore } from '../../test/running-store.ts';
 import { runCli } from '../../test/store-process.ts';
 
@@ -54,7 +54,7 @@ test.each(keptEitherWay)('a broken record of an object whose bytes are $kept har
 
 test('broken records of a bucket, an upload and a part harm nothing else', async () => {
   const first = await startStore({ dataDir: folder });
-  await uploadInParts(first, 'in parts', [partOf(PART_BYTES, 1), partOf(10, 2)]);
+  await uploadInParts(first, 'in parts', [partOf(partBytes, 1), partOf(10, 2)]);
   const uploadId = await beginUpload(first, 'under way');
   await sendPart(first, 'under way', uploadId, 1, 'a part');
   const broken = await beginUpload(first, 'broken');
@@ -80,13 +80,13 @@ test('broken records of a bucket, an upload and a part harm nothing else', async
   expect((await ask('GET', 'under way', { uploadId })).text).toContain('<PartNumber>1</PartNumber>');
   expect((await ask('GET', 'broken', { uploadId: broken })).code).toBe('InternalError');
   expect((await ask('DELETE', 'broken', { uploadId: broken })).status).toBe(204);
-  expect((await ask('GET', 'in parts', {})).body).toHaveLength(PART_BYTES + 10);
+  expect((await ask('GET', 'in parts', {})).body).toHaveLength(partBytes + 10);
   await store.close();
 });
 
 test('a broken record of a part: its object says so, and can be deleted', async () => {
   const first = await startStore({ dataDir: folder });
-  await uploadInParts(first, 'in parts', [partOf(PART_BYTES, 1), partOf(10, 2)]);
+  await uploadInParts(first, 'in parts', [partOf(partBytes, 1), partOf(10, 2)]);
   await first.close();
   const data = readFileSync(join(folder, 'index', 'data.mdb')).toString('latin1');
   const uploadId = /([0-9a-f]{44})\/00001\{/.exec(data)?.[1] ?? '';

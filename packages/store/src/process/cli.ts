@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { openStore, type StoreOptions } from './open-store.ts';
-import { runRebuild, runVerify, superviseVerify, WORKER_VARIABLE } from './verify-command.ts';
+import { runRebuild, runVerify, superviseVerify, workerVariable } from './verify-command.ts';
 
-const USAGE = `Usage: cadiz-store --data DIR [--port 9000] [--host 127.0.0.1] [--region us-east-1]
+const usage = `Usage: cadiz-store --data DIR [--port 9000] [--host 127.0.0.1] [--region us-east-1]
                    [--presigned-overwrite allow|deny]
 The keys are read from STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY.
 
@@ -26,7 +26,7 @@ function readOptions(): StoreOptions {
     },
   });
   if (values.help) {
-    console.log(USAGE);
+    console.log(usage);
     process.exit(0);
   }
   if (!values.data) throw new UsageError('Say where the data lies: --data DIR.');
@@ -70,9 +70,9 @@ async function verify(): Promise<void> {
         help: { type: 'boolean', default: false },
       },
     });
-    if (values.help) return console.log(USAGE);
+    if (values.help) return console.log(usage);
     if (!values.data) throw new UsageError('Say where the data lies: verify --data DIR.');
-    if (process.env[WORKER_VARIABLE] === undefined) {
+    if (process.env[workerVariable] === undefined) {
       process.exitCode = await superviseVerify(['verify', ...args], values.data);
       return;
     }

@@ -20,10 +20,10 @@ import {
 } from '../../test/running-store.ts';
 import { startProcess } from '../../test/store-process.ts';
 import { openIndexDb } from '../disk/index-db.ts';
-import { MAX_INLINE_BYTES } from '../disk/take-in.ts';
+import { maxInlineBytes } from '../disk/take-in.ts';
 
 const digest = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
-const ABSENT = 'absent';
+const absent = 'absent';
 
 /** What a key may hold: the last acknowledged state, or any that was asked for since. */
 type Allowed = Map<string, Set<string>>;
@@ -44,11 +44,11 @@ async function writeUntilGone(
   const url = urlMaker(endpoint);
   for (let step = 0; ; step += 1) {
     const key = `${writer}/${step % 13}`;
-    const states = allowed.get(key) ?? new Set([ABSENT]);
+    const states = allowed.get(key) ?? new Set([absent]);
     allowed.set(key, states);
     const deleting = step % 7 === 6;
     const body = randomBytes(step % 5 === 0 ? 400_000 : 3_000);
-    const wanted = deleting ? ABSENT : digest(body);
+    const wanted = deleting ? absent : digest(body);
     states.add(wanted);
     try {
       const answer = deleting ? await send('DELETE', url('DELETE', key)) : await send('PUT', url('PUT', key), { body });
@@ -84,12 +84,12 @@ test('kill -9 in the middle of writes: what was acknowledged is there, whole, an
     const url = urlMaker(after.endpoint);
     for (const [key, states] of allowed) {
       const answer = await send('GET', url('GET', key));
-      const found = answer.status === 404 ? ABSENT : digest(answer.body);
+      const found = answer.status === 404 ? absent : digest(answer.body);
       expect(states, `${key} in round ${round}`).toContain(found);
       allowed.set(key, new Set([found]));
     }
     const listed = await newClient(after.endpoint).send(new ListObjectsV2Command({ Bucket: bucket }));
-    const filed = listed.Contents?.filter(({ Size = 0 }) => Size > MAX_INLINE_BYTES) ?? [];
+    const filed = listed.Contents?.filter(({ Size = 0 }) => Size > maxInlineBytes) ?? [];
     expect(listFiles(data)).toHaveLength(filed.length);
     expect(await after.end('SIGTERM')).toBe(0);
   }

@@ -11,7 +11,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { beginUpload, complete, PART_BYTES, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
+import { beginUpload, complete, partBytes, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
 import { bucket, filed, folderOfTest, listFiles, send, startStore, type TestStore } from '../../test/running-store.ts';
 import { runCli } from '../../test/store-process.ts';
 
@@ -39,7 +39,7 @@ async function fill(store: TestStore): Promise<void> {
   const described = { Metadata: { who: 'ada' }, ContentType: 'image/png', CacheControl: 'no-store' };
   await put(store, 'small', 'small', { ...described, ChecksumAlgorithm: 'SHA256' });
   await put(store, 'large \u2028 ü', filed('large'), { ...described, ChecksumAlgorithm: 'SHA256' });
-  await uploadInParts(store, 'in parts', [partOf(PART_BYTES, 1), partOf(10, 2)]);
+  await uploadInParts(store, 'in parts', [partOf(partBytes, 1), partOf(10, 2)]);
   for (const body of [filed('first'), 'second', filed('third')]) await put(store, 'replaced by a file', body);
   for (const body of [filed('first'), 'second']) await put(store, 'replaced by few bytes', body);
   await uploadInParts(store, 'replaced parts', ['first']);

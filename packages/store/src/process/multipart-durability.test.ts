@@ -11,7 +11,7 @@ import {
 import { createPresigner } from '@cadiz/sigv4';
 import { expect, test } from 'vitest';
 import { series } from '../../../../scripts/series.mjs';
-import { beginUpload, md5, PART_BYTES, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
+import { beginUpload, md5, partBytes, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
 import {
   bucket,
   folderOfTest,
@@ -28,8 +28,8 @@ import { openIndexDb } from '../disk/index-db.ts';
 import { verifyStore } from '../disk/verify-store.ts';
 
 const digest = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
-const ABSENT = 'absent';
-const SOURCE = partOf(PART_BYTES + 1000, 1);
+const absent = 'absent';
+const sourceBytes = partOf(partBytes + 1000, 1);
 
 /** What a client knows of an upload: the last of `parts` may not have been acknowledged, nor the ending. */
 interface Known {
@@ -88,15 +88,15 @@ const wholeOf = (parts: Known['parts']) => Buffer.concat([...parts].sort(([a], [
 /** Uploads in parts, completes, aborts, copies and replaces until the store is gone. */
 async function workUntilGone({ call }: Client, writer: number, model: Model): Promise<void> {
   const expectState = (key: string, state: string) => {
-    const states = model.allowed.get(key) ?? new Set([ABSENT]);
+    const states = model.allowed.get(key) ?? new Set([absent]);
     model.allowed.set(key, states.add(state));
   };
   for (let step = 0; ; step += 1) {
     const key = `${writer}/${step % 5}`;
     if (step % 4 === 3) {
-      expectState(key, digest(SOURCE));
+      expectState(key, digest(sourceBytes));
       await call('PUT', key, {}, { headers: { 'x-amz-copy-source': `/${bucket}/source` } });
-      model.allowed.set(key, new Set([digest(SOURCE)]));
+      model.allowed.set(key, new Set([digest(sourceBytes)]));
       continue;
     }
     const uploadId = /<UploadId>(\w+)</.exec(await call('POST', key, { uploads: '' }))?.[1] ?? '';
@@ -111,9 +111,9 @@ async function workUntilGone({ call }: Client, writer: number, model: Model): Pr
     if (step % 3 === 0) {
       const headers = {
         'x-amz-copy-source': `${bucket}/source`,
-        'x-amz-copy-source-range': `bytes=0-${PART_BYTES - 1}`,
+        'x-amz-copy-source-range': `bytes=0-${partBytes - 1}`,
       };
-      await sendBody(1, SOURCE.subarray(0, PART_BYTES), { headers });
+      await sendBody(1, sourceBytes.subarray(0, partBytes), { headers });
     }
     await sendBody(5, randomBytes(2_000));
     await sendBody(5, randomBytes(100_000));
@@ -164,7 +164,7 @@ test('kill -9 in the middle of uploads in parts, completions, aborts and copies'
     const running = await startProcess(data);
     const client = newClient(running.endpoint);
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
-    await newCaller(running.endpoint, () => undefined).call('PUT', 'source', {}, { body: SOURCE });
+    await newCaller(running.endpoint, () => undefined).call('PUT', 'source', {}, { body: sourceBytes });
     let acknowledged = 0;
     // The end comes in the very moment in which an operation of this kind is answered, while others are under way.
     const caller = newCaller(running.endpoint, (operation) => {
@@ -183,7 +183,7 @@ test('kill -9 in the middle of uploads in parts, completions, aborts and copies'
     const found = new Map<string, string>();
     for (const [key, states] of model.allowed) {
       const answer = await send('GET', presign({ method: 'GET', bucket, key, expiresInSeconds: 60, now: Date.now() }));
-      const state = answer.status === 404 ? ABSENT : digest(answer.body);
+      const state = answer.status === 404 ? absent : digest(answer.body);
       expect(states, `${key} in round ${round}`).toContain(state);
       found.set(key, state);
       model.allowed.set(key, new Set([state]));
@@ -224,8 +224,8 @@ test('a full disk: a part or a copy that does not fit is refused, and nothing is
   const uploadId = /<UploadId>(\w+)</.exec(await call('POST', 'a', { uploads: '' }))?.[1] ?? '';
   const part = (number: number, body: Buffer) => call('PUT', 'a', { partNumber: String(number), uploadId }, { body });
   const bodies = new Map([
-    [1, partOf(PART_BYTES, 1)],
-    [2, partOf(PART_BYTES, 2)],
+    [1, partOf(partBytes, 1)],
+    [2, partOf(partBytes, 2)],
   ]);
   for (const [number, body] of bodies) await part(number, body);
   await expect(part(3, partOf(7_000_000, 3))).rejects.toThrow('507');

@@ -39,12 +39,12 @@ export interface RunningStore {
   close(options?: { drainMilliseconds?: number }): Promise<void>;
 }
 
-export const DEFAULT_DRAIN_MILLISECONDS = 10_000;
-const DEFAULT_IDLE_MILLISECONDS = 60_000;
-const DEFAULT_SLOW_BODY_MILLISECONDS = 8_000;
+export const defaultDrainMilliseconds = 10_000;
+const defaultIdleMilliseconds = 60_000;
+const defaultSlowBodyMilliseconds = 8_000;
 // Clients and proxies wait for a minute as a rule.
-const DEFAULT_KEEP_WAITING_MILLISECONDS = 10_000;
-const FIVE_GIB = 5 * 1024 ** 3;
+const defaultKeepWaitingMilliseconds = 10_000;
+const fiveGib = 5 * 1024 ** 3;
 
 /**
  * Opens a store and listens, in this thread.
@@ -56,15 +56,15 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
   if (accessKeyId === '' || secretAccessKey === '') throw new Error('The store needs an access key id and a secret.');
   const { store, close } = await openStoreFolder(options.dataDir, {
     region: options.region ?? 'us-east-1',
-    maxObjectBytes: options.maxObjectBytes ?? FIVE_GIB,
+    maxObjectBytes: options.maxObjectBytes ?? fiveGib,
     presignedOverwrite: options.presignedOverwrite ?? 'allow',
-    keepWaitingMilliseconds: options.keepWaitingMilliseconds ?? DEFAULT_KEEP_WAITING_MILLISECONDS,
+    keepWaitingMilliseconds: options.keepWaitingMilliseconds ?? defaultKeepWaitingMilliseconds,
     now: options.now ?? Date.now,
     log: options.log ?? (() => undefined),
   });
   const limits = {
-    idleMilliseconds: options.idleMilliseconds ?? DEFAULT_IDLE_MILLISECONDS,
-    slowBodyMilliseconds: options.slowBodyMilliseconds ?? DEFAULT_SLOW_BODY_MILLISECONDS,
+    idleMilliseconds: options.idleMilliseconds ?? defaultIdleMilliseconds,
+    slowBodyMilliseconds: options.slowBodyMilliseconds ?? defaultSlowBodyMilliseconds,
   };
   const server = createStoreServer(store, { accessKeyId, secretAccessKey }, limits);
   let listening: Listening;
@@ -78,7 +78,7 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
   return {
     port: listening.port,
     failed: new Promise(() => undefined),
-    close: ({ drainMilliseconds = DEFAULT_DRAIN_MILLISECONDS } = {}) => {
+    close: ({ drainMilliseconds = defaultDrainMilliseconds } = {}) => {
       closing ??= listening.close(drainMilliseconds).then(close);
       return closing;
     },

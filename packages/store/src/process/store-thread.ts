@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import type { Log } from '../disk/log.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
-import { DEFAULT_DRAIN_MILLISECONDS, type RunningStore, type StoreOptions } from './open-store.ts';
+import { defaultDrainMilliseconds, type RunningStore, type StoreOptions } from './open-store.ts';
 
 export type WorkerOptions = Omit<StoreOptions, 'now' | 'log'>;
 export type ToWorker = { drainMilliseconds: number };
@@ -52,7 +52,7 @@ export async function startStoreThread(options: WorkerOptions & { log?: Log }): 
         if (!asked) resolve(error);
       });
     }),
-    close: async ({ drainMilliseconds = DEFAULT_DRAIN_MILLISECONDS } = {}) => {
+    close: async ({ drainMilliseconds = defaultDrainMilliseconds } = {}) => {
       if (!asked && !ended) worker.postMessage({ drainMilliseconds } satisfies ToWorker);
       asked = true;
       if (!ended) await exited;

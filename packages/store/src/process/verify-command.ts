@@ -4,10 +4,10 @@ import { rebuildCommand } from '../disk/index-unusable.ts';
 import { rebuildIndex } from '../disk/rebuild-index.ts';
 import { type Problem, type Verified, verifyStore } from '../disk/verify-store.ts';
 
-const PROGRESS_MILLISECONDS = 500;
+const progressMilliseconds = 500;
 
 /** Tells a verify that it is the one which does the work. */
-export const WORKER_VARIABLE = 'CADIZ_STORE_VERIFIES';
+export const workerVariable = 'CADIZ_STORE_VERIFIES';
 
 /**
  * `cadiz-store verify [--rebuild] --data DIR`, in a process of its own: LMDB ends the process that reads certain damage, and
@@ -15,7 +15,7 @@ export const WORKER_VARIABLE = 'CADIZ_STORE_VERIFIES';
  */
 export async function superviseVerify(args: readonly string[], dataDir: string): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
-    env: { ...process.env, [WORKER_VARIABLE]: '1' },
+    env: { ...process.env, [workerVariable]: '1' },
     stdio: 'inherit',
   });
   const forward = (signal: NodeJS.Signals) => void child.kill(signal);
@@ -93,7 +93,7 @@ function showProgress(terminal: NodeJS.WriteStream): { show(sofar: Verified): vo
   let shown = false;
   return {
     show: ({ objects, parts, bytes, problems }) => {
-      if (!terminal.isTTY || performance.now() - shownAt < PROGRESS_MILLISECONDS) return;
+      if (!terminal.isTTY || performance.now() - shownAt < progressMilliseconds) return;
       shownAt = performance.now();
       shown = true;
       const megabytes = Math.round(bytes / 1e6);

@@ -6,15 +6,15 @@ import { document, element, textElement } from './xml.ts';
 import type { XmlElement } from './xml-reader.ts';
 
 // What the owner of everything has anyway.
-const HARMLESS = new Set(['private', 'bucket-owner-full-control', 'bucket-owner-read']);
-const CANNED = new Set([
+const harmlessAcls = new Set(['private', 'bucket-owner-full-control', 'bucket-owner-read']);
+const refusedAcls = new Set([
   'public-read',
   'public-read-write',
   'authenticated-read',
   'aws-exec-read',
   'log-delivery-write',
 ]);
-const MAX_BODY_BYTES = 64 * 1024;
+const maxBodyBytes = 64 * 1024;
 
 /**
  * Whether a header or a form field asks for an ACL that changes nothing. The one that makes anything
@@ -25,8 +25,8 @@ const MAX_BODY_BYTES = 64 * 1024;
 export function isHarmlessAcl(name: string, value: string): boolean {
   if (name.startsWith('x-amz-grant-')) throw notSupported(name);
   if (name !== 'x-amz-acl') return false;
-  if (HARMLESS.has(value)) return true;
-  if (CANNED.has(value)) throw notSupported(`x-amz-acl: ${value}`);
+  if (harmlessAcls.has(value)) return true;
+  if (refusedAcls.has(value)) throw notSupported(`x-amz-acl: ${value}`);
   throw new S3Error('InvalidArgument', `"${value}" is no canned ACL: use private.`);
 }
 
@@ -49,7 +49,7 @@ export function sendOwnerAcl(call: Call): void {
  * @throws S3Error AccessControlListNotSupported, MalformedXML, InvalidRequest
  */
 export async function takeOwnerAcl(call: Call): Promise<void> {
-  const body = await readBody(call, MAX_BODY_BYTES);
+  const body = await readBody(call, maxBodyBytes);
   const canned = call.headers['x-amz-acl'] !== undefined;
   if (body.length > 0) requireOwnersOnly(parseDocument(body));
   else if (!canned) throw new S3Error('InvalidRequest', 'Send the header x-amz-acl, or an AccessControlPolicy.');

@@ -15,7 +15,7 @@ import {
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chunkedHead, frame } from '../../test/chunked.ts';
-import { PART_BYTES, partOf } from '../../test/multipart.ts';
+import { partBytes, partOf } from '../../test/multipart.ts';
 import { bucket, keys, region, send, startStore, type TestStore, until } from '../../test/running-store.ts';
 import { checksumOf } from '../disk/checksum.ts';
 import { type ChunkedBody, decodeChunks, readChunkedBody } from './aws-chunked.ts';
@@ -80,7 +80,7 @@ describe('an AWS SDK with its default settings', () => {
   );
 
   test('uploads in parts, from buffers and from streams', async () => {
-    const bodies = [partOf(PART_BYTES, 1), partOf(PART_BYTES, 2), Buffer.from('the end')];
+    const bodies = [partOf(partBytes, 1), partOf(partBytes, 2), Buffer.from('the end')];
     const Key = 'parts';
     const { UploadId } = await sdk.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
     const parts = await Promise.all(
@@ -98,7 +98,7 @@ describe('an AWS SDK with its default settings', () => {
     );
     expect((await read(Key)).bytes.equals(Buffer.concat(bodies))).toBe(true);
     const got = await sdk.send(new GetObjectCommand({ Bucket: bucket, Key }));
-    expect(await got.Body?.transformToByteArray()).toHaveLength(2 * PART_BYTES + 7);
+    expect(await got.Body?.transformToByteArray()).toHaveLength(2 * partBytes + 7);
   });
 });
 

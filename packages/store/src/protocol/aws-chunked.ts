@@ -18,11 +18,11 @@ export interface ChunkedBody {
   trailers: Map<string, string>;
 }
 
-const MAX_CHUNK_HEADER_BYTES = 256;
-const MAX_TRAILER_BYTES = 1024;
+const maxChunkHeaderBytes = 256;
+const maxTrailerBytes = 1024;
 /** S3's own rule; without it framing could outweigh the bytes it frames. */
-const MIN_CHUNK_BYTES = 8192;
-const KINDS: ReadonlyMap<string, { signed: boolean; trailer: boolean }> = new Map([
+const minChunkBytes = 8192;
+const kinds: ReadonlyMap<string, { signed: boolean; trailer: boolean }> = new Map([
   ['STREAMING-UNSIGNED-PAYLOAD-TRAILER', { signed: false, trailer: true }],
   ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD', { signed: true, trailer: false }],
   ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER', { signed: true, trailer: true }],
@@ -51,7 +51,7 @@ export function readChunkedBody({ headers, verified }: Call): ChunkedBody | unde
       'A presigned address takes the bytes as they are: send them without aws-chunked.',
     );
   }
-  const kind = KINDS.get(payloadHash);
+  const kind = kinds.get(payloadHash);
   if (!kind) throw payloadHash.includes('ECDSA') ? notImplemented(payloadHash) : unknownPayload();
   const size = readDecodedLength(headers['x-amz-decoded-content-length']);
   if (trailer !== undefined && !kind.trailer) {
@@ -66,7 +66,7 @@ export function readChunkedBody({ headers, verified }: Call): ChunkedBody | unde
 function unknownPayload(): S3Error {
   return new S3Error(
     'InvalidArgument',
-    `x-amz-content-sha256 can be one of ${[...KINDS.keys()].join(', ')}, or a hash.`,
+    `x-amz-content-sha256 can be one of ${[...kinds.keys()].join(', ')}, or a hash.`,
   );
 }
 
@@ -101,13 +101,13 @@ function readTrailerNames(header: string | string[] | undefined): string[] {
 export async function* decodeChunks(source: AsyncIterable<Buffer>, body: ChunkedBody): AsyncGenerator<Buffer> {
   const reader = openByteReader(source);
   try {
-    let lastSize = MIN_CHUNK_BYTES;
+    let lastSize = minChunkBytes;
     for (let left = body.size; ; ) {
-      const { size, signature } = readChunkHeader(await reader.line(MAX_CHUNK_HEADER_BYTES), body);
+      const { size, signature } = readChunkHeader(await reader.line(maxChunkHeaderBytes), body);
       if (size > left) throw wrongLength(body, 'more');
       if (size === 0 && left > 0) throw wrongLength(body, `${body.size - left}`);
-      if (size > 0 && lastSize < MIN_CHUNK_BYTES) {
-        const message = `Only the last chunk may have less than ${MIN_CHUNK_BYTES} bytes, one has ${lastSize}.`;
+      if (size > 0 && lastSize < minChunkBytes) {
+        const message = `Only the last chunk may have less than ${minChunkBytes} bytes, one has ${lastSize}.`;
         throw new S3Error('InvalidChunkSizeError', message);
       }
       left -= size;
@@ -141,7 +141,7 @@ async function readTrailers(reader: ByteReader, { signer, trailerNames, trailers
   const lines: string[] = [];
   let signature: string | undefined;
   for (;;) {
-    const line = await reader.line(MAX_TRAILER_BYTES);
+    const line = await reader.line(maxTrailerBytes);
     if (line === '') break;
     // Some clients end a trailer with LF CRLF.
     const [, rawName = '', value = ''] = /^([A-Za-z0-9-]+):[ \t]*([\x21-\x7e]*)[ \t]*\n?$/.exec(line ?? '') ?? [];

@@ -2,7 +2,7 @@ import { S3Error } from './s3-error.ts';
 
 /** Reads a stream as its consumer asks for it, wherever the chunks of the network happen to end. Holds about one of them. */
 export interface ByteReader {
-  /** The next line, without its CRLF; undefined when it is longer than so many bytes. */
+  /** The next line, without its crlf; undefined when it is longer than so many bytes. */
   line(maxBytes: number): Promise<string | undefined>;
   /** The next bytes: at least one, at most so many. */
   some(maxBytes: number): Promise<Buffer>;
@@ -13,13 +13,13 @@ export interface ByteReader {
   close(): Promise<void>;
 }
 
-const CRLF = Buffer.from('\r\n');
-const NOTHING = Buffer.alloc(0);
+const crlf = Buffer.from('\r\n');
+const nothing = Buffer.alloc(0);
 
 /** All methods throw S3Error IncompleteBody when the stream ends before what they look for. */
 export function openByteReader(source: AsyncIterable<Buffer>): ByteReader {
   const chunks = source[Symbol.asyncIterator]();
-  let held: Buffer = NOTHING;
+  let held: Buffer = nothing;
 
   async function readOn(): Promise<boolean> {
     const { done, value } = await chunks.next();
@@ -39,14 +39,14 @@ export function openByteReader(source: AsyncIterable<Buffer>): ByteReader {
   }
 
   async function line(maxBytes: number): Promise<string | undefined> {
-    let end = held.indexOf(CRLF);
+    let end = held.indexOf(crlf);
     while (end < 0 && held.length <= maxBytes + 1) {
       await requireMore();
-      end = held.indexOf(CRLF);
+      end = held.indexOf(crlf);
     }
     if (end < 0 || end > maxBytes) return undefined;
     const text = takeHeld(end).toString('latin1');
-    takeHeld(CRLF.length);
+    takeHeld(crlf.length);
     return text;
   }
 

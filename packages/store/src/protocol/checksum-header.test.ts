@@ -12,7 +12,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PART_BYTES, partOf } from '../../test/multipart.ts';
+import { partBytes, partOf } from '../../test/multipart.ts';
 import { type Answer, bucket, keys, region, send, startStore, type TestStore } from '../../test/running-store.ts';
 import { type ChecksumAlgorithm, checksumAlgorithms, checksumOf } from '../disk/checksum.ts';
 import { checksumHeader } from './checksum-header.ts';
@@ -151,7 +151,7 @@ test.each(checksumAlgorithms)('a document is held to its %s', async (ChecksumAlg
 });
 
 describe('an upload in parts', () => {
-  const bodies = [partOf(PART_BYTES, 1), partOf(PART_BYTES + 1, 2), Buffer.from('the end')];
+  const bodies = [partOf(partBytes, 1), partOf(partBytes + 1, 2), Buffer.from('the end')];
   const whole = Buffer.concat(bodies);
 
   async function begin(key: string, algorithm: ChecksumAlgorithm, type?: 'COMPOSITE' | 'FULL_OBJECT') {

@@ -12,9 +12,9 @@ export interface Form {
 }
 
 /** S3's own bound for all that comes before the file. */
-const MAX_FIELDS_BYTES = 20 * 1024;
-const MAX_EPILOGUE_BYTES = 20 * 1024;
-const FILE = 'file';
+const maxFieldsBytes = 20 * 1024;
+const maxEpilogueBytes = 20 * 1024;
+const fileField = 'file';
 
 /** The boundary that a Content-Type of a form names. @throws S3Error MalformedPOSTRequest */
 export function readBoundary(contentType: string): string {
@@ -32,7 +32,7 @@ export function readBoundary(contentType: string): string {
 export async function readForm(reader: ByteReader, boundary: string): Promise<Form> {
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1');
   const fields = new Map<string, string>();
-  let left = MAX_FIELDS_BYTES;
+  let left = maxFieldsBytes;
   const spend = (bytes: number) => {
     left -= bytes;
     if (left < 0) throw tooLong();
@@ -54,7 +54,7 @@ export async function readForm(reader: ByteReader, boundary: string): Promise<Fo
     }
     const name = readParameter(disposition, 'name')?.toLowerCase();
     if (name === undefined) throw malformed('each part must have a name');
-    if (name === FILE) {
+    if (name === fileField) {
       const fileName = (readParameter(disposition, 'filename') ?? '').replace(/^.*[/\\]/s, '');
       return { fields, fileName, file: () => readFile(reader, delimiter) };
     }
@@ -75,9 +75,9 @@ export async function readForm(reader: ByteReader, boundary: string): Promise<Fo
 async function* readFile(reader: ByteReader, delimiter: Buffer): AsyncGenerator<Buffer, void, undefined> {
   yield* reader.until(delimiter);
   await requireBoundaryEnd(reader);
-  let left = MAX_EPILOGUE_BYTES;
+  let left = maxEpilogueBytes;
   while (!(await reader.isAtEnd())) {
-    left -= (await reader.some(MAX_EPILOGUE_BYTES)).length;
+    left -= (await reader.some(maxEpilogueBytes)).length;
     if (left < 0) throw malformed('too much follows its file');
   }
 }
@@ -103,6 +103,6 @@ function malformed(what: string): S3Error {
 }
 
 function tooLong(): S3Error {
-  const message = `All that comes before the file in a form may have ${MAX_FIELDS_BYTES} bytes.`;
+  const message = `All that comes before the file in a form may have ${maxFieldsBytes} bytes.`;
   return new S3Error('MaxPostPreDataLengthExceeded', message);
 }

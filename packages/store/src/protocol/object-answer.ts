@@ -110,11 +110,11 @@ export function isUnchanged(requested: IncomingHttpHeaders, record: ObjectRecord
 }
 
 // The three forms of RFC 9110, 5.6.7. Anything else is no date, and the condition is passed over.
-const HTTP_DATE =
+const httpDate =
   /^(?:[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
 function toTime(text: string | undefined): number | undefined {
-  if (text === undefined || !HTTP_DATE.test(text)) return undefined;
+  if (text === undefined || !httpDate.test(text)) return undefined;
   const time = Date.parse(text.endsWith('GMT') ? text : `${text} GMT`);
   return Number.isNaN(time) ? undefined : time;
 }

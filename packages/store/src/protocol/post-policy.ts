@@ -16,8 +16,8 @@ interface FieldCondition {
   value: string;
 }
 
-const NOT_COVERED = new Set(['policy', 'x-amz-signature', 'file']);
-const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
+const notCovered = new Set(['policy', 'x-amz-signature', 'file']);
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
 /**
  * Reads a policy document in base64.
@@ -26,7 +26,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
  */
 export function readPolicy(base64: string): PostPolicy {
   const { expiration, conditions } = parse(base64);
-  const expiresAt = typeof expiration === 'string' && ISO_TIME.test(expiration) ? Date.parse(expiration) : Number.NaN;
+  const expiresAt = typeof expiration === 'string' && isoTime.test(expiration) ? Date.parse(expiration) : Number.NaN;
   if (Number.isNaN(expiresAt)) throw invalid('expiration must be a time such as 2026-12-01T12:00:00.000Z');
   if (!Array.isArray(conditions)) throw invalid('conditions must be a list');
   const policy: PostPolicy = { expiresAt, conditions: [], minBytes: 0, maxBytes: Number.MAX_SAFE_INTEGER };
@@ -100,7 +100,7 @@ export function requireAllowed(policy: PostPolicy, fields: ReadonlyMap<string, s
   }
   const named = new Set(policy.conditions.map(({ field }) => field));
   for (const field of fields.keys()) {
-    if (named.has(field) || NOT_COVERED.has(field) || field.startsWith('x-ignore-')) continue;
+    if (named.has(field) || notCovered.has(field) || field.startsWith('x-ignore-')) continue;
     throw denied(`no condition names the field ${field}`);
   }
 }

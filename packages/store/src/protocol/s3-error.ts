@@ -1,5 +1,5 @@
 /** S3's own error codes that this store answers with, and their HTTP status (Amazon S3 API reference, "Error responses"). */
-const STATUS = {
+const statusOf = {
   AccessControlListNotSupported: 400,
   AccessDenied: 403,
   AccessForbidden: 403,
@@ -43,7 +43,7 @@ const STATUS = {
   XAmzContentSHA256Mismatch: 400,
 } as const;
 
-export type S3ErrorCode = keyof typeof STATUS;
+export type S3ErrorCode = keyof typeof statusOf;
 
 /** A refusal that the caller is told about: S3's code, its status, and one sentence that says how to mend it. */
 export class S3Error extends Error {
@@ -59,7 +59,7 @@ export class S3Error extends Error {
     super(message);
     this.name = 'S3Error';
     this.code = code;
-    this.status = status ?? STATUS[code as S3ErrorCode];
+    this.status = status ?? statusOf[code as S3ErrorCode];
   }
 }
 

@@ -9,22 +9,22 @@ export interface XmlElement {
   children: XmlElement[];
 }
 
-const MAX_CHARACTERS = 4 * 1024 * 1024;
-const MAX_ELEMENTS = 100_000;
-const MAX_DEPTH = 32;
+const maxCharacters = 4 * 1024 * 1024;
+const maxElements = 100_000;
+const maxDepth = 32;
 
 // Sticky, and without anything to backtrack into: each character is looked at once or twice, whatever is sent.
-const DECLARATION =
+const declaration =
   /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[01]"|'1\.[01]')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"([A-Za-z0-9._-]+)"|'([A-Za-z0-9._-]+)'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
-const SPACE = /[ \t\r\n]*/y;
-const NAME =
+const space = /[ \t\r\n]*/y;
+const nameForm =
   /[A-Za-z_\u00c0-\u{10ffff}][A-Za-z0-9._\u00b7-\u{10ffff}-]*(?::[A-Za-z_\u00c0-\u{10ffff}][A-Za-z0-9._\u00b7-\u{10ffff}-]*)?/uy;
-const EQUALS = /[ \t\r\n]*=[ \t\r\n]*/y;
-const PLAIN = /[^<&]*/y;
-const REFERENCE = /&(?:#(\d{1,8})|#x([0-9A-Fa-f]{1,8})|(amp|lt|gt|quot|apos));/y;
+const equals = /[ \t\r\n]*=[ \t\r\n]*/y;
+const plainForm = /[^<&]*/y;
+const reference = /&(?:#(\d{1,8})|#x([0-9A-Fa-f]{1,8})|(amp|lt|gt|quot|apos));/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what XML 1.0 (2.2) has no place for
-const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udfff]/u;
-const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udfff]/u;
+const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
  * Reads the document of a request: well-formed XML in UTF-8, of elements, text, CDATA and comments.
@@ -36,8 +36,8 @@ const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', qu
  * @throws S3Error MalformedXML
  */
 export function parseXml(text: string): XmlElement {
-  if (text.length > MAX_CHARACTERS) throw malformed(`has more than ${MAX_CHARACTERS} characters`);
-  if (FORBIDDEN.test(text)) throw malformed('holds a character that XML does not allow');
+  if (text.length > maxCharacters) throw malformed(`has more than ${maxCharacters} characters`);
+  if (forbidden.test(text)) throw malformed('holds a character that XML does not allow');
   return new Reader(text.startsWith('\ufeff') ? text.slice(1) : text).readDocument();
 }
 
@@ -82,7 +82,7 @@ class Reader {
 
   #readDeclaration(): void {
     if (!/^<\?xml[ \t\r\n]/.test(this.#text.slice(0, 6))) return;
-    const match = this.#match(DECLARATION);
+    const match = this.#match(declaration);
     if (!match) throw this.#wrong('begins with a malformed declaration');
     const encoding = match[1] ?? match[2] ?? 'UTF-8';
     if (encoding.toUpperCase() !== 'UTF-8') throw malformed('must be encoded in UTF-8');
@@ -91,7 +91,7 @@ class Reader {
   /** White space and comments, where no text may stand. */
   #skipMisc(): void {
     for (;;) {
-      this.#match(SPACE);
+      this.#match(space);
       if (!this.#starts('<!--')) return;
       this.#skipComment();
     }
@@ -122,7 +122,7 @@ class Reader {
         const element = { name: tag.slice(tag.indexOf(':') + 1), text: '', children: [] };
         parent.children.push(element);
         if (!empty) open.push({ tag, element });
-        if (open.length > MAX_DEPTH) throw this.#wrong(`is nested deeper than ${MAX_DEPTH} elements`);
+        if (open.length > maxDepth) throw this.#wrong(`is nested deeper than ${maxDepth} elements`);
       } else {
         parent.text += this.#readText();
       }
@@ -137,12 +137,12 @@ class Reader {
     if (this.#starts('<?')) throw this.#wrong('has a processing instruction, which is not allowed here');
     if (!this.#starts('<')) throw this.#wrong('has text outside of its root element');
     this.#elements += 1;
-    if (this.#elements > MAX_ELEMENTS) throw malformed(`has more than ${MAX_ELEMENTS} elements`);
+    if (this.#elements > maxElements) throw malformed(`has more than ${maxElements} elements`);
     this.#at += 1;
     const tag = this.#readName();
     const attributes = new Set<string>();
     for (;;) {
-      const spaced = this.#match(SPACE)?.[0] !== '';
+      const spaced = this.#match(space)?.[0] !== '';
       if (this.#starts('>')) {
         this.#at += 1;
         return { tag, empty: false };
@@ -160,13 +160,13 @@ class Reader {
   }
 
   #readName(): string {
-    const name = this.#match(NAME)?.[0];
+    const name = this.#match(nameForm)?.[0];
     if (name === undefined) throw this.#wrong('has a malformed tag');
     return name;
   }
 
   #skipAttributeValue(): void {
-    const quote = this.#match(EQUALS) && this.#text[this.#at];
+    const quote = this.#match(equals) && this.#text[this.#at];
     if (quote !== '"' && quote !== "'") throw this.#wrong('has an attribute without a quoted value');
     const end = this.#text.indexOf(quote, this.#at + 1);
     if (end < 0) throw this.#wrong('has an attribute value without end');
@@ -180,7 +180,7 @@ class Reader {
     this.#at += 2;
     const tag = this.#readName();
     if (expected === undefined || tag !== expected) throw this.#wrong(`closes <${tag}>, which is not the open element`);
-    this.#match(SPACE);
+    this.#match(space);
     if (!this.#starts('>')) throw this.#wrong('has a malformed end tag');
     this.#at += 1;
   }
@@ -201,7 +201,7 @@ class Reader {
         text += this.#readReference();
         continue;
       }
-      const plain = this.#match(PLAIN)?.[0] ?? '';
+      const plain = this.#match(plainForm)?.[0] ?? '';
       if (plain.includes(']]>')) throw this.#wrong('has "]]>" outside of a CDATA section');
       text += toLineFeeds(plain);
     }
@@ -209,10 +209,10 @@ class Reader {
   }
 
   #readReference(): string {
-    const match = this.#match(REFERENCE);
+    const match = this.#match(reference);
     if (!match) throw this.#wrong('has an "&" that begins none of the references &amp; &lt; &gt; &quot; &apos; &#…;');
     const [, decimal, hexadecimal, name] = match;
-    if (name !== undefined) return NAMED[name] ?? '';
+    if (name !== undefined) return named[name] ?? '';
     const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
     const surrogate = code >= 0xd800 && code <= 0xdfff;
     if (code === 0 || code > 0x10ffff || surrogate) throw this.#wrong('has a reference to no character');

@@ -2,9 +2,9 @@
 // characters have no legal form in XML 1.0; S3 writes them as references too and offers encoding-type=url for clients
 // whose parser refuses them.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
-const UNSAFE = /[\u0000-\u001f\u007f&<>"'\ufffe\uffff]/g;
+const unsafe = /[\u0000-\u001f\u007f&<>"'\ufffe\uffff]/g;
 
-const NAMED: Readonly<Record<string, string>> = {
+const named: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -13,7 +13,7 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 export function escapeText(text: string): string {
-  return text.replace(UNSAFE, (character) => NAMED[character] ?? `&#${character.charCodeAt(0)};`);
+  return text.replace(unsafe, (character) => named[character] ?? `&#${character.charCodeAt(0)};`);
 }
 
 /** `<name>text</name>`, the text escaped. */

@@ -25,9 +25,9 @@ export const openCorsHeaders = {
     'x-amz-request-id',
   ].join(', '),
 };
-const METHODS = 'GET, HEAD, PUT, POST, DELETE';
-const MAX_AGE_SECONDS = 7200;
-const VARY = 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method';
+const methods = 'GET, HEAD, PUT, POST, DELETE';
+const maxAgeSeconds = 7200;
+const vary = 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method';
 
 /** Sets the CORS headers of an answer, also of an error: those of the bucket's rules, or, where it has none, for any origin. */
 export function setCorsHeaders(
@@ -41,7 +41,7 @@ export function setCorsHeaders(
     for (const [name, value] of Object.entries(openCorsHeaders)) response.setHeader(name, value);
     return;
   }
-  response.setHeader('vary', VARY);
+  response.setHeader('vary', vary);
   const { origin } = request.headers;
   if (origin === undefined || request.method === 'OPTIONS') return;
   const rule = rules.find((candidate) => allows(candidate, origin, request.method ?? ''));
@@ -74,11 +74,11 @@ function findRules(store: Store, bucket: string | undefined): CorsRule[] | undef
 /** The same for everything that may or may not be there. */
 function setOpenPreflightHeaders(request: IncomingMessage, response: ServerResponse): void {
   const requested = request.headers['access-control-request-headers'];
-  response.setHeader('access-control-allow-methods', METHODS);
+  response.setHeader('access-control-allow-methods', methods);
   if (requested !== undefined && /^[A-Za-z0-9!#$%&'*+.^_`|~, -]*$/.test(requested)) {
     response.setHeader('access-control-allow-headers', requested);
   }
-  response.setHeader('access-control-max-age', String(MAX_AGE_SECONDS));
+  response.setHeader('access-control-max-age', String(maxAgeSeconds));
   response.setHeader('vary', 'Access-Control-Request-Headers');
 }
 

@@ -43,10 +43,10 @@ interface Arrival {
   expectsContinue: boolean;
 }
 
-const SLOW_BODY_BYTES = 128;
-const LINGER_MILLISECONDS = 30_000;
-const LINGER_IDLE_MILLISECONDS = 1_000;
-const LINGER_BYTES = 16 * 1024 * 1024;
+const slowBodyBytes = 128;
+const lingerMilliseconds = 30_000;
+const lingerIdleMilliseconds = 1_000;
+const lingerBytes = 16 * 1024 * 1024;
 
 /** The HTTP side of the store: limits, identity of the caller, the operation, and the answer when something is wrong. */
 export function createStoreServer(
@@ -206,7 +206,7 @@ function cutSlowBody(request: IncomingMessage, milliseconds: number): void {
   const timer = setInterval(() => {
     if (request.complete) return clearInterval(timer);
     // What has arrived and waits to be taken is our own slowness, not the client's.
-    if (request.readableLength === 0 && socket.bytesRead - bytesBefore < SLOW_BODY_BYTES) socket.destroy();
+    if (request.readableLength === 0 && socket.bytesRead - bytesBefore < slowBodyBytes) socket.destroy();
     bytesBefore = socket.bytesRead;
   }, milliseconds);
   request.once('close', () => clearInterval(timer));
@@ -227,14 +227,14 @@ function hasBody({ headers }: IncomingMessage): boolean {
  */
 async function linger(request: IncomingMessage): Promise<void> {
   await new Promise<void>((resolve) => {
-    let left = LINGER_BYTES;
+    let left = lingerBytes;
     const done = () => {
       clearTimeout(atMost);
       clearTimeout(idle);
       resolve();
     };
-    const atMost = setTimeout(done, LINGER_MILLISECONDS);
-    const idle = setTimeout(done, LINGER_IDLE_MILLISECONDS);
+    const atMost = setTimeout(done, lingerMilliseconds);
+    const idle = setTimeout(done, lingerIdleMilliseconds);
     request.on('data', (chunk: Buffer) => {
       idle.refresh();
       left -= chunk.length;
