@@ -24,13 +24,13 @@ import { type StoreProcess, startProcess } from './store-process.ts';
 const hasStrace = spawnSync('strace', ['--version']).error === undefined;
 if (!hasStrace) console.warn('LEFT OUT: kill -9 at each stage, because strace is not installed.');
 
-/** Whatever changes the disk, and the answers. strace counts each of them by itself. */
+/** Every system call that changes the disk, and the answers. strace counts each kind separately. */
 const stages = ['pwrite64', 'writev', 'fdatasync', 'fsync', 'rename', 'unlink'];
 const mostOfAKind = 20;
 const absent = 'absent';
 const name = { Bucket: bucket, Key: 'key' };
 
-/** Makes an upload ready, so that what follows is one request. */
+/** Prepares an upload, so that the rest is one request. */
 async function prepareUpload(client: S3Client, body: string): Promise<() => Promise<unknown>> {
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(name));
   const { ETag } = await client.send(new UploadPartCommand({ ...name, UploadId, PartNumber: 1, Body: body }));
@@ -39,9 +39,9 @@ async function prepareUpload(client: S3Client, body: string): Promise<() => Prom
 }
 
 interface Operation {
-  /** What the key holds; something in a file unless given. */
+  /** What the key has before; by default, something in a file. */
   before?: string;
-  /** What the key holds thereafter. */
+  /** What the key has afterwards. */
   wanted: string;
   prepare(client: S3Client): Promise<() => Promise<unknown>>;
 }
@@ -79,7 +79,7 @@ const operations: Record<string, Operation> = {
   },
 };
 
-/** Kills the process in the moment in which it enters a system call for the so-manieth time from now on. */
+/** Kills the process at the moment in which it enters a system call for the nth time from now on. */
 async function killAt(
   { process: { pid } }: StoreProcess,
   call: string,
@@ -104,7 +104,7 @@ async function read(client: S3Client): Promise<string> {
   }
 }
 
-/** Every object of this test that is not in the index has one file, and so has every upload that is still under way. */
+/** Every object of this test that is not in the index has one file, and so has every upload still under way. */
 async function countReferred(client: S3Client): Promise<number> {
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
   const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
@@ -112,13 +112,16 @@ async function countReferred(client: S3Client): Promise<number> {
   return filed.length + Uploads.length;
 }
 
-/** Runs an operation again and again, each time with a later call killed, until none is left to kill. Tells how many were. */
+/**
+ * Runs an operation again and again, each time with a later call killed, until none is left to kill. Returns how
+ * many there were.
+ */
 async function killAll(
   dataDir: string,
   call: string,
   { before = filed('before'), wanted, prepare }: Operation,
 ): Promise<number> {
-  // With one thread for all work on the disk there is one order of it.
+  // With one thread for all disk work, its order is fixed.
   const start = () => startProcess(dataDir, { limit: 'export UV_THREADPOOL_SIZE=1' });
   let running = await start();
   for (let time = 1; time < mostOfAKind; time += 1) {

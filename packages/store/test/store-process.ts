@@ -14,7 +14,7 @@ const environment = {
 export interface StoreProcess {
   endpoint: string;
   process: ChildProcess;
-  /** Resolves with the exit code, or the signal's name. */
+  /** Resolves with the exit code or the name of the signal. */
   end(signal: NodeJS.Signals): Promise<number | string>;
 }
 

@@ -40,7 +40,7 @@ async function sealOne(text = 'hello'): Promise<string> {
 
 const generationOf = (blob: string) => Number.parseInt(blob.slice(0, 8), 16);
 
-test('blobs go into generations, which settle when the last of their blobs does', async () => {
+test('blobs go into generations, which settle once their last blob does', async () => {
   await reopen(0);
   const sealed: string[] = [];
   for (let count = 0; count < 7; count += 1) sealed.push(await sealOne());
@@ -57,7 +57,7 @@ test('blobs go into generations, which settle when the last of their blobs does'
   await blobs.close();
 });
 
-test('a start looks through open generations only, and sets those blobs aside that nobody knows, until somebody does', async () => {
+test('a start searches open generations only, and sets aside blobs that no index knows, until one does', async () => {
   await reopen(0);
   const sealed = [];
   for (let count = 0; count < 8; count += 1) sealed.push(await sealOne());
@@ -67,7 +67,7 @@ test('a start looks through open generations only, and sets those blobs aside th
   const left = listFiles(folder).map((file) => file.slice('blobs/'.length));
   const expected = sealed.filter((blob) => generationOf(blob) === 0 || referred.has(blob));
   expect(left.sort()).toEqual(expected.sort());
-  // Generation 2 holds one blob still, and takes two more.
+  // Generation 2 still has one blob, and takes two more.
   const more = [await sealOne(), await sealOne(), await sealOne()];
   expect(more.map(generationOf)).toEqual([2, 2, 3]);
   await blobs.close();
@@ -95,7 +95,7 @@ test('a discarded blob leaves nothing, a sealed one stays', async () => {
   await blobs.close();
 });
 
-test('many chunks, written while others arrive, are in order', async () => {
+test('many chunks, written while others arrive, stay in order', async () => {
   await reopen(0);
   const writer = await blobs.receive();
   const chunks = Array.from({ length: 500 }, (_, at) => Buffer.alloc(20_000 + at, at % 251));

@@ -9,39 +9,41 @@ import { makeFolder } from './make-folder.ts';
  * The bytes of objects, in files named by a random id, never by a key.
  *
  * A blob is written to `incoming/`, synced, and renamed into the current generation, `blobs/<generation>/`, which takes
- * a few thousand blobs before the next one is begun. A generation is open while it can still hold blobs that no object
- * refers to yet; only open ones are looked through after a crash, so a start costs what was uploaded lately, not what is stored.
+ * a few thousand blobs before the next one is started. A generation is open while it can still hold blobs that no
+ * object refers to yet. After a crash only open ones are searched, so the cost of a start depends on what was uploaded
+ * lately, not on what is stored.
  *
- * What is in `incoming/` was never acknowledged, and goes at the next start. A blob in a generation may have been: one that the
- * index does not know moves to `set-aside/`, and back when an index knows it. Only what the index lists as doomed is removed,
- * and that stays true however old the index is, because no blob is referred to a second time.
+ * Files in `incoming/` were never acknowledged, and are removed by the next start. A blob in a generation may have been
+ * acknowledged: if the index does not know it, it moves to `set-aside/`, and back once an index knows it. Only blobs
+ * that the index lists as doomed are removed. That is safe however old the index is, because no blob is ever referred
+ * to a second time.
  */
 export interface Blobs {
-  /** Begins a blob. The writer must be sealed or discarded. */
+  /** Starts a blob. The writer must be sealed or discarded. */
   receive(): Promise<BlobWriter>;
-  /** @throws a system error ENOENT when the blob has been removed */
+  /** @throws a system error ENOENT if the blob has been removed */
   open(blob: string): Promise<FileHandle>;
-  /** Tells that the index now refers to this sealed blob. */
+  /** Says that the index now refers to this sealed blob. */
   settle(blob: string): void;
-  /** Removes a sealed blob that the index will never refer to. When that fails, the next start does it. */
+  /** Removes a sealed blob that the index will never refer to. If that fails, the next start does it. */
   abandon(blob: string): Promise<void>;
-  /** Removes the file of a blob, if it is there. */
+  /** Removes the file of a blob, if it exists. */
   remove(blob: string): Promise<void>;
-  /** Makes earlier removals of these blobs last through a power cut. */
+  /** Makes earlier removals of these blobs survive a power cut. */
   syncRemovals(blobs: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface BlobWriter {
-  /** Takes a chunk; what it returns, if anything, must be awaited before the next. */
+  /** Takes a chunk; the promise it returns, if any, must be awaited before the next one. */
   write(chunk: Buffer): Promise<void> | undefined;
-  /** How many bytes the file has by now. */
+  /** How many bytes the file has so far. */
   written(): number;
-  /** Resolves when no chunk waits to be written. */
+  /** Resolves when no chunk is waiting to be written. */
   drained(): Promise<void>;
-  /** Makes the bytes and the file's name durable, and tells the blob's id. */
+  /** Makes the bytes and the file's name durable, and returns the blob's id. */
   seal(): Promise<string>;
-  /** Forgets what was written. Harmless after `seal` has succeeded. */
+  /** Drops what was written. Has no effect after a successful `seal`. */
   discard(): Promise<void>;
 }
 
@@ -50,15 +52,15 @@ export interface BlobsOptions {
   openGeneration: number;
   /** Whether the index refers to the blob, or lists it as doomed. */
   isKnown(blob: string): boolean;
-  /** Called when blobs were set aside at the start. */
+  /** Called if the start has set blobs aside. */
   onSetAside(count: number): void;
   /** Called when all generations below this one have settled. */
   onGenerationsSettled(openGeneration: number): void;
-  /** After so many blobs the next generation begins; 4096 unless given. */
+  /** The next generation starts after this many blobs; default: 4096 */
   blobsPerGeneration?: number;
 }
 
-/** Where the next blob goes: the number of the generation, and how many blobs it holds. */
+/** Where the next blob goes: the number of the generation, and how many blobs it has. */
 interface Place {
   number: number;
   blobs: number;
@@ -78,7 +80,7 @@ const defaultBlobsPerGeneration = 4096;
 const writeAheadBytes = 4 * 1024 * 1024;
 const earlySyncBytes = 64 * 1024 * 1024;
 
-/** Opens the folders, after removing what an earlier process began and never finished, and setting aside what nobody knows. */
+/** Opens the folders. Removes what an earlier process never finished, and sets aside what the index does not know. */
 export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
   const incoming = join(options.folder, 'incoming');
   const sealed = join(options.folder, 'blobs');
@@ -92,11 +94,11 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
   let current: Promise<Generation> | undefined;
   const openGenerations = new Map<number, Generation>();
 
-  /** Reserves a place in the current generation, which then stays open until `leave`. */
+  /** Reserves a place in the current generation, which stays open until `leave`. */
   async function enter(): Promise<Generation> {
     current ??= openGeneration(sealed, next);
     const generation = await current.catch((error: unknown) => {
-      current = undefined; // a folder that a full disk refused is asked for again
+      current = undefined; // a folder that a full disk refused is requested again
       throw error;
     });
     openGenerations.set(generation.number, generation);
@@ -118,8 +120,7 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
   }
 
   /**
-   * The removal must last: a generation that were closed before could, after a power cut, hold a file again that nobody
-   * looks for.
+   * The removal must last: otherwise, after a power cut, a closed generation could hold a file that nobody looks for.
    */
   async function abandon(generation: Generation, blob: string): Promise<void> {
     await removeIfThere(join(generation.folder, blob));
@@ -139,12 +140,12 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
       const generation = await enter();
       const blob = toBlobId(generation.number, name);
       try {
-        // The name may be durable before the bytes are: until the index refers to the blob, the next start removes it.
+        // The name may become durable before the bytes: until the index refers to the blob, the next start removes it.
         await rename(path, join(generation.folder, blob));
         await Promise.all([file.datasync(), generation.sync()]);
         await file.close();
       } catch (error) {
-        // When this fails, too, the generation stays open, and the next start removes what is left.
+        // If this fails too, the generation stays open, and the next start removes the file.
         await abandon(generation, blob).catch(() => undefined);
         throw error;
       }
@@ -211,7 +212,7 @@ async function removeIfThere(path: string): Promise<void> {
   }
 }
 
-/** fsync of a folder: what was renamed into it or removed from it stays so. */
+/** fsync of a folder: what was renamed into it or removed from it stays that way. */
 export async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY);
   try {
@@ -229,13 +230,13 @@ async function openGeneration(sealed: string, { number, blobs }: Place): Promise
   return { number, folder, blobs, unsettled: 0, handle, sync: shareRuns(() => handle.sync()) };
 }
 
-/** Nothing but files of ours are there; whatever else somebody put there is left alone, as `verify` tells. */
+/** Lists our own files only; anything else somebody put there is left alone, as `verify` reports. */
 async function sweepIncoming(incoming: string): Promise<void> {
   await makeFolder(incoming);
   for (const name of await filesIn(incoming)) await removeIfThere(join(incoming, name));
 }
 
-/** Blobs that were set aside on the word of an older index. */
+/** Blobs that were set aside because an older index did not know them. */
 async function bringBack(aside: string, sealed: string, { isKnown }: BlobsOptions): Promise<void> {
   const known = (await filesIn(aside)).filter((name) => blobName.test(name) && isKnown(name));
   for (const blob of known) {
@@ -247,7 +248,7 @@ async function bringBack(aside: string, sealed: string, { isKnown }: BlobsOption
   if (known.length > 0) await syncFolder(sealed);
 }
 
-/** Sets those blobs of open generations aside that the index does not know; tells where the next blob goes. */
+/** Sets aside the blobs in open generations that the index does not know; returns where the next blob goes. */
 async function setUnknownAside(sealed: string, aside: string, options: BlobsOptions): Promise<Place> {
   const found = (await readdir(sealed, { withFileTypes: true })).filter(({ name }) => generationName.test(name));
   const open = found.filter(({ name }) => generationOf(name) >= options.openGeneration);
@@ -277,8 +278,9 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 /**
- * Writes chunks while the next ones arrive, in one system call for all that have gathered, with a bound on what waits. What
- * is written of a large blob is synced along the way, so that the disk works meanwhile and little is left for the end.
+ * Writes chunks while the next ones arrive, gathering them into one system call, with a limit on how much waits. The
+ * written part of a large blob is synced along the way, so that the disk works in the meantime and little is left for
+ * the end.
  */
 function writeBehind(
   file: FileHandle,
@@ -296,7 +298,7 @@ function writeBehind(
     syncedFrom = position;
     syncing = file
       .datasync()
-      // The kernel tells of a failed write once, and the sync at the end would know nothing of it.
+      // The kernel reports a failed write once, and the sync at the end would not know about it.
       .catch((error: unknown) => {
         failure = { error };
       })
@@ -341,13 +343,13 @@ function writeBehind(
   return { write, written: () => position, drained, finish };
 }
 
-/** @returns how many bytes, which are all of them */
+/** @returns the number of bytes, which is always all of them */
 export async function writeFully(file: FileHandle, chunks: Buffer[], position: number): Promise<number> {
   const total = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const { bytesWritten } = await file.writev(chunks, position);
   let written = bytesWritten;
   if (written < total) {
-    // A short write (a disk that just filled up): the rest again, which then tells the reason.
+    // A short write (the disk just filled up): write the rest again, which then fails with the reason.
     const rest = Buffer.concat(chunks).subarray(written);
     for (let offset = 0; offset < rest.length; ) {
       const step = await file.write(rest, offset, rest.length - offset, position + written);
@@ -359,8 +361,8 @@ export async function writeFully(file: FileHandle, chunks: Buffer[], position: n
 }
 
 /**
- * Lets callers share runs of a slow `work`: each gets a run that began after its call, so a hundred uploads that wait
- * for one folder's sync cost two.
+ * Lets callers share runs of a slow `work`: each gets a run that started after its call, so a hundred uploads that wait
+ * for the sync of one folder cost two.
  */
 export function shareRuns(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;

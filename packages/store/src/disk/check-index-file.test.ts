@@ -14,7 +14,7 @@ const folder = newFolder();
 const sound = join(folder, 'index', 'data.mdb');
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** An index with trees of several levels, runs of pages, and pages that are free. */
+/** An index with trees of several levels, runs of pages, and free pages. */
 beforeAll(async () => {
   const index = await openIndexDb(join(folder, 'index'));
   await index.createBucket('photos', { createdAt: 1 });
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await index.close();
 });
 
-/** Whether a process that opens this index, reads all of it and writes to it lives on. */
+/** Whether a process survives opening this index, reading all of it and writing to it. */
 async function livesOn(paths: readonly string[]): Promise<{ path: string; signal: string }[]> {
   const died: { path: string; signal: string }[] = [];
   for (let left = [...paths]; left.length > 0; ) {
@@ -69,7 +69,7 @@ test('a sound index passes', () => {
   checkIndexFile(sound, { thorough: false });
 });
 
-test('an index that is cut off anywhere is refused, or LMDB can read and write it', async () => {
+test('an index cut off anywhere is refused, or LMDB can read and write it', async () => {
   const { length } = readFileSync(sound);
   const cuts = new Set([0, 1, 100, 4095, 4096, 4097, 8191, 8192, 8193, length - 1, length - pageBytes]);
   for (let page = 2; page < length / pageBytes; page += 7) cuts.add(page * pageBytes + ((page * 577) % pageBytes));
@@ -93,10 +93,10 @@ test('an index that is cut off anywhere is refused, or LMDB can read and write i
   expect(await livesOn(passed)).toEqual([]);
 });
 
-test('an index whose pages have flipped bits is refused, or LMDB can read it to its end', async () => {
+test('an index with flipped bits is refused, or LMDB can read all of it', async () => {
   const bytes = readFileSync(sound);
   const flip = fc.record({ at: fc.integer({ min: 0, max: bytes.length - 1 }), bit: fc.integer({ min: 0, max: 7 }) });
-  // Nine of ten in what LMDB reads as its own: heads of pages, pointers, heads of nodes.
+  // Nine out of ten in what LMDB treats as its own: heads of pages, pointers, heads of nodes.
   const inHead = flip.map(({ at, bit }) => ({ at: at - (at % pageBytes) + (at % 61), bit }));
   const samples = fc.sample(
     fc.array(fc.oneof({ weight: 9, arbitrary: inHead }, { weight: 1, arbitrary: flip }), {
@@ -141,7 +141,7 @@ test('verify and start say what is wrong with the file, and what to do', async (
   }
 });
 
-test('should reading the index end the process, verify says so', async () => {
+test('if reading the index ends the process, verify says so', async () => {
   const end = `if (process.env.CADIZ_STORE_VERIFIES) process.kill(process.pid, 'SIGBUS');`;
   const nodeOptions = `--import data:text/javascript,${encodeURIComponent(end)}`;
   const { code, output } = await runCli(['verify', '--data', folder], { NODE_OPTIONS: nodeOptions });

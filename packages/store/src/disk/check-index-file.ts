@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
-/** The file of the index is not what LMDB wrote. LMDB itself would end the process on most of such files. */
+/** The index file is not what LMDB wrote. LMDB itself would end the process when it reads most such files. */
 export class IndexFileDamaged extends Error {}
 
 /** One of the two pages that say where everything else is. */
@@ -13,7 +13,7 @@ interface Meta {
 }
 
 interface Tree {
-  /** undefined when it is empty */
+  /** undefined if it is empty */
   root: number | undefined;
   depth: number;
 }
@@ -42,13 +42,13 @@ const overflowNodeBytes = 24; // page number 8, transaction 8, pages 8
 const noPage = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Reads the file of an index as LMDB will, and holds it to what LMDB takes for granted: a page that is not there or holds
- * nonsense makes it end the process. Changes nothing. What is inside keys and values is not looked at.
+ * Reads the index file as LMDB would, and checks what LMDB takes for granted: a page that is missing or holds nonsense
+ * makes it end the process. Changes nothing. The contents of keys and values are not checked.
  *
- * The pages are walked through where `thorough`, and where the file ends before the last page: that is no damage if only
- * free pages are missing. Otherwise two pages are read, however large the index.
+ * All pages are walked through if `thorough`, or if the file ends before the last page, which is no damage if only free
+ * pages are missing. Otherwise two pages are read, however large the index is.
  *
- * @throws IndexFileDamaged whose message goes on after "The index …", or the system's error
+ * @throws IndexFileDamaged, whose message continues "The index …", or the system's error
  */
 export function checkIndexFile(path: string, { thorough }: { thorough: boolean }): void {
   const fd = openSync(path, 'r');
@@ -102,14 +102,14 @@ function readTree(buffer: Buffer, at: number): Tree {
   return { root: root === noPage ? undefined : Number(root), depth: buffer.readUInt16LE(at + 6) };
 }
 
-/** Every page that a tree refers to must be in the file, be what it is referred to as, and be referred to once. */
+/** Every page that a tree refers to must be in the file, have the expected type, and be referred to once. */
 function walk(fd: number, pagesInFile: number, { pageBytes, freeRoot, mainRoot, lastPage, transaction }: Meta): void {
   const seen = new Uint8Array(Math.ceil((Math.min(lastPage + 1, pagesInFile) + 1) / 8));
 
   function visit(number: number, pages: number): void {
     if (!Number.isSafeInteger(number + pages)) throw damage(`is damaged (it refers to page ${number})`);
     for (let page = number; page < number + pages; page += 1) {
-      if (page < 2 || page > lastPage) throw damage(`is damaged (it refers to page ${page}, which it has not)`);
+      if (page < 2 || page > lastPage) throw damage(`is damaged (it refers to page ${page}, which it does not have)`);
       if (page >= pagesInFile) throw damage(`is cut off: page ${page} is missing`);
       const bit = 1 << (page & 7);
       if ((seen[page >> 3] ?? 0) & bit) throw damage(`is damaged (it refers to page ${page} twice)`);
@@ -120,16 +120,16 @@ function walk(fd: number, pagesInFile: number, { pageBytes, freeRoot, mainRoot, 
   function readPage(number: number, bytes: number, flag: number): Buffer {
     const page = read(fd, number * pageBytes, bytes);
     const isOurs = page.readBigUInt64LE(0) === BigInt(number) && page.readUInt16LE(flagsAt) === flag;
-    // A page from the future LMDB takes for one that it has in memory.
+    // LMDB takes a page from the future for one that it has in memory.
     if (isOurs && page.readBigUInt64LE(transactionAt) <= transaction) return page;
-    throw damage(`is damaged (page ${number} is not what it was)`);
+    throw damage(`is damaged (page ${number} has changed)`);
   }
 
   function walkTree({ root, depth }: Tree): void {
     if (root !== undefined) walkPage(root, depth);
   }
 
-  /** @param level - of the page above the leaves, which have 1 */
+  /** @param level - height of the page; leaves have 1 */
   function walkPage(number: number, level: number): void {
     if (level < 1) throw damage(`is damaged (page ${number} lies too deep)`);
     visit(number, 1);
@@ -155,7 +155,7 @@ function walk(fd: number, pagesInFile: number, { pageBytes, freeRoot, mainRoot, 
   function walkOverflow(number: number, bytes: number): void {
     visit(number, 1);
     const pages = readPage(number, pageHeaderBytes, overflow).readUInt32LE(overflowPagesAt);
-    if (pages * pageBytes < pageHeaderBytes + bytes) throw damage(`is damaged (page ${number} is not what it was)`);
+    if (pages * pageBytes < pageHeaderBytes + bytes) throw damage(`is damaged (page ${number} has changed)`);
     visit(number + 1, pages - 1);
   }
 
@@ -163,12 +163,12 @@ function walk(fd: number, pagesInFile: number, { pageBytes, freeRoot, mainRoot, 
   walkTree(mainRoot);
 }
 
-/** Where the nodes of a page begin. */
+/** Where the nodes of a page start. */
 function* nodesOf(page: Buffer, number: number): Generator<number> {
   const lower = page.readUInt16LE(lowerAt);
   const upper = page.readUInt16LE(upperAt);
   if (lower % 2 === 1 || lower > upper || pageHeaderBytes + upper > page.length) {
-    throw damage(`is damaged (page ${number} is not what it was)`);
+    throw damage(`is damaged (page ${number} has changed)`);
   }
   for (let pointer = 0; pointer < lower; pointer += 2) {
     const at = pageHeaderBytes + page.readUInt16LE(pageHeaderBytes + pointer);
@@ -180,7 +180,7 @@ function* nodesOf(page: Buffer, number: number): Generator<number> {
   }
 }
 
-/** A branch node has a page number of 48 bits where a leaf node has its size and flags. */
+/** A branch node has a 48-bit page number where a leaf node has its size and flags. */
 function readChild(page: Buffer, at: number): number {
   return page.readUInt16LE(at) + page.readUInt16LE(at + 2) * 2 ** 16 + page.readUInt16LE(at + 4) * 2 ** 32;
 }

@@ -13,14 +13,14 @@ export interface Checksum {
   value: string;
 }
 
-/** Of the whole object's bytes, or of its parts' checksums, and then `value` ends with `-<parts>`. */
+/** Of the whole object's bytes, or of its parts' checksums; `value` then ends with `-<parts>`. */
 export type ChecksumType = 'FULL_OBJECT' | 'COMPOSITE';
 
 export interface ObjectChecksum extends Checksum {
   type: ChecksumType;
 }
 
-/** A running checksum; `digest` may be called once. */
+/** A running checksum; call `digest` once. */
 export function openDigest(algorithm: ChecksumAlgorithm): { update(chunk: Buffer): unknown; digest(): Buffer } {
   if (algorithm === 'SHA1' || algorithm === 'SHA256') return createHash(algorithm.toLowerCase());
   return openCrc(algorithm);

@@ -21,7 +21,7 @@ test.each([
 const algorithms = ['CRC32', 'CRC32C', 'CRC64NVME'] as const;
 const chunk = fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes));
 
-test.each(algorithms)('%s is the same in whatever chunks, and bit by bit', (algorithm) => {
+test.each(algorithms)('%s is the same for all chunk sizes, and bit by bit', (algorithm) => {
   fc.assert(
     fc.property(fc.array(chunk, { maxLength: 5 }), (chunks) => {
       const whole = Buffer.concat(chunks);
@@ -31,7 +31,7 @@ test.each(algorithms)('%s is the same in whatever chunks, and bit by bit', (algo
   );
 });
 
-test.each(algorithms)('%s of pieces is that of the whole', (algorithm) => {
+test.each(algorithms)('%s of pieces equals that of the whole', (algorithm) => {
   fc.assert(
     fc.property(fc.array(chunk, { minLength: 1, maxLength: 6 }), (chunks) => {
       const pieces = chunks.map((bytes) => ({ digest: crcOf(algorithm, bytes), size: bytes.length }));
@@ -40,7 +40,7 @@ test.each(algorithms)('%s of pieces is that of the whole', (algorithm) => {
   );
 });
 
-test.each(algorithms)('%s of large pieces is that of the whole', (algorithm) => {
+test.each(algorithms)('%s of large pieces equals that of the whole', (algorithm) => {
   const sizes = [5 * 1024 ** 2, 5 * 1024 ** 2, 12_345];
   const parts = sizes.map((size, at) => Buffer.alloc(size, `part ${at}`));
   const pieces = parts.map((bytes) => ({ digest: crcOf(algorithm, bytes), size: bytes.length }));

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** A running CRC: `update` takes bytes, `digest` tells the big-endian checksum and may be called once. */
+/** A running CRC: `update` takes bytes, `digest` returns the big-endian checksum and may be called once. */
 export interface Crc {
   update(chunk: Buffer): void;
   digest(): Buffer;
@@ -8,7 +8,7 @@ export interface Crc {
 
 export type CrcAlgorithm = 'CRC32' | 'CRC32C' | 'CRC64NVME';
 
-/** Width in bits and reversed polynomial: all three run over reversed bits, begin with ones and end inverted. */
+/** Width in bits and reversed polynomial: all three process reversed bits, start with ones and end inverted. */
 const shapes: Readonly<Record<CrcAlgorithm, { width: number; polynomial: bigint }>> = {
   CRC32: { width: 32, polynomial: 0xedb88320n },
   CRC32C: { width: 32, polynomial: 0x82f63b78n },
@@ -38,7 +38,7 @@ interface Tables {
 
 const tables = new Map<CrcAlgorithm, Tables>();
 
-/** What each byte does to a CRC when 0 to 7 bytes follow it ("slicing by 8", Kounavis and Berry, 2005). */
+/** How each byte changes a CRC when 0 to 7 bytes follow it ("slicing by 8", Kounavis and Berry, 2005). */
 function tablesOf(algorithm: CrcAlgorithm): Tables {
   const known = tables.get(algorithm);
   if (known) return known;
@@ -136,12 +136,12 @@ function word(chunk: Buffer, at: number): number {
 }
 
 /**
- * The checksum of bytes that come in pieces, of the checksums and lengths of the pieces, without reading them again: zeros
- * appended to a piece multiply its CRC by a power of x (zlib's crc32_combine).
+ * The checksum of bytes that come in pieces, computed from the checksums and lengths of the pieces without reading them
+ * again: appending zeros to a piece multiplies its CRC by a power of x (zlib's crc32_combine).
  */
 export function combineCrcs(algorithm: CrcAlgorithm, pieces: readonly { digest: Buffer; size: number }[]): Buffer {
   const { width } = shapes[algorithm];
-  // The parts of an upload have one size, mostly.
+  // The parts of an upload usually have the same size.
   const shifts = new Map<number, bigint>();
   let whole = 0n;
   for (const { digest, size } of pieces) {

@@ -16,7 +16,7 @@ async function digestOf(body: Buffer, chunkBytes: number): Promise<Record<string
   return Object.fromEntries(names.map((name) => [name, digests.get(name)?.toString('base64')]));
 }
 
-test('the digests of many bodies at once, in chunks of any size, are those of their bytes', async () => {
+test('many bodies at once, in chunks of any size, have the right digests', async () => {
   const shapes = [0, 1, 1000, 524_288, 524_289, 3_000_001].flatMap((bytes) =>
     [977, 65_536, 700_000, 2_000_000].map((chunkBytes) => ({ body: randomBytes(bytes), chunkBytes })),
   );
@@ -30,7 +30,7 @@ test('the digests of many bodies at once, in chunks of any size, are those of th
   expect(found).toEqual(expected);
 });
 
-test('a body that was given up, or that stands still, holds up nobody', async () => {
+test('a body that was given up, or that stalls, holds up nobody', async () => {
   const still = Array.from({ length: 40 }, () => threads.open(['MD5']));
   for (const running of still) await running.update(randomBytes(600_000));
   const givenUp = threads.open(['MD5']);
@@ -41,12 +41,12 @@ test('a body that was given up, or that stands still, holds up nobody', async ()
   for (const running of still) running.discard();
 });
 
-test('when the thread ends, who waits for it is told, and the next body gets another', async () => {
+test('when the thread ends, waiting callers get an error, and the next body gets another thread', async () => {
   const mortal = openDigestThreads();
   const running = mortal.open(['MD5']);
   await running.update(randomBytes(1000));
   await mortal.close();
-  await expect(running.finish()).rejects.toThrow('has ended');
+  await expect(running.finish()).rejects.toThrow('digests uploads ended');
   const next = mortal.open(['MD5']);
   await next.update(Buffer.from('hello'));
   expect((await next.finish()).get('MD5')?.toString('hex')).toBe('5d41402abc4b2a76b9719d911017c592');

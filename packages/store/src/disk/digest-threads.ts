@@ -13,8 +13,8 @@ export type FromDigestWorker =
   | { kind: 'finished'; id: number; digests: [DigestName, Uint8Array][] };
 
 /**
- * Threads that digest large bodies, so that the thread of the store is free to take in the next bytes: MD5 is slower than
- * all the rest of an upload together. They are started when they are first needed, one less than there are cores.
+ * Threads that digest large bodies, so that the store's thread can receive the next bytes meanwhile: MD5 is slower than
+ * the rest of an upload together. They are started when first needed, at most one fewer than there are cores.
  */
 export interface DigestThreads {
   open(names: Iterable<DigestName>): RunningDigests;
@@ -37,7 +37,7 @@ export function openDigestThreads(): DigestThreads {
   const most = Math.min(Math.max(availableParallelism() - 1, 1), mostThreads);
   let threads: DigestThread[] = [];
 
-  /** The one with the least to do. */
+  /** The one with the least work. */
   function chooseThread(): DigestThread {
     threads = threads.filter((thread) => !thread.hasEnded());
     const [least] = [...threads].sort((a, b) => a.load() - b.load());
@@ -56,9 +56,9 @@ export function openDigestThreads(): DigestThreads {
 }
 
 /**
- * Bytes go to the thread through memory that both see: a body is copied into a free slot, half a MiB at a time, and the
- * thread gives the slot back when it has digested it. Slots are held for no longer than that, so that a client that
- * stands still holds up nobody.
+ * Bytes reach the thread through shared memory: a body is copied into a free slot, half a MiB at a time, and the thread
+ * returns the slot when it has digested it. A slot is never held longer than that, so a client that stalls holds up
+ * nobody.
  */
 function startThread(): DigestThread {
   const worker = new Worker(new URL('../../dist/disk/digest-worker.js', import.meta.url));
@@ -70,16 +70,19 @@ function startThread(): DigestThread {
   const open = new Set<number>();
   let lastId = 0;
   let failure: Error | undefined;
-  /** Who waits for the thread. A race with a promise of its end would grow with every wait, for as long as it lives. */
+  /**
+   * Callers that wait for the thread. Racing each wait against one promise of the thread's end would leak a
+   * reaction per wait for as long as the thread lives.
+   */
   const losers = new Set<(error: Error) => void>();
   const fail = (cause: unknown) => {
-    failure ??= new Error('The thread that digests uploads has ended.', { cause });
+    failure ??= new Error('The thread that digests uploads ended.', { cause });
     for (const reject of losers) reject(failure);
     losers.clear();
   };
   worker.once('error', fail).once('exit', fail);
 
-  /** A promise that `begin` resolves, and that the end of the thread rejects. */
+  /** A promise resolved by `begin`, and rejected if the thread ends. */
   function untilEnd<T>(begin: (resolve: (value: T) => void) => void): Promise<T> {
     return new Promise((resolve, reject) => {
       if (failure) return reject(failure);

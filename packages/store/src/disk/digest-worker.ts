@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import { openDigests, type RunningDigests } from './digest.ts';
 import type { FromDigestWorker, ToDigestWorker } from './digest-threads.ts';
 
-// A thread that `openDigestThreads` starts.
+// A thread started by `openDigestThreads`.
 const port = parentPort;
 if (!port) throw new Error('digest-worker.js is started by openDigestThreads, not on its own.');
 

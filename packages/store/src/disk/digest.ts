@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { type ChecksumAlgorithm, openDigest } from './checksum.ts';
 
-/** What bytes are digested by. MD5 is the ETag. */
+/** How bytes are digested. MD5 is the ETag. */
 export type DigestName = 'MD5' | ChecksumAlgorithm;
 
 export type Digests = ReadonlyMap<DigestName, Buffer>;
 
-/** Several digests of the same bytes, under way. */
+/** Several running digests of the same bytes. */
 export interface RunningDigests {
-  /** Takes a chunk; what it returns, if anything, must be awaited before the next. */
+  /** Takes a chunk; the promise it returns, if any, must be awaited before the next one. */
   update(chunk: Buffer): Promise<void> | undefined;
-  /** Of all that was taken. May be called once. */
+  /** The digests of everything so far. Call it once. */
   finish(): Promise<Digests>;
-  /** Forgets them. Harmless after `finish`. */
+  /** Drops them. Has no effect after `finish`. */
   discard(): void;
 }
 

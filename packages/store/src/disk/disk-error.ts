@@ -1,4 +1,4 @@
-/** What is stored is no longer what was stored. Storing it again or deleting it mends that. */
+/** Stored bytes or a record have changed. Storing the object again or deleting it fixes that. */
 export class Damaged extends Error {
   constructor(what = 'The stored object') {
     super(`${what} is damaged.`);
@@ -6,10 +6,10 @@ export class Damaged extends Error {
   }
 }
 
-/** The disk has no room for bytes that were to be stored. */
+/** The disk has no room for bytes that should be stored. */
 export class NoRoom extends Error {
   constructor(what: string) {
-    super(`The disk of the store has no room ${what}. Try again when there is.`);
+    super(`The disk of the store has no room ${what}. Try again later.`);
     this.name = 'NoRoom';
   }
 }
@@ -21,10 +21,10 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 const fullCodes = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-// The index tells the system's sentence, not its code.
+// The index reports the system's sentence, not its code.
 const fullIndex = /no space left|quota exceeded|file too large/i;
 
-/** Whether something failed because the disk, or what this user may have of it, is full. */
+/** Whether something failed because the disk, or this user's quota on it, is full. */
 export function isDiskFull(cause: unknown): boolean {
   return fullCodes.has(systemCode(cause) ?? '') || fullIndex.test(String(cause));
 }

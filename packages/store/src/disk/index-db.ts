@@ -6,14 +6,14 @@ import { type LetGo, openUploadIndex, rangeStart, type UploadIndex } from './upl
 
 export interface Deletion {
   key: string;
-  /** Whether the object that is there is the one to be deleted; without it, any is. Called in the transaction. */
+  /** Whether the existing object is the one to be deleted; without it, any object is. Called in the transaction. */
   isMeant?(before: Content): boolean;
 }
 
-/** Judges, in the transaction, what is to be replaced; undefined where no object is there. */
+/** Decides in the transaction whether the existing object may be replaced; undefined if there is none. */
 export type MayReplace = (before: Content | undefined) => boolean;
 
-/** `changed`: another object is there than the one that was meant. `absent`: one was meant, and there is none. */
+/** `changed`: the object is not the one that was meant. `absent`: one was meant, but there is none. */
 export type DeleteOutcome = 'deleted' | 'changed' | 'absent';
 
 export interface ListedObject {
@@ -22,33 +22,33 @@ export interface ListedObject {
 }
 
 /**
- * The ordered index of all objects. Every write resolves when it is durable, and nothing is visible before it is.
+ * The ordered index of all objects. Every write resolves when it is durable, and is not visible before.
  *
- * Beside the objects it knows every blob that an object refers to (so that a start can tell an abandoned blob without
- * reading all objects), and the blobs that no object refers to any more but whose file may still be there ("doomed"):
- * both change in the one transaction that changes the object.
+ * Besides the objects it knows every blob that an object refers to (so that a start can tell an abandoned blob without
+ * reading all objects), and the blobs that no object refers to any more but whose files may still exist ("doomed").
+ * Both change in the same transaction as the object.
  */
 export interface IndexDb {
   findBucket(bucket: string): BucketRecord | undefined;
-  /** False when it was there already. */
+  /** False if it already exists. */
   createBucket(bucket: string, record: BucketRecord): Promise<boolean>;
   /** All buckets, by name. */
   buckets(): { name: string; record: BucketRecord }[];
-  /** False when there is no such bucket. */
+  /** False if there is no such bucket. */
   updateBucket(bucket: string, change: (record: BucketRecord) => BucketRecord): Promise<boolean>;
-  /** Only an empty bucket goes, and its uploads under way with it; `removed` is what was let go. */
+  /** Deletes a bucket if it is empty, with its uploads under way; `removed` is what was released. */
   deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: LetGo[] }>;
-  /** @throws Damaged when its record is broken */
+  /** @throws Damaged if its record is broken */
   findObject(bucket: string, key: string): ObjectRecord | undefined;
-  /** What a write would replace; of a broken record it is known only that it is there. */
+  /** What a write would replace; for a broken record, only that it exists. */
   findContent(bucket: string, key: string): Content | undefined;
   /** The bytes of an object whose record says `inline`. */
   readInline(bucket: string, key: string): Buffer | undefined;
   /** How many objects have their bytes in the index. */
   countInline(): number;
   /**
-   * `kept`: `mayReplace` said that nothing is to be changed. `removed` is what was let go. `bytes` go with a record that
-   * says `inline`.
+   * `kept`: `mayReplace` said that nothing needs to change. `removed` is what was released. `bytes` belong to a record
+   * that says `inline`.
    *
    * @throws what `mayReplace` throws, which changes nothing
    */
@@ -58,44 +58,44 @@ export interface IndexDb {
     record: ObjectRecord,
     options?: { bytes?: Buffer; mayReplace?: MayReplace },
   ): Promise<{ outcome: 'stored' | 'kept' | 'no-bucket'; removed: LetGo[] }>;
-  /** All in one transaction; an outcome for each, in order. An object that was not there counts as deleted. */
+  /** All in one transaction, with an outcome for each, in order. An object that did not exist counts as deleted. */
   deleteObjects(
     bucket: string,
     deletions: readonly Deletion[],
   ): Promise<{ outcomes: DeleteOutcome[]; removed: LetGo[] }>;
   uploads: UploadIndex;
-  /** Objects of a bucket in the byte order of their keys, from the first key that is not below `from`, but for broken records. */
+  /** The objects of a bucket in the byte order of their keys, starting at `from`, without broken records. */
   objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
   hasBlob(blob: string): boolean;
   /** How many blobs objects and parts refer to. */
   countBlobs(): number;
   isDoomed(blob: string): boolean;
   doomedBlobs(): string[];
-  /** To be called when the files of these blobs are gone for good. */
+  /** Call it once the files of these blobs are durably gone. */
   forgetDoomed(blobs: readonly string[]): Promise<void>;
   /** The oldest generation of blobs that may still hold abandoned ones. */
   readOpenGeneration(): number;
   writeOpenGeneration(generation: number): Promise<void>;
-  /** What it is made of, for its journal. */
+  /** The tables it is made of, for the journal. */
   tables: IndexTables;
   close(): Promise<void>;
 }
 
 const separator = Buffer.from([0]);
 
-/** What is found of an object, a bucket or an upload whose record is broken: that it is there. */
+/** Stands for an object, a bucket or an upload whose record is broken: only that it exists is known. */
 const unreadable: Content = { size: -1, etag: '' };
 
 export interface IndexOptions {
   onBroken?(broken: BrokenRecord): void;
-  /** An index of an older format stays as it is. */
+  /** Leave an index with an older format as it is. */
   unchanged?: boolean;
 }
 
 /**
- * Opens (or makes) the index in `folder`. The caller holds the lock on the data folder, and has checked the file.
+ * Opens (or creates) the index in `folder`. The caller holds the lock on the data folder, and has checked the file.
  *
- * @throws Error when its format is unknown, or it cannot tell what it is
+ * @throws Error if its format is unknown, or its own state cannot be read
  */
 export async function openIndexDb(folder: string, { onBroken, unchanged }: IndexOptions = {}): Promise<IndexDb> {
   const tables = await openIndexTables(folder, onBroken);
@@ -117,7 +117,10 @@ function toIndexDb(tables: IndexTables): IndexDb {
     return blob;
   }
 
-  /** Tells what goes with an object. Nobody knows what a broken record refers to: its files stay, and `verify` tells of them. */
+  /**
+   * Returns what is released with an object. Nobody knows what a broken record refers to: its files stay, and
+   * `verify` reports them.
+   */
   function letGoContent(at: Buffer, before: ObjectRecord | Broken): LetGo[] {
     if (before === brokenRecord) {
       inline.remove(at);
@@ -237,14 +240,14 @@ function readable(found: ObjectRecord | Broken): Content {
   return found === brokenRecord ? unreadable : found;
 }
 
-/** A bucket whose record is broken has lost its CORS rules, and its age. */
+/** A bucket whose record is broken has lost its CORS rules and its age. */
 function readableBucket(found: BucketRecord | Broken): BucketRecord;
 function readableBucket(found: BucketRecord | Broken | undefined): BucketRecord | undefined;
 function readableBucket(found: BucketRecord | Broken | undefined): BucketRecord | undefined {
   return found === brokenRecord ? { createdAt: 0 } : found;
 }
 
-/** Bucket names hold no NUL, so all keys of one bucket lie together, in the byte order of the keys themselves. */
+/** Bucket names contain no NUL, so all keys of one bucket are adjacent, in the byte order of the keys themselves. */
 function indexKey(bucket: string, key: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(bucket), separator, key]);
 }

@@ -1,24 +1,24 @@
 import type { Checksum, ChecksumAlgorithm, ChecksumType, ObjectChecksum } from './checksum.ts';
 
-/** What the index keeps of one object. Sizes in bytes, times in Unix milliseconds, `etag` without its quotes. */
+/** The index record of one object. Sizes in bytes, times in Unix milliseconds, `etag` without quotes. */
 export interface ObjectRecord {
   size: number;
   etag: string;
-  /** What holds the bytes; absent where the index or the parts of a multipart upload do. */
+  /** The blob with the bytes; absent if the index or the parts of a multipart upload have them. */
   blob?: string;
-  /** The index itself holds the bytes. */
+  /** The index itself has the bytes. */
   inline?: true;
   multipart?: MadeOfParts;
   lastModified: number;
-  /** Content headers by their lower-case name, as they were sent. */
+  /** Content headers by lower-case name, as they were sent. */
   headers: Record<string, string>;
-  /** User metadata by its name without `x-amz-meta-`. */
+  /** User metadata by name without `x-amz-meta-`. */
   metadata: Record<string, string>;
-  /** The one that was sent with the bytes, and found right. */
+  /** The checksum that was sent with the bytes, and verified. */
   checksum?: ObjectChecksum;
 }
 
-/** What a write would find or leave: enough of an object to judge by. */
+/** What a write would find or leave: as much of an object as its conditions need. */
 export interface Content {
   size: number;
   etag: string;
@@ -26,7 +26,7 @@ export interface Content {
 
 export interface BucketRecord {
   createdAt: number;
-  /** Who may read answers in a browser, where the bucket says so itself. */
+  /** Which origins may read answers in a browser, if the bucket has its own rules. */
   cors?: CorsRule[];
 }
 
@@ -48,11 +48,11 @@ export interface UploadRecord {
   /** What the object will have; see ObjectRecord. */
   headers: Record<string, string>;
   metadata: Record<string, string>;
-  /** What the object's checksum will be; all parts have one of this algorithm. */
+  /** What the object's checksum will be; all parts have one with this algorithm. */
   checksum?: { algorithm: ChecksumAlgorithm; type: ChecksumType };
 }
 
-/** One part of an upload, or of an object that was made of one. `etag` is the hex MD5 of its bytes. */
+/** One part of an upload, or of an object made from one. `etag` is the hex MD5 of its bytes. */
 export interface PartRecord {
   blob: string;
   size: number;
@@ -64,8 +64,11 @@ export interface PartRecord {
 /** How an object is made of the parts of an upload, which the index keeps under the upload's id. */
 export interface MadeOfParts {
   uploadId: string;
-  /** how many they are */
+  /** how many parts there are */
   parts: number;
-  /** What each but the last has, where they are all alike and numbered from 1: then any byte is found without a search. */
+  /**
+   * The size of all parts but the last, if they have the same size and are numbered from 1: any byte is then found
+   * without a search.
+   */
   partBytes?: number;
 }

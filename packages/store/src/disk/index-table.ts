@@ -1,11 +1,11 @@
 import { crc32 } from 'node:zlib';
 import type { Database } from 'lmdb';
 
-/** Stands for a record that can no longer be read: the disk has changed its bytes. */
+/** Stands for a record that can no longer be read because its bytes changed on the disk. */
 export const brokenRecord = Symbol('a record that cannot be read');
 export type Broken = typeof brokenRecord;
 
-/** `undefined` for one that is removed. Keys are text; bytes are in base64. */
+/** `undefined` if it is removed. Keys are text; bytes are in Base64. */
 export type Change = readonly [table: string, key: string, value?: unknown];
 
 export interface BrokenRecord {
@@ -22,9 +22,9 @@ export interface Range<K> {
 }
 
 /**
- * One ordered table of the index. `put` and `remove` are called within a transaction only.
+ * One ordered table of the index. `put` and `remove` may be called only within a transaction.
  *
- * A value carries a CRC-32, so that a bit that has flipped on the disk is noticed, and costs one record instead of the table.
+ * Each value has a CRC-32, so that a bit flipped on the disk is noticed and costs one record instead of the table.
  */
 export interface Table<K, V> {
   readonly name: string;
@@ -36,11 +36,11 @@ export interface Table<K, V> {
   put(key: K, value: V): void;
   remove(key: K): void;
   toChange(key: K, value: V): Change;
-  /** Makes a change again that `toChange`, or a `put` or `remove`, has told. */
+  /** Repeats a change that `toChange`, `put` or `remove` reported. */
   apply(change: Change): void;
 }
 
-/** How keys and values of a table are written. */
+/** How the keys and values of a table are written. */
 export interface TableForm<K, V> {
   toText(key: K): string;
   fromText(text: string): K;
@@ -52,7 +52,7 @@ export interface TableForm<K, V> {
 
 export interface TableEvents {
   onChange(change: Change): void;
-  /** Called whenever one is met. */
+  /** Called whenever a broken record is met. */
   onBroken(broken: BrokenRecord): void;
 }
 
@@ -106,10 +106,10 @@ const byteKeys = {
   fromText: (text: string): Uint8Array => Buffer.from(text),
 };
 
-/** What every record of a table has, by which those that have no checksum yet are judged. */
-type Shape = Readonly<Record<string, 'text' | 'number' | 'object'>>;
+/** The fields that every record of a table has; records that have no checksum yet are checked against them. */
+type Shape = Readonly<Record<string, 'string' | 'number' | 'object'>>;
 
-/** Values as JSON with a CRC-32 behind it. Those that older versions wrote have none. */
+/** Values as JSON followed by a CRC-32. Values written by older versions have none. */
 function jsonValues<V>(shape: Shape) {
   return {
     encode: (value: V): Buffer => {
@@ -151,7 +151,7 @@ function hasShape(value: unknown, shape: Shape): boolean {
   return Object.entries(shape).every(([name, kind]) => {
     const field: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
     if (kind === 'number') return Number.isSafeInteger(field) && Number(field) >= 0 && Number(field) <= lastDate;
-    return kind === 'text' ? typeof field === 'string' : typeof field === 'object' && field !== null;
+    return kind === 'string' ? typeof field === 'string' : typeof field === 'object' && field !== null;
   });
 }
 

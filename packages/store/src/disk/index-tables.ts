@@ -14,9 +14,12 @@ import {
   textToJson,
 } from './index-table.ts';
 
-/** Which index this is, and how far it has come: of two with one history the one with the lower sequence is the older. */
+/**
+ * Which index this is, and how far it has come: of two with the same history, the one with the lower sequence is
+ * older.
+ */
 export interface Position {
-  /** Changes with every rebuild; absent until a version that keeps a journal has opened the folder. */
+  /** Changes with every rebuild; absent until a version with a journal has opened the folder. */
   history: string | undefined;
   /** How many transactions have changed something. */
   sequence: number;
@@ -26,11 +29,14 @@ export interface Position {
 export interface Committed {
   sequence: number;
   changes: readonly Change[];
-  /** What was there already, and was asked for by `retell`; in the state before or amid these changes. */
+  /** Existing entries that `retell` asked for; their state is the one before or in the middle of these changes. */
   retold: readonly Change[];
 }
 
-/** Learns of every transaction, in order, once it is durable. The writes in it are answered when this has resolved; it never rejects. */
+/**
+ * Receives every transaction, in order, once it is durable. Its writes are answered when the promise has resolved;
+ * it never rejects.
+ */
 export type Follower = (committed: Committed) => Promise<void>;
 
 export interface Retelling {
@@ -42,57 +48,61 @@ export interface Retelling {
 export interface IndexTables {
   buckets: Table<string, BucketRecord>;
   objects: Table<Uint8Array, ObjectRecord>;
-  /** The bytes of small objects: apart from the records, so that a listing does not step over them. */
+  /** The bytes of small objects, kept apart from the records so that a listing does not step over them. */
   inline: Table<Uint8Array, Buffer>;
-  /** Every blob that an object or a part refers to. Not told to the follower: the others say the same. */
+  /**
+   * Every blob that an object or a part refers to. The follower does not receive this table: it follows from the
+   * others.
+   */
   blobs: Table<string, true>;
   doomed: Table<string, true>;
   uploads: Table<Uint8Array, UploadRecord>;
   parts: Table<string, PartRecord>;
   doomedUploads: Table<string, true>;
-  /** What the index knows of itself, untold as well. */
+  /** What the index knows about itself; the follower does not receive it either. */
   meta: Table<string, number | string>;
-  /** Runs the change in a transaction; resolves with its result when that is durable. */
+  /** Runs the change in a transaction; resolves with its result once that is durable. */
   commit<T>(change: () => T): Promise<T>;
-  /** @throws Error when it cannot be read */
+  /** @throws Error if it cannot be read */
   position(): Position;
-  /** Begins a history of its own at this sequence. Older versions refuse the folder from then on. */
+  /** Starts a history of its own at this sequence. Older versions refuse the folder from then on. */
   beginHistory(sequence: number): Promise<void>;
   follow(follower: Follower): void;
   /**
-   * Tells the follower everything there is, a little at a time and others in between. False when `goesOn` said no.
+   * Reports everything that exists to the follower, a little at a time, with other transactions in between. False if
+   * `goesOn` returned false.
    *
-   * @throws Error at a broken record, unless these are to be skipped
+   * @throws Error at a broken record, unless broken ones are skipped
    */
   retell(options: Retelling): Promise<boolean>;
-  /** Within a transaction: makes a change that a follower was told. */
+  /** Within a transaction: repeats a change that a follower received. */
   apply(change: Change): void;
   close(): Promise<void>;
 }
 
-/** 2 had small objects in it, 3 has checksums and a journal. */
+/** Format 2 introduced small objects in the index, format 3 checksums and a journal. */
 const knownFormats = [1, 2, 3];
 const ownFormat = 3;
-/** So many entries, or bytes of small objects, are retold in one transaction: about a millisecond. */
+/** How many entries, or bytes of small objects, are retold in one transaction: about a millisecond of work. */
 const retoldEntries = 200;
 const retoldBytes = 256 * 1024;
 
 /**
- * Opens (or makes) the tables in `folder`.
+ * Opens (or creates) the tables in `folder`.
  *
- * @throws Error when the format is another
+ * @throws Error if the format is unknown
  */
 export async function openIndexTables(
   folder: string,
   onBroken: (broken: BrokenRecord) => void = () => undefined,
 ): Promise<IndexTables> {
-  // Without overlappingSync a commit is synced before it becomes visible and before its promise resolves, so that no
-  // reader, and no answer, ever sees what a power cut could take back. Writes that arrive during a sync share the next.
+  // Without overlappingSync a commit is synced before it becomes visible and before its promise resolves, so no reader
+  // and no answer ever sees what a power cut could take back. Writes that arrive during a sync share the next one.
   const root = open({
     path: folder,
     noSubdir: false,
     overlappingSync: false,
-    // All writes are transactions here. With batching, lmdb makes a promise of its own for each event turn, which nobody
+    // All writes here are transactions. With batching, lmdb creates its own promise for each event turn, which nobody
     // can catch when a commit fails: a full disk would end the process.
     eventTurnBatching: false,
     maxDbs: 16,
@@ -118,7 +128,7 @@ export async function openIndexTables(
       'objects',
       bytesToJson<ObjectRecord>({
         size: 'number',
-        etag: 'text',
+        etag: 'string',
         lastModified: 'number',
         headers: 'object',
         metadata: 'object',
@@ -132,7 +142,7 @@ export async function openIndexTables(
     ),
     parts: openNamed(
       'parts',
-      textToJson<PartRecord>({ blob: 'text', size: 'number', etag: 'text', lastModified: 'number' }),
+      textToJson<PartRecord>({ blob: 'string', size: 'number', etag: 'string', lastModified: 'number' }),
     ),
     doomedUploads: openNamed('doomed uploads', textToJson<true>()),
   };
@@ -144,7 +154,7 @@ export async function openIndexTables(
   function readNumber(name: string): number {
     const value = meta.get(name) ?? 0;
     if (typeof value === 'number') return value;
-    throw new Error(`The index cannot tell its ${name}.`);
+    throw new Error(`The ${name} of the index cannot be read.`);
   }
 
   function readSequence(): number {
@@ -155,7 +165,7 @@ export async function openIndexTables(
     meta.put('sequence', sequence);
   }
 
-  /** Tells where to go on, or undefined at the end. */
+  /** Returns where to continue, or undefined at the end. */
   function retellSome<K extends string | Uint8Array, V>(
     table: Table<K, V>,
     after: K | undefined,
@@ -184,7 +194,7 @@ export async function openIndexTables(
       if (!goesOn()) return false;
       const begun = performance.now();
       after = await committer.commit(() => retellSome(table, after, broken));
-      // At most half of the time is taken from those who wait for their writes.
+      // Takes at most half of the time away from waiting writes.
       await delay(performance.now() - begun);
     } while (after !== undefined);
     return goesOn();
@@ -206,7 +216,7 @@ export async function openIndexTables(
     commit: committer.commit,
     position: () => {
       const history = meta.get('history');
-      if (history === brokenRecord) throw new Error('The index cannot tell its history.');
+      if (history === brokenRecord) throw new Error('The history of the index cannot be read.');
       return { history: history === undefined ? undefined : String(history), sequence: readSequence() };
     },
     beginHistory: (sequence) =>
@@ -225,7 +235,9 @@ export async function openIndexTables(
 function requireFormat(format: unknown): void {
   if (format === undefined || knownFormats.some((known) => known === format)) return;
   const readable = knownFormats.join(', ');
-  throw new Error(`The index has format ${String(format)}, this version of the store reads the formats ${readable}.`);
+  throw new Error(
+    `The index has format ${String(format)}, but this version of the store reads only the formats ${readable}.`,
+  );
 }
 
 interface Queued {
@@ -241,11 +253,11 @@ interface Committer {
 }
 
 /**
- * Runs each change in a transaction, and resolves with its result when that is durable. Changes that come while one
- * transaction is being synced share the next.
+ * Runs each change in a transaction, and resolves with its result once it is durable. Changes that arrive while a
+ * transaction is being synced share the next one.
  *
- * There is one transaction at a time. lmdb can queue them itself, but when a commit fails (a full disk) it now and then
- * never settles the promise of one that was queued behind: a request, and then the close, would hang.
+ * There is only one transaction at a time. lmdb can queue them itself, but when a commit fails (a full disk), it
+ * sometimes never settles the promise of one queued behind it: a request, and later the close, would hang.
  */
 function groupCommits(
   root: RootDatabase,
@@ -254,7 +266,7 @@ function groupCommits(
   let queue: Queued[] = [];
   let committing = false;
   let follower: Follower | undefined;
-  /** Of the one transaction there is. */
+  /** Those of the current transaction. */
   let changes: Change[] = [];
   let retold: Change[] = [];
 
@@ -267,7 +279,7 @@ function groupCommits(
       const settleAll = () => {
         for (const { settle } of group) settle('error' in outcome ? outcome : undefined);
       };
-      // The next transaction does not wait for the follower, only the answers do.
+      // The next transaction does not wait for the follower; only the answers do.
       if ('error' in outcome || !follower) settleAll();
       else void follower(outcome).then(settleAll);
     }
@@ -281,7 +293,7 @@ function groupCommits(
     try {
       await root.transaction(() => {
         for (const { run } of group) run();
-        // Read, not remembered: a commit that was told to have failed may have been made.
+        // Read, not remembered: a commit that was reported as failed may have been made.
         sequence = readSequence();
         if (changes.length === 0) return;
         sequence += 1;

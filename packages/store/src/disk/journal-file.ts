@@ -4,29 +4,29 @@ import { crc32 } from 'node:zlib';
 import { writeFully } from './blobs.ts';
 import type { Change } from './index-table.ts';
 
-/** The first line of a journal: whose it is, and from which state on it tells of every change. */
+/** The first line of a journal: which index it belongs to, and from which state on it has every change. */
 export interface JournalHead {
   journal: 1;
   history: string;
   sequence: number;
 }
 
-/** What one transaction has changed, or, with the sequence of the one before it, what was there already. */
+/** What one transaction changed or, under the sequence of the one before it, what already existed. */
 export interface JournalEntry {
   sequence: number;
   changes: readonly Change[];
 }
 
-/** The end of a journal: the sequence of its last whole line, and how many bytes there are up to there. */
+/** The end of a journal: the sequence of its last complete line, and its length in bytes up to there. */
 export interface JournalEnd {
   sequence: number;
   bytes: number;
 }
 
-/** A journal that is written to. Neither `append` nor `flush` rejects: what fails is told to `onFailure`, once. */
+/** A journal open for writing. Neither `append` nor `flush` rejects: a failure is reported to `onFailure`, once. */
 export interface JournalFile {
   append(content: JournalHead | JournalEntry): Promise<void>;
-  /** Makes what was appended durable. */
+  /** Makes everything appended so far durable. */
   flush(): Promise<void>;
   bytes(): number;
   hasFailed(): boolean;
@@ -37,7 +37,7 @@ const newLine = 0x0a;
 const checksumDigits = 8;
 const firstWindowBytes = 64 * 1024;
 
-/** One line: a CRC-32 in eight hexadecimal digits, a space, and JSON, in which no line break can stand. */
+/** One line: a CRC-32 in eight hexadecimal digits, a space, and JSON, which never contains a line break. */
 function toLine(content: JournalHead | JournalEntry): Buffer {
   const json = Buffer.from(JSON.stringify(content));
   return Buffer.concat([Buffer.from(`${toHex(crc32(json))} `), json, Buffer.from('\n')]);
@@ -47,19 +47,19 @@ function toHex(checksum: number): string {
   return checksum.toString(16).padStart(checksumDigits, '0');
 }
 
-/** Undefined where the checksum is another. */
+/** Undefined if the checksum does not match. */
 function parseLine<T extends JournalHead | JournalEntry>(line: Buffer): T | undefined {
   const json = line.subarray(checksumDigits + 1);
   if (line.toString('latin1', 0, checksumDigits) !== toHex(crc32(json))) return undefined;
   return JSON.parse(json.toString());
 }
 
-/** Begins a file. The head is to be appended first. */
+/** Starts a file. Append the head first. */
 export async function createJournal(path: string, onFailure: (error: unknown) => void): Promise<JournalFile> {
   return writeOn(await open(path, 'w', 0o600), 0, onFailure);
 }
 
-/** Goes on with a journal after its last whole line. */
+/** Continues a journal after its last complete line. */
 export async function continueJournal(
   path: string,
   { bytes }: JournalEnd,
@@ -115,7 +115,7 @@ function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => 
   };
 }
 
-/** Reads the first line. Undefined when there is none that is whole. */
+/** Reads the first line. Undefined if there is no complete one. */
 export async function readJournalHead(path: string): Promise<JournalHead | undefined> {
   const file = await open(path);
   try {
@@ -128,7 +128,7 @@ export async function readJournalHead(path: string): Promise<JournalHead | undef
   }
 }
 
-/** Finds the last whole line from the end on, without reading what is before it. Undefined when there is none. */
+/** Finds the last complete line, searching from the end. Undefined if there is none. */
 export async function readJournalEnd(path: string): Promise<JournalEnd | undefined> {
   const file = await open(path);
   try {
@@ -158,7 +158,10 @@ function findLastLine(window: Buffer, isWhole: boolean): JournalEnd | undefined 
   return undefined;
 }
 
-/** All lines after the first, in order, by their numbers; without an entry where one is damaged, or cut off at the end. */
+/**
+ * All lines after the first, in order, with their numbers; without an entry if one is damaged, or cut off at the
+ * end.
+ */
 export async function* readJournal(path: string): AsyncGenerator<{ line: number; entry: JournalEntry | undefined }> {
   let line = 0;
   for await (const bytes of linesOf(path)) {

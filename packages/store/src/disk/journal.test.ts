@@ -70,7 +70,7 @@ function urlMaker({ endpoint }: StoreProcess): (key: string) => string {
 const journalOf = (folder: string) => join(folder, 'journal');
 const linesOf = (folder: string) => readFileSync(journalOf(folder), 'utf8').split('\n');
 
-/** What a journal leaves when all of it is done. */
+/** The state that a journal leaves when it has been replayed. */
 async function replay(folder: string): Promise<Map<string, unknown>> {
   const state = new Map<string, unknown>();
   for await (const { line, entry } of readJournal(journalOf(folder))) {
@@ -83,7 +83,7 @@ async function replay(folder: string): Promise<Map<string, unknown>> {
   return state;
 }
 
-/** What the index holds, in the same form. */
+/** What the index contains, in the same form. */
 async function contents({ tables }: IndexDb): Promise<Map<string, unknown>> {
   const state = new Map<string, unknown>();
   tables.follow(async ({ retold }) => {
@@ -93,7 +93,7 @@ async function contents({ tables }: IndexDb): Promise<Map<string, unknown>> {
   return state;
 }
 
-test('a journal that is begun anew amid writes, again and again, is the index', async () => {
+test('a journal replaced again and again during writes matches the index', async () => {
   const write = fc.record({ key: fc.integer({ min: 0, max: 40 }), size: fc.integer({ min: -1, max: 3000 }) });
   await fc.assert(
     fc.asyncProperty(fc.array(write, { minLength: 50, maxLength: 300 }), async (writes) => {
@@ -122,14 +122,14 @@ test('a journal that is begun anew amid writes, again and again, is the index', 
   );
 });
 
-test('what changes while a large index is written into its journal is in it', async () => {
+test('changes made while a large index is written to its journal are in the journal', async () => {
   const folder = folderOfTest();
   const index = await openIndexDb(join(folder, 'index'));
   await index.createBucket(bucket, { createdAt: 1 });
   const names = Array.from({ length: 3000 }, (_, at) => `key ${at}`);
   await Promise.all(names.map((key, at) => index.putObject(bucket, key, record(at % 50), { bytes: body(at % 50) })));
   const opening = openJournal({ folder, tables: index.tables, log: silent });
-  // A key that was written early and one that was not yet, in every round.
+  // In every round, a key that has been copied already and one that has not.
   for (let round = 0; !existsSync(journalOf(folder)); round += 1) {
     await index.putObject(bucket, `key ${round % 10}`, record(60), { bytes: body(60) });
     await index.deleteObjects(bucket, [{ key: `key ${10 + (round % 10)}` }, { key: `key ${2999 - round}` }]);
@@ -142,7 +142,7 @@ test('what changes while a large index is written into its journal is in it', as
   await index.close();
 });
 
-test('a journal that is cut short, by a kill or in a line, goes on; one that lacks changes is begun anew', async () => {
+test('a journal cut short, by a kill or within a line, is continued; one that lacks changes is replaced', async () => {
   const folder = folderOfTest();
   await inStore(folder, put('a', 'a'));
   const whole = linesOf(folder);
@@ -160,7 +160,7 @@ test('a journal that is cut short, by a kill or in a line, goes on; one that lac
   });
 });
 
-test('a journal of another index, and an index of an older one, are refused', async () => {
+test('a journal of another index, and an index older than its journal, are refused', async () => {
   const folder = folderOfTest();
   const other = folderOfTest();
   await inStore(folder, put('a', 'a'));
@@ -168,7 +168,7 @@ test('a journal of another index, and an index of an older one, are refused', as
   rmSync(join(folder, 'index'), { recursive: true });
   renameSync(join(other, 'index'), join(folder, 'index'));
   await expect(startStore({ dataDir: folder })).rejects.toThrow(
-    /is not the one that its journal was kept of.*--rebuild/,
+    /is not the one that its journal belongs to.*--rebuild/,
   );
   expect(await runCli(['verify', '--data', folder])).toMatchObject({
     code: 1,
@@ -176,7 +176,7 @@ test('a journal of another index, and an index of an older one, are refused', as
   });
 });
 
-test('what a damaged or a gappy journal lacks is told, and the rest is rebuilt', async () => {
+test('what a damaged journal or one with gaps lacks is reported, and the rest is rebuilt', async () => {
   const folder = folderOfTest();
   await inStore(folder, async (store) => {
     for (const key of ['a', 'b', 'c', 'd', 'e']) await put(key, `body of ${key}`)(store);
@@ -202,7 +202,7 @@ test('what a damaged or a gappy journal lacks is told, and the rest is rebuilt',
   });
 });
 
-test('an object or part whose file is gone is not rebuilt, and what a rebuild does not know is set aside', async () => {
+test('an object or part whose file is gone is not rebuilt, and files unknown to a rebuild are set aside', async () => {
   const folder = folderOfTest();
   let uploadId = '';
   await inStore(folder, async (store) => {
@@ -221,8 +221,8 @@ test('an object or part whose file is gone is not rebuilt, and what a rebuild do
   const rebuilt = await runCli(['verify', '--rebuild', '--data', folder]);
   expect(rebuilt.code).toBe(1);
   expect(rebuilt.output).toContain(`lost: "${bucket}/gone": its bytes are gone`);
-  expect(rebuilt.output).toContain('1 files that it does not know are in set-aside/');
-  expect(rebuilt.output).toContain('nothing is wrong (1 files in set-aside/)');
+  expect(rebuilt.output).toContain('In set-aside/, unknown to it: 1 file.');
+  expect(rebuilt.output).toContain('no problems (1 file in set-aside/)');
   await inStore(folder, async (store) => {
     expect((await send('GET', store.presign('GET', 'gone'))).code).toBe('NoSuchKey');
     expect((await send('GET', store.presign('GET', 'kept'))).text).toBe(filed('kept'));
@@ -231,12 +231,12 @@ test('an object or part whose file is gone is not rebuilt, and what a rebuild do
   });
 });
 
-test('a rebuild that was cut short can be repeated, and until then no store starts', async () => {
+test('an interrupted rebuild can be repeated, and until then no store starts', async () => {
   const folder = folderOfTest();
   await inStore(folder, put('a', 'a'));
   const journal = readFileSync(journalOf(folder));
   expect(await rebuild(folder)).toEqual([]);
-  // As if it had ended after the new index was in its place, and before the journal was moved.
+  // As if the rebuild had ended after putting the new index in place, and before moving the journal.
   writeFileSync(journalOf(folder), journal);
   await expect(startStore({ dataDir: folder })).rejects.toThrow(/--rebuild/);
   expect(await rebuild(folder)).toEqual([]);
@@ -246,7 +246,7 @@ test('a rebuild that was cut short can be repeated, and until then no store star
   await inStore(folder, async (store) => expect((await send('GET', store.presign('GET', 'a'))).text).toBe('a'));
 });
 
-test('a record that has broken is whole again after a rebuild: the journal is not begun anew without it', async () => {
+test('a broken record is whole again after a rebuild: the journal is not replaced by one without it', async () => {
   const folder = folderOfTest();
   await inStore(folder, async (store) => {
     await put('a', 'a')(store);
@@ -268,9 +268,9 @@ test('a record that has broken is whole again after a rebuild: the journal is no
   });
 });
 
-test('a journal that cannot be written costs no upload, and the next start begins it anew', async () => {
+test('a journal that cannot be written fails no upload, and the next start replaces it', async () => {
   const folder = folderOfTest();
-  // The index uses its pages again for the one object there is, so that only the journal comes to the limit.
+  // The index reuses its pages for the only object, so that only the journal reaches the limit.
   const running = await startProcess(folder, { limit: 'ulimit -f 1200' });
   const url = urlMaker(running);
   await send('PUT', url(''));
@@ -289,7 +289,7 @@ test('a journal that cannot be written costs no upload, and the next start begin
   });
 });
 
-test('a journal that could not be begun is begun later', async () => {
+test('a journal that could not be started is started later', async () => {
   const folder = folderOfTest();
   const index = await openIndexDb(join(folder, 'index'));
   const options = { folder, tables: index.tables, renewBytes: -1_000_000, retryMilliseconds: 5 };
@@ -306,13 +306,13 @@ test('a journal that could not be begun is begun later', async () => {
   await index.close();
 });
 
-test('a journal that has missed a change is begun anew', async () => {
+test('a journal that has missed a change is replaced', async () => {
   const folder = folderOfTest();
   const index = await openIndexDb(join(folder, 'index'));
   const missed = index.tables.position().sequence + 2;
   const tables: IndexTables = {
     ...index.tables,
-    // As when a commit is told to have failed, and was made.
+    // As when a commit is reported as failed although it was made.
     follow: (follower) =>
       index.tables.follow(async (committed) => {
         if (committed.sequence !== missed) await follower(committed);

@@ -16,15 +16,15 @@ import {
 import type { Log } from './log.ts';
 
 /**
- * A second account of the index, in one file: all there was when it was begun, and every change since. From it the index can
- * be made again. It is written behind the index, which alone decides what is durable: before a change is answered it
- * has been handed to the system, and within a second it is synced.
+ * A second copy of the index, in one file: everything that existed when the file was started, and every change since.
+ * The index can be rebuilt from it. It is written after the index, which alone decides what is durable: a change is
+ * handed to the system before it is answered, and synced within a second.
  *
- * When it has grown to more than twice the size of the index, it is begun anew beside the old one, and takes its place when
- * it is whole and durable. So there is one whole journal at any instant.
+ * When the journal has grown to more than twice the size of the index, a new one is written beside it, and replaces it
+ * once it is complete and durable. So there is one complete journal at any moment.
  */
 export interface Journal {
-  /** Resolves when it is not being begun anew any more, whether that succeeded or not. */
+  /** Resolves when no new journal is being written any more, successfully or not. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,30 +33,33 @@ export interface JournalOptions {
   folder: string;
   tables: Pick<IndexTables, 'position' | 'follow' | 'retell'>;
   log: Log;
-  /** So much it may have beside twice the size of the index before it is begun anew; 64 MiB unless given */
+  /** How far it may exceed twice the size of the index before a new one is started; default: 64 MiB */
   renewBytes?: number;
-  /** After so long it is tried again to begin it anew; a minute unless given */
+  /** How long to wait before trying again to start a new one; default: a minute */
   retryMilliseconds?: number;
 }
 
 const flushMilliseconds = 1_000;
 const defaultRetryMilliseconds = 60_000;
 const defaultRenewBytes = 64 * 1024 * 1024;
-/** What must be left free when it is begun anew, at most and as a share of the disk: more than uploads leave free. */
+/**
+ * How much must stay free while a new one is written, in bytes and as a share of the disk: more than uploads leave
+ * free.
+ */
 const spareBytes = 128 * 1024 * 1024;
 const spareShare = 0.04;
-/** A journal of what is there has at most so much of the size of the index: bytes in base64 are a third more. */
+/** The size of a new journal, at most, relative to the index: Base64 makes bytes a third longer. */
 const mostOfIndex = 1.5;
-/** So long a start waits for a journal that is begun: that of a small index is whole before the first upload. */
+/** How long a start waits for a new journal: that of a small index is complete before the first upload. */
 const firstMilliseconds = 1_000;
 
-/** Where the journal of the store in this folder lies. */
+/** Where the journal of the store in this folder is. */
 export const journalPath = (folder: string) => join(folder, 'journal');
 
 /**
- * Compares the index with its journal, and keeps the journal from then on.
+ * Compares the index with its journal, and keeps the journal up to date from then on.
  *
- * @throws IndexUnusable when the index is older than its journal, or belongs to another
+ * @throws IndexUnusable if the index is older than its journal, or the journal belongs to another index
  */
 export async function openJournal({
   folder,
@@ -68,11 +71,11 @@ export async function openJournal({
   const path = journalPath(folder);
   const nextPath = `${path}.new`;
   await rm(nextPath, { force: true });
-  /** Whole up to the last change; undefined while there is none. */
+  /** Complete up to the last change; undefined while there is none. */
   let current: JournalFile | undefined;
   let mostBytes = 0;
   let next: JournalFile | undefined;
-  /** A change was missed: what is being written lacks it. */
+  /** A change was missed: the journal being written lacks it. */
   let missed = false;
   let { sequence } = tables.position();
   let renewing: Promise<void> | undefined;
@@ -94,7 +97,11 @@ export async function openJournal({
   return { settled: async () => renewing, close };
 
   function onFailure(error: unknown): void {
-    log({ level: 'warn', message: 'The journal could not be written: it will be begun anew.', error: String(error) });
+    log({
+      level: 'warn',
+      message: 'The journal could not be written. A new one will be started.',
+      error: String(error),
+    });
     retryLater();
   }
 
@@ -114,7 +121,7 @@ export async function openJournal({
     if (current && current.bytes() > mostBytes && !retryTimer) renew();
   }
 
-  /** A commit that was told to have failed was made. */
+  /** A commit that was reported as failed was made. */
   function onMissed(): void {
     missed = true;
     void current?.close();
@@ -138,7 +145,7 @@ export async function openJournal({
     if (closing) return;
     renewing ??= renewOnce()
       .catch((error: unknown) => {
-        log({ level: 'warn', message: 'The journal could not be begun anew.', error: String(error) });
+        log({ level: 'warn', message: 'A new journal could not be started.', error: String(error) });
         retryLater();
       })
       .finally(() => {
@@ -156,7 +163,7 @@ export async function openJournal({
     missed = false;
     void begun.append({ journal: 1, history, sequence });
     try {
-      // A whole journal may still have what the index can no longer read.
+      // A complete journal may still have records that the index can no longer read.
       const isWhole = await tables.retell({
         goesOn: () => !closing && !missed && !begun.hasFailed(),
         broken: current ? 'refuse' : 'skip',
@@ -194,7 +201,7 @@ export async function openJournal({
   }
 }
 
-/** Where to go on with the journal that is there; undefined when it lacks changes, and must be begun anew. */
+/** Where to continue the existing journal; undefined if it lacks changes, so that a new one must be started. */
 async function findJournal(folder: string, { history, sequence }: Position, log: Log): Promise<JournalEnd | undefined> {
   const path = journalPath(folder);
   if (!(await isThere(path))) return undefined;
@@ -203,26 +210,30 @@ async function findJournal(folder: string, { history, sequence }: Position, log:
   if (!head || !end) {
     const aside = `${path}.unreadable-${Date.now()}`;
     await rename(path, aside);
-    log({ level: 'warn', message: 'The journal cannot be read. It was set aside, and is begun anew.', path: aside });
+    log({
+      level: 'warn',
+      message: 'The journal cannot be read. It was set aside, and a new one is started.',
+      path: aside,
+    });
     return undefined;
   }
   if (head.history !== history) {
-    throw IndexUnusable.butJournal(folder, 'is not the one that its journal was kept of');
+    throw IndexUnusable.butJournal(folder, 'is not the one that its journal belongs to');
   }
   if (end.sequence > sequence) {
-    const what = `is older than its journal: it ends with change ${sequence}, the journal with change ${end.sequence}`;
+    const what = `is older than its journal: it ends with change ${sequence}, and the journal with change ${end.sequence}`;
     throw IndexUnusable.butJournal(folder, what);
   }
   return end.sequence === sequence ? end : undefined;
 }
 
-/** A journal as large as the index must leave enough for uploads and removals. */
+/** A journal as large as the index must leave enough room for uploads and removals. */
 async function requireRoom(folder: string): Promise<void> {
   const neededBytes = mostOfIndex * (await indexBytes(folder));
   const { bavail, blocks, bsize } = await statfs(folder);
   const spare = Math.min(spareBytes, blocks * bsize * spareShare);
   if (bavail * bsize >= neededBytes + spare) return;
-  throw new Error(`The disk has no room for the ${neededBytes} bytes that it may need.`);
+  throw new Error(`The disk has no room for the ${neededBytes} bytes it may need.`);
 }
 
 async function indexBytes(folder: string): Promise<number> {

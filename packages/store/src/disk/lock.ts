@@ -2,7 +2,7 @@ import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from 'nod
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** The part of `fs-native-extensions` (a CommonJS addon without types) that is used. */
+/** The part of `fs-native-extensions` (a CommonJS addon without types) that is used here. */
 interface FileLocks {
   tryLock(fd: number): boolean;
 }
@@ -24,8 +24,8 @@ export class StoreFolderInUse extends Error {
 }
 
 /**
- * Takes the folder for this store alone, until `release` is called or the process ends in whatever way: the kernel holds
- * the lock (per open file description), so a `kill -9` leaves nothing stale behind.
+ * Locks the folder for this store alone, until `release` is called or the process ends in any way: the kernel holds the
+ * lock (per open file description), so a `kill -9` leaves no stale lock behind.
  *
  * @throws StoreFolderInUse
  */

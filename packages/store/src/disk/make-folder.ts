@@ -3,15 +3,15 @@ import { dirname } from 'node:path';
 import { systemCode } from './disk-error.ts';
 
 /**
- * Makes a folder, and those above it that are missing, for this user alone. Tells the topmost that was made, or undefined
- * when all were there.
+ * Creates a folder and any missing parents, for this user only. Returns the topmost folder created, or undefined if all
+ * existed.
  *
- * Node's own `recursive` tries for ever where a file system takes no folders (`/proc`), and says ENOENT where the disk is
- * full or read-only.
+ * Node's own `recursive` retries for ever if a file system accepts no folders (`/proc`), and reports ENOENT if the disk
+ * is full or read-only.
  *
  * @param path - absolute
- * @throws the system's error, of which `code` is the reason: ENOSPC, EACCES, EROFS, …; ENOENT where no folder can be made,
- *   EEXIST or ENOTDIR where something that is no folder is in the way
+ * @throws the system's error, whose `code` is the reason: ENOSPC, EACCES, EROFS, …; ENOENT if no folder can be created,
+ *   EEXIST or ENOTDIR if something that is not a folder is in the way
  */
 export async function makeFolder(path: string): Promise<string | undefined> {
   const missing: string[] = [];
@@ -24,12 +24,12 @@ async function makeOne(folder: string): Promise<void> {
   try {
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
-    // Somebody else may have made it meanwhile.
+    // Somebody else may have created it in the meantime.
     if (systemCode(error) !== 'EEXIST' || !(await isFolder(folder))) throw error;
   }
 }
 
-/** False also for what is no folder: making one in its place then tells the reason. */
+/** Also false for something that is not a folder: creating one in its place then fails with the reason. */
 async function isFolder(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();

@@ -5,12 +5,12 @@ import type { ObjectRecord } from './index-record.ts';
 import type { Store } from './store.ts';
 import { partsAt } from './upload-index.ts';
 
-/** Some bytes of an object, ready to be read, whatever happens to the object meanwhile. */
+/** Some bytes of an object, ready to be read whatever happens to the object in the meantime. */
 export interface Content {
-  /** All of them, where the index holds them. */
+  /** All of them, if the index has them. */
   bytes?: Buffer;
   stream(): Readable;
-  /** The same bytes, of which every part that is read whole is held to its MD5. */
+  /** The same bytes; every part that is read whole is checked against its MD5. */
   verified(): AsyncIterable<Buffer>;
   close(): Promise<void>;
 }
@@ -34,10 +34,10 @@ const chunkBytes = 256 * 1024;
 const attempts = 5;
 
 /**
- * Finds an object and opens it. Between the index and the file the object may be replaced, and its old file go; then the
- * index is asked again.
+ * Finds an object and opens it. If the object is replaced and its file removed between the two, the index is asked
+ * again.
  *
- * @throws Damaged when the file is not there or has another size, and what `find` throws
+ * @throws Damaged if the file is missing or has another size, and what `find` throws
  */
 export async function openContent<T>(
   store: Store,
@@ -62,7 +62,7 @@ export async function openContent<T>(
   }
 }
 
-/** In the turn in which the index told the record, it tells the bytes of the same commit. */
+/** In the same turn in which the index returned the record, it returns the bytes of the same commit. */
 function readInline({ index, log }: Store, { bucket, key }: { bucket: string; key: string }, record: ObjectRecord) {
   const bytes = index.readInline(bucket, key);
   if (bytes?.length === record.size) return bytes;
@@ -93,7 +93,7 @@ async function openPiece(store: Store, { blob, size: expected }: Piece): Promise
   const { size } = await file.stat();
   if (size === expected) return file;
   await file.close();
-  store.log({ level: 'error', message: 'A blob has lost its size.', blob, size, expected });
+  store.log({ level: 'error', message: 'A blob has the wrong size.', blob, size, expected });
   throw new Damaged();
 }
 
@@ -140,7 +140,7 @@ async function* readPieces(
   }
 }
 
-/** What is read of a part in pieces cannot be held to anything but its size. */
+/** A part that is not read whole can only be checked by its size. */
 async function* verifyPiece(store: Store, file: FileHandle, piece: Piece): AsyncGenerator<Buffer> {
   const { etag, size, first, last } = piece;
   if (etag === undefined || last - first + 1 < size) return yield* streamPiece(file, piece);

@@ -5,11 +5,14 @@ import type { LetGo } from './upload-index.ts';
 
 /** Removes the files of blobs that no object refers to any more. */
 export interface Reaper {
-  /** Removes files; a failure is logged and mended at the next start. Those that are held go when they are let loose. */
+  /**
+   * Removes files; a failure is logged, and the next start tries again. Files that are held are removed once
+   * released.
+   */
   remove(gone: readonly LetGo[]): Promise<void>;
   /**
-   * Keeps these files until the returned function is called, for a reader that will open them one after the other. To be
-   * called in the very turn in which the index said that they are there.
+   * Keeps these files until the returned function is called, for a reader that opens them one after the other. Call it
+   * in the same turn in which the index reported that they exist.
    */
   hold(blobs: readonly string[]): () => void;
   close(): Promise<void>;
@@ -18,10 +21,10 @@ export interface Reaper {
 const forgetAfterMilliseconds = 2_000;
 
 /**
- * Works off the blobs that the index lists as doomed, also those of an earlier process.
+ * Removes the blobs that the index lists as doomed, including those of an earlier process.
  *
- * A file is unlinked at once. Its entry in the index goes later, many together, after the folders are synced: an entry
- * that went first could, after a power cut, leave a file behind that nobody remembers.
+ * A file is unlinked at once. Its entry in the index is removed later, many at a time, after the folders are synced: if
+ * the entry went first, a power cut could leave a file behind that nobody remembers.
  */
 export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promise<Reaper> {
   let removed: string[] = [];
@@ -45,7 +48,7 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
     }
   }
 
-  /** Some parts in each transaction, so that others have their turn in between. */
+  /** A few parts in each transaction, so that others get their turn in between. */
   async function removeParts(uploadId: string): Promise<void> {
     try {
       for (;;) {
@@ -81,7 +84,7 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
     };
   }
 
-  /** True when nobody holds the blob any more. */
+  /** True if nobody holds the blob any more. */
   function letLoose(blob: string): boolean {
     const left = (holders.get(blob) ?? 0) - 1;
     if (left > 0) holders.set(blob, left);

@@ -16,7 +16,7 @@ export interface Rebuilt {
   setAside: number;
   /** How often `onLoss` was called. */
   losses: number;
-  /** Where the index and the journal that were there lie now. */
+  /** Where the previous index and journal are now. */
   before: string;
 }
 
@@ -31,13 +31,13 @@ const changesOfATurn = 2000;
 const entriesOfATurn = 500;
 
 /**
- * Makes the index of the store in `dataDir` again, from its journal and the blobs that are there. Removes nothing: the index and
- * the journal that were there, and blobs that the new index does not know, are moved aside. It can be cut short at any
- * moment, and begun again.
+ * Rebuilds the index of the store in `dataDir` from its journal and the blobs that exist. Removes nothing: the previous
+ * index and journal, and blobs unknown to the new index, are moved aside. It can be interrupted at any moment and
+ * started again.
  *
  * An object whose bytes are gone is left out: it was deleted or replaced just before the journal ends, or it is lost.
  *
- * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable when there is no journal
+ * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable if there is no journal
  */
 export async function rebuildIndex(dataDir: string, onLoss: (loss: Loss) => void): Promise<Rebuilt> {
   const folder = resolve(dataDir);
@@ -45,9 +45,9 @@ export async function rebuildIndex(dataDir: string, onLoss: (loss: Loss) => void
   const lock = lockFolder(folder);
   try {
     const path = journalPath(folder);
-    if (!(await isThere(path))) throw IndexUnusable.withoutJournal(folder, 'is to be made again');
+    if (!(await isThere(path))) throw IndexUnusable.withoutJournal(folder, 'is to be rebuilt');
     if (!(await readJournalHead(path)))
-      throw IndexUnusable.withoutJournal(folder, 'is to be made again (its journal is damaged)');
+      throw IndexUnusable.withoutJournal(folder, 'is to be rebuilt (its journal is damaged)');
     let losses = 0;
     const tell = (loss: Loss) => {
       losses += 1;
@@ -62,7 +62,7 @@ export async function rebuildIndex(dataDir: string, onLoss: (loss: Loss) => void
   }
 }
 
-/** Makes `index.new`. */
+/** Creates `index.new`. */
 async function makeIndex(folder: string, onLoss: (loss: Loss) => void): Promise<void> {
   const path = join(folder, 'index.new');
   await rm(path, { recursive: true, force: true });
@@ -78,7 +78,7 @@ async function makeIndex(folder: string, onLoss: (loss: Loss) => void): Promise<
   }
 }
 
-/** Makes all changes of the journal again, in order. Tells the sequence of the last. */
+/** Repeats all changes of the journal, in order. Returns the sequence of the last one. */
 async function replay(path: string, tables: IndexTables, onLoss: (loss: Loss) => void): Promise<number> {
   let changes: Change[] = [];
   let sequence: number | undefined;
@@ -104,7 +104,7 @@ async function replay(path: string, tables: IndexTables, onLoss: (loss: Loss) =>
   return sequence ?? 0;
 }
 
-/** Takes objects and parts out whose bytes are gone. Tells the uploads that what is left is made of. */
+/** Removes objects and parts whose bytes are gone. Returns the uploads that the remaining objects are made of. */
 async function keepWhatIsThere(
   folder: string,
   tables: IndexTables,
@@ -140,7 +140,7 @@ async function keepWhatIsThere(
   return owners;
 }
 
-/** Takes bytes and parts out that belong to nothing, and parts of uploads whose files are gone. */
+/** Removes bytes and parts that belong to nothing, and parts of uploads whose files are gone. */
 async function dropUnowned(folder: string, tables: IndexTables, owners: ReadonlySet<string>): Promise<void> {
   const { objects, inline, parts } = tables;
   await eachPage(tables, inline, (key) => {
@@ -165,7 +165,7 @@ async function listBlobs(tables: IndexTables): Promise<void> {
   );
 }
 
-/** Judges all entries, and makes the changes that it is told, many in a transaction. */
+/** Judges all entries, and makes the resulting changes, many in one transaction. */
 async function eachPage<K extends string | Uint8Array, V>(
   { commit }: IndexTables,
   table: Table<K, V>,
@@ -194,7 +194,10 @@ async function hasFile(folder: string, blob: string): Promise<boolean> {
   return false;
 }
 
-/** Puts the new index in its place. Should it be cut short, the index that is there is not that of the journal, and no store starts. */
+/**
+ * Puts the new index in place. If that is interrupted, the index there does not match the journal, and no store
+ * starts.
+ */
 async function swap(folder: string): Promise<string> {
   const before = join(folder, `before-rebuild-${Date.now()}`);
   await mkdir(before, { mode: 0o700 });
@@ -207,7 +210,7 @@ async function swap(folder: string): Promise<string> {
   return before;
 }
 
-/** Sets aside what the new index does not know, and begins its journal. */
+/** Sets aside what the new index does not know, and starts its journal. */
 async function settle(folder: string): Promise<{ objects: number; setAside: number }> {
   const tables = await openIndexTables(join(folder, 'index'));
   try {
@@ -222,7 +225,7 @@ async function settle(folder: string): Promise<{ objects: number; setAside: numb
       onGenerationsSettled: () => undefined,
     });
     await blobs.close();
-    // One that cannot be written now is written by the next start.
+    // If it cannot be written now, the next start writes it.
     const journal = await openJournal({ folder, tables, log: () => undefined });
     await journal.settled();
     await journal.close();

@@ -9,7 +9,7 @@ import { isThere, journalPath } from './journal.ts';
 export class NoStoreFolder extends Error {}
 
 /**
- * Without this a mistyped name would make an empty store, and find nothing wrong with it.
+ * Without this a mistyped folder would become an empty store, in which nothing is wrong.
  *
  * @throws NoStoreFolder
  */
@@ -20,8 +20,8 @@ export async function requireStore(folder: string): Promise<void> {
 }
 
 /**
- * Makes sure that LMDB can open the index, before it does. False when there is none, and nothing that it could have known:
- * then the folder is new.
+ * Makes sure that LMDB can open the index, before it does. False if there is none, and nothing that one would have
+ * known: then the folder is new.
  *
  * @param thorough - see `checkIndexFile`
  * @throws IndexUnusable
@@ -57,7 +57,7 @@ async function hasBlobs(folder: string): Promise<boolean> {
   return false;
 }
 
-/** What is in a folder; nothing when there is none of this name. */
+/** What is in a folder; nothing if it does not exist. */
 export async function namesIn(path: string): Promise<string[]> {
   try {
     return await readdir(path);

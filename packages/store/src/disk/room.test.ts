@@ -7,13 +7,13 @@ const full = { name: 'NoRoom' };
 const written = (bytes: () => number) => ({ written: bytes, drained: async () => undefined });
 const nothing = written(() => 0);
 
-/** Of what is free now. */
+/** A share of what is free now. */
 function shareOf(share: number): number {
   const { bavail, bsize } = statfsSync(tmpdir());
   return Math.floor(bavail * bsize * share);
 }
 
-test('an upload that does not fit now is refused before it begins; what others promise is not counted', async () => {
+test('an upload that does not fit now is refused before it begins; what others have promised does not count', async () => {
   const room = openRoom(tmpdir());
   const promised = [await room.begin(shareOf(0.8), nothing), await room.begin(shareOf(0.8), nothing)];
   await expect(room.begin(shareOf(1.1), nothing)).rejects.toMatchObject(full);
@@ -29,7 +29,7 @@ test('bytes count as soon as they are taken, and are forgotten with their upload
   (await room.begin(shareOf(0.7), nothing)).release();
 });
 
-test('bytes that were on the disk when it was asked are not counted beside it', async () => {
+test('bytes already on the disk when it was measured are not counted again', async () => {
   const room = openRoom(tmpdir());
   const bytes = shareOf(0.5);
   let onDisk = 0;
@@ -45,7 +45,7 @@ test('bytes that were on the disk when it was asked are not counted beside it', 
   (await room.begin(shareOf(0.7), nothing)).release();
 });
 
-test('one upload gives way at a time, and the others go on when it has gone', async () => {
+test('one upload gives way at a time, and the others go on once it is gone', async () => {
   const room = openRoom(tmpdir());
   const [first, second, third] = await Promise.all([1, 2, 3].map(() => room.begin(shareOf(0.7), nothing)));
   if (!first || !second || !third) throw new Error('none began');

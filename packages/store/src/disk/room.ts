@@ -2,29 +2,29 @@ import { statfs } from 'node:fs/promises';
 import { shareRuns } from './blobs.ts';
 import { NoRoom } from './disk-error.ts';
 
-/** Watches over the free space of the disk, so that uploads never take what a removal needs. */
+/** Watches the free space of the disk, so that uploads never take what a removal needs. */
 export interface Room {
   /**
-   * Begins an upload, if the disk has room for it now. Nothing is set aside: what it promises may never come.
+   * Begins an upload, if the disk has room for it now. Nothing is reserved: the promised bytes may never come.
    *
-   * @param mostBytes - that it may bring
+   * @param mostBytes - the most it may bring
    * @throws NoRoom
    */
   begin(mostBytes: number, progress: Progress): Promise<Share>;
 }
 
-/** How an upload writes the bytes for which it took room. */
+/** How an upload writes the bytes that it took room for. */
 export interface Progress {
   /** How many of them are on the disk. */
   written(): number;
-  /** Resolves when none of them waits to be written, or rejects when they cannot be. */
+  /** Resolves when none of them is waiting to be written, or rejects if they cannot be written. */
   drained(): Promise<void>;
 }
 
 /** The room of one upload. */
 export interface Share {
   /**
-   * Takes room for bytes that have arrived. What it returns, if anything, must be awaited before they are written; it
+   * Takes room for bytes that have arrived. The promise it returns, if any, must be awaited before they are written; it
    * rejects with NoRoom.
    */
   take(bytes: number): Promise<void> | undefined;
@@ -35,9 +35,9 @@ export interface Share {
 const spareBytes = 64 * 1024 * 1024;
 const spareShare = 0.02;
 const measuredForMilliseconds = 100;
-/** Of what is kept free: so much may be taken before the disk is asked again. */
+/** How much of the spare room may be taken before the disk is measured again. */
 const unmeasuredShare = 0.25;
-/** What the index and the file system write for an object beside its bytes, at most. */
+/** What the index and the file system write for an object besides its bytes, at most. */
 const extraBytes = 16 * 1024;
 
 interface Measured {
@@ -48,34 +48,34 @@ interface Measured {
 
 interface Upload extends Progress {
   taken: number;
-  /** Of those taken: so many were on the disk when it was last measured. */
+  /** How many of the taken bytes were on the disk when it was last measured. */
   settled: number;
   /** Resolves when it is released. */
   ended: Promise<void>;
 }
 
 /**
- * Keeps 64 MiB, or 2 % of a small disk, free. Removing an object writes to the index, which grows before it shrinks: on
+ * Keeps 64 MiB free, or 2 % of a small disk. Removing an object writes to the index, which grows before it shrinks: on
  * a disk that is full to the last byte nothing could be removed, and the store would never recover.
  *
- * What has arrived counts, not what was promised: a client that promises much and sends little would otherwise take the disk
- * from all others. So uploads that fit one by one may not fit together; then they give way one after the other, until the
- * rest fits.
+ * Only bytes that have arrived count, not promised ones: otherwise a client that promises much and sends little would
+ * take the disk away from everybody else. So uploads that fit one by one may not fit together; they then give way one
+ * after the other until the rest fits.
  *
- * The disk is asked ten times a second at most while little is taken, and always before an upload is refused.
+ * The disk is measured at most ten times a second while little is taken, and always before an upload is refused.
  */
 export function openRoom(folder: string): Room {
   const uploads = new Set<Upload>();
   let measured: Measured = { free: 0, spare: 0, at: Number.NEGATIVE_INFINITY };
-  /** Taken, and perhaps not on the disk yet when it was measured; by uploads that have ended, and by all. */
+  /** Taken, and perhaps not on the disk yet when it was measured: by uploads that have ended, and by all. */
   let unsettledOfEnded = 0;
   let unsettled = 0;
   let takenSince = 0;
-  /** The one that is being given up, until it has left the disk. */
+  /** The upload being given up, until it has left the disk. */
   let givingWay: Upload | undefined;
 
   const measure = shareRuns(async () => {
-    // What is written while the disk answers may be missing in its answer, so that only what was written before counts.
+    // The measurement may miss what is written while it runs, so only what was written before counts.
     const writtenBefore = [...uploads].map((upload) => [upload, upload.written()] as const);
     const [endedBefore, takenBefore] = [unsettledOfEnded, takenSince];
     const { bavail, blocks, bsize } = await statfs(folder);
@@ -98,18 +98,19 @@ export function openRoom(folder: string): Room {
 
   const hasRoom = (bytes: number) => measured.free >= unsettled + bytes + measured.spare;
 
-  /** Asks the disk, and if it seems to have no room, asks it again when it has been left in peace. */
+  /** Measures the disk and, if it seems to have no room, measures it again once pending writes are done. */
   async function findRoom(bytes: number): Promise<boolean> {
     if (isCurrent() && hasRoom(bytes)) return true;
     await measure();
     if (hasRoom(bytes)) return true;
-    // What is being written counts twice for a moment: as taken, and as gone from the disk. Whose writing fails says so.
+    // Bytes being written count twice for a moment: as taken, and as gone from the disk. A failed write is reported by
+    // its own upload.
     await Promise.allSettled([...uploads].map((upload) => upload.drained()));
     await measure();
     return hasRoom(bytes);
   }
 
-  /** Finds out whether the disk has room for what was taken, once those have left it that give way already. */
+  /** Finds out whether the disk has room for what was taken, once uploads that are already giving way have left it. */
   async function requireRoom(upload: Upload): Promise<void> {
     while (!(await findRoom(0))) {
       if (!givingWay) {

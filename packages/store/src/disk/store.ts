@@ -13,7 +13,7 @@ import { openReaper, type Reaper } from './reaper.ts';
 import { requireIndexFile } from './require-index.ts';
 import { openRoom, type Room } from './room.ts';
 
-/** What the operations reach. */
+/** What the operations can reach. */
 export interface Store {
   index: IndexDb;
   blobs: Blobs;
@@ -31,7 +31,7 @@ export interface Store {
   log: Log;
 }
 
-/** The data folder cannot be made or written to. `reason` is the system's code, such as EACCES. */
+/** The data folder cannot be created or written to. `reason` is the system's code, such as EACCES. */
 export class StoreFolderUnwritable extends Error {
   readonly code = 'STORE_FOLDER_UNWRITABLE';
   readonly folder: string;
@@ -49,16 +49,16 @@ function describeUnwritable(folder: string, reason: string): string {
   switch (reason) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return `The disk of the data folder ${folder} is full (${reason}): make room on it, or choose another folder.`;
+      return `The disk of the data folder ${folder} is full (${reason}): free some space on it, or choose another folder.`;
     case 'EROFS':
-      return `The data folder ${folder} lies on a disk that is mounted to be read only (${reason}): mount it to be written to, or choose another folder.`;
+      return `The data folder ${folder} is on a disk that is mounted read-only (${reason}): mount it writable, or choose another folder.`;
     case 'ENOENT':
-      return `The data folder ${folder} cannot be made (${reason}): its file system takes no folders. Choose another folder.`;
+      return `The data folder ${folder} cannot be created (${reason}): its file system does not allow folders. Choose another folder.`;
     case 'EEXIST':
     case 'ENOTDIR':
-      return `The data folder ${folder} cannot be made (${reason}): something that is no folder is in the way. Choose another folder.`;
+      return `The data folder ${folder} cannot be created (${reason}): something that is not a folder is in the way. Choose another folder.`;
     default:
-      return `The data folder ${folder} cannot be written to (${reason}): give this user the right to, or choose another folder.`;
+      return `The data folder ${folder} cannot be written to (${reason}): give this user write permission, or choose another folder.`;
   }
 }
 
@@ -68,7 +68,7 @@ export interface OpenStore {
 }
 
 /**
- * Opens the data folder: takes its lock, makes sure that the index is the one of what lies beside it, and clears away what a
+ * Opens the data folder: locks it, makes sure that the index belongs to the files beside it, and clears away what a
  * crash left behind.
  *
  * @throws StoreFolderInUse, StoreFolderUnwritable, IndexUnusable
@@ -94,11 +94,11 @@ export async function openStoreFolder(
       openGeneration: index.readOpenGeneration(),
       isKnown: (blob) => index.hasBlob(blob) || index.isDoomed(blob),
       onSetAside: (count) => {
-        const message = 'Files that no object refers to were moved to set-aside/. Delete them when nothing is missed.';
+        const message = 'Files that no object refers to were moved to set-aside/. Delete them if nothing is missing.';
         settings.log({ level: 'warn', message, count });
       },
       onGenerationsSettled: (generation) => {
-        // Only spares the next start some work; a later one writes it again.
+        // This only saves the next start some work; a later call writes it again.
         index.writeOpenGeneration(generation).catch((error: unknown) => {
           settings.log({ level: 'warn', message: 'The open generation was not written.', error: String(error) });
         });
@@ -118,14 +118,19 @@ export async function openStoreFolder(
   }
 }
 
-/** Once for each record: a listing meets it every time. */
+/** Once for each record: every listing meets it. */
 function logBroken(log: Log): (broken: BrokenRecord) => void {
   const logged = new Set<string>();
   return ({ table, key }) => {
     const name = `${table} ${key}`;
     if (logged.has(name)) return;
     logged.add(name);
-    log({ level: 'error', message: 'A record of the index is broken. cadiz-store verify says more.', table, key });
+    log({
+      level: 'error',
+      message: 'A record of the index is broken. Run cadiz-store verify for details.',
+      table,
+      key,
+    });
   };
 }
 

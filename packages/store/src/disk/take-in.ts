@@ -2,47 +2,47 @@ import { type DigestName, openDigests } from './digest.ts';
 import type { Progress } from './room.ts';
 import type { Store } from './store.ts';
 
-/** Where bytes are: in a blob, durable, or still in memory, because there are so few that the index is to hold them. */
+/** Where bytes are: in a blob, durable; or still in memory, if there are so few that the index will hold them. */
 export type StoredBytes = { blob: string } | { bytes: Buffer };
 
-/** All the bytes that came. */
+/** All the bytes that arrived. */
 export interface Taken {
   size: number;
-  /** Of a name that was asked for, or MD5. */
+  /** A digest that was asked for, or MD5. */
   digest(name: DigestName): Buffer;
 }
 
 export interface Incoming {
-  /** Begins to read, once there is room for the bytes. */
+  /** Starts to read, once there is room for the bytes. */
   read(): AsyncIterable<Buffer>;
-  /** When more come the rest is not read, and `check` sees a size above this. */
+  /** If more bytes arrive, the rest is not read, and `check` sees a size above this. */
   mostBytes: number;
-  /** Beside MD5. */
+  /** Besides MD5. */
   digests: readonly DigestName[];
-  /** Whether the index may hold them, if they are few. */
+  /** Whether the index may hold them, if there are few. */
   mayBeInline: boolean;
 }
 
 interface Destination extends Progress {
-  /** What it returns, if anything, must be awaited before the next. */
+  /** The promise it returns, if any, must be awaited before the next one. */
   write(chunk: Buffer): Promise<void> | undefined;
   seal(): Promise<StoredBytes>;
   discard(): Promise<void>;
 }
 
 /**
- * In the index an object costs one commit that many share; in a file, two syncs and four other calls to the disk beside
- * it. Where that matters no more a file is better: the index does not shrink, and pages of it that must be found side by
- * side are harder to find the more they are.
+ * In the index an object costs one commit, shared by many; in a file, two syncs and four other disk operations besides.
+ * For larger objects, where that matters less, a file is better: the index does not shrink, and the more adjacent pages
+ * a value needs, the harder they are to find.
  */
 export const maxInlineBytes = 16 * 1024;
-/** From here on it pays to send the bytes to another thread to be digested. */
+/** From this size on, sending the bytes to another thread to be digested pays off. */
 const digestApartBytes = 1024 * 1024;
 
 /**
- * Takes bytes in, and makes them durable where a blob is to hold them.
+ * Receives bytes, and makes them durable if a blob will hold them.
  *
- * @param check - called after the last byte, before anything is made durable; what it throws refuses them
+ * @param check - called after the last byte, before anything is made durable; the bytes are refused if it throws
  * @throws NoRoom, and what `check` and the reading throw
  */
 export async function takeIn<T>(
@@ -86,7 +86,7 @@ export async function takeIn<T>(
 }
 
 function fail(name: DigestName): never {
-  throw new Error(`${name} was not asked for.`);
+  throw new Error(`${name} was not requested.`);
 }
 
 function gather(): Destination {

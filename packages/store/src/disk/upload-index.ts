@@ -20,62 +20,65 @@ export interface UploadName {
 }
 
 /**
- * What a change let go: a blob, or the parts of an upload that has too many to let go in one turn. Nothing but
- * `letGoParts` reaches those any more.
+ * What a change released: a blob, or the parts of an upload that has too many to release at once. Only `letGoParts` can
+ * reach those from then on.
  */
 export type LetGo = string | { partsOf: string };
 
-/** What a broken record lacks is absent. */
+/** Fields that a broken record lacks are absent. */
 export type FoundObject = Content & Partial<ObjectRecord>;
 
 /** What is known in the transaction that completes an upload. */
 export interface UploadState {
-  /** Absent when there is no such upload (any more). */
+  /** Absent if there is no such upload (any more). */
   upload: UploadRecord | undefined;
-  /** The object that has the upload's key now; of a broken record only that it is there. */
+  /** The object that has the upload's key now; for a broken record, only that it exists. */
   before: FoundObject | undefined;
   findPart(partNumber: number): PartRecord | undefined;
 }
 
-/** The object that an upload becomes, and the parts that it keeps. Without a record the upload goes, and becomes nothing. */
+/** The object that an upload becomes, and the parts it keeps. Without a record, the upload ends and becomes nothing. */
 export interface Assembled {
   record: ObjectRecord | undefined;
   partNumbers: ReadonlySet<number>;
 }
 
 /**
- * The multipart uploads under way, and the parts of uploads and of objects. A part stays where it is when its upload is
- * completed: the object's record then names the upload, so that an upload of any size becomes an object by few writes.
+ * The multipart uploads under way, and the parts of uploads and of objects. A part stays in place when its upload is
+ * completed: the object's record then names the upload, so an upload of any size becomes an object with few writes.
  *
- * Every method that writes resolves when that is durable. `removed` is what was let go.
+ * Every method that writes resolves once that is durable. `removed` is what was released.
  */
 export interface UploadIndex {
-  /** False when there is no such bucket. */
+  /** False if there is no such bucket. */
   create(name: UploadName, record: UploadRecord): Promise<boolean>;
-  /** @throws Damaged when its record is broken */
+  /** @throws Damaged if its record is broken */
   find(name: UploadName): UploadRecord | undefined;
-  /** Uploads of a bucket, but for broken records, by the byte order of their keys, those of one key by their age; from a key on or a position as `uploadPosition` makes it. */
+  /**
+   * The uploads of a bucket, without broken records, in the byte order of their keys and by age for each key; from
+   * a key on, or from a position made by `uploadPosition`.
+   */
   listFrom(bucket: string, from: Uint8Array): Iterable<ListedUpload>;
-  /** Parts by their number. @throws Damaged at one whose record is broken */
+  /** Parts by their number. @throws Damaged at a part whose record is broken */
   partsFrom(uploadId: string, partNumber: number): Iterable<ListedPart>;
-  /** Leaves parts out whose records are broken: whoever completes the upload sends them again. */
+  /** Leaves out parts whose records are broken: completing the upload requires sending them again. */
   soundPartsFrom(uploadId: string, partNumber: number): Iterable<ListedPart>;
-  /** A part of the same number is replaced. Not stored when there is no such upload (any more). */
+  /** Replaces a part with the same number. Not stored if there is no such upload (any more). */
   putPart(name: UploadName, partNumber: number, part: PartRecord): Promise<{ stored: boolean; removed: LetGo[] }>;
   /**
-   * Makes the object. `assemble` runs in the transaction; what it throws refuses the completion and changes nothing, and
-   * undefined says that the object has been made already.
+   * Makes the object. `assemble` runs in the transaction: if it throws, the completion is refused and nothing changes;
+   * if it returns undefined, the object has already been made.
    */
   complete(name: UploadName, assemble: (state: UploadState) => Assembled | undefined): Promise<LetGo[]>;
-  /** What was let go, or undefined when there is no such upload. */
+  /** What was released, or undefined if there is no such upload. */
   abort(name: UploadName): Promise<LetGo[] | undefined>;
-  /** Uploads of which parts are still to be let go. */
+  /** Uploads with parts that are still to be released. */
   doomedUploads(): string[];
-  /** Lets some of their parts go, and tells the blobs; none when there are no more. */
+  /** Releases some of their parts, and returns the blobs; none if no parts are left. */
   letGoParts(uploadId: string): Promise<string[]>;
-  /** Within a transaction: lets the parts of an object go. */
+  /** Within a transaction: releases the parts of an object. */
   removeParts(uploadId: string): LetGo[];
-  /** Within a transaction: aborts all uploads of a bucket that goes. */
+  /** Within a transaction: aborts all uploads of a bucket that is being deleted. */
   removeOfBucket(bucket: string): LetGo[];
 }
 
@@ -83,15 +86,15 @@ export interface UploadIndex {
 export interface UploadIndexParts {
   tables: Pick<IndexTables, 'buckets' | 'uploads' | 'parts' | 'doomedUploads' | 'blobs' | 'commit'>;
   findObject(bucket: string, key: string): FoundObject | undefined;
-  /** Puts an object in the place of what was there, and tells what was let go. */
+  /** Replaces what was there by an object, and returns what was released. */
   replaceObject(bucket: string, key: string, record: ObjectRecord): LetGo[];
-  /** Tells the blob again. */
+  /** Returns the blob. */
   letGo(blob: string): string;
 }
 
-/** So many parts are let go in one turn: with 10,000 the thread would stand still for a tenth of a second. */
+/** How many parts are released at once: 10,000 would block the thread for a tenth of a second. */
 const partsOfATurn = 200;
-// Longer than any key of the index, and short enough for lmdb, which takes no longer ones, not even to look for.
+// Longer than any key of the index, and short enough for lmdb, which accepts no longer keys, not even to search for.
 const maxStartBytes = 1500;
 
 export function openUploadIndex(index: UploadIndexParts): UploadIndex {
@@ -154,7 +157,7 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
     return part === brokenRecord ? undefined : part;
   }
 
-  /** Only the keys are read of parts that are kept: there may be 10,000. */
+  /** Only the keys of kept parts are read: there may be 10,000. */
   function removeUnused(uploadId: string, kept: ReadonlySet<number>): string[] {
     return removeEach([...keysOf(uploadId)].filter((key) => !kept.has(Number(key.slice(uploadId.length + 1)))));
   }
@@ -222,7 +225,7 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
   };
 }
 
-/** The parts of an object that hold its bytes from `offset` on, perhaps after some before it, and where each begins. */
+/** The parts of an object that hold its bytes from `offset` on, perhaps after some before it, and where each starts. */
 export function* partsAt(
   uploads: UploadIndex,
   { uploadId, parts, partBytes }: MadeOfParts,
@@ -236,7 +239,7 @@ export function* partsAt(
   }
 }
 
-/** Keys hold no NUL, so that uploads lie in the order of their keys. */
+/** Keys contain no NUL, so uploads are in the order of their keys. */
 function uploadKey({ bucket, key, uploadId }: UploadName): Buffer {
   return Buffer.from(`${bucket}\0${key}\0${uploadId}`);
 }
@@ -245,12 +248,15 @@ function uploadIdOf(uploadKey: Uint8Array): string {
   return Buffer.from(uploadKey.subarray(uploadKey.lastIndexOf(0) + 1)).toString();
 }
 
-/** Where a listing begins, cut to what lmdb takes: no key of the index lies between what was asked for and that. */
+/**
+ * Where a listing starts, cut to the length that lmdb accepts: no key of the index is between the requested position
+ * and this one.
+ */
 export function rangeStart(position: Buffer): Buffer {
   return position.subarray(0, maxStartBytes);
 }
 
-/** Where the uploads of a key go on after one of them. */
+/** Where the uploads of a key continue after one of them. */
 export function uploadPosition(key: string, afterUploadId: string): Buffer {
   return Buffer.from(`${key}\0${afterUploadId}\0`);
 }

@@ -54,7 +54,7 @@ function flipBit(path: string, at: number): void {
   writeFileSync(path, bytes);
 }
 
-test('a sound store: all of it is read, nothing is wrong, and nothing is changed', async () => {
+test('a sound store: everything is read, no problem is found, and nothing is changed', async () => {
   const parts = [partOf(partBytes, 1), partOf(10, 2)];
   await inStore(async (store) => {
     await put('a', 'content')(store);
@@ -100,7 +100,7 @@ test('a flipped bit is found, in an object, in a part, and in a part of an uploa
   ]);
 });
 
-test('the checksum that an object or a part was stored with is held to, beside its MD5', async () => {
+test('the checksum that an object or part was stored with is verified, besides its MD5', async () => {
   await inStore(async ({ client }) => {
     await client.send(
       new PutObjectCommand({ Bucket: bucket, Key: 'one', Body: filed('one'), ChecksumAlgorithm: 'SHA256' }),
@@ -129,7 +129,7 @@ test('the checksum that an object or a part was stored with is held to, beside i
   ]);
 });
 
-test('objects in the index that were replaced or removed have left nothing there', async () => {
+test('objects in the index that were replaced or removed leave nothing there', async () => {
   await inStore(async (store) => {
     for (const body of ['few', 'fewer', filed('many'), 'few again', filed('many')]) await put('replaced', body)(store);
     await put('in parts', 'few')(store);
@@ -140,7 +140,7 @@ test('objects in the index that were replaced or removed have left nothing there
   expect(await verify()).toMatchObject({ verified: { objects: 2, parts: 1 }, problems: [] });
 });
 
-test('a flipped bit of an object in the index is found, and bytes of another length', async () => {
+test('a flipped bit of an object in the index is found, and so is a wrong length', async () => {
   const checked = { ChecksumAlgorithm: 'CRC32' as const };
   await inStore(async (store) => {
     await put('rotten', 'about to rot')(store);
@@ -163,11 +163,11 @@ test('a flipped bit of an object in the index is found, and bytes of another len
     { kind: 'missing', subject: `${bucket}/lost`, sentence: 'the index lacks its bytes' },
     { kind: 'rotten', subject: `${bucket}/other`, sentence: expect.stringContaining('AAAA was stored') },
     { kind: 'rotten', subject: `${bucket}/rotten`, sentence: expect.stringContaining('MD5') },
-    { kind: 'index', subject: 'index', sentence: 'it holds the bytes of 4 objects, 5 have theirs there' },
+    { kind: 'index', subject: 'index', sentence: 'it has the bytes of 4 objects, but should have those of 5' },
   ]);
 });
 
-test('a removed blob is found, and one of another length', async () => {
+test('a missing blob is found, and so is one with a wrong length', async () => {
   await inStore(async (store) => {
     await put('gone', filed('to be removed'))(store);
     await put('longer', filed('to be lengthened'))(store);
@@ -185,7 +185,7 @@ test('a removed blob is found, and one of another length', async () => {
   ]);
 });
 
-test('a file that nothing refers to is stray, unless the next start sweeps it', async () => {
+test('a file that nothing refers to is stray, unless the next start clears it away', async () => {
   await inStore(put('a', filed('content')));
   const name = (generation: string) => `${generation}-${'a'.repeat(32)}`;
   mkdirSync(join(folder, 'blobs', '00000005'));
@@ -202,7 +202,7 @@ test('a file that nothing refers to is stray, unless the next start sweeps it', 
   expect(problems).toMatchObject([{ kind: 'stray', subject: `blobs/00000000/${name('00000000')}` }]);
 });
 
-test('an index that contradicts itself is told', async () => {
+test('an index that contradicts itself is reported', async () => {
   await inStore(async (store) => {
     await put('a', filed('content'))(store);
     await uploadInParts(store, 'large', [partOf(partBytes, 1), partOf(10, 2)]);
@@ -214,20 +214,20 @@ test('an index that contradicts itself is told', async () => {
   const { problems } = await verify();
   expect(problems).toMatchObject([
     { kind: 'index', subject: `${bucket}/twice`, sentence: expect.stringContaining('that of its parts is') },
-    { kind: 'index', subject: 'index', sentence: '3 blobs are listed as in use, objects and parts refer to 5' },
+    { kind: 'index', subject: 'index', sentence: '3 blobs are listed as in use, but objects and parts refer to 5' },
   ]);
 });
 
-test('a folder that a store runs on is refused, and so is one that holds no store', async () => {
+test('a folder that a store is using is refused, and so is one without a store', async () => {
   await inStore(() => expect(verify()).rejects.toThrow(StoreFolderInUse));
   await expect(verifyStore(join(folder, 'nowhere'), { onProblem: () => undefined })).rejects.toThrow(NoStoreFolder);
 });
 
-test('cadiz-store verify: a line each, a summary, and exit code 1 when anything is wrong', async () => {
+test('cadiz-store verify: a line for each problem, a summary, and exit code 1 if there is any', async () => {
   await inStore(put('a\nb', filed('content')));
   expect(await runCli(['verify', '--data', folder])).toEqual({
     code: 0,
-    output: '1 objects and 0 parts read, 16385 bytes: nothing is wrong.\n',
+    output: '1 object and 0 parts read, 16385 bytes: no problems.\n',
   });
   const file = fileOf(filed('content'));
   flipBit(file, 0);
@@ -235,7 +235,7 @@ test('cadiz-store verify: a line each, a summary, and exit code 1 when anything 
   expect(rotten.code).toBe(1);
   expect(rotten.output.split('\n')).toEqual([
     expect.stringMatching(/^rotten: "photos\/a\\nb": blobs\/.* has the MD5 /),
-    '1 objects and 0 parts read, 16385 bytes: 1 thing is wrong.',
+    '1 object and 0 parts read, 16385 bytes: 1 problem.',
     '',
   ]);
   renameSync(file, `${file}.elsewhere`);

@@ -18,15 +18,15 @@ import type { ListedPart } from './upload-index.ts';
 /**
  * - `rotten`: the bytes are not those that were stored
  * - `missing`: a file is not there
- * - `stray`: a file that nothing refers to, and that no start will sweep
+ * - `stray`: a file that nothing refers to, and that no start will clear away
  * - `index`: a record of the index is broken, or the index contradicts itself
- * - `journal`: the index could not be made again from its journal
+ * - `journal`: the index could not be rebuilt from its journal
  */
 export type ProblemKind = 'rotten' | 'missing' | 'stray' | 'index' | 'journal';
 
 export interface Problem {
   kind: ProblemKind;
-  /** What it is about: bucket/key, as it is, or the path of a file below the data folder */
+  /** What it is about: bucket/key, unescaped, or the path of a file in the data folder */
   subject: string;
   sentence: string;
 }
@@ -37,9 +37,9 @@ export interface Verified {
   parts: number;
   /** read and digested */
   bytes: number;
-  /** files that the next start sweeps or sets aside, which is nothing wrong */
+  /** files that the next start clears away or sets aside, which is not a problem */
   leftovers: number;
-  /** files in set-aside/, which is nothing wrong either */
+  /** files in set-aside/, which is not a problem either */
   setAside: number;
   problems: number;
 }
@@ -50,7 +50,7 @@ export interface VerifyHandlers {
   onProgress?(sofar: Readonly<Verified>): void;
 }
 
-/** What is expected of some bytes; `etag` is their hex MD5. */
+/** The expected bytes; `etag` is their hex MD5. */
 interface ExpectedBytes {
   size: number;
   etag: string;
@@ -61,7 +61,7 @@ interface ExpectedBlob extends ExpectedBytes {
   blob: string;
 }
 
-/** What was found instead. `checksum` is in base64, and there where one is expected. */
+/** What was found instead. `checksum` is in Base64, and present if one is expected. */
 interface DigestedBytes {
   size: number;
   md5: string;
@@ -71,11 +71,12 @@ interface DigestedBytes {
 const bufferBytes = 1024 * 1024;
 
 /**
- * Reads every object and part of the store in `dataDir` again, holds it to its size and MD5, and looks for files that are
- * missing or that nothing refers to. Changes nothing. Memory does not grow with what is stored.
+ * Reads every object and part of the store in `dataDir` again, checks its size and MD5, and looks for files that are
+ * missing or that nothing refers to. Changes nothing. Memory use does not grow with what is stored.
  *
- * The folder is locked meanwhile: beside a running store, whose objects are replaced and removed all the time, a missing
- * file could not be told from one that has just gone, and a read of hours would keep the index from reusing its pages.
+ * The folder is locked meanwhile: in a running store, where objects are replaced and removed all the time, a missing
+ * file could not be told from one that was just removed, and a read that takes hours would keep the index from reusing
+ * its pages.
  *
  * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable
  */
@@ -97,14 +98,14 @@ export async function verifyStore(dataDir: string, handlers: VerifyHandlers): Pr
   }
 }
 
-/** Without this a mistyped name would make an empty store, and find nothing wrong with it. */
+/** Without this a mistyped folder would become an empty store, in which nothing is wrong. */
 function noStore(folder: string): NoStoreFolder {
   return new NoStoreFolder(`There is no store in ${folder}.`);
 }
 
 interface BrokenRecords {
   onBroken(record: BrokenRecord): void;
-  /** Those that were met since, each once in all. */
+  /** Those met since the last call, each reported only once. */
   take(): BrokenRecord[];
   count(): number;
 }
@@ -127,7 +128,7 @@ function openBroken(): BrokenRecords {
   };
 }
 
-/** What a broken record was of, as other problems name it. */
+/** What a broken record belongs to, named as other problems name it. */
 function subjectOf({ table, key }: BrokenRecord): string {
   const [bucket = '', name = '', uploadId = ''] = key.split('\0');
   if (table === 'objects') return `${bucket}/${name}`;
@@ -155,7 +156,7 @@ async function verifyAll(
 
   function reportBroken(): void {
     for (const record of broken.take()) {
-      const advice = 'delete or replace what it is of, or make the index again with verify --rebuild';
+      const advice = 'delete or replace the object, or rebuild the index with verify --rebuild';
       report('index', subjectOf(record), `its record cannot be read: ${advice}`);
     }
   }
@@ -238,15 +239,15 @@ async function verifyAll(
     reportBroken();
   }
 
-  /** A file that no object refers to is in order where the next start sweeps it. */
+  /** A file that no object refers to is fine if the next start clears it away. */
   function judgeFile(path: string, isSwept: boolean): void {
     if (isSwept) sofar.leftovers += 1;
-    else report('stray', path, 'nothing refers to this file, and no start will sweep it');
+    else report('stray', path, 'nothing refers to this file, and no start will clear it away');
   }
 
   async function findStrays(): Promise<void> {
     const openGeneration = index.readOpenGeneration();
-    const elsewhere = 'it does not belong here, and no start will sweep it';
+    const elsewhere = 'it does not belong here, and no start will clear it away';
     for (const entry of await entriesIn(join(folder, 'incoming'))) {
       if (entry.isFile()) judgeFile(join('incoming', entry.name), true);
       else report('stray', join('incoming', entry.name), elsewhere);
@@ -267,7 +268,7 @@ async function verifyAll(
     sofar.setAside = (await namesIn(join(folder, 'set-aside'))).length;
   }
 
-  /** A journal that lacks the last changes is begun anew by the next start. */
+  /** A journal that lacks the last changes is replaced by the next start. */
   async function verifyJournal(): Promise<void> {
     const path = journalPath(folder);
     const { history, sequence } = index.tables.position();
@@ -277,15 +278,15 @@ async function verifyAll(
       return report('journal', 'journal', 'it cannot be read, or belongs to another index');
     let damaged: number | undefined;
     let last = head?.sequence ?? 0;
-    const advice = 'move it away, and the next start begins it anew';
+    const advice = 'move it away, and the next start writes a new one';
     for await (const { line, entry } of readJournal(path)) {
       if (damaged !== undefined) report('journal', 'journal', `line ${damaged} is damaged: ${advice}`);
       damaged = entry ? undefined : line;
       last = entry?.sequence ?? last;
     }
     if (last <= sequence) return;
-    const older = `it ends with change ${sequence}, its journal with change ${last}`;
-    report('index', 'index', `it is older than its journal: ${older}: make it again with verify --rebuild`);
+    const older = `it ends with change ${sequence}, and its journal with change ${last}`;
+    report('index', 'index', `it is older than its journal: ${older}; rebuild it with verify --rebuild`);
   }
 
   for (const { name } of index.buckets()) await verifyBucket(name);
@@ -302,29 +303,31 @@ async function verifyAll(
   if (broken.count() > 0) return sofar;
   const listed = index.countBlobs();
   if (listed !== referred) {
-    report('index', 'index', `${listed} blobs are listed as in use, objects and parts refer to ${referred}`);
+    report('index', 'index', `${listed} blobs are listed as in use, but objects and parts refer to ${referred}`);
   }
   const held = index.countInline();
   if (held !== inline) {
-    report('index', 'index', `it holds the bytes of ${held} objects, ${inline} have theirs there`);
+    report('index', 'index', `it has the bytes of ${held} objects, but should have those of ${inline}`);
   }
   return sofar;
 }
 
-/** What is wrong with how an object is made of its parts. */
+/** What is wrong with how an object is made of its parts, if anything. */
 function findAssemblyMistake(record: ObjectRecord, parts: readonly ListedPart[]): string | undefined {
   const size = parts.reduce((sum, part) => sum + part.size, 0);
   const { multipart, checksum } = record;
   if (multipart?.parts !== parts.length)
-    return `it is made of ${multipart?.parts ?? 0} parts, ${parts.length} are there`;
-  if (record.size !== size) return `it has ${record.size} bytes, its parts have ${size}`;
+    return `it is made of ${multipart?.parts ?? 0} parts, but ${parts.length} exist`;
+  if (record.size !== size) return `it has ${record.size} bytes, but its parts have ${size}`;
   const etag = joinEtags(parts);
-  if (record.etag !== etag) return `its ETag is ${record.etag}, that of its parts is ${etag}`;
+  if (record.etag !== etag) return `its ETag is ${record.etag}, but that of its parts is ${etag}`;
   const joined = checksum && joinChecksums(checksum, parts)?.value;
-  return joined === checksum?.value ? undefined : `its checksum is ${checksum?.value}, that of its parts is ${joined}`;
+  return joined === checksum?.value
+    ? undefined
+    : `its checksum is ${checksum?.value}, but that of its parts is ${joined}`;
 }
 
-/** Reads a blob through the given buffer. */
+/** Digests a blob, reading it through the given buffer. */
 async function digestBlob(
   folder: string,
   { blob, checksum: expected }: ExpectedBlob,

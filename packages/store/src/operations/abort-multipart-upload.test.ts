@@ -12,7 +12,7 @@ afterAll(() => store.close());
 const abort = (key: string, uploadId: string) =>
   store.client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: key, UploadId: uploadId }));
 
-test('ends the upload, whose files go; again is NoSuchUpload', async () => {
+test('ends the upload and removes its files; repeated, NoSuchUpload', async () => {
   const uploadId = await beginUpload(store, 'key');
   const part = await sendPart(store, 'key', uploadId, 1, 'hello');
   await sendPart(store, 'key', uploadId, 2, 'world');
@@ -24,7 +24,7 @@ test('ends the upload, whose files go; again is NoSuchUpload', async () => {
   expect((await send('HEAD', store.presign('HEAD', 'key'))).status).toBe(404);
 });
 
-test('leaves other uploads, and the object of a completed one, alone', async () => {
+test('leaves other uploads and the object of a completed one alone', async () => {
   const other = await beginUpload(store, 'shared');
   const uploadId = await beginUpload(store, 'shared');
   await complete(store, 'shared', uploadId, [await sendPart(store, 'shared', uploadId, 1, 'hello')]);
@@ -33,7 +33,7 @@ test('leaves other uploads, and the object of a completed one, alone', async () 
   expect((await send('GET', store.presign('GET', 'shared'))).text).toBe('hello');
 });
 
-test('while parts arrive: each is refused or removed, and no file stays', async () => {
+test('while parts arrive: each is refused or removed, and no file is left', async () => {
   const files = store.files().length;
   for (let round = 0; round < 5; round += 1) {
     const uploadId = await beginUpload(store, 'racing');

@@ -34,7 +34,7 @@ function isBlob(link: string): boolean {
   }
 }
 
-/** Sends this XML as it stands. */
+/** Sends this XML unchanged. */
 const completeRaw = (key: string, uploadId: string, body: string | Buffer) =>
   send('POST', store.presign('POST', key, { query: { uploadId } }), { body });
 
@@ -43,7 +43,7 @@ async function uploadOne(key: string, body: string): Promise<{ uploadId: string;
   return { uploadId, part: await sendPart(store, key, uploadId, 1, body) };
 }
 
-describe('an object of three parts', () => {
+describe('an object with three parts', () => {
   beforeAll(async () => {
     expect(await uploadInParts(store, 'three', bodies)).toBe(etag);
   });
@@ -79,7 +79,7 @@ describe('an object of three parts', () => {
     expect((await at(`bytes=${whole.length}-`)).code).toBe('InvalidRange');
   });
 
-  test('a part of it, by its number', async () => {
+  test('a part, by its number', async () => {
     for (const [at, body] of bodies.entries()) {
       const part = { Bucket: bucket, Key: 'three', PartNumber: at + 1 };
       const head = await store.client.send(new HeadObjectCommand(part));
@@ -101,7 +101,7 @@ describe('an object of three parts', () => {
     await until(() => files() === before - 3);
   });
 
-  test('readers who leave in the middle leave no file open, and hold none', async () => {
+  test('readers that leave early leave no file open, and hold none', async () => {
     await uploadInParts(store, 'left', bodies);
     const before = files();
     const opened = () => readdirSync('/proc/self/fd').filter((fd) => isBlob(`/proc/self/fd/${fd}`)).length;
@@ -116,7 +116,7 @@ describe('an object of three parts', () => {
     await until(() => opened() === 0 && files() === before - 3);
   });
 
-  test('its files go with it', async () => {
+  test('its files are removed with it', async () => {
     const before = files();
     await uploadInParts(store, 'gone', bodies);
     expect(files()).toBe(before + 3);
@@ -124,7 +124,7 @@ describe('an object of three parts', () => {
     await until(() => files() === before);
   });
 
-  test('takes the place of another of its kind, whose files go', async () => {
+  test('replaces another one, whose files are removed', async () => {
     await uploadInParts(store, 'replaced', bodies);
     const before = files();
     await uploadInParts(store, 'replaced', bodies.toReversed().slice(1));
@@ -167,7 +167,7 @@ describe.each([
   });
 });
 
-test('parts are those that are named, by number, not by when they came; others are removed', async () => {
+test('the parts are those named, in the order of their numbers, not of their arrival; others are removed', async () => {
   const uploadId = await beginUpload(store, 'chosen');
   const before = files();
   const third = await sendPart(store, 'chosen', uploadId, 30, 'end');
@@ -178,14 +178,14 @@ test('parts are those that are named, by number, not by when they came; others a
   await until(() => files() === before + 2);
 });
 
-test('one part of no bytes', async () => {
+test('a single part without bytes', async () => {
   const { uploadId, part } = await uploadOne('empty', '');
   await complete(store, 'empty', uploadId, [part]);
   const answer = await send('GET', store.presign('GET', 'empty'));
   expect([answer.status, answer.body.length]).toEqual([200, 0]);
 });
 
-test('again with the same parts, while the object is still this one: the same answer', async () => {
+test('repeated with the same parts, while the object is still this one: the same answer', async () => {
   const { uploadId, part } = await uploadOne('again', 'hello');
   const first = await complete(store, 'again', uploadId, [part]);
   expect((await complete(store, 'again', uploadId, [part])).ETag).toBe(first.ETag);
@@ -197,7 +197,7 @@ test('again with the same parts, while the object is still this one: the same an
   expect((await get('again')).toString()).toBe('newer');
 });
 
-test('where presigned addresses write once: an object that is there stays, unless it would be the same', async () => {
+test('if presigned addresses write once: an existing object stays, unless it would be the same', async () => {
   const once = await startStore({ presignedOverwrite: 'deny' });
   const sendOne = async (body: string) => {
     const uploadId = await beginUpload(once, 'sealed');
@@ -216,7 +216,7 @@ test('where presigned addresses write once: an object that is there stays, unles
 });
 
 describe('conditions', () => {
-  test('If-None-Match: * refuses an object that is there; the upload stays', async () => {
+  test('If-None-Match: * refuses if there is an object; the upload stays', async () => {
     await send('PUT', store.presign('PUT', 'there'), { body: 'there' });
     const { uploadId, part } = await uploadOne('there', 'hello');
     const completing = complete(store, 'there', uploadId, [part], { IfNoneMatch: '*' });
@@ -226,7 +226,7 @@ describe('conditions', () => {
     expect((await get('there')).toString()).toBe('hello');
   });
 
-  test('If-Match replaces the very object', async () => {
+  test('If-Match replaces only the named object', async () => {
     const put = await send('PUT', store.presign('PUT', 'match'), { body: 'there' });
     const { uploadId, part } = await uploadOne('match', 'hello');
     const refused = complete(store, 'match', uploadId, [part], { IfMatch: '"other"' });
@@ -235,7 +235,7 @@ describe('conditions', () => {
     expect((await get('match')).toString()).toBe('hello');
   });
 
-  test('of eight uploads with If-None-Match: * one wins, and the others can be aborted', async () => {
+  test('of eight uploads with If-None-Match: *, one wins and the others can be aborted', async () => {
     const before = files();
     const uploads = await Promise.all(Array.from({ length: 8 }, (_, at) => uploadOne('race', `body ${at}`)));
     const outcomes = await Promise.allSettled(
@@ -262,7 +262,7 @@ describe('races', () => {
     }
   });
 
-  test('two Completes that name different parts: the first stands, the other is refused', async () => {
+  test('two Completes that name different parts: the first wins, the other is refused', async () => {
     const before = files();
     const uploadId = await beginUpload(store, 'either');
     const parts = [
@@ -277,7 +277,7 @@ describe('races', () => {
     await until(() => files() === before + 1);
   });
 
-  test('Complete and Abort: one of them does it, the other finds no upload', async () => {
+  test('Complete and Abort: one succeeds, the other finds no upload', async () => {
     const before = files();
     for (let round = 0; round < 10; round += 1) {
       const key = `abort ${round}`;
@@ -298,7 +298,7 @@ describe('races', () => {
     await until(() => files() === before);
   });
 
-  test('Complete and the same part again: the object is of one of them, whole', async () => {
+  test('Complete while a part is sent again: the object has one of the two, whole', async () => {
     const before = files();
     for (let round = 0; round < 10; round += 1) {
       const { uploadId, part } = await uploadOne('part', 'first');

@@ -19,7 +19,7 @@ import { document, textElement } from '../protocol/xml.ts';
 import type { XmlElement } from '../protocol/xml-reader.ts';
 import { maxUploadBytes, minPartBytes, noSuchUpload, requireUploadName, wholeSeconds } from './multipart-upload.ts';
 
-/** A part as the client names it; `etag` without quotes. */
+/** A part as named by the client; `etag` without quotes. */
 interface NamedPart {
   partNumber: number;
   etag: string;
@@ -32,9 +32,9 @@ interface Completion {
   condition: WriteCondition;
   etag: string;
   wanted: ReturnType<typeof readCompletionChecksum>;
-  /** What x-amz-mp-object-size says the object must have. */
+  /** The object's size according to x-amz-mp-object-size. */
   wantedBytes: number | undefined;
-  /** The object's checksum, once it is known. */
+  /** The object's checksum, once known. */
   checksum?: ObjectChecksum | undefined;
   /** Unix milliseconds */
   now: number;
@@ -43,9 +43,9 @@ interface Completion {
 const maxBodyBytes = 4 * 1024 ** 2;
 
 /**
- * POST /bucket/key?uploadId=: makes the object of the parts that are named, in one transaction and without moving a byte.
- * Parts that are not named are removed. Asking again, with the same parts, is answered as it was the first time for as
- * long as the object is still the one of this upload.
+ * POST /bucket/key?uploadId=: turns the named parts into the object, in one transaction and without moving a byte.
+ * Parts that are not named are removed. The same request with the same parts gets the same answer again for as long as
+ * the object is the one from this upload.
  *
  * @throws S3Error NoSuchUpload, MalformedXML, InvalidArgument, InvalidRequest, InvalidPart, InvalidPartOrder, EntityTooSmall, EntityTooLarge,
  *   PreconditionFailed
@@ -85,12 +85,12 @@ function readObjectSize(header: unknown): number | undefined {
 
 function readParts({ name, children }: XmlElement): NamedPart[] {
   if (name !== 'CompleteMultipartUpload' || children.length === 0 || children.length > maxPartNumber) {
-    throw malformed(`a CompleteMultipartUpload of 1 to ${maxPartNumber} parts`);
+    throw malformed(`a CompleteMultipartUpload with 1 to ${maxPartNumber} parts`);
   }
   const parts = children.map(readPart);
   const ascending = parts.every(({ partNumber }, at) => partNumber > (parts[at - 1]?.partNumber ?? -1));
   if (ascending) return parts;
-  throw new S3Error('InvalidPartOrder', 'Name each part once, by ascending numbers.');
+  throw new S3Error('InvalidPartOrder', 'Name each part once, in ascending order.');
 }
 
 function readPart({ name, children }: XmlElement): NamedPart {
@@ -101,7 +101,7 @@ function readPart({ name, children }: XmlElement): NamedPart {
     throw malformed('a PartNumber and an ETag in each Part');
   }
   if (!/^[0-9a-f]{32}$/.test(etag)) {
-    throw new S3Error('InvalidPart', `Part ${number} was named with an ETag that no part has.`);
+    throw new S3Error('InvalidPart', `Part ${number} was named with an ETag that no part can have.`);
   }
   let checksum: Checksum | undefined;
   for (const [field, value] of fields) {
@@ -109,7 +109,7 @@ function readPart({ name, children }: XmlElement): NamedPart {
     const named = readPartChecksum(field, value);
     if (!named)
       throw new S3Error('NotImplemented', `${field} of a part cannot be verified by this store: leave it out.`);
-    if (checksum) throw new S3Error('InvalidRequest', `More than one checksum was given for part ${number}.`);
+    if (checksum) throw new S3Error('InvalidRequest', `More than one checksum was sent for part ${number}.`);
     checksum = named;
   }
   return { partNumber: Number(number), etag, checksum };
@@ -119,7 +119,7 @@ function malformed(expected: string): S3Error {
   return new S3Error('MalformedXML', `The XML of the request must have ${expected}.`);
 }
 
-/** Runs in the transaction. */
+/** Runs in the transaction that completes the upload. */
 function assemble(completion: Completion, state: UploadState): Assembled | undefined {
   const { name, parts, condition, etag, wantedBytes, now } = completion;
   const { upload, before } = state;
@@ -127,7 +127,7 @@ function assemble(completion: Completion, state: UploadState): Assembled | undef
   const found = parts.map((part, at) => requirePart(part, state.findPart(part.partNumber), at === parts.length - 1));
   const size = found.reduce((sum, part) => sum + part.size, 0);
   if (wantedBytes !== undefined && wantedBytes !== size) {
-    throw new S3Error('InvalidRequest', `x-amz-mp-object-size says ${wantedBytes} bytes, the parts have ${size}.`);
+    throw new S3Error('InvalidRequest', `x-amz-mp-object-size says ${wantedBytes} bytes, but the parts have ${size}.`);
   }
   if (!upload) {
     if (before?.etag !== etag) throw noSuchUpload();
@@ -135,10 +135,11 @@ function assemble(completion: Completion, state: UploadState): Assembled | undef
     return undefined;
   }
   const checksum = upload.checksum && joinChecksums(upload.checksum, found);
-  if (upload.checksum && !checksum) throw new S3Error('InvalidPart', 'A part has no checksum of its upload.');
+  if (upload.checksum && !checksum)
+    throw new S3Error('InvalidPart', 'A part lacks the checksum that its upload was started with.');
   requireCompletionChecksum(completion.wanted, checksum);
   completion.checksum = checksum;
-  if (size > maxUploadBytes) throw new S3Error('EntityTooLarge', 'An object has at most 5 TiB.');
+  if (size > maxUploadBytes) throw new S3Error('EntityTooLarge', 'An object can have at most 5 TiB.');
   if (!mayWrite(condition, before, { size, etag })) return { record: undefined, partNumbers: new Set() };
   const { headers, metadata } = upload;
   const multipart = { uploadId: name.uploadId, parts: parts.length, ...findPartBytes(parts, found) };
@@ -148,7 +149,7 @@ function assemble(completion: Completion, state: UploadState): Assembled | undef
   };
 }
 
-/** The size of all parts but the last, where they are alike and numbered from 1 without a gap. */
+/** The size of all parts but the last, if they have the same size and are numbered from 1 without a gap. */
 function findPartBytes(named: readonly NamedPart[], found: readonly PartRecord[]): { partBytes?: number } {
   const partBytes = found[0]?.size ?? 0;
   const contiguous = named.every(({ partNumber }, at) => partNumber === at + 1);
@@ -166,12 +167,9 @@ function requirePart(
     throw new S3Error('InvalidPart', `Part ${partNumber} is not the one that was named: its ETag is "${part.etag}".`);
   }
   if (checksum && (part.checksum?.algorithm !== checksum.algorithm || part.checksum.value !== checksum.value)) {
-    throw new S3Error(
-      'InvalidPart',
-      `Part ${partNumber} does not have the ${checksum.algorithm} that it was named with.`,
-    );
+    throw new S3Error('InvalidPart', `Part ${partNumber} does not have the ${checksum.algorithm} it was named with.`);
   }
   if (isLast || part.size >= minPartBytes) return part;
-  const message = `Part ${partNumber} has ${part.size} bytes: all parts but the last must have ${minPartBytes} or more.`;
+  const message = `Part ${partNumber} has ${part.size} bytes: all parts but the last must have at least ${minPartBytes}.`;
   throw new S3Error('EntityTooSmall', message);
 }

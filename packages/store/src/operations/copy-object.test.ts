@@ -42,12 +42,12 @@ test('with REPLACE, the headers and the metadata of the request', async () => {
   expect(found.CacheControl).toBeUndefined();
 });
 
-test('without it, those of the request are passed over', async () => {
+test('without it, those of the request are ignored', async () => {
   await copy('kept', `${bucket}/source`, { ContentType: 'text/html', Metadata: { size: 'small' } });
   expect(await head('kept')).toMatchObject({ ContentType: 'text/plain', Metadata: { colour: 'green' } });
 });
 
-test('outlives what it was copied from, whose file goes', async () => {
+test('outlives its source, whose file is removed', async () => {
   await send('PUT', store.presign('PUT', 'short-lived'), { body: filed('hello') });
   await copy('long-lived', `${bucket}/short-lived`);
   const files = store.files().length;
@@ -56,7 +56,7 @@ test('outlives what it was copied from, whose file goes', async () => {
   expect((await get('long-lived')).toString()).toBe(filed('hello'));
 });
 
-test('an object of several parts becomes one, with the MD5 of its bytes', async () => {
+test('an object with several parts becomes a single one, with the MD5 of its bytes', async () => {
   const bodies = [partOf(partBytes, 1), partOf(1000, 2)];
   await uploadInParts(store, 'parts', bodies);
   const copied = await copy('one', `${bucket}/parts`);
@@ -75,7 +75,7 @@ test('a damaged object is not copied: its copy would look sound', async () => {
   await until(() => !store.files().some((name) => name.startsWith('incoming/')));
 });
 
-test('an object of which one part is damaged is not copied', async () => {
+test('an object with one damaged part is not copied', async () => {
   const bodies = [partOf(partBytes, 3), partOf(1000, 4)];
   const before = new Set(store.files());
   await uploadInParts(store, 'rotten parts', bodies);
@@ -105,7 +105,7 @@ test.each(['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA256'] as const)(
   },
 );
 
-test('a checksum that there is not is refused', async () => {
+test('an unknown checksum is refused', async () => {
   const asked = { ChecksumAlgorithm: 'MD5' as 'SHA1' };
   await expect(copy('unchecked', `${bucket}/source`, asked)).rejects.toMatchObject({ name: 'InvalidRequest' });
 });
@@ -134,14 +134,14 @@ test.each(['a b', 'ä/é', 'a%20b', 'a?b', 'a?versionId=x', 'a+b', '/a', '//', '
   },
 );
 
-test('of the one version there is', async () => {
+test('from the only version', async () => {
   await copy('version', `${bucket}/source?versionId=null`);
   await expect(copy('version', `${bucket}/source?versionId=${'x'.repeat(32)}`)).rejects.toMatchObject({
     name: 'NoSuchVersion',
   });
 });
 
-test('a tagging directive changes nothing; a storage class that there is not is refused with every directive', async () => {
+test('a tagging directive changes nothing; an unknown storage class is refused with every directive', async () => {
   await copy('tags', `${bucket}/source`, { TaggingDirective: 'REPLACE', StorageClass: 'STANDARD' });
   for (const directive of ['COPY', 'REPLACE'] as const) {
     const more = { MetadataDirective: directive, StorageClass: 'GLACIER' } as const;
@@ -149,7 +149,7 @@ test('a tagging directive changes nothing; a storage class that there is not is 
   }
 });
 
-describe('conditions on what is copied', () => {
+describe('conditions on the source', () => {
   const past = new Date(Date.now() - 3_600_000);
   const future = new Date(Date.now() + 3_600_000);
   test.each<[string, () => Partial<CopyObjectCommandInput>]>([
@@ -175,7 +175,7 @@ describe('conditions on what is copied', () => {
   });
 });
 
-test('If-None-Match: * on what it would replace', async () => {
+test('If-None-Match: * on the object it would replace', async () => {
   const url = store.presign('PUT', 'once', { headers: { 'x-amz-copy-source': `${bucket}/source` } });
   const headers = { 'x-amz-copy-source': `${bucket}/source`, 'if-none-match': '*' };
   expect((await send('PUT', url, { headers })).status).toBe(200);
@@ -184,7 +184,7 @@ test('If-None-Match: * on what it would replace', async () => {
 
 describe('refuses', () => {
   const absent = { name: 'NoSuchKey' };
-  test('what is not there', async () => {
+  test('what does not exist', async () => {
     await expect(copy('a', `${bucket}/absent`)).rejects.toMatchObject(absent);
     await expect(copy('a', 'absent/a')).rejects.toMatchObject({ name: 'NoSuchBucket' });
     await expect(copy('a', `${bucket}/source`, { Bucket: 'absent' })).rejects.toMatchObject({ name: 'NoSuchBucket' });
@@ -221,7 +221,7 @@ describe('refuses', () => {
   });
 });
 
-test('what is copied while it is replaced all the time is one of its states, whole', async () => {
+test('a source that is constantly replaced is copied in one of its states, whole', async () => {
   const bodies = Array.from({ length: 6 }, (_, at) => Buffer.alloc(300_000, at));
   const put = (body: Buffer) => send('PUT', store.presign('PUT', 'restless'), { body });
   await put(bodies[0] ?? Buffer.alloc(0));

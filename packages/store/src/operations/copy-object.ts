@@ -12,9 +12,9 @@ import { wholeSeconds } from './multipart-upload.ts';
 import { indexObject, readContentHeaders, readMetadata } from './put-object.ts';
 
 /**
- * PUT /bucket/key with `x-amz-copy-source`: an object of the bytes of another, with its headers and metadata or, where
- * `x-amz-metadata-directive` says REPLACE, with those of the request. The copy's ETag is the MD5 of its bytes, also where
- * the other object was uploaded in parts.
+ * PUT /bucket/key with `x-amz-copy-source`: an object with the bytes of another one, and with its headers and metadata
+ * or, if `x-amz-metadata-directive` is REPLACE, those of the request. The copy's ETag is the MD5 of its bytes, even if
+ * the source was uploaded in parts.
  *
  * @throws S3Error NoSuchKey, InvalidArgument, InvalidRequest, PreconditionFailed
  */
@@ -55,16 +55,16 @@ function readCopyAlgorithm({ headers }: Call): ChecksumAlgorithm | undefined {
   return named === undefined ? undefined : requireAlgorithm(String(named));
 }
 
-/** A checksum of the parts' checksums is none of a copy, which has no parts. */
+/** A checksum of the parts' checksums does not apply to a copy, which has no parts. */
 function keptChecksum({ checksum }: ObjectRecord): ObjectChecksum | undefined {
   return checksum?.type === 'FULL_OBJECT' ? checksum : undefined;
 }
 
-/** The headers and metadata of the request, where they replace those of the other object. */
+/** The headers and metadata of the request, if they replace those of the source. */
 function readReplaced(call: Call, source: CopySource) {
   const { headers, bucket, key } = call;
   const directive = headers['x-amz-metadata-directive'] ?? 'COPY';
-  const metadata = readMetadata(headers); // which also refuses a storage class there is not
+  const metadata = readMetadata(headers); // which also refuses unknown storage classes
   if (directive === 'REPLACE') return { headers: readContentHeaders(call), metadata };
   if (directive !== 'COPY') {
     throw new S3Error('InvalidArgument', 'x-amz-metadata-directive must be COPY or REPLACE.');

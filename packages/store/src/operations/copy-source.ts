@@ -20,12 +20,12 @@ export interface CopiedBytes {
   /** hex MD5 */
   etag: string;
   checksum?: Checksum;
-  /** the object they come from, as it was then */
+  /** the object they come from, as it was at the time */
   source: ObjectRecord;
 }
 
 /**
- * The object that `x-amz-copy-source` names: `bucket/key`, with or without a slash before it, percent-encoded.
+ * The object named by `x-amz-copy-source`: `bucket/key`, with or without a leading slash, percent-encoded.
  *
  * @throws S3Error InvalidArgument, NoSuchVersion
  */
@@ -39,11 +39,12 @@ export function readCopySource({ headers }: Call): CopySource {
   }
   requireNullVersion(versionId);
   const bucket = path.slice(0, slash);
-  if (!isBucketName(bucket)) throw new S3Error('InvalidArgument', 'The bucket in x-amz-copy-source is no name of one.');
+  if (!isBucketName(bucket))
+    throw new S3Error('InvalidArgument', 'The bucket in x-amz-copy-source is not a valid bucket name.');
   return { bucket, key: path.slice(slash + 1) };
 }
 
-/** Node gives header bytes as Latin-1 characters; what a client sends unencoded are bytes of UTF-8. */
+/** Node represents header bytes as Latin-1 characters; unencoded bytes from a client are UTF-8. */
 function decode(encoded: string): string | undefined {
   try {
     return decodeURIComponent(Buffer.from(encoded, 'latin1').toString());
@@ -53,11 +54,11 @@ function decode(encoded: string): string | undefined {
 }
 
 /**
- * Copies bytes of the object that the request names, if it meets the request's `x-amz-copy-source-if-…`.
+ * Copies bytes of the object that the request names, if it meets the request's `x-amz-copy-source-if-…` conditions.
  *
- * @param toRange - which bytes, once the object is known
- * @param algorithm - of the checksum that the copy is to have, if any
- * @throws S3Error NoSuchBucket, NoSuchKey, PreconditionFailed, InvalidRequest, InsufficientStorage
+ * @param toRange - which bytes, given the size of the object
+ * @param algorithm - of the checksum that the copy should have, if any
+ * @throws S3Error NoSuchBucket, NoSuchKey, PreconditionFailed, InvalidRequest
  */
 export async function copyBytes(
   call: Call,
@@ -73,11 +74,11 @@ export async function copyBytes(
   });
   try {
     if (found.size > store.maxObjectBytes) {
-      const message = `At most ${store.maxObjectBytes} bytes are copied at once: copy this in parts.`;
+      const message = `At most ${store.maxObjectBytes} bytes can be copied at once: copy this object in parts.`;
       throw new S3Error('InvalidRequest', message);
     }
     const { source, size } = found;
-    // The ETag of an object that came as one is the MD5 of its bytes. A copy of damaged ones would look sound.
+    // The ETag of an object uploaded in one piece is the MD5 of its bytes. A copy of damaged bytes would look sound.
     const expected = !source.multipart && size === source.size ? source.etag : undefined;
     const { stored, checked } = await takeIn(
       store,
@@ -104,12 +105,15 @@ function requireSource(call: Call, bucket: string, key: string): ObjectRecord {
   requireKey(key);
   if (!index.findBucket(bucket)) throw new S3Error('NoSuchBucket', `There is no bucket named ${bucket}.`);
   const record = index.findObject(bucket, key);
-  if (!record) throw new S3Error('NoSuchKey', 'There is no object with the key of x-amz-copy-source.');
+  if (!record) throw new S3Error('NoSuchKey', 'There is no object with the key in x-amz-copy-source.');
   const { headers } = call;
   const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since'].map((name) => [
     name,
     headers[`x-amz-copy-source-${name}`],
   ]);
   if (!isUnchanged(Object.fromEntries(conditions), record)) return record;
-  throw new S3Error('PreconditionFailed', 'The object to be copied is the one that was to be left out.');
+  throw new S3Error(
+    'PreconditionFailed',
+    'The object to be copied is excluded by an x-amz-copy-source-if-… condition.',
+  );
 }

@@ -10,14 +10,14 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-test('makes a bucket, once and for all', async () => {
+test('creates a bucket once', async () => {
   await store.client.send(new CreateBucketCommand({ Bucket: 'second.bucket-1' }));
   await store.client.send(new CreateBucketCommand({ Bucket: 'second.bucket-1' }));
   const head = await store.client.send(new HeadBucketCommand({ Bucket: 'second.bucket-1' }));
   expect(head.BucketRegion).toBe('us-east-1');
 });
 
-test('takes the region that the store has, and no other', async () => {
+test("accepts the store's own region, and no other", async () => {
   const at = (region: 'us-east-1' | 'eu-west-1') =>
     store.client.send(
       new CreateBucketCommand({
@@ -47,7 +47,7 @@ test.each(['abc', '1.2.3.4.5', '1234', 'a.b-c.d', 'my-xn--photos', 'milan', 'pho
   },
 );
 
-test('a bucket that has a reserved name already stays what it is', async () => {
+test('a bucket that already has a reserved name stays usable', async () => {
   const named = { bucket: 'xn--made-before' };
   const dataDir = folderOfTest();
   const index = await openIndexDb(join(dataDir, 'index'));
@@ -71,7 +71,7 @@ test.each(['tagging', 'website', 'policy', 'versioning', 'lifecycle', 'unknown']
   },
 );
 
-test('a body that is no configuration, or too long', async () => {
+test('a body that is not a configuration, or is too long', async () => {
   const url = store.presign('PUT', '', { bucket: 'bodied' });
   expect((await send('PUT', url, { body: '<!DOCTYPE a [<!ENTITY b "c">]><CreateBucketConfiguration/>' })).status).toBe(
     400,
@@ -79,7 +79,7 @@ test('a body that is no configuration, or too long', async () => {
   expect((await send('PUT', url, { body: ' '.repeat(5000) })).code).toBe('EntityTooLarge');
 });
 
-test('a bad signature makes nothing', async () => {
+test('a bad signature creates nothing', async () => {
   const url = store.presign('HEAD', '', { bucket: 'unsigned' });
   expect((await send('PUT', url)).code).toBe('SignatureDoesNotMatch');
   expect((await send('HEAD', url)).status).toBe(404);

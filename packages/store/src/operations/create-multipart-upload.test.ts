@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-test('begins an upload; its headers and metadata are those of the object', async () => {
+test("starts an upload; its headers and metadata become the object's", async () => {
   const given = {
     ContentType: 'video/mp4',
     CacheControl: 'max-age=1',
@@ -25,7 +25,7 @@ test('begins an upload; its headers and metadata are those of the object', async
   expect(head).toMatchObject({ ...given, ContentLength: 5 });
 });
 
-test('uploads of one key have ids of their own, and nothing is seen of them', async () => {
+test('uploads of one key have different ids, and are not visible as objects', async () => {
   const ids = new Set([await beginUpload(store, 'twice'), await beginUpload(store, 'twice')]);
   expect(ids.size).toBe(2);
   expect((await send('HEAD', store.presign('HEAD', 'twice'))).status).toBe(404);
@@ -38,7 +38,7 @@ test('through a presigned address; a header that was not signed is refused', asy
   expect([unsigned.status, unsigned.code]).toEqual([403, 'AccessDenied']);
 });
 
-test('refuses an absent bucket, a key that is too long, and what it does not do', async () => {
+test('refuses a missing bucket, a key that is too long, and what is not implemented', async () => {
   const create = (query: Record<string, string>, key: string, more = {}) =>
     send('POST', store.presign('POST', key, { query, ...more }));
   expect((await create({ uploads: '' }, 'a', { bucket: 'absent' })).code).toBe('NoSuchBucket');

@@ -6,7 +6,7 @@ import { newUploadId, wholeSeconds } from './multipart-upload.ts';
 import { readContentHeaders, readMetadata } from './put-object.ts';
 
 /**
- * POST /bucket/key?uploads: begins an upload in parts. Content headers and metadata given here are the object's.
+ * POST /bucket/key?uploads: starts a multipart upload. The content headers and metadata sent here become the object's.
  *
  * @throws S3Error NoSuchBucket, KeyTooLongError, MetadataTooLarge
  */

@@ -17,7 +17,7 @@ const create = (name: string) => store.client.send(new CreateBucketCommand({ Buc
 const remove = (name: string) => store.client.send(new DeleteBucketCommand({ Bucket: name }));
 const status = async (name: string) => (await send('HEAD', store.presign('HEAD', '', { bucket: name }))).status;
 
-test('removes an empty bucket, and says so once', async () => {
+test('removes an empty bucket, once', async () => {
   await create('empty');
   await remove('empty');
   expect(await status('empty')).toBe(404);
@@ -35,7 +35,7 @@ test('keeps a bucket with an object, whatever the object is called', async () =>
   }
 });
 
-test('a neighbour’s objects do not count', async () => {
+test('objects in a bucket with a similar name do not count', async () => {
   await create('neighbour');
   await create('neighbour-1');
   await send('PUT', store.presign('PUT', 'a', { bucket: 'neighbour-1' }), { body: 'x' });
@@ -43,7 +43,7 @@ test('a neighbour’s objects do not count', async () => {
   expect(await status('neighbour-1')).toBe(200);
 });
 
-test('takes the uploads under way with it', async () => {
+test('removes the uploads under way with it', async () => {
   await create('uploading');
   const files = store.files().length;
   const named = { Bucket: 'uploading', Key: 'a' };
@@ -57,7 +57,7 @@ test('takes the uploads under way with it', async () => {
   ).rejects.toMatchObject({ name: 'NoSuchUpload' });
 });
 
-test('an upload that ends after its bucket went is refused, and does not come back with it', async () => {
+test('an upload that ends after its bucket was deleted is refused, and does not come back with a new bucket', async () => {
   await create('going');
   const files = store.files().length;
   const answers = await Promise.all([

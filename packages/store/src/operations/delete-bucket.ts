@@ -2,7 +2,7 @@ import { type Call, sendEmpty } from '../protocol/call.ts';
 import { noSuchBucket, S3Error } from '../protocol/s3-error.ts';
 
 /**
- * DELETE /bucket: an empty one, with its configuration and its uploads under way.
+ * DELETE /bucket: deletes an empty bucket, with its configuration and its uploads under way.
  *
  * @throws S3Error NoSuchBucket, BucketNotEmpty
  */

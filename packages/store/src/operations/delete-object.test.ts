@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-test('removes the object and its file, and may be repeated', async () => {
+test('removes the object and its file, and can be repeated', async () => {
   await send('PUT', store.presign('PUT', 'gone'), { body: filed('hello') });
   expect(store.files()).toHaveLength(1);
   await store.client.send(new DeleteObjectCommand({ Bucket: bucket, Key: 'gone' }));
@@ -17,7 +17,7 @@ test('removes the object and its file, and may be repeated', async () => {
   expect((await send('DELETE', store.presign('DELETE', 'gone'))).status).toBe(204);
 });
 
-test('refuses an address for another method, an absent bucket, and versions', async () => {
+test('refuses an address for another method, a missing bucket, and versions', async () => {
   await send('PUT', store.presign('PUT', 'kept'), { body: 'hello' });
   expect((await send('DELETE', store.presign('PUT', 'kept'))).code).toBe('SignatureDoesNotMatch');
   expect((await send('DELETE', store.presign('GET', 'kept'))).code).toBe('SignatureDoesNotMatch');

@@ -5,7 +5,7 @@ import { S3Error } from '../protocol/s3-error.ts';
 import { requireNullVersion } from '../protocol/version-id.ts';
 
 /**
- * DELETE /bucket/key: 204 once the removal is durable, also when there was no such object. If-Match is decided in the
+ * DELETE /bucket/key: 204 once the deletion is durable, or if there was no such object. If-Match is checked in the
  * transaction.
  *
  * @throws S3Error NoSuchBucket, NoSuchVersion, PreconditionFailed, NoSuchKey
@@ -23,15 +23,14 @@ export async function deleteObject(call: Call): Promise<void> {
   sendEmpty(call, 204);
 }
 
-/** @param ifMatch - the value of If-Match */
+/** @param ifMatch - the value of If-Match, if sent */
 export function toDeletion(key: string, ifMatch: string | undefined): Deletion {
   return { key, ...(ifMatch !== undefined && { isMeant: ({ etag }) => namesEtag(ifMatch, etag, 'strong') }) };
 }
 
-/** What to say of an object that was not removed. */
+/** The error for an object that was not deleted. */
 export function toRefusal(outcome: DeleteOutcome | undefined): S3Error | undefined {
-  if (outcome === 'absent')
-    return new S3Error('NoSuchKey', 'There is no object with this key, and If-Match was given.');
+  if (outcome === 'absent') return new S3Error('NoSuchKey', 'There is no object with this key, but If-Match was sent.');
   if (outcome !== 'changed') return undefined;
-  return new S3Error('PreconditionFailed', 'The object is not the one that If-Match names. It was not removed.');
+  return new S3Error('PreconditionFailed', 'The object is not the one named by If-Match. It was not removed.');
 }

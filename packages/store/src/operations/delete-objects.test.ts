@@ -28,7 +28,7 @@ const post = (body: string, headers: Record<string, string> = {}) =>
   send('POST', store.presign('POST', '', { query: { delete: '' } }), { headers, body });
 const md5 = (text: string) => createHash('md5').update(text).digest('base64');
 
-test('removes objects and their files, also those that are not there', async () => {
+test('removes objects and their files, and accepts keys without an object', async () => {
   const odd = ['a', 'b & <c>', 'd"\'', '😀/é', 'line\r\nbreak', '../up', ' blanks '];
   await put([...odd, 'kept']);
   const Objects = [...odd, 'absent'].map((Key) => ({ Key }));
@@ -46,7 +46,7 @@ test('a key of control characters, as a listing names it', async () => {
   expect(await listed()).toEqual(['kept']);
 });
 
-test('Quiet tells errors only; each key has its own', async () => {
+test('Quiet returns errors only; each key has its own', async () => {
   await put(['one', 'two', 'three', 'four']);
   const Objects = [
     { Key: 'one' },
@@ -72,7 +72,7 @@ test('Quiet tells errors only; each key has its own', async () => {
   expect(await listed()).toEqual(['four', 'kept', 'three']);
 });
 
-test('a thousand keys, and not one more', async () => {
+test('a thousand keys, but not one more', async () => {
   const object = (at: number) => `<Object><Key>many/${at}</Key></Object>`;
   const thousand = Array.from({ length: 1000 }, (_, at) => object(at)).join('');
   await put(['many/0', 'many/999']);
@@ -84,7 +84,7 @@ test('a thousand keys, and not one more', async () => {
   expect(await listed()).not.toContain('many/999');
 });
 
-test('Content-MD5 is held to, and need not be sent', async () => {
+test('Content-MD5 is verified, but need not be sent', async () => {
   await put(['guarded']);
   const body = '<Delete><Object><Key>guarded</Key></Object></Delete>';
   const wrong = await post(body, { 'content-md5': md5('other') });
@@ -113,7 +113,7 @@ describe('refuses', () => {
     expect(await listed()).toContain('kept');
   });
 
-  test('a bucket that is not there', async () => {
+  test('a bucket that does not exist', async () => {
     await expect(
       client.send(new DeleteObjectsCommand({ Bucket: 'absent', Delete: { Objects: [{ Key: 'a' }] } })),
     ).rejects.toMatchObject({ name: 'NoSuchBucket' });

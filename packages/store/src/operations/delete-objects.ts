@@ -10,14 +10,15 @@ import { toDeletion, toRefusal } from './delete-object.ts';
 const maxBodyBytes = 4 * 1024 * 1024;
 const maxKeys = 1000;
 
-/** One key of the request, and why it cannot be removed, if so. */
+/** One key of the request, and why it cannot be deleted, if so. */
 interface Wanted extends Deletion {
   versionId?: string;
   refusal?: S3Error;
 }
 
 /**
- * POST /bucket?delete: up to 1000 keys in one transaction, an answer for each; a key that is not there counts as removed.
+ * POST /bucket?delete: up to 1000 keys in one transaction, with a result for each; a key without an object counts as
+ * deleted.
  *
  * @throws S3Error NoSuchBucket, MalformedXML, BadDigest
  */
@@ -41,7 +42,7 @@ function readDelete({ name, children }: XmlElement): { quiet: boolean; wanted: W
   const others = children.filter((child) => child.name !== 'Object');
   const [quiet] = others;
   if (name !== 'Delete' || others.length > 1 || (quiet && quiet.name !== 'Quiet')) {
-    throw new S3Error('MalformedXML', 'Send a Delete with Object elements, and at most one Quiet.');
+    throw new S3Error('MalformedXML', 'Send a Delete with Object elements and at most one Quiet.');
   }
   if (objects.length < 1 || objects.length > maxKeys) {
     throw new S3Error('MalformedXML', `Name 1 to ${maxKeys} objects, not ${objects.length}.`);
@@ -53,7 +54,7 @@ function readObject({ children }: XmlElement): Wanted {
   const fields = new Map(children.map((child) => [child.name, child.text]));
   const key = fields.get('Key') ?? '';
   if (key === '' || fields.size !== children.length) {
-    throw new S3Error('MalformedXML', 'Each Object needs one Key, and at most one of its other elements.');
+    throw new S3Error('MalformedXML', 'Each Object needs one Key, and at most one of each other element.');
   }
   const versionId = fields.get('VersionId');
   const ifMatch = fields.get('ETag');

@@ -41,7 +41,7 @@ test('through the AWS SDK', async () => {
   expect(tagging.TagSet).toEqual([]);
 });
 
-test.each(emptyConfigurations)('?$subresource can be asked for, and not be put', async ({ subresource }) => {
+test.each(emptyConfigurations)('?$subresource can be read, but not put', async ({ subresource }) => {
   const query = { [subresource]: '' };
   const answer = await send('GET', store.presign('GET', '', { query }));
   expect([200, 404]).toContain(answer.status);
@@ -52,7 +52,7 @@ test.each(emptyConfigurations)('?$subresource can be asked for, and not be put',
   expect(refused.text).toContain(subresource);
 });
 
-describe('a removal of what is not there', () => {
+describe('removing what does not exist', () => {
   const removals = [
     DeleteBucketPolicyCommand,
     DeleteBucketLifecycleCommand,
@@ -71,7 +71,7 @@ describe('a removal of what is not there', () => {
     await expect(store.client.send(new Removal({ Bucket: 'absent' }))).rejects.toMatchObject({ name: 'NoSuchBucket' });
   });
 
-  test('so does one of the tags of an object', async () => {
+  test('so does removing the tags of an object', async () => {
     const there = { Bucket: bucket, Key: 'tagged' };
     await store.client.send(new PutObjectCommand(there));
     const { $metadata } = await store.client.send(new DeleteObjectTaggingCommand(there));

@@ -2,16 +2,16 @@ import { type Call, requireBucket, sendEmpty, sendXml } from '../protocol/call.t
 import { S3Error } from '../protocol/s3-error.ts';
 import { document, textElement } from '../protocol/xml.ts';
 
-/** A configuration that no bucket of this store has, and how S3 says so. */
+/** A configuration that no bucket of this store has, and how S3 says that there is none. */
 interface EmptyConfiguration {
   name: string;
   subresource: string;
   run(call: Call): Promise<void>;
-  /** The operation that removes it, where S3 has one. */
+  /** The operation that removes it, if S3 has one. */
   removal?: string;
 }
 
-/** What tools ask a bucket for, or remove, before they work with it. None of these can be put. */
+/** What tools ask a bucket for, or remove, before they work with it. None of these can be set. */
 export const emptyConfigurations: readonly EmptyConfiguration[] = [
   empty('GetBucketVersioning', 'versioning', 'VersioningConfiguration'),
   empty('GetBucketLogging', 'logging', 'BucketLoggingStatus'),
@@ -64,12 +64,12 @@ function absent(name: string, subresource: string, code: string, removal?: strin
     ...(removal !== undefined && { removal }),
     run: async (call) => {
       requireBucket(call);
-      throw new S3Error(code, `No bucket of this store has a configuration "${subresource}".`, 404);
+      throw new S3Error(code, `Buckets in this store have no "${subresource}" configuration.`, 404);
     },
   };
 }
 
-/** DELETE of a configuration that is not there: 204, as on S3. */
+/** DELETE of a configuration that does not exist: 204, as on S3. */
 export async function removeNothing(call: Call): Promise<void> {
   requireBucket(call);
   sendEmpty(call, 204);

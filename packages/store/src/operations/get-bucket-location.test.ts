@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { bucket, keys, newFolder, startStore } from '../../test/running-store.ts';
 import { openStore } from '../process/open-store.ts';
 
-test('tells us-east-1 by nothing, as S3 does', async () => {
+test('an empty answer stands for us-east-1, as on S3', async () => {
   const store = await startStore();
   const answer = await store.client.send(new GetBucketLocationCommand({ Bucket: bucket }));
   expect(answer.LocationConstraint || undefined).toBeUndefined();
@@ -14,7 +14,7 @@ test('tells us-east-1 by nothing, as S3 does', async () => {
   await store.close();
 });
 
-test('tells any other region, where a bucket cannot be made twice', async () => {
+test('names any other region, in which a bucket cannot be created twice', async () => {
   const dataDir = newFolder();
   const region = 'eu-west-1';
   const store = await openStore({ dataDir, host: '127.0.0.1', port: 0, region, ...keys });

@@ -1,7 +1,7 @@
 import { type Call, requireBucket, sendXml } from '../protocol/call.ts';
 import { document, escapeText } from '../protocol/xml.ts';
 
-/** GET /bucket?location: the store's region; us-east-1 is told by an empty element, as on S3. */
+/** GET /bucket?location: the store's region; as on S3, an empty element stands for us-east-1. */
 export async function getBucketLocation(call: Call): Promise<void> {
   requireBucket(call);
   const { region } = call.store;

@@ -43,7 +43,7 @@ async function uploadChecked(Key: string, numbers: number[]): Promise<void> {
 const attributes = (Key: string, more: Partial<GetObjectAttributesCommandInput> = {}) =>
   store.client.send(new GetObjectAttributesCommand({ Bucket: bucket, Key, ObjectAttributes: all, ...more }));
 
-test('tells all of an object that came as one', async () => {
+test('returns everything about an object uploaded in one piece', async () => {
   const found = await attributes('checked');
   expect(found).toMatchObject({
     ETag: md5('hello'),
@@ -56,13 +56,13 @@ test('tells all of an object that came as one', async () => {
   expect((await attributes('plain')).Checksum).toBeUndefined();
 });
 
-test('tells what was asked for, and nothing else', async () => {
+test('returns what was asked for, and nothing else', async () => {
   const found = await attributes('checked', { ObjectAttributes: ['ObjectSize'] });
   expect(found.ObjectSize).toBe(5);
   expect([found.ETag, found.Checksum, found.StorageClass]).toEqual([undefined, undefined, undefined]);
 });
 
-test('tells how many parts there are, and lists those that have checksums', async () => {
+test('returns the number of parts, and lists those that have checksums', async () => {
   expect((await attributes('plain parts')).ObjectParts).toEqual({ TotalPartsCount: 3 });
   for (const key of ['checked parts 1,2,3', 'checked parts 2,5,9']) {
     const { ObjectParts, Checksum } = await attributes(key);
@@ -106,7 +106,7 @@ test.each([[{}], [{ 'x-amz-object-attributes': 'ETag,Owner' }], [{ 'x-amz-object
   },
 );
 
-test('refuses an absent object, an absent version, and a count that is none', async () => {
+test('refuses a missing object, a missing version, and an invalid count', async () => {
   await expect(attributes('absent')).rejects.toMatchObject({ name: 'NoSuchKey' });
   await expect(attributes('plain', { VersionId: 'x'.repeat(32) })).rejects.toMatchObject({ name: 'NoSuchVersion' });
   await expect(attributes('plain', { PartNumberMarker: 'two' })).rejects.toMatchObject({ name: 'InvalidArgument' });

@@ -13,9 +13,9 @@ type Attribute = (typeof attributes)[number];
 const maxParts = 1000;
 
 /**
- * GET /bucket/key?attributes: of ETag, checksum, parts, storage class and size those that `x-amz-object-attributes` names.
- * Parts are counted as they lie in the object, as `partNumber` of GetObject does, and are listed where they have checksums,
- * as on S3; how many they are is told always.
+ * GET /bucket/key?attributes: those of ETag, checksum, parts, storage class and size that `x-amz-object-attributes`
+ * names. Parts are counted in the order of the object, as by `partNumber` of GetObject, and are listed if they have
+ * checksums, as on S3; their number is always included.
  *
  * @throws S3Error NoSuchKey, NoSuchVersion, InvalidArgument
  */
@@ -24,7 +24,7 @@ export async function getObjectAttributes(call: Call): Promise<void> {
   const record = requireObject(call);
   const { etag, size, checksum } = record;
   const elements: Record<Attribute, () => string[]> = {
-    // Without the quotes that it has everywhere else: so S3 tells it here.
+    // Without quotes here, unlike everywhere else, as on S3.
     ETag: () => [textElement('ETag', etag)],
     Checksum: () =>
       checksum

@@ -17,7 +17,7 @@ afterAll(() => store.close());
 const get = (headers: Record<string, string> = {}, more = {}) =>
   send('GET', store.presign('GET', 'digits', more), { headers });
 
-test('gives the bytes, and headers that keep them from running as a page', async () => {
+test('returns the bytes, and headers that keep them from running as a page', async () => {
   const answer = await get();
   expect([answer.status, answer.text]).toEqual([200, '0123456789']);
   expect(answer.headers).toMatchObject({
@@ -66,13 +66,13 @@ describe('one range', () => {
     expect([answer.status, answer.text, answer.headers['content-range']]).toEqual([206, '0123456789', 'bytes 0-9/10']);
   });
 
-  test.each(['bytes=10-', 'bytes=10-12', 'bytes=-0', `bytes=${huge}-`])('%s lies outside: 416', async (range) => {
+  test.each(['bytes=10-', 'bytes=10-12', 'bytes=-0', `bytes=${huge}-`])('%s is outside: 416', async (range) => {
     const answer = await get({ range });
     expect([answer.status, answer.code]).toEqual([416, 'InvalidRange']);
     expect(answer.headers['content-range']).toBe('bytes */10');
   });
 
-  test('of no bytes at all: 416', async () => {
+  test('of an empty object: 416', async () => {
     const answer = await send('GET', store.presign('GET', 'empty'), { headers: { range: 'bytes=0-' } });
     expect(answer.status).toBe(416);
   });
@@ -91,7 +91,7 @@ describe('one range', () => {
       'bytes=--1',
       'bytes=1-2-3',
     ],
-  ])('%s means all', async (range) => {
+  ])('%s means the whole object', async (range) => {
     const answer = await get({ range });
     expect([answer.status, answer.text]).toEqual([200, '0123456789']);
   });
@@ -136,17 +136,17 @@ describe('conditions, in the order of RFC 9110, 13.2.2', () => {
     [412, () => ({ 'if-unmodified-since': before })],
     [200, () => ({ 'if-unmodified-since': modified })],
     [200, () => ({ 'if-unmodified-since': after })],
-    // The other two forms of a date, and what is none.
+    // The other two forms of a date, and something that is not one.
     [412, () => ({ 'if-unmodified-since': 'Thu Jan  1 00:00:00 1970' })],
     [412, () => ({ 'if-unmodified-since': 'Sunday, 06-Nov-94 08:49:37 GMT' })],
     [200, () => ({ 'if-unmodified-since': '1970' })],
     [200, () => ({ 'if-modified-since': 'tomorrow' })],
-    // An ETag goes before a date.
+    // An ETag takes precedence over a date.
     [200, () => ({ 'if-match': etag, 'if-unmodified-since': before })],
     [412, () => ({ 'if-match': '"other"', 'if-unmodified-since': after })],
     [304, () => ({ 'if-none-match': etag, 'if-modified-since': before })],
     [200, () => ({ 'if-none-match': '"other"', 'if-modified-since': after })],
-    // 412 goes before 304.
+    // 412 takes precedence over 304.
     [412, () => ({ 'if-match': '"other"', 'if-none-match': etag })],
     [304, () => ({ 'if-match': etag, 'if-none-match': etag })],
     [412, () => ({ 'if-unmodified-since': before, 'if-none-match': etag })],
@@ -167,7 +167,7 @@ describe('conditions, in the order of RFC 9110, 13.2.2', () => {
   });
 });
 
-test('answers with the headers that the address was signed for', async () => {
+test('answers with the headers that the address asks for', async () => {
   const disposition = "attachment; filename*=UTF-8''%C3%A4.txt";
   const query = { 'response-content-type': 'text/plain', 'response-content-disposition': disposition };
   const answer = await get({}, { query });
@@ -175,7 +175,7 @@ test('answers with the headers that the address was signed for', async () => {
   expect((await get({}, { query: { 'response-content-type': 'a\r\nb' } })).code).toBe('InvalidArgument');
 });
 
-test('refuses what it does not do', async () => {
+test('refuses what is not implemented', async () => {
   for (const query of [{ torrent: '' }, { restore: '' }]) {
     const answer = await get({}, { query });
     expect([answer.status, answer.code]).toEqual([501, 'NotImplemented']);
@@ -183,7 +183,7 @@ test('refuses what it does not do', async () => {
   expect((await get({ 'x-amz-server-side-encryption-customer-key': 'x' })).status).toBe(403);
 });
 
-test('an absent key and an absent bucket', async () => {
+test('a missing key and a missing bucket', async () => {
   await expect(store.client.send(new GetObjectCommand({ Bucket: bucket, Key: 'absent' }))).rejects.toThrow(NoSuchKey);
   await expect(store.client.send(new GetObjectCommand({ Bucket: 'absent', Key: 'a' }))).rejects.toMatchObject({
     name: 'NoSuchBucket',
@@ -200,7 +200,7 @@ test('a reader keeps its object while it is replaced and deleted', async () => {
   expect(bytes.equals(body)).toBe(true);
 });
 
-test('an object that is replaced all the time is always there', async () => {
+test('an object that is constantly replaced is always there', async () => {
   const put = () => send('PUT', store.presign('PUT', 'restless'), { body: 'x'.repeat(100) });
   await put();
   let replacing = true;
@@ -218,7 +218,7 @@ test('an object that is replaced all the time is always there', async () => {
   await replaced;
 });
 
-test('a client that leaves in the middle does no harm', async () => {
+test('a client that disconnects halfway does no harm', async () => {
   await send('PUT', store.presign('PUT', 'left'), { body: Buffer.alloc(8_000_000, 'x') });
   const leaving = new AbortController();
   const answer = await fetch(store.presign('GET', 'left'), { signal: leaving.signal });

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-test('is there, or is not', async () => {
+test('exists, or does not', async () => {
   const head = await store.client.send(new HeadBucketCommand({ Bucket: bucket }));
   expect(head.$metadata.httpStatusCode).toBe(200);
   await expect(store.client.send(new HeadBucketCommand({ Bucket: 'absent' }))).rejects.toMatchObject({

@@ -9,14 +9,14 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-test('tells what a GET would, without the bytes', async () => {
+test('answers like a GET, without the bytes', async () => {
   const head = await store.client.send(new HeadObjectCommand({ Bucket: bucket, Key: 'five' }));
   expect(head).toMatchObject({ ContentLength: 5, ContentType: 'text/plain', AcceptRanges: 'bytes' });
   expect(head.ETag).toBe('"5d41402abc4b2a76b9719d911017c592"');
   expect(Math.abs((head.LastModified?.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
 });
 
-test('an absent key', async () => {
+test('a missing key', async () => {
   await expect(store.client.send(new HeadObjectCommand({ Bucket: bucket, Key: 'absent' }))).rejects.toThrow(NotFound);
 });
 

@@ -4,7 +4,7 @@ import { toObjectAnswer } from '../protocol/object-answer.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 import { requireNullVersion } from '../protocol/version-id.ts';
 
-/** HEAD /bucket/key: what GetObject answers, without the bytes. */
+/** HEAD /bucket/key: the answer of GetObject, without the bytes. */
 export async function headObject(call: Call): Promise<void> {
   const answer = toObjectAnswer(call, requireObject(call));
   call.response.writeHead(answer.status, answer.headers);

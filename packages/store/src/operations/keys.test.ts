@@ -94,7 +94,7 @@ test('odd keys through the AWS SDK', async () => {
   expect(await listKeys()).toEqual([]);
 });
 
-test('any key comes back as it went', async () => {
+test('any key comes back as it was sent', async () => {
   const unit = fc.oneof(
     fc.constantFrom('/', '.', '%', '+', ' ', '\\'),
     fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
@@ -122,7 +122,7 @@ test('spellings of one key on the wire: raw, encoded, lower-case escapes', async
   }
 });
 
-test('keys that are too long, hold NUL, or are no UTF-8', async () => {
+test('keys that are too long, contain NUL, or are not UTF-8', async () => {
   const long = await send('PUT', store.presign('PUT', 'a'.repeat(1025)), { body: 'x' });
   expect([long.status, long.code]).toEqual([400, 'KeyTooLongError']);
   expect((await send('GET', store.presign('GET', 'é'.repeat(513)))).code).toBe('KeyTooLongError');

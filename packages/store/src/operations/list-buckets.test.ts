@@ -14,7 +14,7 @@ afterAll(() => store.close());
 const names = (answer: { Buckets?: { Name?: string | undefined }[] | undefined }) =>
   answer.Buckets?.map(({ Name }) => Name) ?? [];
 
-test('all buckets by name, since when, and whose they are', async () => {
+test('all buckets by name, with their age and owner', async () => {
   const answer = await store.client.send(new ListBucketsCommand({}));
   expect(names(answer)).toEqual(['alpha', 'alpha-2', bucket, 'zoo']);
   expect(answer.Buckets?.[0]?.CreationDate?.getTime()).toBeGreaterThan(Date.now() - 600_000);
@@ -35,7 +35,7 @@ test('with a prefix, and in pages', async () => {
   expect(seen).toEqual(['alpha', 'alpha-2', bucket, 'zoo']);
 });
 
-test('needs a signature, and a number that is one', async () => {
+test('needs a signature and a valid number', async () => {
   const refused = await send('GET', `${store.endpoint}/`);
   expect([refused.status, refused.code]).toEqual([403, 'AccessDenied']);
   for (const MaxBuckets of [0, 10_001]) {

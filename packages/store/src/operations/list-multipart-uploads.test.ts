@@ -37,7 +37,7 @@ async function listAll(limit: number, more = {}): Promise<string[]> {
   return found;
 }
 
-test('lists uploads by key, and those of one key by age', async () => {
+test('lists uploads by key, and by age for each key', async () => {
   const listed = await list();
   expect(listed).toMatchObject({ Bucket: bucket, IsTruncated: false, MaxUploads: 1000 });
   expect(listed.Uploads?.map(({ Key, UploadId }) => [Key, UploadId])).toEqual(uploads);
@@ -57,7 +57,7 @@ test.each([1, 2, 100])('in pages of %i, with a delimiter', async (limit) => {
   ]);
 });
 
-test('from a key on, whose own uploads come only after an upload id', async () => {
+test('from a key on, whose own uploads are included only after an upload id', async () => {
   expect((await list({ KeyMarker: 'a' })).Uploads?.at(0)?.Key).toBe('a/1');
   const [, first = ''] = uploads[0] ?? [];
   const rest = await list({ KeyMarker: 'a', UploadIdMarker: first });
@@ -69,7 +69,7 @@ test('with keys in percent-encoding', async () => {
   expect(listed).toMatchObject({ EncodingType: 'url', Prefix: '%C3%A9', Uploads: [{ Key: '%C3%A9' }] });
 });
 
-test('nothing of a bucket that is not there, and of arguments that are none', async () => {
+test('refuses a missing bucket and invalid arguments', async () => {
   await expect(list({ Bucket: 'absent' })).rejects.toMatchObject({ name: 'NoSuchBucket' });
   for (const query of [{ 'max-uploads': 'x' }, { 'encoding-type': 'xml' }]) {
     const answer = await send('GET', store.presign('GET', '', { query: { uploads: '', ...query } }));
@@ -80,7 +80,7 @@ test('nothing of a bucket that is not there, and of arguments that are none', as
   expect((await list({ MaxUploads: 0 })).IsTruncated).toBe(false);
 });
 
-test('names the checksum that an upload was begun for', async () => {
+test('names the checksum that an upload was started with', async () => {
   const Bucket = 'checked';
   await store.client.send(new CreateBucketCommand({ Bucket }));
   const upload = { Bucket, Key: 'a', ChecksumAlgorithm: 'CRC32' as const, ChecksumType: 'FULL_OBJECT' as const };

@@ -8,7 +8,7 @@ import { readCount } from './list-parts.ts';
 
 const maxUploads = 1000;
 
-/** One line: an upload under way, or the common beginning of the keys of several. */
+/** One line: an upload under way, or the common prefix of several keys. */
 type Line = { kind: 'upload'; upload: ListedUpload } | { kind: 'prefix'; prefix: Buffer };
 
 interface Query {
@@ -20,7 +20,7 @@ interface Query {
 }
 
 /**
- * GET /bucket?uploads: the uploads under way, by the byte order of their keys, those of one key by their age.
+ * GET /bucket?uploads: the uploads under way, in the byte order of their keys, and by age for each key.
  *
  * @throws S3Error NoSuchBucket, InvalidArgument
  */
@@ -52,7 +52,7 @@ function readQuery(query: ReadonlyMap<string, string>): Query {
     prefix: query.get('prefix') ?? '',
     delimiter: query.get('delimiter') ?? '',
     keyMarker,
-    // Means nothing without the key, as on S3.
+    // Has no meaning without the key, as on S3.
     uploadIdMarker: keyMarker === '' ? '' : (query.get('upload-id-marker') ?? ''),
     limit: Math.min(readCount(query, 'max-uploads') ?? maxUploads, maxUploads),
   };
@@ -69,7 +69,7 @@ function readLines({ store, bucket }: Call, query: Query): Line[] {
   return lines;
 }
 
-/** Where the listing goes on after its markers. A marker that is a common prefix stands for all keys under it. */
+/** Where the listing continues after its markers. A marker that is a common prefix stands for all keys under it. */
 function positionAfter({ prefix, delimiter, keyMarker, uploadIdMarker }: Query): Buffer {
   if (keyMarker === '') return Buffer.alloc(0);
   if (uploadIdMarker !== '') return uploadPosition(keyMarker, uploadIdMarker);
@@ -78,7 +78,7 @@ function positionAfter({ prefix, delimiter, keyMarker, uploadIdMarker }: Query):
   return isCommon ? past(Buffer.from(keyMarker)) : Buffer.from(`${keyMarker}\x01`);
 }
 
-/** Adds lines until a common prefix was added; tells where to go on after it, or undefined at the end. */
+/** Adds lines up to and including a common prefix; returns where to continue after it, or undefined at the end. */
 function addUntilPrefix(
   uploads: Iterable<ListedUpload>,
   { delimiter, limit }: Query,

@@ -27,7 +27,7 @@ test('every object is its latest version, "null"', async () => {
   });
 });
 
-test.each([1, 2, 3, 100])('pages of %i give all, with and without delimiter', async (size) => {
+test.each([1, 2, 3, 100])('pages of %i return everything, with and without a delimiter', async (size) => {
   for (const delimiter of [{}, { Delimiter: '/' }]) {
     const whole = await list(delimiter);
     const seen: string[] = [];
@@ -47,7 +47,7 @@ test.each([1, 2, 3, 100])('pages of %i give all, with and without delimiter', as
   }
 });
 
-test('refuses markers that mean nothing', async () => {
+test('refuses markers without a meaning', async () => {
   await expect(list({ VersionIdMarker: 'null' })).rejects.toMatchObject({ name: 'InvalidArgument' });
   await expect(list({ KeyMarker: 'a', VersionIdMarker: 'x' })).rejects.toMatchObject({ name: 'InvalidArgument' });
   await expect(list({ Bucket: 'absent' })).rejects.toMatchObject({ name: 'NoSuchBucket' });
@@ -69,7 +69,7 @@ describe('versionId of an object', () => {
     ['x'.repeat(32), 404, 'NoSuchVersion'],
     ['x', 400, 'InvalidArgument'],
     ['', 400, 'InvalidArgument'],
-  ])('"%s" is none: %i', async (versionId, status, code) => {
+  ])('"%s" is not a version: %i', async (versionId, status, code) => {
     for (const method of ['GET', 'DELETE']) {
       const answer = await ask(method, 'a', versionId);
       expect([answer.status, answer.code]).toEqual([status, code]);

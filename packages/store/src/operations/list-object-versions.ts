@@ -16,10 +16,10 @@ export async function listObjectVersions(call: Call): Promise<void> {
   const keyMarker = query.get('key-marker') ?? '';
   const versionMarker = query.get('version-id-marker');
   if (versionMarker && keyMarker === '') {
-    throw new S3Error('InvalidArgument', 'A version-id-marker says nothing without a key-marker.');
+    throw new S3Error('InvalidArgument', 'A version-id-marker needs a key-marker.');
   }
   if (versionMarker) requireNullVersion(versionMarker);
-  // The marker's one version is the last of its key, with a version-id-marker and without.
+  // Each key has one version, so the marker's version is the last of its key, with or without a version-id-marker.
   const { page, last } = readPage(call, listing, afterMarker(keyMarker, listing));
 
   const children = [...listing.echo, textElement('KeyMarker', listing.encode(keyMarker))];

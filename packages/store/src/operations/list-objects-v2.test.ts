@@ -30,7 +30,7 @@ async function list(input: Partial<ListObjectsV2CommandInput> = {}) {
   };
 }
 
-test('all keys in the order of their UTF-8 bytes, with what is known of each', async () => {
+test('all keys in the order of their UTF-8 bytes, with their facts', async () => {
   const answer = await list();
   expect(answer.keys).toEqual(keys);
   expect(answer).toMatchObject({ KeyCount: keys.length, IsTruncated: false, MaxKeys: 1000, Name: bucket });
@@ -54,7 +54,7 @@ test('prefix, delimiter, start-after', async () => {
   expect((await list({ StartAfter: '😀/5' })).keys).toEqual([]);
 });
 
-test.each([1, 2, 3, 5, 100])('pages of %i give the same, with and without delimiter', async (size) => {
+test.each([1, 2, 3, 5, 100])('pages of %i return the same, with and without a delimiter', async (size) => {
   for (const delimiter of [{}, { Delimiter: '/' }]) {
     const whole = await list(delimiter);
     const seen: (string | undefined)[] = [];
@@ -72,7 +72,7 @@ test.each([1, 2, 3, 5, 100])('pages of %i give the same, with and without delimi
   }
 });
 
-test('max-keys of 0, above 1000, and what is no number', async () => {
+test('max-keys of 0, above 1000, and not a number', async () => {
   expect(await list({ MaxKeys: 0 })).toMatchObject({ keys: [], IsTruncated: false });
   expect((await list({ MaxKeys: 5000 })).MaxKeys).toBe(1000);
   for (const text of ['-1', 'abc', '1.5', '']) {
@@ -89,7 +89,7 @@ test('keys that XML cannot carry come with encoding-type=url', async () => {
   await send('DELETE', store.presign('DELETE', odd));
 });
 
-test('refuses what it does not do', async () => {
+test('refuses what is not implemented', async () => {
   const refused = async (query: Record<string, string>) =>
     (await send('GET', store.presign('GET', '', { query }))).code;
   expect(await refused({ 'list-type': '1' })).toBe('NotImplemented');
@@ -126,7 +126,7 @@ describe('the index', () => {
       limit: query.limit ?? 10_000,
     }).map((line) => line.key.toString());
 
-  test('lists as a plain sort and group of the keys would', async () => {
+  test('lists the way plainly sorting and grouping the keys would', async () => {
     let bucketNumber = 0;
     const character = fc.constantFrom('a', 'b', '/', '-', 'é', '\uffee', '😀', '\u0000\u0001'.slice(1));
     const key = fc.string({ unit: character, minLength: 1, maxLength: 6 });
@@ -151,7 +151,7 @@ describe('the index', () => {
     await fc.assert(property, { numRuns: 100 });
   });
 
-  test('jumps over a hundred thousand keys under one prefix', async () => {
+  test('skips a hundred thousand keys under one prefix', async () => {
     const names = Array.from({ length: 100_000 }, (_, at) => `deep/${String(at).padStart(6, '0')}`);
     await fill('big', ['a', ...names, 'z']);
     let read = 0;

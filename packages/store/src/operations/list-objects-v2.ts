@@ -27,7 +27,7 @@ export async function listObjectsV2(call: Call): Promise<void> {
   sendXml(call, document('ListBucketResult', [...children, ...linesToXml(page, listing, 'Contents', owner)]));
 }
 
-/** A token is the position to go on from; it is not a promise about its form. */
+/** A token is the position to continue from; its form may change. */
 function toToken(from: Buffer): string {
   return from.toString('base64url');
 }
@@ -35,5 +35,5 @@ function toToken(from: Buffer): string {
 function readToken(token: string): Buffer {
   const from = Buffer.from(token, 'base64url');
   if (from.length > 0 && from.length <= 1025 && toToken(from) === token) return from;
-  throw new S3Error('InvalidArgument', 'The continuation token is not one that this store gave.');
+  throw new S3Error('InvalidArgument', 'This continuation token was not issued by this store.');
 }

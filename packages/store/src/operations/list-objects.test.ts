@@ -39,7 +39,7 @@ test('marker, prefix, delimiter', async () => {
   });
 });
 
-test.each([1, 2, 3, 5])('pages of %i give all, with and without delimiter', async (size) => {
+test.each([1, 2, 3, 5])('pages of %i return everything, with and without a delimiter', async (size) => {
   for (const delimiter of [{}, { Delimiter: '/' }]) {
     const whole = await list(delimiter);
     const seen: string[] = [];
@@ -50,7 +50,7 @@ test.each([1, 2, 3, 5])('pages of %i give all, with and without delimiter', asyn
       seen.push(...page.keys);
       prefixes.push(...page.prefixes);
       if (!page.IsTruncated) break;
-      // Without a delimiter S3 tells no NextMarker: the last key is it.
+      // Without a delimiter S3 returns no NextMarker: it is the last key.
       expect(page.NextMarker === undefined).toBe(!('Delimiter' in delimiter));
       marker = page.NextMarker ?? page.keys.at(-1) ?? '';
     }
@@ -58,7 +58,7 @@ test.each([1, 2, 3, 5])('pages of %i give all, with and without delimiter', asyn
   }
 });
 
-test('encoding-type=url encodes all that comes of keys', async () => {
+test('encoding-type=url encodes everything derived from keys', async () => {
   const answer = await list({ EncodingType: 'url', Delimiter: '😀', Prefix: 'é', Marker: 'é&' });
   expect(answer).toMatchObject({
     EncodingType: 'url',
@@ -71,7 +71,7 @@ test('encoding-type=url encodes all that comes of keys', async () => {
   expect(marked.NextMarker).toBe('%EF%BF%AE');
 });
 
-test('refuses parameters of the newer listing, and markers beyond reason are only markers', async () => {
+test('refuses parameters of the newer listing; absurd markers are still just markers', async () => {
   const url = (query: Record<string, string>) => store.presign('GET', '', { query });
   expect((await send('GET', url({ 'continuation-token': 'x' }))).code).toBe('NotImplemented');
   expect((await send('GET', url({ marker: 'x'.repeat(5000) }))).status).toBe(200);

@@ -4,8 +4,8 @@ import { document, textElement } from '../protocol/xml.ts';
 import { afterMarker, linesToXml, readListing, readPage } from './list-page.ts';
 
 /**
- * GET /bucket: the older listing, which goes on after a key. As on S3, NextMarker is told only with a delimiter; without
- * one the last key is it.
+ * GET /bucket: the older listing, which continues after a key. As on S3, NextMarker is sent only with a delimiter;
+ * without one, it is the last key.
  *
  * @throws S3Error NoSuchBucket, InvalidArgument
  */

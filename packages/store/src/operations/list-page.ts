@@ -7,31 +7,31 @@ import { element, textElement } from '../protocol/xml.ts';
 
 const maxKeys = 1000;
 
-/** One line of a listing: an object, or the common beginning of several. */
+/** One line of a listing: an object, or the common prefix of several. */
 export type Listed = { kind: 'object'; key: Buffer; object: ListedObject } | { kind: 'prefix'; key: Buffer };
 
 export interface ListQuery {
   prefix: Buffer;
   /** empty for none */
   delimiter: Buffer;
-  /** where to go on: the first key that may be listed */
+  /** where to continue: the first key that may be listed */
   from: Buffer;
   limit: number;
 }
 
-/** What all listings are asked with, and know how to say. */
+/** What all listings have in common. */
 export interface Listing {
   prefix: string;
   delimiter: string;
   limit: number;
-  /** as `encoding-type` asks for it */
+  /** as requested by `encoding-type` */
   encode(text: string): string;
-  /** Prefix, Delimiter, EncodingType and MaxKeys, as they were given */
+  /** Prefix, Delimiter, EncodingType and MaxKeys, as they were sent */
   echo: string[];
 }
 
 /**
- * Reads what all listings are asked with.
+ * Reads the parameters that all listings share.
  *
  * @throws S3Error NoSuchBucket, InvalidArgument
  */
@@ -62,8 +62,8 @@ export function readPage(call: Call, listing: Listing, from: Buffer): { page: Li
 }
 
 /**
- * Up to `limit` lines. Keys that share a prefix up to the delimiter are one line, and are jumped over by one seek
- * whatever their number.
+ * Up to `limit` lines. Keys that share a prefix up to the delimiter are one line, and are skipped with one seek however
+ * many there are.
  */
 export function listPage(index: IndexDb, bucket: string, query: ListQuery): Listed[] {
   const lines: Listed[] = [];
@@ -72,7 +72,7 @@ export function listPage(index: IndexDb, bucket: string, query: ListQuery): List
   return lines;
 }
 
-/** Adds lines until a common prefix was added; tells where to go on, or undefined at the end. */
+/** Adds lines up to and including a common prefix; returns where to continue, or undefined at the end. */
 function listUntilPrefix(
   index: IndexDb,
   bucket: string,
@@ -101,7 +101,10 @@ export function after(key: Buffer): Buffer {
   return Buffer.concat([key, Buffer.from([0])]);
 }
 
-/** The first key that does not begin with `prefix` and comes after all that do. UTF-8 never holds 0xff, so a last byte can always be raised. */
+/**
+ * The first key after all that start with `prefix`. UTF-8 never contains 0xff, so a last byte can always be
+ * incremented.
+ */
 export function past(prefix: Buffer): Buffer {
   const next = Buffer.from(prefix);
   next[next.length - 1] = (next.at(-1) ?? 0) + 1;
@@ -113,8 +116,8 @@ export function afterLine(line: Listed): Buffer {
 }
 
 /**
- * Where a listing goes on after a marker. A marker that is a common prefix stands for all keys under it: that is what
- * the page before it ended with.
+ * Where a listing continues after a marker. A marker that is a common prefix stands for all keys under it: the page
+ * before ended with it.
  */
 export function afterMarker(marker: string, { prefix, delimiter }: Listing): Buffer {
   if (marker === '') return Buffer.alloc(0);
@@ -127,17 +130,19 @@ export function readEncoding(query: ReadonlyMap<string, string>): (text: string)
   const encoding = query.get('encoding-type');
   if (encoding === undefined) return (text) => text;
   if (encoding === 'url') return uriEncodePath;
-  throw new S3Error('InvalidArgument', 'encoding-type can only be url.');
+  throw new S3Error('InvalidArgument', 'encoding-type must be url.');
 }
 
 function readMaxKeys(query: ReadonlyMap<string, string>): number {
   const text = query.get('max-keys');
   if (text === undefined) return maxKeys;
-  if (!/^\d{1,10}$/.test(text)) throw new S3Error('InvalidArgument', 'max-keys must be a whole number from 0.');
+  if (!/^\d{1,10}$/.test(text)) throw new S3Error('InvalidArgument', 'max-keys must be a whole number, 0 or more.');
   return Math.min(Number(text), maxKeys);
 }
 
-/** Lines of a page as XML: objects in elements of this name, with more children each, and common prefixes. */
+/**
+ * The lines of a page as XML: objects in elements with this name and these additional children, and common prefixes.
+ */
 export function linesToXml(
   page: readonly Listed[],
   { encode }: Listing,

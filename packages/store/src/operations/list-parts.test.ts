@@ -37,14 +37,14 @@ test.each([1, 2, 3, 9])('in pages of %i', async (size) => {
   expect(found).toEqual(numbers);
 });
 
-test('none at all, and a marker past the end', async () => {
+test('no parts, and a marker past the end', async () => {
   expect((await list({ MaxParts: 0 })).IsTruncated).toBe(false);
   expect((await list({ PartNumberMarker: '10000' })).Parts ?? []).toEqual([]);
   const empty = await beginUpload(store, 'empty');
   expect((await list({ Key: 'empty', UploadId: empty })).Parts ?? []).toEqual([]);
 });
 
-test('refuses an unknown upload, and arguments that are no numbers', async () => {
+test('refuses an unknown upload, and arguments that are not numbers', async () => {
   await expect(list({ UploadId: '0'.repeat(44) })).rejects.toThrow(NoSuchUpload);
   await expect(list({ Key: 'other' })).rejects.toThrow(NoSuchUpload);
   for (const query of [{ 'max-parts': '-1' }, { 'part-number-marker': 'x' }]) {

@@ -9,7 +9,7 @@ import { requireUpload } from './multipart-upload.ts';
 const maxParts = 1000;
 
 /**
- * GET /bucket/key?uploadId=: the parts that have been uploaded, by their numbers.
+ * GET /bucket/key?uploadId=: the parts uploaded so far, by number.
  *
  * @throws S3Error NoSuchUpload, InvalidArgument
  */
@@ -39,7 +39,7 @@ export async function listParts(call: Call): Promise<void> {
 export function readCount(query: ReadonlyMap<string, string>, name: string): number | undefined {
   const text = query.get(name);
   if (text === undefined || /^\d{1,10}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new S3Error('InvalidArgument', `${name} must be a whole number from 0.`);
+  throw new S3Error('InvalidArgument', `${name} must be a whole number, 0 or more.`);
 }
 
 function toXml({ partNumber, lastModified, etag, size, checksum }: ListedPart): string {

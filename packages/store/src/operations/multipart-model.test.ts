@@ -17,10 +17,10 @@ interface Upload {
   parts: Map<number, string>;
 }
 
-/** What the store should hold. */
+/** What the store should contain. */
 interface Model {
   objects: Map<string, string>;
-  /** the objects whose bytes are in files: what was uploaded in parts, and what is too large for the index */
+  /** the objects whose bytes are in files: those uploaded in parts, and those too large for the index */
   inFiles: Set<string>;
   uploads: Upload[];
 }
@@ -114,7 +114,7 @@ async function runOnUpload(
   }
 }
 
-/** Holds the store to the model; tells how many files it needs. */
+/** Compares the store with the model; returns how many files it needs. */
 async function compare({ objects, inFiles, uploads }: Model): Promise<number> {
   for (const name of ['a', 'a/b', 'ä']) {
     const answer = await call('GET', name);
@@ -133,7 +133,7 @@ async function compare({ objects, inFiles, uploads }: Model): Promise<number> {
   return uploads.reduce((sum, { open, parts }) => sum + (open ? parts.size : 0), inFiles.size);
 }
 
-test('whatever is done in whatever order: objects, uploads and files are what they should be, and none is left', async () => {
+test('any operations in any order: objects, uploads and files are as expected, and no file is left over', async () => {
   const steps = fc.array(step, { minLength: 10, maxLength: 40, size: 'max' });
   await fc.assert(
     fc.asyncProperty(steps, async (taken) => {
@@ -148,7 +148,7 @@ test('whatever is done in whatever order: objects, uploads and files are what th
       }
       await until(() => store.files().length === 0);
     }),
-    // A file that was left would stay for the runs that look for a shorter example.
+    // A leftover file would stay for the runs that look for a shorter example.
     { numRuns: 60, endOnFailure: true },
   );
 });

@@ -6,17 +6,17 @@ import { type Call, requireBucket, requireKey } from '../protocol/call.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 import { settleBlob } from './put-object.ts';
 
-/** All parts but the last must have as many. */
+/** All parts but the last must have at least this many. */
 export const minPartBytes = 5 * 1024 ** 2;
 export const maxUploadBytes = 5 * 1024 ** 4;
 
-/** Ids sort by the time they were made at, so that the uploads of one key are listed by their age. */
+/** Ids sort by the time of their creation, so that the uploads of one key are listed by age. */
 export function newUploadId(now: number): string {
   return now.toString(16).padStart(12, '0') + randomBytes(16).toString('hex');
 }
 
 /**
- * The upload that a request names, which need not be there.
+ * The upload that a request names, whether or not it exists.
  *
  * @throws S3Error NoSuchBucket, InvalidArgument, KeyTooLongError, NoSuchUpload
  */
@@ -29,7 +29,7 @@ export function requireUploadName(call: Call): UploadName {
   return { bucket, key, uploadId };
 }
 
-/** @throws S3Error what `requireUploadName` does, and NoSuchUpload when it is not there */
+/** @throws S3Error what `requireUploadName` throws, and NoSuchUpload if it does not exist */
 export function requireUpload(call: Call): { name: UploadName; upload: UploadRecord } {
   const name = requireUploadName(call);
   const upload = call.store.index.uploads.find(name);
@@ -40,12 +40,12 @@ export function requireUpload(call: Call): { name: UploadName; upload: UploadRec
 export function noSuchUpload(): S3Error {
   return new S3Error(
     'NoSuchUpload',
-    'There is no such upload: it was completed, aborted, or never begun for this key.',
+    'There is no such upload: it was completed, aborted, or never started for this key.',
   );
 }
 
 /**
- * Makes bytes that were taken in a part of the upload. A blob that does not become one is removed.
+ * Turns received bytes into a part of the upload. A blob that does not become one is removed.
  *
  * @throws S3Error NoSuchUpload
  */
@@ -68,7 +68,7 @@ export async function indexPart(
   }
 }
 
-/** S3 knows whole seconds, in every answer the same. */
+/** S3 has whole seconds; this way every answer shows the same time. */
 export function wholeSeconds(milliseconds: number): number {
   return Math.floor(milliseconds / 1000) * 1000;
 }

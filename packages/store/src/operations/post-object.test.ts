@@ -49,7 +49,7 @@ describe('takes', () => {
     }
   });
 
-  test('a key that is made of the name of the file, without its folders', async () => {
+  test("a key made from the file's name, without its folders", async () => {
     const fields = signForm({ key: `in/$\{filename}` }, [['starts-with', '$key', 'in/']], { covered: [] });
     await post(formBody(fields, 'hello', 'C:\\photos\\my "ü".jpg'.replaceAll('"', '%22')));
     expect((await read('in/my "ü".jpg')).text).toBe('hello');
@@ -74,7 +74,7 @@ describe('takes', () => {
     expect([answer.status, answer.headers.location]).toEqual([303, `https://example.org/done?${query}`]);
   });
 
-  test('conditions of every form, fields to ignore, and what follows the file', async () => {
+  test('every kind of condition, ignored fields, and data after the file', async () => {
     const more = [
       ['eq', '$key', 'conditions'],
       ['starts-with', '$Content-Type', 'image/'],
@@ -97,7 +97,7 @@ describe('takes', () => {
   });
 });
 
-test('a form is for a bucket: to an object it is an unsigned request, however the slash is written', async () => {
+test('a form is for a bucket: sent to an object it is an unsigned request, however the slash is written', async () => {
   for (const to of [`${bucket}/key`, `${bucket}%2Fkey`]) {
     const answer = await post(formBody(signForm({ key: 'elsewhere' }), 'hello'), { to });
     expect([answer.status, answer.code]).toEqual([403, 'AccessDenied']);
@@ -275,7 +275,7 @@ describe('refuses, and stores nothing', () => {
     await until(() => store.files().length === files);
   });
 
-  test('a second file for the key, where an address writes once', async () => {
+  test('a second file for the key, if an address writes once', async () => {
     const once = await startStore({ presignedOverwrite: 'deny' });
     const to = (file: string) =>
       send('POST', `${once.endpoint}/${bucket}`, {
@@ -293,7 +293,7 @@ describe('refuses, and stores nothing', () => {
   });
 });
 
-describe('whatever comes', () => {
+describe('random input', () => {
   test('a form with any one signed character changed is refused', async () => {
     const fields = signForm({ key: 'altered', 'content-type': 'image/png' }, [['content-length-range', 0, 5]]);
     const edit = fc.record({
@@ -341,7 +341,7 @@ describe('whatever comes', () => {
     );
   });
 
-  test('a form is read or refused, however it is cut', async () => {
+  test('a form is read or refused, however it is split', async () => {
     const valid = formBody({ key: 'k', other: 'v\r\n--a-boundary' }, 'the file').toString('latin1');
     const noise = fc.constantFrom(
       '\r\n',

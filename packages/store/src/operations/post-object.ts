@@ -17,7 +17,7 @@ import { document, textElement } from '../protocol/xml.ts';
 import { wholeSeconds } from './multipart-upload.ts';
 import { contentHeaders, indexObject, type ReceivedBody, readMetadata } from './put-object.ts';
 
-/** A form on its way. Its signature lies within, so that nobody is believed yet. */
+/** A form being received. Its signature is inside it, so nothing about it is trusted yet. */
 export interface FormCall {
   store: Store;
   request: IncomingMessage;
@@ -31,7 +31,7 @@ export interface FormCall {
 const signatureFields = ['x-amz-algorithm', 'x-amz-credential', 'x-amz-date', 'x-amz-signature', 'policy'];
 const understood = new Set([...signatureFields, ...checksumHeaders, 'x-amz-storage-class']);
 
-/** Whether a request is a form for a bucket: signed, if at all, in its fields. */
+/** Whether a request is a form for a bucket: its signature, if any, is in its fields. */
 export function isForm({ method, url = '', headers }: IncomingMessage, { bucket, key }: Address): boolean {
   const isMultipart = /^multipart\/form-data\b/i.test(headers['content-type'] ?? '');
   const isForBucket = bucket !== '' && key === '' && !url.includes('?');
@@ -39,8 +39,8 @@ export function isForm({ method, url = '', headers }: IncomingMessage, { bucket,
 }
 
 /**
- * POST /bucket with a form ("POST Object" and "Browser-Based Uploads Using POST"): its `file` becomes an object, if the
- * signed policy in the form allows every field there is. Nothing of the file is read before.
+ * POST /bucket with a form ("POST Object" and "Browser-Based Uploads Using POST"): its `file` becomes an object if the
+ * signed policy in the form allows every field. No byte of the file is read before that.
  *
  * @throws S3Error
  */
@@ -59,7 +59,7 @@ export async function postObject(call: FormCall): Promise<void> {
     requireKey(key);
     const description = describe(form.fields);
     const answer = readAnswer(form.fields);
-    // A form can be kept and sent again just as a presigned address can.
+    // A form can be kept and sent again just like a presigned address.
     const condition = store.presignedOverwrite === 'deny' ? { once: true } : {};
     if (policy.minBytes > contentLength) throw tooSmall(policy.minBytes);
     const { stored, size, etag, checksum: received } = await receiveFile(call, form, policy, contentLength);
@@ -82,10 +82,10 @@ export async function postObject(call: FormCall): Promise<void> {
 function requireLength({ headers }: IncomingMessage): number {
   const length = headers['content-length'];
   if (length !== undefined && headers['transfer-encoding'] === undefined) return Number(length);
-  throw new S3Error('MissingContentLength', 'Send Content-Length: forms of unknown length are not taken.');
+  throw new S3Error('MissingContentLength', 'Send Content-Length: forms of unknown length are not accepted.');
 }
 
-/** The key and the policy of a form whose signature is right and whose policy allows it. */
+/** The key and the policy of a form with a valid signature and a policy that allows it. */
 function believe({ store, bucket, findSecretAccessKey }: FormCall, { fields, fileName }: Form) {
   const now = store.now();
   if (!fields.has('policy')) {
@@ -116,7 +116,7 @@ function believe({ store, bucket, findSecretAccessKey }: FormCall, { fields, fil
   return { key, policy };
 }
 
-/** The bytes of a field as the UTF-8 that they are. */
+/** The bytes of a field, decoded as UTF-8. */
 function toText(latin1: string): string {
   const bytes = Buffer.from(latin1, 'latin1');
   try {
@@ -126,13 +126,16 @@ function toText(latin1: string): string {
   }
 }
 
-/** Content headers and metadata, and a refusal of what is not understood. */
+/** Content headers and metadata; refuses fields that are not understood. */
 function describe(fields: ReadonlyMap<string, string>): Pick<ObjectRecord, 'headers' | 'metadata'> {
   for (const [name, value] of fields) {
     const kept = name.startsWith('x-amz-meta-') || name === 'content-type' || contentHeaders.includes(name);
-    // What is kept becomes headers of answers: a line break would become another header.
+    // These become headers of answers: a line break would start another header.
     if (kept && !isHeader(name, value)) {
-      throw new S3Error('InvalidArgument', `The field ${name} cannot be kept: it holds what no header may.`);
+      throw new S3Error(
+        'InvalidArgument',
+        `The field ${name} cannot be a header: it has characters that are not allowed.`,
+      );
     }
     if (name === 'acl') isHarmlessAcl('x-amz-acl', value);
     else if (name === 'tagging' || (name.startsWith('x-amz-') && !kept && !understood.has(name))) {
@@ -147,7 +150,7 @@ function describe(fields: ReadonlyMap<string, string>): Pick<ObjectRecord, 'head
   return { headers, metadata: readMetadata(Object.fromEntries(fields)) };
 }
 
-/** Takes the file in, and holds it to the policy and to the checksum that the form may have. */
+/** Receives the file, and checks it against the policy and against the form's checksum, if it has one. */
 async function receiveFile(
   { store, request }: FormCall,
   { fields, file }: Form,
@@ -165,8 +168,8 @@ async function receiveFile(
       mayBeInline: true,
     },
     ({ size, digest }) => {
-      if (size > most) throw new S3Error('EntityTooLarge', `The file may have at most ${most} bytes.`);
-      // A long sync after the last byte is not an idle client.
+      if (size > most) throw new S3Error('EntityTooLarge', `The file must have at most ${most} bytes.`);
+      // A long sync after the last byte does not mean that the client is idle.
       request.socket.setTimeout(0);
       if (size < minBytes) throw tooSmall(minBytes);
       if (promised) requireSame(promised, digest(promised.algorithm).toString('base64'));
@@ -178,7 +181,7 @@ async function receiveFile(
 
 function readFormChecksum(fields: ReadonlyMap<string, string>): Checksum | undefined {
   const [given, another] = readGiven(fields);
-  if (another) throw new S3Error('InvalidRequest', 'More than one checksum was given: send one x-amz-checksum-….');
+  if (another) throw new S3Error('InvalidRequest', 'More than one checksum was sent: send one x-amz-checksum-….');
   return given;
 }
 
@@ -191,7 +194,7 @@ interface FormAnswer {
   redirect?: URL;
 }
 
-/** What the form asks to be answered. A status that is none of the three means 204, as on S3. */
+/** The answer that the form asks for. A status other than the three allowed means 204, as on S3. */
 function readAnswer(fields: ReadonlyMap<string, string>): FormAnswer {
   const redirect = fields.get('success_action_redirect') ?? fields.get('redirect');
   const wanted = fields.get('success_action_status');

@@ -51,7 +51,7 @@ describe('without rules', () => {
     expect((await send('GET', `${store.endpoint}/${bucket}/there`)).headers['access-control-allow-origin']).toBe('*');
   });
 
-  test('a bucket that is not there', async () => {
+  test('a bucket that does not exist', async () => {
     const named = { Bucket: 'absent' };
     await expect(client.send(new GetBucketCorsCommand(named))).rejects.toMatchObject({ name: 'NoSuchBucket' });
     await expect(client.send(new DeleteBucketCorsCommand(named))).rejects.toMatchObject({ name: 'NoSuchBucket' });
@@ -64,7 +64,7 @@ describe('without rules', () => {
 describe('with rules', () => {
   beforeEach(() => put(rules));
 
-  test('are given as they were put, and taken away', async () => {
+  test('are returned as they were put, and can be deleted', async () => {
     expect((await get()).CORSRules).toEqual(rules);
     await remove();
     await expect(get()).rejects.toMatchObject({ name: 'NoSuchCORSConfiguration' });
@@ -103,14 +103,14 @@ describe('with rules', () => {
     expect(answer.headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  test('a preflight that does not say what it asks', async () => {
+  test('a preflight that does not say what it asks for', async () => {
     for (const headers of [{}, { origin }]) {
       const answer = await preflight(headers);
       expect([answer.status, answer.code]).toEqual([400, 'BadRequest']);
     }
   });
 
-  test('answers, errors too, may be read by these origins only', async () => {
+  test('answers, including errors, may be read by these origins only', async () => {
     const url = store.presign('GET', 'there');
     const allowed = await send('GET', url, { headers: { origin } });
     expect(allowed.headers).toMatchObject({
@@ -142,7 +142,7 @@ describe('with rules', () => {
     },
   );
 
-  test('are those of one bucket, and outlive nothing', async () => {
+  test('belong to one bucket, and are deleted with it', async () => {
     const other = { Bucket: 'other' };
     await client.send(new CreateBucketCommand(other));
     expect((await preflight({ origin: 'https://evil.example' }, 'other')).headers['access-control-allow-origin']).toBe(

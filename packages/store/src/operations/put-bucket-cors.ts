@@ -10,7 +10,7 @@ const methods = new Set(['GET', 'PUT', 'HEAD', 'POST', 'DELETE']);
 const token = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
 /**
- * PUT /bucket?cors: from now on only the origins of these rules may read answers of this bucket in a browser.
+ * PUT /bucket?cors: from now on only the origins in these rules may read answers of this bucket in a browser.
  *
  * @throws S3Error NoSuchBucket, MalformedXML, InvalidRequest
  */
@@ -26,7 +26,7 @@ function readRules({ name, children }: XmlElement): CorsRule[] {
   if (name === 'CORSConfiguration' && rules && children.length >= 1 && children.length <= maxRules) {
     return children.map(readRule);
   }
-  throw new S3Error('MalformedXML', `Send a CORSConfiguration of 1 to ${maxRules} CORSRule elements.`);
+  throw new S3Error('MalformedXML', `Send a CORSConfiguration with 1 to ${maxRules} CORSRule elements.`);
 }
 
 function readRule({ children }: XmlElement): CorsRule {
@@ -52,7 +52,7 @@ function readOne(name: string, values: readonly string[], form: RegExp): string 
   const [value] = values;
   if (value === undefined) return undefined;
   if (values.length === 1 && form.test(value)) return value;
-  throw new S3Error('MalformedXML', `A CORSRule has at most one ${name}, of the form ${form.source}.`);
+  throw new S3Error('MalformedXML', `A CORSRule has at most one ${name}, which must match ${form.source}.`);
 }
 
 function requireValid({ allowedOrigins, allowedMethods, allowedHeaders, exposeHeaders }: CorsRule): void {
@@ -61,7 +61,7 @@ function requireValid({ allowedOrigins, allowedMethods, allowedHeaders, exposeHe
   }
   const method = allowedMethods.find((value) => !methods.has(value));
   if (method !== undefined) {
-    throw new S3Error('InvalidRequest', `The AllowedMethod "${method}" is none of ${[...methods].join(', ')}.`);
+    throw new S3Error('InvalidRequest', `The AllowedMethod "${method}" is not one of ${[...methods].join(', ')}.`);
   }
   const origin = allowedOrigins.find((value) => !/^[\x21-\x7e]+$/.test(value) || hasStars(value));
   if (origin !== undefined) {
@@ -69,11 +69,11 @@ function requireValid({ allowedOrigins, allowedMethods, allowedHeaders, exposeHe
   }
   const header = allowedHeaders.find((value) => !token.test(value) || hasStars(value));
   if (header !== undefined) {
-    throw new S3Error('InvalidRequest', `The AllowedHeader "${header}" must be a header's name with at most one "*".`);
+    throw new S3Error('InvalidRequest', `The AllowedHeader "${header}" must be a header name with at most one "*".`);
   }
   const exposed = exposeHeaders.find((value) => !token.test(value) || value.includes('*'));
   if (exposed !== undefined) {
-    throw new S3Error('InvalidRequest', `The ExposeHeader "${exposed}" must be a header's name, without "*".`);
+    throw new S3Error('InvalidRequest', `The ExposeHeader "${exposed}" must be a header name without "*".`);
   }
 }
 

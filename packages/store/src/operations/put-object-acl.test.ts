@@ -28,7 +28,7 @@ const object = { Bucket: bucket, Key: 'there' };
 const putObject = (ACL: ObjectCannedACL, Key = 'acl') =>
   store.client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: 'x', ACL }));
 
-test('the owner has full control, and nobody else anything', async () => {
+test('the owner has full control, and nobody else has any rights', async () => {
   for (const acl of [
     await client.send(new GetObjectAclCommand(object)),
     await client.send(new GetBucketAclCommand({ Bucket: bucket })),
@@ -42,7 +42,7 @@ test('the owner has full control, and nobody else anything', async () => {
   }
 });
 
-test('what changes nothing is taken', async () => {
+test('an ACL that changes nothing is accepted', async () => {
   await putObject('private');
   await putObject('bucket-owner-full-control');
   await client.send(new PutObjectAclCommand({ ...object, ACL: 'private' }));

@@ -86,7 +86,7 @@ describe('stores', () => {
     expect(hex('sha256', got.body)).toBe(hex('sha256', body));
   });
 
-  test('over an older object, whose file goes', async () => {
+  test('over an older object, whose file is removed', async () => {
     const files = store.files().length;
     for (const { form, files: needed } of [...keptEitherWay, ...keptEitherWay.toReversed()]) {
       const body = form(`${needed}`);
@@ -106,7 +106,7 @@ describe('stores', () => {
 describe('If-None-Match: *', () => {
   const headers = { 'if-none-match': '*' };
 
-  test('stores where nothing is, and answers 412 where something is', async () => {
+  test('stores if there is no object, and answers 412 if there is one', async () => {
     const url = store.presign('PUT', 'once', { headers });
     expect((await send('PUT', url, { headers, body: 'first' })).status).toBe(200);
     const second = await send('PUT', url, { headers, body: 'second' });
@@ -126,7 +126,7 @@ describe('If-None-Match: *', () => {
     await until(() => store.files().length === files + needed);
   });
 
-  test('any other condition is refused, not passed over', async () => {
+  test('any other condition is refused, not ignored', async () => {
     const date = new Date().toUTCString();
     const both = { 'if-none-match': '*', 'if-match': '*' };
     for (const condition of [
@@ -157,7 +157,7 @@ describe('If-Match', () => {
     expect((await put('matched', 'four', etag)).status).toBe(412);
   });
 
-  test('of an object that is not there: 404', async () => {
+  test('for a missing object: 404', async () => {
     const answer = await put('unmatched', 'x', '*');
     expect([answer.status, answer.code]).toEqual([404, 'NoSuchKey']);
     expect(await exists('unmatched')).toBe(false);
@@ -175,14 +175,14 @@ describe('If-Match', () => {
   });
 });
 
-describe('where a presigned address writes once (checklist 41, T14)', () => {
+describe('if a presigned address writes once (checklist 41, T14)', () => {
   let sealed: TestStore;
   beforeAll(async () => {
     sealed = await startStore({ presignedOverwrite: 'deny' });
   });
   afterAll(() => sealed.close());
 
-  test('it cannot replace what is there, but can be repeated', async () => {
+  test('it cannot replace an existing object, but can be repeated', async () => {
     const url = sealed.presign('PUT', 'photo');
     const headers = { 'content-type': 'image/png' };
     const first = await send('PUT', url, { headers, body: 'the photo' });
@@ -192,7 +192,7 @@ describe('where a presigned address writes once (checklist 41, T14)', () => {
     for (const body of ['the phota', 'another', '']) {
       const replaced = await send('PUT', url, { body });
       expect([replaced.status, replaced.code]).toEqual([412, 'PreconditionFailed']);
-      expect(replaced.text).toContain('writes once');
+      expect(replaced.text).toContain('writes only once');
     }
     const again = await send('PUT', url, { headers: { 'content-type': 'text/html' }, body: 'the photo' });
     expect([again.status, again.headers.etag]).toEqual([200, first.headers.etag]);
@@ -244,7 +244,7 @@ describe('where a presigned address writes once (checklist 41, T14)', () => {
     expect((await send('GET', sealed.presign('GET', 'first'))).text).toBe('first');
   });
 
-  test('who signs in the header may replace, and after a removal the address writes again', async () => {
+  test('a request signed in the header may replace, and after a removal the address writes again', async () => {
     const url = sealed.presign('PUT', 'mended');
     await send('PUT', url, { body: 'one' });
     const headers = { 'content-length': '3' };
@@ -366,7 +366,7 @@ describe('refuses, and stores nothing', () => {
     expect(await exists('refused')).toBe(false);
   });
 
-  test('a bucket that is not there', async () => {
+  test('a bucket that does not exist', async () => {
     const url = store.presignRaw({ method: 'PUT', bucket: 'absent', key: 'a', expiresInSeconds: 60, now: Date.now() });
     expect((await send('PUT', url, { body: 'x' })).code).toBe('NoSuchBucket');
   });
@@ -409,7 +409,7 @@ describe('refuses, and stores nothing', () => {
   });
 });
 
-test.each(['', ' ', '\t'])('an Expect header that expects nothing ("%s") is passed over', async (expectation) => {
+test.each(['', ' ', '\t'])('an Expect header that expects nothing ("%s") is ignored', async (expectation) => {
   const url = store.presign('PUT', 'expects-nothing', { contentLength: 5 });
   const head = `PUT ${targetOf(url)} HTTP/1.1\r\nHost: 127.0.0.1:${store.port}\r\nConnection: close\r\nContent-Length: 5\r\n`;
   expect(await sendBytes(store.port, `${head}Expect:${expectation}\r\n\r\nhello`)).toMatch(/^HTTP\/1.1 200 /);

@@ -16,7 +16,7 @@ import {
 import { noSuchBucket, S3Error } from '../protocol/s3-error.ts';
 import { mayWrite, readWriteCondition, requireHopeful, type WriteCondition } from '../protocol/write-condition.ts';
 
-/** What the head of the request promises about its body. */
+/** What the head of a request promises about its body. */
 export interface PromisedBody {
   size: number;
   /** hex */
@@ -24,11 +24,11 @@ export interface PromisedBody {
   /** hex */
   sha256: string | undefined;
   checksum: PromisedChecksum | undefined;
-  /** how the bytes are framed, if they are */
+  /** how the bytes are framed, if at all */
   chunked: ChunkedBody | undefined;
 }
 
-/** A body that came as it was promised, but is not in the index yet. `etag` is its MD5 in hex. */
+/** A body that arrived as promised but is not in the index yet. `etag` is its MD5 in hex. */
 export interface ReceivedBody {
   stored: StoredBytes;
   etag: string;
@@ -51,8 +51,8 @@ export const contentHeaders = [
 const maxMetadataBytes = 2048;
 
 /**
- * PUT /bucket/key. Answered 200 when the bytes, the file's name and the index entry are durable; until then the object
- * that was there before is what readers see. Conditions (If-Match, If-None-Match) are decided in the transaction.
+ * PUT /bucket/key. Answers 200 once the bytes, the file's name and the index entry are durable; until then readers see
+ * the previous object. Conditions (If-Match, If-None-Match) are checked in the transaction.
  *
  * @throws S3Error
  */
@@ -67,7 +67,7 @@ export async function putObject(call: Call): Promise<void> {
   const record = {
     size: upload.size,
     etag,
-    lastModified: Math.floor(store.now() / 1000) * 1000, // S3 knows whole seconds, in every answer the same
+    lastModified: Math.floor(store.now() / 1000) * 1000, // S3 has whole seconds; this way every answer shows the same time
     headers: upload.headers,
     metadata: upload.metadata,
     ...(checksum && { checksum }),
@@ -108,7 +108,7 @@ function readSize(headers: IncomingHttpHeaders, maxObjectBytes: number): number 
     );
   }
   if (length === undefined) {
-    throw new S3Error('MissingContentLength', 'Send Content-Length: bodies of unknown length are not taken.');
+    throw new S3Error('MissingContentLength', 'Send Content-Length: bodies of unknown length are not accepted.');
   }
   const size = Number(length);
   if (!/^\d+$/.test(length) || !Number.isSafeInteger(size)) {
@@ -119,18 +119,18 @@ function readSize(headers: IncomingHttpHeaders, maxObjectBytes: number): number 
 
 function requireSize(size: number, maxObjectBytes: number): number {
   if (size <= maxObjectBytes) return size;
-  throw new S3Error('EntityTooLarge', `The body has ${size} bytes, at most ${maxObjectBytes} are taken in one PUT.`);
+  throw new S3Error('EntityTooLarge', `The body has ${size} bytes, but one PUT can have at most ${maxObjectBytes}.`);
 }
 
 function readMd5(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header !== 'string' || !/^[A-Za-z0-9+/]{22}==$/.test(header)) {
-    throw new S3Error('InvalidDigest', 'Content-MD5 must be the base64 of the 16 bytes of the body’s MD5.');
+    throw new S3Error('InvalidDigest', 'Content-MD5 must be the Base64 of the 16 bytes of the body’s MD5.');
   }
   return Buffer.from(header, 'base64').toString('hex');
 }
 
-/** aws-chunked frames a request, and is no property of the object: it is not kept. */
+/** aws-chunked describes how a request is framed, not the object, so it is not kept. */
 export function readContentHeaders({ headers, request }: Pick<Call, 'headers' | 'request'>): Record<string, string> {
   const kept: Record<string, string> = { 'content-type': headers['content-type'] || 'binary/octet-stream' };
   for (const name of contentHeaders) {
@@ -151,7 +151,7 @@ export function readContentHeaders({ headers, request }: Pick<Call, 'headers' | 
   return kept;
 }
 
-/** User metadata. The signature check has refused what was not signed. */
+/** User metadata. The signature check has refused everything that was not signed. */
 export function readMetadata(headers: IncomingHttpHeaders): Record<string, string> {
   const storageClass = headers['x-amz-storage-class'];
   if (storageClass !== undefined && storageClass !== 'STANDARD') {
@@ -165,13 +165,13 @@ export function readMetadata(headers: IncomingHttpHeaders): Record<string, strin
     bytes += name.length - 'x-amz-meta-'.length + value.length;
   }
   if (bytes <= maxMetadataBytes) return metadata;
-  throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes, ${maxMetadataBytes} are allowed.`);
+  throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes; the limit is ${maxMetadataBytes}.`);
 }
 
 /**
- * Takes the body of a request in, and holds it to what was promised.
+ * Receives the body of a request, and checks it against what was promised.
  *
- * @throws S3Error InsufficientStorage, IncompleteBody, BadDigest, XAmzContentSHA256Mismatch, InvalidRequest
+ * @throws NoRoom, or S3Error IncompleteBody, BadDigest, XAmzContentSHA256Mismatch, InvalidRequest
  */
 export async function receiveBody(
   { store, request, awaitBody }: Call,
@@ -192,7 +192,7 @@ export async function receiveBody(
       mayBeInline,
     },
     (taken) => {
-      // A long sync after the last byte is not an idle client.
+      // A long sync after the last byte does not mean that the client is idle.
       request.socket.setTimeout(0);
       return requirePromised(promised, taken);
     },
@@ -206,7 +206,7 @@ function requirePromised(
   taken: Taken,
 ): Omit<ReceivedBody, 'stored'> {
   if (taken.size !== size) {
-    throw new S3Error('IncompleteBody', `The request promised ${size} bytes, ${taken.size} arrived.`);
+    throw new S3Error('IncompleteBody', `The request promised ${size} bytes, but ${taken.size} arrived.`);
   }
   const etag = taken.digest('MD5').toString('hex');
   if (md5 !== undefined && md5 !== etag) {
@@ -231,7 +231,7 @@ function toChecksum(promised: PromisedChecksum, digest: Buffer, chunked: Chunked
 }
 
 /**
- * Makes bytes that were taken in the object of the key. A blob that does not become one is removed.
+ * Turns received bytes into the object with this key. A blob that does not become one is removed.
  *
  * @throws S3Error NoSuchBucket, PreconditionFailed, NoSuchKey
  */
@@ -259,8 +259,8 @@ export async function indexObject(
 }
 
 /**
- * Ends the making of a blob, for better or worse. A commit that failed may, when the disk itself fails, still have been
- * made: only the index can tell.
+ * Decides what becomes of a blob after the attempt to put it into the index. If the disk itself fails, a commit that
+ * was reported as failed may still have been made: only the index knows.
  */
 export async function settleBlob({ index, blobs, log }: Store, blob: string): Promise<void> {
   try {

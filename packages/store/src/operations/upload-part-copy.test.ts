@@ -19,7 +19,7 @@ const copy = (partNumber: number, more: Partial<UploadPartCopyCommandInput> = {}
   return store.client.send(new UploadPartCopyCommand({ ...named, CopySource: `${bucket}/source`, ...more }));
 };
 
-test('parts of ranges of another object, and parts that are sent, make one object', async () => {
+test('parts copied from ranges of another object and parts that are sent make one object', async () => {
   const range = { CopySourceRange: `bytes=100-${partBytes + 99}` };
   const first = await copy(1, range);
   const bytes = whole.subarray(100, partBytes + 100);
@@ -53,7 +53,7 @@ describe('refuses, and stores nothing', () => {
     },
   );
 
-  test('what is not there, and a condition that is not met', async () => {
+  test('a missing source, and a condition that is not met', async () => {
     await expect(copy(1, { CopySource: `${bucket}/absent` })).rejects.toMatchObject({ name: 'NoSuchKey' });
     await expect(copy(1, { UploadId: '0'.repeat(44) })).rejects.toMatchObject({ name: 'NoSuchUpload' });
     await expect(copy(0)).rejects.toMatchObject({ name: 'InvalidArgument' });

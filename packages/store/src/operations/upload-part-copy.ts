@@ -9,8 +9,8 @@ import { copyBytes, readCopySource } from './copy-source.ts';
 import { indexPart, requireUpload } from './multipart-upload.ts';
 
 /**
- * PUT /bucket/key?partNumber=&uploadId= with `x-amz-copy-source`: a part of the bytes of another object, all of them or
- * those of `x-amz-copy-source-range`.
+ * PUT /bucket/key?partNumber=&uploadId= with `x-amz-copy-source`: a part with the bytes of another object, all of them
+ * or those in `x-amz-copy-source-range`.
  *
  * @throws S3Error NoSuchUpload, NoSuchKey, InvalidArgument, PreconditionFailed
  */

@@ -20,7 +20,7 @@ test('takes a part, and answers with its MD5', async () => {
   expect([presigned.status, presigned.headers.etag]).toEqual([200, `"${md5('hello')}"`]);
 });
 
-test('a part that is sent again takes the place of the first, whose file goes', async () => {
+test('a part that is sent again replaces the first, whose file is removed', async () => {
   const id = await beginUpload(store, 'again');
   const files = store.files().length;
   await sendPart(store, 'again', id, 1, 'first');
@@ -40,7 +40,7 @@ test('64 parts at once', async () => {
   );
 });
 
-test('one part number 32 times at once: one of them stays, whole', async () => {
+test('one part number 32 times at once: one of them is kept, whole', async () => {
   const id = await beginUpload(store, 'same');
   const files = store.files().length;
   const bodies = Array.from({ length: 32 }, (_, at) => `body ${at}`);

@@ -6,10 +6,10 @@ import { indexPart, requireUpload } from './multipart-upload.ts';
 import { readPromisedBody, receiveBody } from './put-object.ts';
 
 /**
- * PUT /bucket/key?partNumber=&uploadId=: one part of an upload, in the place of an earlier one with its number. The same
- * is promised and checked as with PutObject.
+ * PUT /bucket/key?partNumber=&uploadId=: one part of an upload; replaces an earlier one with the same number. Promises
+ * are made and checked as for PutObject.
  *
- * @throws S3Error NoSuchUpload, InvalidArgument, and what the body is held to
+ * @throws S3Error NoSuchUpload, InvalidArgument, and what `receiveBody` throws
  */
 export async function uploadPart(call: Call): Promise<void> {
   const partNumber = readPartNumber(call.query);

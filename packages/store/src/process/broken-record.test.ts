@@ -69,7 +69,7 @@ test('broken records of a bucket, an upload and a part harm nothing else', async
   for (const subject of [bucket, `${bucket}/broken, upload ${broken}`, `upload ${uploadId}, part 1`]) {
     expect(verified.output).toContain(`index: "${subject}": `);
   }
-  expect(verified.output).toContain('1 objects and ');
+  expect(verified.output).toContain('1 object and ');
 
   const store = await startStore({ dataDir: folder });
   const ask = async (method: string, key: string, query: Record<string, string>, body?: string) =>
@@ -84,7 +84,7 @@ test('broken records of a bucket, an upload and a part harm nothing else', async
   await store.close();
 });
 
-test('a broken record of a part: its object says so, and can be deleted', async () => {
+test('a broken record of a part: reading its object reports it, and the object can be deleted', async () => {
   const first = await startStore({ dataDir: folder });
   await uploadInParts(first, 'in parts', [partOf(partBytes, 1), partOf(10, 2)]);
   await first.close();
@@ -99,7 +99,7 @@ test('a broken record of a part: its object says so, and can be deleted', async 
   await store.close();
 });
 
-test('what does not belong into the folder is told by verify, and hinders no start and no upload', async () => {
+test('foreign files in the folder are reported by verify, and prevent no start and no upload', async () => {
   const first = await startStore({ dataDir: folder });
   await first.close();
   writeFileSync(join(folder, 'blobs', 'note.txt'), 'a note');

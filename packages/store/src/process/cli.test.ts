@@ -10,7 +10,7 @@ import { StoreFolderInUse } from '../disk/lock.ts';
 const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a second store on one folder is refused, in another process and in this one', async () => {
+test('a second store on the same folder is refused, in another process and in this one', async () => {
   const running = await startProcess(folder);
   const second = await runCli(['--data', folder, '--port', '0']);
   expect(second).toMatchObject({
@@ -26,7 +26,7 @@ test('a second store on one folder is refused, in another process and in this on
   expect(listFiles(folder)).toEqual([]);
 });
 
-test('one sentence and exit code 1 for every mistake', async () => {
+test('every mistake ends with one sentence and exit code 1', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, '');
   const dangling = join(folder, 'dangling');
@@ -41,13 +41,17 @@ test('one sentence and exit code 1 for every mistake', async () => {
     [[], {}, /--data DIR/],
     [['--data', data, '--port', 'http'], {}, /--port must be a number/],
     [['--data', data, '--port', port], {}, /^Port \d+ on 127.0.0.1 is in use/],
-    [['--data', join(file, 'under')], {}, /cannot be made \(ENOTDIR\): something that is no folder is in the way/],
-    [['--data', file], {}, /cannot be made \(EEXIST\): something that is no folder is in the way/],
-    [['--data', dangling], {}, /cannot be made \(EEXIST\): something that is no folder is in the way/],
+    [
+      ['--data', join(file, 'under')],
+      {},
+      /cannot be created \(ENOTDIR\): something that is not a folder is in the way/,
+    ],
+    [['--data', file], {}, /cannot be created \(EEXIST\): something that is not a folder is in the way/],
+    [['--data', dangling], {}, /cannot be created \(EEXIST\): something that is not a folder is in the way/],
     ...impossible.map((at): [string[], Record<string, string>, RegExp] => [
       ['--data', at],
       {},
-      /^The data folder \/proc\/cadiz.* cannot be made \(ENOENT\): its file system takes no folders/,
+      /^The data folder \/proc\/cadiz.* cannot be created \(ENOENT\): its file system does not allow folders/,
     ]),
     [['--data', data, '--prot', '1'], {}, /--prot/],
     [['--data', data, '--presigned-overwrite', 'no'], {}, /--presigned-overwrite must be allow or deny/],

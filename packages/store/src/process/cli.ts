@@ -8,10 +8,10 @@ const usage = `Usage: cadiz-store --data DIR [--port 9000] [--host 127.0.0.1] [-
 The keys are read from STORE_ACCESS_KEY_ID and STORE_SECRET_ACCESS_KEY.
 
        cadiz-store verify [--rebuild] --data DIR
-Reads everything again and holds it to its checksums, while no store runs on the folder; exit code 1 when anything is wrong.
-With --rebuild it first makes the index again, from its journal and the blobs that are there. It removes nothing.`;
+Reads everything again and verifies its checksums, while no store is using the folder; exit code 1 if there is any problem.
+With --rebuild it first rebuilds the index, from its journal and the existing blobs. It removes nothing.`;
 
-/** A mistake of the one who started the program. */
+/** A mistake made by whoever started the program. */
 class UsageError extends Error {}
 
 function readOptions(): StoreOptions {
@@ -29,7 +29,7 @@ function readOptions(): StoreOptions {
     console.log(usage);
     process.exit(0);
   }
-  if (!values.data) throw new UsageError('Say where the data lies: --data DIR.');
+  if (!values.data) throw new UsageError('Say where the data is: --data DIR.');
   const port = Number(values.port);
   if (!/^\d+$/.test(values.port) || port > 65535) throw new UsageError('--port must be a number from 0 to 65535.');
   const presignedOverwrite = values['presigned-overwrite'];
@@ -71,7 +71,7 @@ async function verify(): Promise<void> {
       },
     });
     if (values.help) return console.log(usage);
-    if (!values.data) throw new UsageError('Say where the data lies: verify --data DIR.');
+    if (!values.data) throw new UsageError('Say where the data is: verify --data DIR.');
     if (process.env[workerVariable] === undefined) {
       process.exitCode = await superviseVerify(['verify', ...args], values.data);
       return;
@@ -97,7 +97,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The first signal drains; a second one does not wait. */
+/** The first signal starts a graceful stop; a second one ends the process at once. */
 function stopOnSignal(store: Awaited<ReturnType<typeof openStore>>): void {
   let stopping = false;
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -61,7 +61,7 @@ async function writeUntilGone(
   }
 }
 
-test('kill -9 in the middle of writes: what was acknowledged is there, whole, and nothing else stays', async () => {
+test('kill -9 during writes: everything acknowledged is there and whole, and nothing else is left', async () => {
   const data = folderOfTest();
   const allowed: Allowed = new Map();
   for (let round = 0; round < series({ full: 5, short: 3 }); round += 1) {
@@ -95,7 +95,7 @@ test('kill -9 in the middle of writes: what was acknowledged is there, whole, an
   }
 });
 
-test('a start sweeps what a crash left: half uploads, and blobs that no object refers to', async () => {
+test('a start clears away what a crash left: half uploads, and blobs that no object refers to', async () => {
   const data = folderOfTest();
   const first = await startStore({ dataDir: data });
   await send('PUT', first.presign('PUT', 'kept'), { body: filed('kept') });
@@ -114,7 +114,7 @@ test('a start sweeps what a crash left: half uploads, and blobs that no object r
   await second.close();
 });
 
-test('a start removes the files of objects that went just before a crash', async () => {
+test('a start removes the files of objects removed just before a crash', async () => {
   const data = folderOfTest();
   const first = await startStore({ dataDir: data });
   for (const key of ['deleted', 'replaced', 'kept']) {
@@ -135,8 +135,8 @@ test('a start removes the files of objects that went just before a crash', async
   await second.close();
 });
 
-test('a full disk: 507 for what does not fit, reads go on, and nothing is left of the attempt', async () => {
-  // A limit on the size of a file, in blocks of 512 bytes, fails a write as a full disk does.
+test('a full disk: 507 for what does not fit, reads go on, and the attempt leaves nothing behind', async () => {
+  // A limit on the size of a file, in blocks of 512 bytes, makes a write fail as on a full disk.
   const data = folderOfTest();
   const running = await startProcess(data, { limit: 'ulimit -f 4096' });
   await newClient(running.endpoint).send(new CreateBucketCommand({ Bucket: bucket }));
@@ -173,7 +173,7 @@ test.each(keptEitherWay)(
   },
 );
 
-test('a folder of an older version opens as it is, and is refused by that version from then on', async () => {
+test('a folder from an older version opens as it is, and that version refuses it from then on', async () => {
   const data = folderOfTest();
   const at = Buffer.from(`${bucket}\0old`);
   const headers = { 'content-type': 'text/plain' };

@@ -58,7 +58,7 @@ async function fill(store: TestStore): Promise<void> {
 
 const losses: Record<string, (folder: string) => void | Promise<void>> = {
   'index/ removed': (folder) => rmSync(join(folder, 'index'), { recursive: true }),
-  'index/ removed, its journal begun anew': async (folder) => {
+  'index/ removed, its journal replaced': async (folder) => {
     rmSync(join(folder, 'journal'));
     await (await startStore({ dataDir: folder })).close();
     rmSync(join(folder, 'index'), { recursive: true });
@@ -73,7 +73,7 @@ const losses: Record<string, (folder: string) => void | Promise<void>> = {
 };
 
 test.each(Object.entries(losses))(
-  '%s: no file goes, the start refuses, and a rebuild brings all back',
+  '%s: no file is removed, the store refuses to start, and a rebuild brings everything back',
   async (_, lose) => {
     const folder = folderOfTest();
     const first = await startStore({ dataDir: folder });
@@ -102,7 +102,7 @@ test.each(Object.entries(losses))(
     expect(listFiles(folder).sort()).toEqual(files);
 
     const rebuilt = await runCli(['verify', '--rebuild', '--data', folder]);
-    expect(rebuilt).toMatchObject({ code: 0, output: expect.stringContaining('nothing is wrong') });
+    expect(rebuilt).toMatchObject({ code: 0, output: expect.stringContaining('no problems') });
     const third = await startStore({ dataDir: folder });
     expect(await read(third)).toEqual(before);
     const { CORSRules } = await third.client.send(new GetBucketCorsCommand({ Bucket: 'empty' }));
@@ -114,7 +114,7 @@ test.each(Object.entries(losses))(
   },
 );
 
-test('an index that is lost with its journal: no file goes, and the start refuses', async () => {
+test('an index lost together with its journal: no file is removed, and the store refuses to start', async () => {
   const folder = folderOfTest();
   const first = await startStore({ dataDir: folder });
   await put(first, 'large', filed('large'));
@@ -126,7 +126,7 @@ test('an index that is lost with its journal: no file goes, and the start refuse
   expect(listFiles(folder)).toHaveLength(1);
 });
 
-test('an older index and its own journal: what they do not know is set aside, and comes back with a newer index', async () => {
+test('an older index with its own journal: files unknown to them are set aside, and come back with a newer index', async () => {
   const folder = folderOfTest();
   const first = await startStore({ dataDir: folder });
   await put(first, 'early', filed('early'));

@@ -31,7 +31,10 @@ const digest = (body: Buffer | string) => createHash('sha256').update(body).dige
 const absent = 'absent';
 const sourceBytes = partOf(partBytes + 1000, 1);
 
-/** What a client knows of an upload: the last of `parts` may not have been acknowledged, nor the ending. */
+/**
+ * What a client knows of an upload: the last of `parts` may not have been acknowledged, and neither may its
+ * completion or abort.
+ */
 interface Known {
   key: string;
   parts: Map<number, Buffer>;
@@ -48,7 +51,7 @@ interface Model {
 }
 
 interface Client {
-  /** @throws when the store is gone */
+  /** @throws once the store is gone */
   call(method: string, key: string, query?: Record<string, string>, sent?: object): Promise<string>;
 }
 
@@ -142,7 +145,7 @@ async function listParts(client: S3Client, key: string, uploadId: string): Promi
   }
 }
 
-/** How many files there should be, by what the store itself tells. */
+/** How many files there should be, according to the store itself. */
 async function countReferred(client: S3Client): Promise<number> {
   let count = 0;
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
@@ -156,7 +159,7 @@ async function countReferred(client: S3Client): Promise<number> {
   return count;
 }
 
-test('kill -9 in the middle of uploads in parts, completions, aborts and copies', async () => {
+test('kill -9 during multipart uploads, completions, aborts and copies', async () => {
   const data = folderOfTest();
   const model: Model = { uploads: new Map(), allowed: new Map() };
   const rounds = ['part', 'complete', 'copy', 'abort', 'create', ...series({ full: ['part', 'complete'], short: [] })];
@@ -166,13 +169,13 @@ test('kill -9 in the middle of uploads in parts, completions, aborts and copies'
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
     await newCaller(running.endpoint, () => undefined).call('PUT', 'source', {}, { body: sourceBytes });
     let acknowledged = 0;
-    // The end comes in the very moment in which an operation of this kind is answered, while others are under way.
+    // The kill comes at the very moment in which an operation of this kind is answered, while others are under way.
     const caller = newCaller(running.endpoint, (operation) => {
       acknowledged += 1;
       if (acknowledged >= 40 + round * 17 && operation === last) running.process.kill('SIGKILL');
     });
     const ends = await Promise.allSettled([0, 1, 2, 3, 4, 5].map((writer) => workUntilGone(caller, writer, model)));
-    // Only the end of the store ends a writer: no answer was a refusal.
+    // Only the end of the store ends a writer: no request was refused.
     for (const end of ends) expect(String(end.status === 'rejected' && end.reason)).not.toMatch(/: [45]\d\d /);
     client.destroy();
 
@@ -198,7 +201,7 @@ test('kill -9 in the middle of uploads in parts, completions, aborts and copies'
       }
       if (!listed) model.uploads.delete(uploadId);
     }
-    // What was left open can go on: it is completed, and is whole.
+    // An upload that was left open can go on: it is completed, and is whole.
     const { call } = newCaller(after.endpoint, () => undefined);
     for (const [uploadId, { key, parts, sending }] of model.uploads) {
       if (parts.size === 0 || sending !== undefined) await call('DELETE', key, { uploadId });
@@ -214,8 +217,8 @@ test('kill -9 in the middle of uploads in parts, completions, aborts and copies'
   }
 });
 
-test('a full disk: a part or a copy that does not fit is refused, and nothing is left of it', async () => {
-  // A limit on the size of a file, in blocks of 512 bytes, fails a write as a full disk does.
+test('a full disk: a part or copy that does not fit is refused, and leaves nothing behind', async () => {
+  // A limit on the size of a file, in blocks of 512 bytes, makes a write fail as on a full disk.
   const data = folderOfTest();
   const running = await startProcess(data, { limit: 'ulimit -f 12288' });
   const client = newClient(running.endpoint);
@@ -239,7 +242,7 @@ test('a full disk: a part or a copy that does not fit is refused, and nothing is
   expect(await running.end('SIGTERM')).toBe(0);
 });
 
-test('a start lets go of the many parts of an object that went just before a crash, and verify knows them', async () => {
+test('a start releases the many parts of an object removed just before a crash, and verify knows about them', async () => {
   const data = folderOfTest();
   const first = await startStore({ dataDir: data });
   const uploadId = await beginUpload(first, 'many');
@@ -264,7 +267,7 @@ test('a start lets go of the many parts of an object that went just before a cra
   expect([after.leftovers, after.parts, problems]).toEqual([0, 1, []]);
 });
 
-test('an object of many parts goes with all its files, while others have their turn', async () => {
+test('an object with many parts is removed with all its files, while other requests get their turn', async () => {
   const store = await startStore();
   const uploadId = await beginUpload(store, 'many');
   const numbers = Array.from({ length: 450 }, (_, at) => at + 1);
@@ -276,7 +279,7 @@ test('an object of many parts goes with all its files, while others have their t
   await store.close();
 });
 
-test('a start removes the files of parts that went just before a crash, and keeps all others', async () => {
+test('a start removes the files of parts removed just before a crash, and keeps all others', async () => {
   const data = folderOfTest();
   const first = await startStore({ dataDir: data });
   const [aborted, completed, open] = [

@@ -4,45 +4,51 @@ import { openStoreFolder } from '../disk/store.ts';
 import { createStoreServer } from '../server/server.ts';
 
 export interface StoreOptions {
-  /** The folder that holds everything; made when it is not there. */
+  /** The folder that holds everything; created if it does not exist. */
   dataDir: string;
   host: string;
-  /** 0: any that is free */
+  /** 0 for any free port */
   port: number;
   accessKeyId: string;
   secretAccessKey: string;
-  /** us-east-1 unless given */
+  /** default: us-east-1 */
   region?: string;
-  /** Unix milliseconds; the system's clock unless given */
+  /** Unix milliseconds; default: the system clock */
   now?: () => number;
   log?: Log;
-  /** The largest body that one PUT may have; 5 GiB, S3's own limit, unless given */
+  /** The largest body that one PUT may have; default: 5 GiB, S3's own limit */
   maxObjectBytes?: number;
   /**
-   * With 'deny', an upload to a presigned address is refused (412) where an object is already, unless it has the same bytes:
-   * an address writes once. 'allow', as S3 does, unless given
+   * With 'deny', an upload to a presigned address is refused (412) if the object already exists, unless it has the same
+   * bytes: an address writes once. Default: 'allow', as on S3
    */
   presignedOverwrite?: 'allow' | 'deny';
-  /** A connection on which nothing moves for so long during a request is cut; 60 s unless given */
+  /** A connection is cut if nothing moves on it for this long during a request; default: 60 s */
   idleMilliseconds?: number;
-  /** A connection whose request's body brings less than 128 bytes in so long is cut; 8 s unless given */
+  /** A connection is cut if the body of its request brings less than 128 bytes in this time; default: 8 s */
   slowBodyMilliseconds?: number;
-  /** A copy or completion that takes so long is answered 200, and then a blank every so often until it is done; 10 s unless given */
+  /**
+   * A copy or completion that takes this long is answered 200, followed by a space every so often until it is
+   * done; default: 10 s
+   */
   keepWaitingMilliseconds?: number;
 }
 
 export interface RunningStore {
   port: number;
-  /** Resolves with the reason if the store ends without having been asked to. Never rejects. */
+  /** Resolves with the reason if the store ends without being asked to. Never rejects. */
   failed: Promise<Error>;
-  /** Stops accepting, lets uploads in flight finish for `drainMilliseconds` (10 s unless given), then ends. May be called again. */
+  /**
+   * Stops accepting, lets uploads in flight finish for `drainMilliseconds` (default: 10 s), then ends. May be
+   * called again.
+   */
   close(options?: { drainMilliseconds?: number }): Promise<void>;
 }
 
 export const defaultDrainMilliseconds = 10_000;
 const defaultIdleMilliseconds = 60_000;
 const defaultSlowBodyMilliseconds = 8_000;
-// Clients and proxies wait for a minute as a rule.
+// Clients and proxies usually wait for a minute.
 const defaultKeepWaitingMilliseconds = 10_000;
 const fiveGib = 5 * 1024 ** 3;
 

@@ -11,7 +11,7 @@ const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const options = { dataDir: folder, host: '127.0.0.1', port: 0, ...keys };
 
-test('serves from a thread of its own, and gives the same errors', async () => {
+test('serves from a thread of its own, with the same errors', async () => {
   const store = await startStoreThread(options);
   const client = newClient(`http://127.0.0.1:${store.port}`);
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
@@ -38,7 +38,7 @@ test('serves from a thread of its own, and gives the same errors', async () => {
   await again.close();
 });
 
-test('an upload in flight is finished before the end', async () => {
+test('an upload in flight is finished before the thread ends', async () => {
   const store = await startStoreThread(options);
   const client = newClient(`http://127.0.0.1:${store.port}`);
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
@@ -51,7 +51,7 @@ test('an upload in flight is finished before the end', async () => {
   client.destroy();
 });
 
-test('tells when the thread ended unasked', async () => {
+test('reports a thread that ended without being asked to', async () => {
   const lines: string[] = [];
   const store = await startStoreThread({ ...options, log: (line) => lines.push(line.message) });
   let failed = false;

@@ -21,7 +21,7 @@ export type FromWorker =
 type Refusal = Extract<FromWorker, { kind: 'refused' }>['error'];
 
 /**
- * `openStore` in a thread of its own, so that uploads never delay the caller's event loop. It throws the same errors.
+ * `openStore` in a thread of its own, so that uploads never delay the caller's event loop. Throws the same errors.
  */
 export async function startStoreThread(options: WorkerOptions & { log?: Log }): Promise<RunningStore> {
   const { log, ...workerData } = options;
@@ -33,7 +33,7 @@ export async function startStoreThread(options: WorkerOptions & { log?: Log }): 
     worker.once('error', resolve);
     worker.once('exit', (code) => {
       ended = true;
-      resolve(new Error(`The thread of the store ended with code ${code}.`));
+      resolve(new Error(`The store's thread ended with code ${code}.`));
     });
   });
   const port = await new Promise<number>((resolve, reject) => {

@@ -4,7 +4,7 @@ import { StoreFolderUnwritable } from '../disk/store.ts';
 import { openStore, type RunningStore } from './open-store.ts';
 import type { FromWorker, ToWorker, WorkerOptions } from './store-thread.ts';
 
-// The thread that `startStoreThread` starts.
+// The thread started by `startStoreThread`.
 const port = parentPort;
 if (!port) throw new Error('store-worker.js is started by startStoreThread, not on its own.');
 
@@ -25,7 +25,7 @@ async function start(): Promise<RunningStore | undefined> {
   }
 }
 
-/** Structured cloning keeps neither the class of an error nor its own fields. */
+/** Structured cloning keeps neither the class of an error nor its fields. */
 function toPlain(error: unknown): Extract<FromWorker, { kind: 'refused' }>['error'] {
   if (error instanceof StoreFolderInUse) return { type: 'in-use', folder: error.folder, holder: error.holder };
   if (error instanceof StoreFolderUnwritable) return { type: 'unwritable', folder: error.folder, reason: error.reason };

@@ -6,12 +6,12 @@ import { type Problem, type Verified, verifyStore } from '../disk/verify-store.t
 
 const progressMilliseconds = 500;
 
-/** Tells a verify that it is the one which does the work. */
+/** Tells the child process that it is the one to do the work. */
 export const workerVariable = 'CADIZ_STORE_VERIFIES';
 
 /**
- * `cadiz-store verify [--rebuild] --data DIR`, in a process of its own: LMDB ends the process that reads certain damage, and
- * then there is still somebody to say so. Tells the exit code.
+ * `cadiz-store verify [--rebuild] --data DIR`, in a child process: some kinds of damage make LMDB end the process, and
+ * then somebody must be left to say so. Returns the exit code.
  */
 export async function superviseVerify(args: readonly string[], dataDir: string): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
@@ -28,15 +28,15 @@ export async function superviseVerify(args: readonly string[], dataDir: string):
   process.off('SIGTERM', forward);
   if (code !== null) return code;
   if (signal !== 'SIGTERM' && signal !== 'SIGINT') {
-    const advice = `Make it again from the journal: ${rebuildCommand(resolve(dataDir))}`;
+    const advice = `Rebuild it from the journal: ${rebuildCommand(resolve(dataDir))}`;
     console.error(`The index is damaged: reading it ended the process (${signal}). ${advice}`);
   }
   return 1;
 }
 
 /**
- * Makes the index again from its journal: a line to stdout for everything that the new one lacks, and one that sums up. Tells
- * the exit code: 0 when it lacks nothing.
+ * Rebuilds the index from its journal: one line to stdout for everything missing from the new index, then a summary.
+ * Returns the exit code: 0 if nothing is missing.
  *
  * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable
  */
@@ -44,18 +44,16 @@ export async function runRebuild(dataDir: string): Promise<0 | 1> {
   const { objects, setAside, losses, before } = await rebuildIndex(dataDir, ({ subject, sentence }) => {
     console.log(`lost: ${JSON.stringify(subject)}: ${sentence}`);
   });
-  const lacking =
-    losses === 0 ? 'all that the journal tells of' : `${losses} ${losses === 1 ? 'thing is' : 'things are'} lost`;
-  const aside = setAside === 0 ? '' : ` ${setAside} files that it does not know are in set-aside/.`;
-  console.log(
-    `The index was made again with ${objects} objects: ${lacking}.${aside} What was there before is in ${before}.`,
-  );
+  const lacking = losses === 0 ? 'nothing in the journal is lost' : `${count(losses, 'entry', 'entries')} lost`;
+  const aside = setAside === 0 ? '' : ` In set-aside/, unknown to it: ${count(setAside, 'file')}.`;
+  const rebuilt = `The index was rebuilt with ${count(objects, 'object')}: ${lacking}.`;
+  console.log(`${rebuilt}${aside} The previous one is in ${before}.`);
   return losses === 0 ? 0 : 1;
 }
 
 /**
- * Reads everything again: a line to stdout for everything that is wrong, and one that sums up; on a terminal, also how far
- * it has come. Tells the exit code: 0 when nothing is wrong.
+ * Reads everything again: one line to stdout for every problem, then a summary; on a terminal, also the progress.
+ * Returns the exit code: 0 if there is no problem.
  *
  * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable
  */
@@ -73,19 +71,25 @@ export async function runVerify(dataDir: string): Promise<0 | 1> {
   return verified.problems === 0 ? 0 : 1;
 }
 
-/** Quoted as JSON: a key may hold line breaks, or what a terminal obeys. */
+/** Quoted as JSON: a key may contain line breaks or terminal escapes. */
 function toLine({ kind, subject, sentence }: Problem): string {
   return `${kind}: ${JSON.stringify(subject)}: ${sentence}`;
 }
 
 function toSummary({ objects, parts, bytes, leftovers, setAside, problems }: Verified): string {
-  const read = `${objects} objects and ${parts} parts read, ${bytes} bytes`;
-  const found = problems === 0 ? 'nothing is wrong' : `${problems} ${problems === 1 ? 'thing is' : 'things are'} wrong`;
+  const read = `${count(objects, 'object')} and ${count(parts, 'part')} read, ${count(bytes, 'byte')}`;
+  const found = problems === 0 ? 'no problems' : count(problems, 'problem');
   const extras = [
-    ...(leftovers === 0 ? [] : [`${leftovers} files of interrupted writes, which the next start moves out of the way`]),
-    ...(setAside === 0 ? [] : [`${setAside} files in set-aside/`]),
+    ...(leftovers === 0
+      ? []
+      : [`${count(leftovers, 'file')} left by interrupted writes, to be moved away by the next start`]),
+    ...(setAside === 0 ? [] : [`${count(setAside, 'file')} in set-aside/`]),
   ];
   return `${read}: ${found}${extras.length === 0 ? '' : ` (${extras.join('; ')})`}.`;
+}
+
+function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : plural}`;
 }
 
 function showProgress(terminal: NodeJS.WriteStream): { show(sofar: Verified): void; clear(): void } {
@@ -97,7 +101,9 @@ function showProgress(terminal: NodeJS.WriteStream): { show(sofar: Verified): vo
       shownAt = performance.now();
       shown = true;
       const megabytes = Math.round(bytes / 1e6);
-      terminal.write(`\r\x1b[K${objects} objects, ${parts} parts, ${megabytes} MB read, ${problems} wrong`);
+      terminal.write(
+        `\r\x1b[K${count(objects, 'object')}, ${count(parts, 'part')}, ${megabytes} MB read, ${count(problems, 'problem')}`,
+      );
     },
     clear: () => {
       if (shown) terminal.write('\r\x1b[K');

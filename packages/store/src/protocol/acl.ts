@@ -5,7 +5,7 @@ import { S3Error } from './s3-error.ts';
 import { document, element, textElement } from './xml.ts';
 import type { XmlElement } from './xml-reader.ts';
 
-// What the owner of everything has anyway.
+// Rights that the owner of everything has anyway.
 const harmlessAcls = new Set(['private', 'bucket-owner-full-control', 'bucket-owner-read']);
 const refusedAcls = new Set([
   'public-read',
@@ -17,8 +17,8 @@ const refusedAcls = new Set([
 const maxBodyBytes = 64 * 1024;
 
 /**
- * Whether a header or a form field asks for an ACL that changes nothing. The one that makes anything
- * public is refused: this store gives nothing to a request without a signature, and must not seem to.
+ * Whether a header or a form field asks for an ACL that changes nothing. One that would make anything public is
+ * refused: this store gives nothing to unsigned requests, and must not seem to.
  *
  * @throws S3Error AccessControlListNotSupported, InvalidArgument
  */
@@ -27,12 +27,12 @@ export function isHarmlessAcl(name: string, value: string): boolean {
   if (name !== 'x-amz-acl') return false;
   if (harmlessAcls.has(value)) return true;
   if (refusedAcls.has(value)) throw notSupported(`x-amz-acl: ${value}`);
-  throw new S3Error('InvalidArgument', `"${value}" is no canned ACL: use private.`);
+  throw new S3Error('InvalidArgument', `"${value}" is not a canned ACL: use private.`);
 }
 
 function notSupported(what: string): S3Error {
   const advice = 'Everything belongs to the one owner: use private, and presigned addresses for others.';
-  return new S3Error('AccessControlListNotSupported', `${what} would give rights away. ${advice}`);
+  return new S3Error('AccessControlListNotSupported', `${what} would give others access. ${advice}`);
 }
 
 /** Answers with the only ACL there is: full control for the owner. */
@@ -44,7 +44,7 @@ export function sendOwnerAcl(call: Call): void {
 }
 
 /**
- * Takes an ACL that gives full control to the owner and nothing to anybody else, in a header or as a document.
+ * Accepts an ACL that gives full control to the owner and nothing to anybody else, in a header or as a document.
  *
  * @throws S3Error AccessControlListNotSupported, MalformedXML, InvalidRequest
  */
@@ -65,6 +65,6 @@ function requireOwnersOnly({ name, children }: XmlElement): void {
     const grantee = grant.children.find((child) => child.name === 'Grantee');
     const id = grantee?.children.find((child) => child.name === 'ID')?.text.trim();
     const others = grantee?.children.some((child) => child.name !== 'ID' && child.name !== 'DisplayName');
-    if (grant.name !== 'Grant' || id !== ownerId || others) throw notSupported('A grant to another than the owner');
+    if (grant.name !== 'Grant' || id !== ownerId || others) throw notSupported('A grant to anybody but the owner');
   }
 }

@@ -1,19 +1,20 @@
 import { parseRequestTarget, type RequestTarget } from '@cadiz/sigv4';
 
-/** Where a request goes: its target, decoded and taken apart. */
+/** Where a request goes: its target, decoded and split. */
 export interface Address extends RequestTarget {
-  /** '' for the service itself; not checked to be the name of one */
+  /** '' for the service itself; not checked to be a valid bucket name */
   bucket: string;
   /** '' for an operation on a bucket */
   key: string;
 }
 
 /**
- * The one place where a request target becomes a bucket and a key, for routing, CORS rules and forms alike: a rule that
- * found another bucket than the operation could be passed by. The path is decoded before it is split, as it is for the
- * signature, so `%2F` separates as `/` does. The key is everything after the bucket's slash, as it stands.
+ * The one place where a request target becomes a bucket and a key, for routing, CORS rules and forms alike: if they
+ * could disagree, the rules of one bucket could be bypassed by naming another. The path is decoded before it is split,
+ * as it is for the signature, so `%2F` separates just as `/` does. The key is everything after the bucket's slash,
+ * unchanged.
  *
- * Undefined when the target is not percent-encoded UTF-8.
+ * Undefined if the target is not percent-encoded UTF-8.
  */
 export function readAddress(rawUrl: string | undefined): Address | undefined {
   const target = parseRequestTarget(rawUrl ?? '');

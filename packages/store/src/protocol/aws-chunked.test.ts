@@ -79,7 +79,7 @@ describe('an AWS SDK with its default settings', () => {
     },
   );
 
-  test('uploads in parts, from buffers and from streams', async () => {
+  test('uploads parts from buffers and from streams', async () => {
     const bodies = [partOf(partBytes, 1), partOf(partBytes, 2), Buffer.from('the end')];
     const Key = 'parts';
     const { UploadId } = await sdk.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key }));
@@ -390,7 +390,7 @@ describe('refuses, and stores nothing (checklist 44, T31)', () => {
     expect((await send('PUT', url, { headers, body: frame(['hello'], {}) })).status).toBe(403);
   });
 
-  test('an operation that takes no bytes of an object', async () => {
+  test('an operation without object bytes', async () => {
     const headers = { 'x-amz-decoded-content-length': '5' };
     const { headers: signed, path } = chunkedHead(store, 'refused', signedKind, headers, { acl: '' });
     const answer = await send('PUT', `${store.endpoint}${path}`, { headers: signed, body: 'hello' });
@@ -398,7 +398,7 @@ describe('refuses, and stores nothing (checklist 44, T31)', () => {
   });
 });
 
-test('a body that comes byte by byte', async () => {
+test('a body that arrives byte by byte', async () => {
   const headers = { 'x-amz-decoded-content-length': '5', 'x-amz-trailer': 'x-amz-checksum-crc32' };
   const { path, headers: signed, chunkSigner } = chunkedHead(store, 'slowly', signedTrailer, headers);
   const body = frame(['hello'], { 'x-amz-checksum-crc32': crc32('hello') }, chunkSigner);
@@ -437,7 +437,7 @@ describe('the decoder', () => {
   const open = (size: number): ChunkedBody => ({ size, trailerNames: ['x-amz-checksum-crc32'], trailers: new Map() });
   const tail = { 'x-amz-checksum-crc32': 'AAAAAA==' };
 
-  test('finds the same bytes however they are cut', async () => {
+  test('finds the same bytes however they are split', async () => {
     const sizes = fc.array(fc.integer({ min: 8192, max: 9000 }), { maxLength: 3 });
     await fc.assert(
       fc.asyncProperty(sizes, fc.nat({ max: 100 }), cuts, async (many, last, at) => {
@@ -462,7 +462,7 @@ describe('the decoder', () => {
   );
   const noise = fc.oneof(framing, fc.string({ unit: 'binary-ascii', maxLength: 20 }));
 
-  test('never throws anything but a refusal, and never gives out more than was promised', async () => {
+  test('throws nothing but refusals, and never yields more than was promised', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(noise, { maxLength: 12 }), cuts, fc.nat({ max: 20 }), async (pieces, at, size) => {
         const decoded = await decode(Buffer.from(pieces.join(''), 'latin1'), at, open(size)).catch(
@@ -475,7 +475,7 @@ describe('the decoder', () => {
     );
   });
 
-  test('a signed body with any one byte changed, left out or put in is refused', async () => {
+  test('a signed body with any one byte changed, removed or added is refused', async () => {
     const sent = ['a'.repeat(8192), 'the end'];
     const head = () => chunkedHead({ port: 1 }, 'k', signedTrailer, { 'x-amz-decoded-content-length': '8199' });
     const edit = fc.record({
@@ -503,7 +503,10 @@ describe('the decoder', () => {
     );
   });
 
-  /** Letters of hexadecimal sizes and of names, blanks after a name, and a LF before CRLF mean the same. */
+  /**
+   * Upper or lower case in hexadecimal sizes and names, spaces after a name, and an LF before CRLF make no
+   * difference.
+   */
   function isSame(altered: Buffer, encoded: Buffer): boolean {
     const plain = (body: Buffer) => {
       const text = body

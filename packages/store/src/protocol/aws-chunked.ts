@@ -6,21 +6,21 @@ import type { Call } from './call.ts';
 import { checksumHeader } from './checksum-header.ts';
 import { notImplemented, S3Error } from './s3-error.ts';
 
-/** What the head of a request says of the aws-chunked body that follows. */
+/** What the head of a request says about the aws-chunked body that follows. */
 export interface ChunkedBody {
-  /** Bytes once decoded: x-amz-decoded-content-length. */
+  /** Size of the decoded bytes: x-amz-decoded-content-length. */
   size: number;
-  /** Absent when the chunks are not signed. */
+  /** Absent if the chunks are not signed. */
   signer?: ChunkSigner;
-  /** The names that x-amz-trailer declares, in lower case. */
+  /** The names declared by x-amz-trailer, in lower case. */
   trailerNames: readonly string[];
-  /** Filled when the last byte has been decoded. */
+  /** Filled in once the last byte has been decoded. */
   trailers: Map<string, string>;
 }
 
 const maxChunkHeaderBytes = 256;
 const maxTrailerBytes = 1024;
-/** S3's own rule; without it framing could outweigh the bytes it frames. */
+/** S3's own rule; without it the framing could outweigh the bytes. */
 const minChunkBytes = 8192;
 const kinds: ReadonlyMap<string, { signed: boolean; trailer: boolean }> = new Map([
   ['STREAMING-UNSIGNED-PAYLOAD-TRAILER', { signed: false, trailer: true }],
@@ -28,11 +28,11 @@ const kinds: ReadonlyMap<string, { signed: boolean; trailer: boolean }> = new Ma
   ['STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER', { signed: true, trailer: true }],
 ]);
 
-/** The headers of an aws-chunked body; for `amzHeaders` of an operation that takes one. */
+/** The headers of an aws-chunked body; for `amzHeaders` of an operation that accepts one. */
 export const chunkedHeaders = ['x-amz-decoded-content-length', 'x-amz-trailer'];
 
 /**
- * What a request promises of its aws-chunked body; undefined when it has another.
+ * What a request promises about its aws-chunked body; undefined if its body is not aws-chunked.
  *
  * @throws S3Error MissingContentLength, InvalidArgument, InvalidRequest, NotImplemented
  */
@@ -42,14 +42,11 @@ export function readChunkedBody({ headers, verified }: Call): ChunkedBody | unde
   if (!payloadHash.startsWith('STREAMING-')) {
     const isFramed = /aws-chunked/i.test(headers['content-encoding'] ?? '');
     if (!isFramed && trailer === undefined && headers['x-amz-decoded-content-length'] === undefined) return undefined;
-    const message = 'aws-chunked bodies, their length and trailer go with x-amz-content-sha256: STREAMING-….';
+    const message = 'An aws-chunked body, its length and its trailer need x-amz-content-sha256: STREAMING-….';
     throw new S3Error('InvalidRequest', message);
   }
   if (verified.mode === 'query') {
-    throw new S3Error(
-      'InvalidRequest',
-      'A presigned address takes the bytes as they are: send them without aws-chunked.',
-    );
+    throw new S3Error('InvalidRequest', 'A presigned address accepts plain bytes only: send them without aws-chunked.');
   }
   const kind = kinds.get(payloadHash);
   if (!kind) throw payloadHash.includes('ECDSA') ? notImplemented(payloadHash) : unknownPayload();
@@ -66,7 +63,7 @@ export function readChunkedBody({ headers, verified }: Call): ChunkedBody | unde
 function unknownPayload(): S3Error {
   return new S3Error(
     'InvalidArgument',
-    `x-amz-content-sha256 can be one of ${[...kinds.keys()].join(', ')}, or a hash.`,
+    `x-amz-content-sha256 must be one of ${[...kinds.keys()].join(', ')}, or a hash.`,
   );
 }
 
@@ -74,7 +71,7 @@ function readDecodedLength(header: string | string[] | undefined): number {
   if (header === undefined) {
     throw new S3Error(
       'MissingContentLength',
-      'Send x-amz-decoded-content-length: bodies of unknown length are not taken.',
+      'Send x-amz-decoded-content-length: bodies of unknown length are not accepted.',
     );
   }
   const size = Number(header);
@@ -93,8 +90,8 @@ function readTrailerNames(header: string | string[] | undefined): string[] {
 }
 
 /**
- * The bytes that an aws-chunked body carries, in chunks of any size ("Transferring Payload in Multiple Chunks"). They are
- * to be trusted only when the last has come: a chunk is given out before the signature over it can be checked.
+ * The bytes inside an aws-chunked body, in chunks of any size ("Transferring Payload in Multiple Chunks"). Do not trust
+ * them until the last one has arrived: a chunk is yielded before its signature can be checked.
  *
  * @throws S3Error IncompleteBody, InvalidChunkSizeError, InvalidRequest, SignatureDoesNotMatch, MalformedTrailerError
  */
@@ -107,7 +104,7 @@ export async function* decodeChunks(source: AsyncIterable<Buffer>, body: Chunked
       if (size > left) throw wrongLength(body, 'more');
       if (size === 0 && left > 0) throw wrongLength(body, `${body.size - left}`);
       if (size > 0 && lastSize < minChunkBytes) {
-        const message = `Only the last chunk may have less than ${minChunkBytes} bytes, one has ${lastSize}.`;
+        const message = `Only the last chunk may have fewer than ${minChunkBytes} bytes, but one has ${lastSize}.`;
         throw new S3Error('InvalidChunkSizeError', message);
       }
       left -= size;
@@ -169,7 +166,7 @@ function requireSignature(expected: string, given: string): void {
 }
 
 function wrongLength({ size }: ChunkedBody, arrived: string): S3Error {
-  return new S3Error('IncompleteBody', `x-amz-decoded-content-length promised ${size} bytes, ${arrived} arrived.`);
+  return new S3Error('IncompleteBody', `x-amz-decoded-content-length promised ${size} bytes, but ${arrived} arrived.`);
 }
 
 function malformed(what: string): S3Error {
@@ -177,8 +174,5 @@ function malformed(what: string): S3Error {
 }
 
 function malformedTrailer(): S3Error {
-  return new S3Error(
-    'MalformedTrailerError',
-    'The trailer must hold what x-amz-trailer declares, each once, and no more.',
-  );
+  return new S3Error('MalformedTrailerError', 'The trailer must have exactly what x-amz-trailer declares, each once.');
 }

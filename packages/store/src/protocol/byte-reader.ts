@@ -1,22 +1,22 @@
 import { S3Error } from './s3-error.ts';
 
-/** Reads a stream as its consumer asks for it, wherever the chunks of the network happen to end. Holds about one of them. */
+/** Reads a stream the way its consumer asks for it, however the network splits it. Holds about one network chunk. */
 export interface ByteReader {
-  /** The next line, without its crlf; undefined when it is longer than so many bytes. */
+  /** The next line, without its CRLF; undefined if it is longer than this. */
   line(maxBytes: number): Promise<string | undefined>;
-  /** The next bytes: at least one, at most so many. */
+  /** The next bytes: at least one, at most this many. */
   some(maxBytes: number): Promise<Buffer>;
-  /** The bytes up to a delimiter, which is read over. */
+  /** The bytes up to a delimiter, which is skipped. */
   until(delimiter: Buffer): AsyncGenerator<Buffer, void, undefined>;
   isAtEnd(): Promise<boolean>;
-  /** To be called in any case: lets the stream go, without destroying it. */
+  /** Always call this at the end: it releases the stream without destroying it. */
   close(): Promise<void>;
 }
 
 const crlf = Buffer.from('\r\n');
 const nothing = Buffer.alloc(0);
 
-/** All methods throw S3Error IncompleteBody when the stream ends before what they look for. */
+/** All methods throw S3Error IncompleteBody if the stream ends before they find what they look for. */
 export function openByteReader(source: AsyncIterable<Buffer>): ByteReader {
   const chunks = source[Symbol.asyncIterator]();
   let held: Buffer = nothing;
@@ -63,7 +63,7 @@ export function openByteReader(source: AsyncIterable<Buffer>): ByteReader {
         takeHeld(delimiter.length);
         return;
       }
-      // The last bytes may be the beginning of the delimiter.
+      // The last bytes may be the start of the delimiter.
       const sure = held.length - delimiter.length + 1;
       if (sure > 0) yield takeHeld(sure);
       await requireMore();

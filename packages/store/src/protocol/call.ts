@@ -3,10 +3,10 @@ import type { Verified } from '@cadiz/sigv4';
 import type { Store } from '../disk/store.ts';
 import { noSuchBucket, S3Error } from './s3-error.ts';
 
-/** One request whose signature holds. */
+/** A request with a valid signature. */
 export interface Call {
   store: Store;
-  /** Its headers are `headers`, and only there. */
+  /** For its headers, use `headers`. */
   request: Omit<IncomingMessage, 'headers'>;
   response: ServerResponse;
   bucket: string;
@@ -17,9 +17,9 @@ export interface Call {
   /** see Parameters */
   query: ReadonlyMap<string, string>;
   verified: Verified;
-  /** Lets a client that sent `Expect: 100-continue` send its body. To be called before the body is read. */
+  /** Lets a client that sent `Expect: 100-continue` send its body. Call it before reading the body. */
   awaitBody(): void;
-  /** How an answer that has begun already says what went wrong; it is logged if the store is to blame. */
+  /** How an answer that has already started reports an error; logs it if the store is to blame. */
   toErrorDocument(cause: unknown): string;
 }
 
@@ -31,7 +31,7 @@ export function isBucketName(name: string): boolean {
 /** @throws S3Error InvalidBucketName */
 export function requireBucketName(name: string): void {
   if (isBucketName(name)) return;
-  throw new S3Error('InvalidBucketName', 'A bucket is named by 3 to 63 of a-z, 0-9, "." and "-".');
+  throw new S3Error('InvalidBucketName', 'A bucket name has 3 to 63 characters: a-z, 0-9, "." and "-".');
 }
 
 /** @throws S3Error NoSuchBucket */
@@ -42,12 +42,12 @@ export function requireBucket(call: Call): void {
 
 /** @throws S3Error InvalidArgument, KeyTooLongError */
 export function requireKey(key: string): void {
-  if (key.includes('\0')) throw new S3Error('InvalidArgument', 'An object key must not hold NUL.');
+  if (key.includes('\0')) throw new S3Error('InvalidArgument', 'An object key must not contain NUL.');
   const bytes = Buffer.byteLength(key);
-  if (bytes > 1024) throw new S3Error('KeyTooLongError', `The key has ${bytes} bytes, 1024 are allowed.`);
+  if (bytes > 1024) throw new S3Error('KeyTooLongError', `The key has ${bytes} bytes; the limit is 1024.`);
 }
 
-/** Answers with nothing but headers. */
+/** Answers with headers only. */
 export function sendEmpty(call: Call, status: number, headers: Record<string, string> = {}): void {
   call.response.writeHead(status, { ...(status === 204 ? {} : { 'content-length': '0' }), ...headers });
   call.response.end();

@@ -47,7 +47,7 @@ const head = async (key: string) => {
 describe.each(checksumAlgorithms)('%s', (algorithm) => {
   const name = checksumHeader(algorithm);
 
-  test('is verified, told, and kept', async () => {
+  test('is verified, returned and kept', async () => {
     const put = await presignedPut(algorithm, {
       [name]: ofHello[algorithm],
       'x-amz-sdk-checksum-algorithm': algorithm,
@@ -61,7 +61,7 @@ describe.each(checksumAlgorithms)('%s', (algorithm) => {
     expect([kept[name], kept['x-amz-checksum-type']]).toEqual([ofHello[algorithm], 'FULL_OBJECT']);
   });
 
-  test('is told only in checksum mode, and not of a range', async () => {
+  test('is returned only in checksum mode, and not for a range', async () => {
     await presignedPut(algorithm, { [name]: ofHello[algorithm] });
     expect((await send('HEAD', store.presign('HEAD', algorithm))).headers).not.toHaveProperty(name);
     const headers = { 'x-amz-checksum-mode': 'ENABLED' };
@@ -104,7 +104,7 @@ describe('in the address', () => {
   const put = (query: Record<string, string>) =>
     send('PUT', store.presign('PUT', 'query', { query }), { body: 'hello' });
 
-  test('a right one is kept, a wrong one refused, in either case of its name', async () => {
+  test('a correct one is kept, a wrong one refused, with its name in upper or lower case', async () => {
     for (const name of ['x-amz-checksum-sha256', 'X-Amz-Checksum-Sha256']) {
       const right = await put({ [name]: ofHello.SHA256 });
       expect([right.status, right.headers['x-amz-checksum-sha256']]).toEqual([200, ofHello.SHA256]);
@@ -113,7 +113,7 @@ describe('in the address', () => {
     }
   });
 
-  test('the one of no bytes, which the default presigner puts there, is no promise', async () => {
+  test('that of zero bytes, which the default presigner adds, is ignored', async () => {
     const url = await getSignedUrl(sdk, new PutObjectCommand({ Bucket: bucket, Key: 'default' }));
     expect(url).toContain('x-amz-checksum-crc32=AAAAAA%3D%3D');
     expect((await send('PUT', url, { body: 'hello' })).status).toBe(200);
@@ -138,19 +138,19 @@ test('a copy keeps the checksum', async () => {
   expect((await head('copy'))['x-amz-checksum-sha256']).toBe(ofHello.SHA256);
 });
 
-test('an object that is replaced without one has none', async () => {
+test('an object replaced without one has none', async () => {
   await presignedPut('replaced', { 'x-amz-checksum-crc32': ofHello.CRC32 });
   await presignedPut('replaced', {});
   expect(await head('replaced')).not.toHaveProperty('x-amz-checksum-crc32');
 });
 
-test.each(checksumAlgorithms)('a document is held to its %s', async (ChecksumAlgorithm) => {
+test.each(checksumAlgorithms)('a document must match its %s', async (ChecksumAlgorithm) => {
   const Delete = { Objects: [{ Key: 'absent' }] };
   const { Deleted } = await sdk.send(new DeleteObjectsCommand({ Bucket: bucket, Delete, ChecksumAlgorithm }));
   expect(Deleted).toHaveLength(1);
 });
 
-describe('an upload in parts', () => {
+describe('a multipart upload', () => {
   const bodies = [partOf(partBytes, 1), partOf(partBytes + 1, 2), Buffer.from('the end')];
   const whole = Buffer.concat(bodies);
 
@@ -163,7 +163,7 @@ describe('an upload in parts', () => {
   async function sendParts(key: string, uploadId: string, algorithm: ChecksumAlgorithm) {
     for (const [at, body] of bodies.entries()) {
       const name = checksumHeader(algorithm);
-      // The second goes without: the store computes what it will need.
+      // The second is sent without one: the store computes what it will need.
       const headers: Record<string, string> = at === 1 ? {} : { [name]: checksumOf(algorithm, body) };
       const query = { uploadId, partNumber: String(at + 1) };
       const sent = await send('PUT', store.presign('PUT', key, { query, headers }), { headers, body });
@@ -227,7 +227,7 @@ describe('an upload in parts', () => {
     for (const [at, body] of bodies.entries()) {
       const part = { Bucket: bucket, Key: key, PartNumber: at + 1, ChecksumMode: 'ENABLED' as const };
       const partHead = await sdk.send(new HeadObjectCommand(part));
-      // Of the parts of a FULL_OBJECT checksum S3 tells none.
+      // For parts under a FULL_OBJECT checksum, S3 returns none.
       const expected = type === 'COMPOSITE' ? [checksumOf(algorithm, body), type] : [undefined, undefined];
       expect([partHead[field], partHead.ChecksumType]).toEqual(expected);
       const read = await sdk.send(new GetObjectCommand(part));
@@ -251,14 +251,14 @@ describe('an upload in parts', () => {
     expect([ChecksumCRC32, ChecksumType]).toEqual([ofHello.CRC32, type]);
   });
 
-  test('what was put as one is its own first part, checksum and all', async () => {
+  test('an object uploaded in one piece is its own first part, with its checksum', async () => {
     await presignedPut('as one', { 'x-amz-checksum-crc32': ofHello.CRC32 });
     const part = { Bucket: bucket, Key: 'as one', PartNumber: 1, ChecksumMode: 'ENABLED' as const };
     const { ChecksumCRC32, ChecksumType } = await sdk.send(new HeadObjectCommand(part));
     expect([ChecksumCRC32, ChecksumType]).toEqual([ofHello.CRC32, 'FULL_OBJECT']);
   });
 
-  test('what does not fit is refused, and the upload goes on', async () => {
+  test('a mismatch is refused, and the upload can go on', async () => {
     const key = 'fits';
     const { UploadId } = await begin(key, 'CRC32');
     await sendParts(key, UploadId, 'CRC32');
@@ -285,7 +285,7 @@ describe('an upload in parts', () => {
     ]);
   });
 
-  test('a part that is copied has one too', async () => {
+  test('a copied part has one too', async () => {
     await presignedPut('source', {});
     const { UploadId } = await begin('with-copy', 'SHA256');
     const part = { Bucket: bucket, Key: 'with-copy', UploadId, PartNumber: 1, CopySource: `${bucket}/source` };
@@ -299,7 +299,7 @@ describe('an upload in parts', () => {
     ['a type without an algorithm', { 'x-amz-checksum-type': 'COMPOSITE' }],
     ['a full SHA-256', { 'x-amz-checksum-algorithm': 'SHA256', 'x-amz-checksum-type': 'FULL_OBJECT' }],
     ['a composite CRC64NVME', { 'x-amz-checksum-algorithm': 'CRC64NVME', 'x-amz-checksum-type': 'COMPOSITE' }],
-  ])('is not begun for %s', async (_what, headers) => {
+  ])('is not started with %s', async (_what, headers) => {
     const url = store.presign('POST', 'unbegun', { query: { uploads: '' }, headers });
     expect((await send('POST', url, { headers })).code).toBe('InvalidRequest');
   });

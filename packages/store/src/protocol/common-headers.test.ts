@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-/** Requests that succeed if the bucket is whose they say. */
+/** Requests that succeed if the bucket has the expected owner. */
 const owned = (ExpectedBucketOwner: string) => [
   store.client.send(new HeadBucketCommand({ Bucket: bucket, ExpectedBucketOwner })),
   store.client.send(new ListObjectsV2Command({ Bucket: bucket, ExpectedBucketOwner })),
@@ -39,7 +39,7 @@ const owned = (ExpectedBucketOwner: string) => [
   store.client.send(new DeleteObjectCommand({ Bucket: bucket, Key: 'absent', ExpectedBucketOwner })),
 ];
 
-test('the expected owner of a bucket is compared with the one that there is', async () => {
+test('the expected owner of a bucket is compared with the real one', async () => {
   await Promise.all(owned(owner));
   for (const other of ['111122223333', owner.toUpperCase(), `${owner}0`]) {
     const outcomes = await Promise.allSettled(owned(other));
@@ -54,13 +54,13 @@ test('the expected owner of a bucket is compared with the one that there is', as
   expect((await send('HEAD', store.presign('HEAD', 'refused'))).status).toBe(404);
 });
 
-test('the owner of a source is asked for only where there is a source', async () => {
+test('the owner of a source is checked only if there is a source', async () => {
   const headers = { 'x-amz-source-expected-bucket-owner': owner };
   const refused = await send('PUT', store.presign('PUT', 'refused', { headers }), { headers, body: 'x' });
   expect([refused.status, refused.code]).toEqual([501, 'NotImplemented']);
 });
 
-test('who pays makes no difference, but must be said as S3 says it', async () => {
+test('the payer makes no difference, but must be named the way S3 does it', async () => {
   await store.client.send(new GetObjectCommand({ ...there, RequestPayer: 'requester' }));
   await store.client.send(new ListObjectsV2Command({ Bucket: bucket, RequestPayer: 'requester' }));
   const headers = { 'x-amz-request-payer': 'somebody' };
@@ -68,7 +68,7 @@ test('who pays makes no difference, but must be said as S3 says it', async () =>
   expect([refused.status, refused.code]).toEqual([400, 'InvalidArgument']);
 });
 
-test('there is no retention that a removal would have to bypass', async () => {
+test('there is no retention for a removal to bypass', async () => {
   const BypassGovernanceRetention = true;
   for (const Key of ['one', 'two']) await store.client.send(new PutObjectCommand({ Bucket: bucket, Key }));
   await store.client.send(new DeleteObjectCommand({ Bucket: bucket, Key: 'one', BypassGovernanceRetention }));

@@ -2,15 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ownerId } from './owner.ts';
 import { S3Error } from './s3-error.ts';
 
-/** Names whom the caller believes to own the bucket that a copy reads; for `amzHeaders` of a copy. */
+/** Names the expected owner of the bucket that a copy reads from; for `amzHeaders` of a copy. */
 export const expectedSourceOwner = 'x-amz-source-expected-bucket-owner';
 
-/** `x-amz-*` headers that every operation takes. */
+/** `x-amz-*` headers that every operation accepts. */
 export const commonHeaders = ['x-amz-expected-bucket-owner', 'x-amz-request-payer'];
 
 /**
- * Holds a request to what it says of the buckets that it names ("Verifying bucket ownership with bucket owner condition",
- * "Using Requester Pays"). All buckets have one owner, whose id is the one that ListBuckets and ACLs tell, and pays.
+ * Checks what a request expects of the buckets it names ("Verifying bucket ownership with bucket owner condition",
+ * "Using Requester Pays"). All buckets have one owner, who pays, and whose id ListBuckets and ACLs return.
  *
  * @throws S3Error AccessDenied when the bucket is expected to be somebody else's, InvalidArgument
  */
@@ -18,7 +18,7 @@ export function requireExpectations(headers: IncomingHttpHeaders): void {
   for (const name of ['x-amz-expected-bucket-owner', expectedSourceOwner]) {
     const expected = headers[name];
     if (expected === undefined || expected === ownerId) continue;
-    throw new S3Error('AccessDenied', `The bucket does not belong to ${expected}, whom ${name} names.`);
+    throw new S3Error('AccessDenied', `The bucket does not belong to ${expected}, the owner in ${name}.`);
   }
   const payer = headers['x-amz-request-payer'];
   if (payer === undefined || payer === 'requester') return;

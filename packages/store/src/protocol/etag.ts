@@ -1,6 +1,6 @@
 /**
- * Whether the value of If-Match ("strong": a weak tag names nothing) or If-None-Match ("weak") names this ETag, which
- * comes without quotes (RFC 9110, 8.8.3.2). As on S3 the quotes may be missing in the header.
+ * Whether the value of If-Match ("strong": a weak tag matches nothing) or If-None-Match ("weak") names this ETag, given
+ * without quotes (RFC 9110, 8.8.3.2). As on S3, the header may leave out the quotes.
  */
 export function namesEtag(list: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   return list.split(',').some((item) => {

@@ -1,22 +1,22 @@
 import type { ByteReader } from './byte-reader.ts';
 import { S3Error } from './s3-error.ts';
 
-/** The beginning of a form (RFC 7578), up to the bytes of its file. */
+/** The start of a form (RFC 7578), up to the bytes of its file. */
 export interface Form {
-  /** Values by their name in lower case, as Latin-1 characters: one for each byte, as Node gives headers. */
+  /** Values by lower-case name, as Latin-1 characters: one for each byte, as Node represents headers. */
   fields: ReadonlyMap<string, string>;
-  /** The name of the file, without the folders before it. */
+  /** The name of the file, without any folders before it. */
   fileName: string;
-  /** The bytes of the file. What follows it in the form is passed over, as S3 does. */
+  /** The bytes of the file. Whatever follows it in the form is ignored, as on S3. */
   file(): AsyncGenerator<Buffer, void, undefined>;
 }
 
-/** S3's own bound for all that comes before the file. */
+/** S3's own limit for everything before the file. */
 const maxFieldsBytes = 20 * 1024;
 const maxEpilogueBytes = 20 * 1024;
 const fileField = 'file';
 
-/** The boundary that a Content-Type of a form names. @throws S3Error MalformedPOSTRequest */
+/** The boundary named by a form's Content-Type. @throws S3Error MalformedPOSTRequest */
 export function readBoundary(contentType: string): string {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i.exec(contentType) ?? [];
   const boundary = quoted ?? plain;
@@ -25,7 +25,7 @@ export function readBoundary(contentType: string): string {
 }
 
 /**
- * Reads the fields of a form, in constant memory, until its file begins.
+ * Reads the fields of a form, in constant memory, until its file starts.
  *
  * @throws S3Error MalformedPOSTRequest, MaxPostPreDataLengthExceeded, InvalidArgument, IncompleteBody
  */
@@ -88,10 +88,10 @@ async function requireBoundaryEnd(reader: ByteReader): Promise<'another' | 'last
   while (end.length < 2) end += (await reader.some(2 - end.length)).toString('latin1');
   if (end === '\r\n') return 'another';
   if (end === '--') return 'last';
-  throw malformed('a boundary must stand on a line of its own');
+  throw malformed('a boundary must be on a line of its own');
 }
 
-/** A parameter of Content-Disposition, escaped as browsers do (HTML, "multipart form data") and as curl does. */
+/** A parameter of Content-Disposition, escaped the way browsers (HTML, "multipart form data") and curl do it. */
 function readParameter(header: string, name: string): string | undefined {
   const [, quoted, plain] = new RegExp(`;\\s*${name}=(?:"((?:\\\\"|[^"])*)"|([^\\s;"]+))`, 'i').exec(header) ?? [];
   if (quoted === undefined) return plain;
@@ -103,6 +103,6 @@ function malformed(what: string): S3Error {
 }
 
 function tooLong(): S3Error {
-  const message = `All that comes before the file in a form may have ${maxFieldsBytes} bytes.`;
+  const message = `Everything before the file in a form may have at most ${maxFieldsBytes} bytes.`;
   return new S3Error('MaxPostPreDataLengthExceeded', message);
 }

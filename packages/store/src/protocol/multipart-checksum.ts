@@ -19,14 +19,14 @@ import {
 import { S3Error } from './s3-error.ts';
 import { textElement } from './xml.ts';
 
-/** The headers that say which checksum an upload in parts will have. */
+/** The headers that say which checksum a multipart upload will have. */
 export const uploadChecksumHeaders = ['x-amz-checksum-algorithm', 'x-amz-checksum-type'];
-/** The headers by which the completion of an upload says what the object's checksum must be. */
+/** The headers by which a completion says what the object's checksum must be. */
 export const completionChecksumHeaders = ['x-amz-checksum-type', ...checksumAlgorithms.map(checksumHeader)];
 
 /**
- * The checksum that an upload is begun for: SHA-1 and SHA-256 are COMPOSITE, CRC64NVME is FULL_OBJECT, the others are
- * COMPOSITE unless asked for.
+ * The checksum that an upload is started with: SHA-1 and SHA-256 are COMPOSITE, CRC64NVME is FULL_OBJECT, and the
+ * others are COMPOSITE by default.
  *
  * @throws S3Error InvalidRequest
  */
@@ -50,7 +50,7 @@ function typesOf(algorithm: ChecksumAlgorithm): ChecksumType[] {
 }
 
 /**
- * What is to be done about the checksum of a part: one that was not sent is computed where its upload needs it.
+ * Which checksum a part gets: one that was not sent is computed if the upload needs it.
  *
  * @throws S3Error InvalidRequest
  */
@@ -60,19 +60,19 @@ export function choosePartChecksum(
 ): PromisedChecksum | undefined {
   if (!checksum || promised?.algorithm === checksum.algorithm) return promised;
   if (!promised) return { algorithm: checksum.algorithm };
-  const message = `The upload was begun with ${checksum.algorithm}, the part was sent with ${promised.algorithm}.`;
+  const message = `The upload was started with ${checksum.algorithm}, but the part was sent with ${promised.algorithm}.`;
   throw new S3Error('InvalidRequest', message);
 }
 
-/** What the completion of an upload says the object's checksum must be. @throws S3Error InvalidRequest */
+/** What a completion says the object's checksum must be. @throws S3Error InvalidRequest */
 export function readCompletionChecksum(call: Call): { given: Checksum | undefined; type: string | undefined } {
   const type = call.headers['x-amz-checksum-type']?.toString();
-  // A composite checksum may be given with the number of parts, as S3 tells it.
+  // A composite checksum may end with the number of parts, as S3 returns it.
   const headers = Object.entries(call.headers).map(
     ([name, value]) => [name, typeof value === 'string' ? value.replace(/-\d+$/, '') : value] as const,
   );
   const [given, another] = readGiven(headers);
-  if (another) throw new S3Error('InvalidRequest', 'More than one checksum was given: send one x-amz-checksum-….');
+  if (another) throw new S3Error('InvalidRequest', 'More than one checksum was sent: send one x-amz-checksum-….');
   return { given, type };
 }
 
@@ -82,11 +82,14 @@ export function requireCompletionChecksum(
   actual: ObjectChecksum | undefined,
 ): void {
   if (type !== undefined && type !== actual?.type) {
-    throw new S3Error('InvalidRequest', `The upload was begun for ${actual?.type ?? 'no'} checksum, not for ${type}.`);
+    throw new S3Error(
+      'InvalidRequest',
+      `The upload was started with ${actual?.type ?? 'no'} checksum, not with ${type}.`,
+    );
   }
   if (!given) return;
   if (given.algorithm !== actual?.algorithm) {
-    throw new S3Error('InvalidRequest', `The upload was begun for ${actual?.algorithm ?? 'no'} checksum.`);
+    throw new S3Error('InvalidRequest', `The upload was started with ${actual?.algorithm ?? 'no'} checksum.`);
   }
   if (given.value === actual.value.replace(/-\d+$/, '')) return;
   throw new S3Error(
@@ -95,13 +98,13 @@ export function requireCompletionChecksum(
   );
 }
 
-/** The checksum that a Part of a CompleteMultipartUpload names, in an element such as `ChecksumCRC32`. */
+/** The checksum of a Part in a CompleteMultipartUpload, from an element such as `ChecksumCRC32`. */
 export function readPartChecksum(name: string, value: string): Checksum | undefined {
   const algorithm = name.startsWith('Checksum') ? findAlgorithm(name.slice('Checksum'.length)) : undefined;
   return algorithm && { algorithm, value: requireWellFormed(algorithm, value) };
 }
 
-/** How a listing names the checksum that there is; its value it does not tell. */
+/** How a listing describes a checksum: by algorithm and type, without its value. */
 export function checksumNames(checksum: { algorithm: ChecksumAlgorithm; type: ChecksumType } | undefined): string[] {
   if (!checksum) return [];
   return [textElement('ChecksumAlgorithm', checksum.algorithm), textElement('ChecksumType', checksum.type)];

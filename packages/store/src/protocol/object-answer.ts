@@ -8,7 +8,10 @@ import { namesEtag } from './etag.ts';
 import { readPartNumber } from './part-number.ts';
 import { S3Error } from './s3-error.ts';
 
-/** What a GET or HEAD of an object answers. `first` and `last` are byte offsets, both included; last < first means no bytes. */
+/**
+ * The answer to a GET or HEAD of an object. `first` and `last` are byte offsets, both included; last < first means
+ * no bytes.
+ */
 export interface ObjectAnswer {
   status: 200 | 206 | 304;
   headers: Record<string, string>;
@@ -16,14 +19,14 @@ export interface ObjectAnswer {
   last: number;
 }
 
-/** Byte offsets, both included, and the checksum that S3 tells of them. */
+/** Byte offsets, both included, and the checksum that S3 returns for them. */
 interface FoundPart {
   first: number;
   last: number;
   checksum: ObjectChecksum | undefined;
 }
 
-/** The query parameters by which a signed GET asks for other headers, and the header each stands for. */
+/** The query parameters by which a signed GET overrides headers of the answer, and the header that each overrides. */
 export const responseOverrides: ReadonlyMap<string, string> = new Map([
   ['response-cache-control', 'cache-control'],
   ['response-content-disposition', 'content-disposition'],
@@ -46,7 +49,7 @@ export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
     'last-modified': new Date(record.lastModified).toUTCString(),
     'accept-ranges': 'bytes',
     ...described,
-    // Bytes of strangers must not run as a page of this origin, whatever type they were given.
+    // Bytes uploaded by strangers must not run as a page of this origin, whatever their type claims.
     'x-content-type-options': 'nosniff',
     'content-security-policy': isPlayed(described['content-type']) ? playerPolicy : "default-src 'none'; sandbox",
   };
@@ -56,7 +59,7 @@ export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
   const part = findPart(call, record);
   if (part && record.multipart) headers['x-amz-mp-parts-count'] = String(record.multipart.parts);
   const range = part ?? findRange(requested, record);
-  // Of the bytes that are answered: those of any other range have none.
+  // The checksum of exactly the bytes in the answer: an arbitrary range has none.
   const checksum = range === undefined ? record.checksum : part?.checksum;
   if (String(requested['x-amz-checksum-mode']).toUpperCase() === 'ENABLED') {
     Object.assign(headers, toChecksumHeaders(checksum));
@@ -66,13 +69,16 @@ export function toObjectAnswer(call: Call, record: ObjectRecord): ObjectAnswer {
     return { status: 200, headers, first: 0, last: record.size - 1 };
   }
   headers['content-length'] = String(range.last - range.first + 1);
-  // A part of no bytes: Content-Range has no form for it.
+  // A part without bytes: Content-Range cannot express it.
   if (range.last < range.first) return { status: 200, headers, ...range };
   headers['content-range'] = `bytes ${range.first}-${range.last}/${record.size}`;
   return { status: 206, headers, ...range };
 }
 
-/** A player that the browser opens for a sandboxed video may not load it: its origin is none. Script stays forbidden. */
+/**
+ * The player that a browser opens for a sandboxed video has an opaque origin, and would not be allowed to load it.
+ * Script stays forbidden.
+ */
 const playerPolicy = "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'";
 
 function isPlayed(contentType = ''): boolean {
@@ -109,7 +115,7 @@ export function isUnchanged(requested: IncomingHttpHeaders, record: ObjectRecord
   return modifiedSince !== undefined && record.lastModified <= modifiedSince;
 }
 
-// The three forms of RFC 9110, 5.6.7. Anything else is no date, and the condition is passed over.
+// The three forms of RFC 9110, 5.6.7. Anything else is not a date, and the condition is ignored.
 const httpDate =
   /^(?:[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT|[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} [\d:]{8} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4})$/;
 
@@ -120,14 +126,15 @@ function toTime(text: string | undefined): number | undefined {
 }
 
 /**
- * The part that `partNumber` asks for. Parts are counted from 1 as they lie in the object, whatever the numbers they were
- * uploaded with, so that who counts up to x-amz-mp-parts-count has read it all. What was uploaded as one has one part.
+ * The part that `partNumber` asks for. Parts are counted from 1 in the order of the object, whatever numbers they were
+ * uploaded with, so that counting up to x-amz-mp-parts-count reads all of it. An object uploaded in one piece has one
+ * part.
  */
 function findPart({ query, headers, store }: Call, record: ObjectRecord): FoundPart | undefined {
   const text = query.get('partNumber');
   if (text === undefined) return undefined;
   if (headers.range !== undefined) {
-    throw new S3Error('InvalidRequest', 'A Range and a partNumber do not go together: send one of them.');
+    throw new S3Error('InvalidRequest', 'Range and partNumber cannot be combined: send one of them.');
   }
   const wanted = readPartNumber(query);
   const { multipart, checksum } = record;
@@ -148,13 +155,13 @@ function findPart({ query, headers, store }: Call, record: ObjectRecord): FoundP
   throw new Error(`Part ${wanted} of ${count} is not in the index.`);
 }
 
-/** As on S3: of the parts under a FULL_OBJECT checksum none is told, unless the object has but one, and it is the same. */
+/** As on S3: with a FULL_OBJECT checksum, parts have none, unless there is only one, whose checksum is the object's. */
 function checksumOfPart({ multipart, checksum }: ObjectRecord, own: Checksum | undefined): ObjectChecksum | undefined {
   if (checksum?.type === 'COMPOSITE') return own && { ...own, type: 'COMPOSITE' };
   return multipart?.parts === 1 ? checksum : undefined;
 }
 
-/** One range of bytes. Several ranges, and what is no range at all, mean the whole object, as on S3 (RFC 9110, 14.2). */
+/** One range of bytes. Several ranges, or an invalid one, mean the whole object, as on S3 (RFC 9110, 14.2). */
 function findRange(requested: IncomingHttpHeaders, record: ObjectRecord): { first: number; last: number } | undefined {
   const match = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(requested.range ?? '');
   if (!match || !holdsIfRange(requested['if-range'], record)) return undefined;
@@ -164,7 +171,7 @@ function findRange(requested: IncomingHttpHeaders, record: ObjectRecord): { firs
   const last = from === '' || to === '' ? record.size - 1 : Math.min(Number(to), record.size - 1);
   if (from !== '' && to !== '' && Number(to) < Number(from)) return undefined;
   if (first < record.size && last >= first) return { first, last };
-  const message = `The range ${match[0]} lies outside of the object, which has ${record.size} bytes.`;
+  const message = `The range ${match[0]} is outside the object, which has ${record.size} bytes.`;
   const error = new S3Error('InvalidRange', message);
   error.headers['content-range'] = `bytes */${record.size}`; // RFC 9110, 15.5.17
   throw error;

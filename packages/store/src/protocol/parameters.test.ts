@@ -28,8 +28,8 @@ afterAll(async () => {
 const head = (Key: string): Promise<HeadObjectCommandOutput> =>
   client.send(new HeadObjectCommand({ Bucket: bucket, Key, ChecksumMode: 'ENABLED' }));
 
-/** Presigners of AWS SDKs put headers of a request into the address; it is then sent without them. */
-describe('what an SDK has put into the address counts as the header that it is', () => {
+/** Presigners of AWS SDKs put headers of a request into the address; the request is then sent without them. */
+describe('headers that an SDK has put into the address count as headers', () => {
   test('of a PUT: metadata, storage class and ACL', async () => {
     const command = new PutObjectCommand({
       Bucket: bucket,
@@ -47,7 +47,7 @@ describe('what an SDK has put into the address counts as the header that it is',
     expect(Buffer.from(Metadata['taken-by'] ?? '', 'latin1').toString()).toBe('Zoë & co');
   });
 
-  test('of a PUT: a checksum, which the body is held to', async () => {
+  test('of a PUT: a checksum, which the body must match', async () => {
     const sum = { ChecksumSHA256: 'LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=' };
     const url = await getSignedUrl(client, new PutObjectCommand({ Bucket: bucket, Key: 'summed', ...sum }));
     expect(url).toContain('x-amz-checksum-sha256');
@@ -58,7 +58,7 @@ describe('what an SDK has put into the address counts as the header that it is',
     expect(got.headers['x-amz-checksum-sha256']).toBe(sum.ChecksumSHA256);
   });
 
-  test('of the beginning of an upload in parts', async () => {
+  test('of the start of a multipart upload', async () => {
     const command = new CreateMultipartUploadCommand({
       Bucket: bucket,
       Key: 'parts',
@@ -79,7 +79,7 @@ describe('what an SDK has put into the address counts as the header that it is',
     });
   });
 
-  test('of a copy, and of a part that is copied', async () => {
+  test('of a copy, and of a part copy', async () => {
     const CopySource = `${bucket}/there`;
     const copy = (more: object) =>
       getSignedUrl(client, new CopyObjectCommand({ Bucket: bucket, Key: 'copied', CopySource, ...more }));
@@ -100,7 +100,7 @@ describe('what an SDK has put into the address counts as the header that it is',
     expect(await Body?.transformToString()).toBe('ell');
   });
 
-  test('in either case of its letters, as presigners write it', async () => {
+  test('in upper or lower case, as presigners write it', async () => {
     const url = store.presign('PUT', 'cased', { query: { 'X-Amz-Meta-Colour': ' green ', 'X-Amz-Acl': 'private' } });
     expect((await send('PUT', url, { body: 'hello' })).status).toBe(200);
     expect((await head('cased')).Metadata).toEqual({ colour: 'green' });
@@ -129,7 +129,7 @@ describe('is refused, and stores nothing', () => {
     await expect(head('refused')).rejects.toMatchObject({ name: 'NotFound' });
   });
 
-  test('one that is in the address and in a header', async () => {
+  test('one that is in both the address and a header', async () => {
     const headers = { 'x-amz-meta-a': 'header' };
     const url = store.presign('PUT', 'refused', { query: { 'x-amz-meta-a': 'address' }, headers });
     const answer = await send('PUT', url, { headers, body: 'hello' });

@@ -3,11 +3,11 @@ import type { RequestTarget } from '@cadiz/sigv4';
 import { isChecksumOfNothing } from './checksum-header.ts';
 import { S3Error } from './s3-error.ts';
 
-/** What a request says beside its method and path. */
+/** What a request says besides its method and path. */
 export interface Parameters {
-  /** those that were sent, and those that a presigner has put into the address, by their lower-case name */
+  /** headers that were sent, and those that a presigner put into the address, by lower-case name */
   headers: IncomingHttpHeaders;
-  /** without the signature's own, and without what is among the headers */
+  /** without those of the signature, and without those that count as headers */
   query: ReadonlyMap<string, string>;
 }
 
@@ -20,16 +20,16 @@ const signatureQuery = new Set([
   'X-Amz-Signature',
   'X-Amz-SignedHeaders',
 ]);
-/** The signature check reads these, and under one name each: in the address under another they would be passed over. */
+/** The signature check reads these under one name each: under another name in the address they would be ignored. */
 const neverInAddress = new Set(['x-amz-content-sha256', 'x-amz-date']);
 
 /**
- * The parameters of a request whose signature holds. AWS SDKs put `x-amz-*` headers of a request that they presign into
- * its query ("hoisting"); the signature covers it whole, so they count as if they had been sent as headers, for every
- * operation alike.
+ * The parameters of a request with a valid signature. When AWS SDKs presign a request, they move its `x-amz-*` headers
+ * into the query ("hoisting"). The signature covers the whole query, so they count as if they had been sent as headers,
+ * for every operation alike.
  *
- * Their default presigner also puts there the checksum of no bytes, because there was no body when it signed. That is no
- * promise about the body to come, and is passed over, as is the name of the algorithm beside it.
+ * The SDKs' default presigner also adds the checksum of zero bytes, because it had no body when it signed. That says
+ * nothing about the body to come, so it is ignored, as is the algorithm named beside it.
  *
  * @throws S3Error InvalidArgument for one that was given twice, or that no header can hold
  */
@@ -44,7 +44,8 @@ export function readParameters(sent: IncomingHttpHeaders, pairs: RequestTarget['
       continue;
     }
     const value = toHeaderValue(text);
-    if (!isHeader(header, value)) throw invalid(`The query parameter "${name}" holds what no header may.`);
+    if (!isHeader(header, value))
+      throw invalid(`The query parameter "${name}" cannot be a header: it has characters that are not allowed.`);
     if (header === 'x-amz-sdk-checksum-algorithm' || isChecksumOfNothing(header, value)) continue;
     if (sent[header] !== undefined) throw invalid(`${header} is in the address and in a header. Send it once.`);
     addOnce(hoisted, header, value);
@@ -53,7 +54,7 @@ export function readParameters(sent: IncomingHttpHeaders, pairs: RequestTarget['
 }
 
 function addOnce(parameters: Map<string, string>, name: string, value: string): void {
-  if (parameters.has(name)) throw invalid(`The query parameter "${name}" was given twice. Send it once.`);
+  if (parameters.has(name)) throw invalid(`The query parameter "${name}" was sent twice. Send it once.`);
   parameters.set(name, value);
 }
 
@@ -61,7 +62,7 @@ function invalid(message: string): S3Error {
   return new S3Error('InvalidArgument', message);
 }
 
-/** As Node gives a header: bytes as Latin-1 characters, without the blanks around them. */
+/** As Node represents a header: bytes as Latin-1 characters, without surrounding spaces. */
 function toHeaderValue(text: string): string {
   return Buffer.from(text)
     .toString('latin1')

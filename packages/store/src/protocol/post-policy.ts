@@ -1,11 +1,11 @@
 import { S3Error } from './s3-error.ts';
 
-/** What a form may hold ("Creating a POST policy" in the Amazon S3 API reference). Names are in lower case. */
+/** What a form may contain ("Creating a POST policy" in the Amazon S3 API reference). Names are in lower case. */
 export interface PostPolicy {
   /** Unix milliseconds */
   expiresAt: number;
   conditions: FieldCondition[];
-  /** bytes of the file */
+  /** size of the file, in bytes */
   minBytes: number;
   maxBytes: number;
 }
@@ -20,7 +20,7 @@ const notCovered = new Set(['policy', 'x-amz-signature', 'file']);
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
 /**
- * Reads a policy document in base64.
+ * Reads a Base64 policy document.
  *
  * @throws S3Error InvalidPolicyDocument
  */
@@ -39,9 +39,9 @@ function parse(base64: string): Record<string, unknown> {
     const parsed: unknown = JSON.parse(Buffer.from(base64, 'base64').toString());
     if (isRecord(parsed)) return parsed;
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw invalid('it must be the base64 of a JSON object');
+  throw invalid('it must be the Base64 of a JSON object');
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
@@ -73,7 +73,7 @@ function addCondition(policy: PostPolicy, condition: unknown): void {
 
 function requireText(value: unknown): string {
   if (typeof value === 'string') return value;
-  throw invalid('fields and values of conditions must be text');
+  throw invalid('fields and values of conditions must be strings');
 }
 
 function requireCount(value: unknown): number {
@@ -83,7 +83,8 @@ function requireCount(value: unknown): number {
 }
 
 /**
- * Holds a form to its policy: not expired, every condition met, and no field that none of them names, but for `x-ignore-…`.
+ * Checks a form against its policy: not expired, every condition met, and every field named by one, except for
+ * `x-ignore-…`.
  *
  * @param fields - their values as text, by their name in lower case, and the bucket that the form was sent to
  * @throws S3Error AccessDenied
@@ -95,7 +96,9 @@ export function requireAllowed(policy: PostPolicy, fields: ReadonlyMap<string, s
   for (const condition of policy.conditions) {
     if (!isMet(condition, fields.get(condition.field))) {
       const { kind, field, value } = condition;
-      throw denied(`it wants ${JSON.stringify([kind, `$${field}`, value])}, and the form has another ${field} or none`);
+      throw denied(
+        `it requires ${JSON.stringify([kind, `$${field}`, value])}, but the form has another ${field} or none`,
+      );
     }
   }
   const named = new Set(policy.conditions.map(({ field }) => field));

@@ -5,14 +5,14 @@ import { checksumHeaders, readPromisedChecksum, requireSame } from './checksum-h
 import { S3Error } from './s3-error.ts';
 import { parseXml, type XmlElement } from './xml-reader.ts';
 
-/** Headers by which an SDK guards the body of a request that carries a document; for `amzHeaders` of an operation. */
+/** Headers by which an SDK protects a request body that is a document; for `amzHeaders` of an operation. */
 export const documentHeaders = checksumHeaders;
 
-/** Where an upload in parts is completed, `x-amz-checksum-…` is the object's. */
+/** In a completion of a multipart upload, `x-amz-checksum-…` is that of the object. */
 type ChecksumIsOf = 'body' | 'object';
 
 /**
- * The whole body of a request that carries a document, held to everything that was said of it.
+ * The whole body of a request that carries a document, checked against everything the request says about it.
  *
  * @throws S3Error EntityTooLarge, IncompleteBody, BadDigest, InvalidDigest, InvalidRequest, XAmzContentSHA256Mismatch
  */
@@ -29,7 +29,7 @@ export async function readBody(call: Call, maxBytes: number, checksumIsOf: Check
     chunks.push(chunk);
   }
   if (promised !== undefined && bytes !== promised) {
-    throw new S3Error('IncompleteBody', `The request promised ${promised} bytes, ${bytes} arrived.`);
+    throw new S3Error('IncompleteBody', `The request promised ${promised} bytes, but ${bytes} arrived.`);
   }
   const body = Buffer.concat(chunks);
   verifyPayloadHash(call, body);
@@ -72,10 +72,10 @@ function verifyDigests(call: Call, body: Buffer, checksumIsOf: ChecksumIsOf): vo
   const md5 = call.headers['content-md5'];
   if (md5 !== undefined) {
     if (typeof md5 !== 'string' || Buffer.from(md5, 'base64').length !== 16) {
-      throw new S3Error('InvalidDigest', 'Content-MD5 must be the base64 of 16 bytes.');
+      throw new S3Error('InvalidDigest', 'Content-MD5 must be the Base64 of 16 bytes.');
     }
     if (md5 !== digest('md5', body, 'base64')) {
-      throw new S3Error('BadDigest', `Content-MD5 is not that of the ${body.length} bytes that arrived.`);
+      throw new S3Error('BadDigest', `Content-MD5 is not the MD5 of the ${body.length} bytes that arrived.`);
     }
   }
   const { algorithm, value } = (checksumIsOf === 'body' && readPromisedChecksum(call)) || {};

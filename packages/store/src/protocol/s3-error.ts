@@ -1,4 +1,7 @@
-/** S3's own error codes that this store answers with, and their HTTP status (Amazon S3 API reference, "Error responses"). */
+/**
+ * The S3 error codes that this store answers with, and their HTTP status (Amazon S3 API reference, "Error
+ * responses").
+ */
 const statusOf = {
   AccessControlListNotSupported: 400,
   AccessDenied: 403,
@@ -45,7 +48,7 @@ const statusOf = {
 
 export type S3ErrorCode = keyof typeof statusOf;
 
-/** A refusal that the caller is told about: S3's code, its status, and one sentence that says how to mend it. */
+/** A refusal that the caller is told about: S3's code, its status, and one sentence that says how to fix it. */
 export class S3Error extends Error {
   readonly code: string;
   readonly status: number;
@@ -53,7 +56,7 @@ export class S3Error extends Error {
   readonly headers: Record<string, string> = {};
 
   constructor(code: S3ErrorCode, message: string);
-  /** For codes decided elsewhere (the signature check brings its own status). */
+  /** For codes decided elsewhere (the signature check has its own status). */
   constructor(code: string, message: string, status: number);
   constructor(code: string, message: string, status?: number) {
     super(message);
@@ -63,7 +66,7 @@ export class S3Error extends Error {
   }
 }
 
-/** A 501 that names what was asked for. */
+/** A 501 that names the feature. */
 export function notImplemented(what: string): S3Error {
   return new S3Error('NotImplemented', `${what} is not implemented by this store.`);
 }

@@ -24,7 +24,7 @@ interface Begun {
   whole: Promise<string>;
 }
 
-/** Resolves when the head of the answer is there. */
+/** Resolves when the head of the answer has arrived. */
 function begin(method: string, url: string, { headers = {}, body }: Sent): Promise<Begun> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { method, headers, agent: false }, (incoming) => {
@@ -72,7 +72,7 @@ const operations: Record<string, (into: string) => Promise<Slow>> = {
 describe.each(Object.keys(operations))('%s that takes long', (name) => {
   const prepare = (into: string) => operations[name]?.(into) ?? Promise.reject(new Error(name));
 
-  test('keeps its client waiting with blanks, and ends with its document', async () => {
+  test('keeps its client waiting with spaces, and ends with its document', async () => {
     const { root, method, url, ...sent } = await prepare(bucket);
     const held = await holdIndex(store.folder);
     const answer = await begin(method, url, sent);
@@ -84,7 +84,7 @@ describe.each(Object.keys(operations))('%s that takes long', (name) => {
     expect(document).toMatch(new RegExp(`^<${root} xmlns=.*<ETag>.*</${root}>$`));
   });
 
-  test('that then fails says so in its document', async () => {
+  test('reports a later failure in its document', async () => {
     await store.client.send(new CreateBucketCommand({ Bucket: other }));
     const { method, url, ...sent } = await prepare(other);
     const files = store.files().length;
@@ -101,7 +101,7 @@ describe.each(Object.keys(operations))('%s that takes long', (name) => {
   });
 });
 
-test('a refusal that comes soon has its own status', async () => {
+test('an early refusal has its own status', async () => {
   const headers = { 'x-amz-copy-source': `${bucket}/absent` };
   const answer = await send('PUT', store.presign('PUT', 'copied', { headers }), { headers });
   expect([answer.status, answer.code]).toEqual([404, 'NoSuchKey']);
@@ -110,7 +110,7 @@ test('a refusal that comes soon has its own status', async () => {
 /** Most likely long enough for the answer to have begun; the test holds either way. */
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 200));
 
-test('the AWS SDK takes such answers, and sees the errors in them', async () => {
+test('the AWS SDK accepts such answers, and sees the errors in them', async () => {
   const client = newClient(store.endpoint);
   const held = await holdIndex(store.folder);
   const copy = client.send(new CopyObjectCommand({ Bucket: bucket, Key: 'sdk', CopySource: `${bucket}/source` }));

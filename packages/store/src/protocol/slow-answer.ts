@@ -2,16 +2,16 @@ import { type Call, sendXml } from './call.ts';
 import { xmlDeclaration } from './xml.ts';
 
 /**
- * Answers with the document that `work` makes, however long that takes. Once it has taken `keepWaitingMilliseconds`, the
- * answer begins with 200, and a blank before the document every so often keeps clients and proxies from giving up. What
- * fails after that is told by an `Error` as the document ("CopyObject" and "CompleteMultipartUpload" in the Amazon S3 API
- * reference).
+ * Answers with the document that `work` makes, however long that takes. After `keepWaitingMilliseconds` the answer
+ * starts with 200, and a space before the document every so often keeps clients and proxies from giving up. A failure
+ * after that is reported by sending an `Error` document ("CopyObject" and "CompleteMultipartUpload" in the Amazon S3
+ * API reference).
  *
- * @throws what `work` throws, as long as nothing has been sent
+ * @throws what `work` throws, if nothing has been sent yet
  */
 export async function sendXmlWhenDone(call: Call, work: () => Promise<string>): Promise<void> {
   const { request, response, store } = call;
-  // No byte moves on the connection for as long as this takes.
+  // No byte moves on the connection in the meantime.
   request.socket.setTimeout(0);
   const waiting = setInterval(() => {
     if (response.headersSent) response.write(' ');

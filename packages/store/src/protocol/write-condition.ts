@@ -3,21 +3,21 @@ import type { Call } from './call.ts';
 import { namesEtag } from './etag.ts';
 import { S3Error } from './s3-error.ts';
 
-/** What must be true of the object that is there, decided in the transaction that writes. */
+/** What must be true of the existing object, checked in the transaction that writes. */
 export interface WriteCondition {
   /** `If-None-Match: *` */
   onlyIfAbsent?: boolean;
   /** the value of `If-Match` */
   ifMatch?: string;
-  /** An object that is there stays, whatever it is; sending the same bytes again is answered as if they had been stored. */
+  /** An existing object stays, whatever it is; sending the same bytes again is answered as if they had been stored. */
   once?: boolean;
 }
 
 /**
- * The conditions that a PUT, a copy or the completion of an upload was sent with.
+ * The conditions sent with a PUT, a copy or the completion of an upload.
  *
- * Where the store is told so (`presignedOverwrite: 'deny'`), a presigned address writes once: whoever keeps one until its
- * object is in use could otherwise replace what others have come to rely on.
+ * With `presignedOverwrite: 'deny'`, a presigned address writes once: otherwise anyone who kept one could later replace
+ * an object that others have come to rely on.
  *
  * @throws S3Error NotImplemented
  */
@@ -41,8 +41,8 @@ export function readWriteCondition({ headers, verified, store }: Call): WriteCon
 }
 
 /**
- * Whether `next` may be written over `before`: true, or false when these bytes are there already and nothing is to be
- * changed. To be called in the transaction that writes.
+ * Whether `next` may replace `before`: true, or false if these bytes are already there and nothing needs to change.
+ * Call it in the transaction that writes.
  *
  * @throws S3Error PreconditionFailed, NoSuchKey
  */
@@ -50,30 +50,24 @@ export function mayWrite(condition: WriteCondition, before: Content | undefined,
   const { onlyIfAbsent, ifMatch, once } = condition;
   if (!before) {
     if (ifMatch === undefined) return true;
-    throw new S3Error('NoSuchKey', 'There is no object with this key, and If-Match was given.');
+    throw new S3Error('NoSuchKey', 'There is no object with this key, but If-Match was sent.');
   }
   if (onlyIfAbsent) {
-    throw new S3Error(
-      'PreconditionFailed',
-      'There is an object with this key already, and If-None-Match: * was given.',
-    );
+    throw new S3Error('PreconditionFailed', 'An object with this key already exists, and If-None-Match: * was sent.');
   }
   if (once) {
     if (before.etag === next.etag && before.size === next.size) return false;
     throw new S3Error(
       'PreconditionFailed',
-      'There is an object with this key already: a presigned address of this store writes once.',
+      'An object with this key already exists, and a presigned address of this store writes only once.',
     );
   }
   if (ifMatch === undefined || namesEtag(ifMatch, before.etag, 'strong')) return true;
-  throw new S3Error(
-    'PreconditionFailed',
-    `The object is not the one that If-Match names: its ETag is "${before.etag}".`,
-  );
+  throw new S3Error('PreconditionFailed', `The object is not the one named by If-Match: its ETag is "${before.etag}".`);
 }
 
 /**
- * Refuses what will surely be refused once the bytes have arrived, so that a client need not send them.
+ * Refuses early what would be refused anyway once the bytes have arrived, so that the client need not send them.
  *
  * @throws S3Error PreconditionFailed, NoSuchKey
  */

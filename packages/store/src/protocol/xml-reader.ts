@@ -1,10 +1,10 @@
 import { S3Error } from './s3-error.ts';
 
-/** An element of a request's document. Attributes are checked and dropped: no S3 request carries meaning in one. */
+/** An element of a request's document. Attributes are checked and dropped: no S3 request uses them. */
 export interface XmlElement {
   /** without its namespace prefix */
   name: string;
-  /** the element's own text, with references and CDATA resolved; that of its children is theirs */
+  /** the element's own text, with references and CDATA resolved, without that of its children */
   text: string;
   children: XmlElement[];
 }
@@ -13,7 +13,7 @@ const maxCharacters = 4 * 1024 * 1024;
 const maxElements = 100_000;
 const maxDepth = 32;
 
-// Sticky, and without anything to backtrack into: each character is looked at once or twice, whatever is sent.
+// Sticky, and with nothing to backtrack into: each character is looked at once or twice, whatever is sent.
 const declaration =
   /<\?xml[ \t\r\n]+version[ \t\r\n]*=[ \t\r\n]*(?:"1\.[01]"|'1\.[01]')(?:[ \t\r\n]+encoding[ \t\r\n]*=[ \t\r\n]*(?:"([A-Za-z0-9._-]+)"|'([A-Za-z0-9._-]+)'))?(?:[ \t\r\n]+standalone[ \t\r\n]*=[ \t\r\n]*(?:"(?:yes|no)"|'(?:yes|no)'))?[ \t\r\n]*\?>/y;
 const space = /[ \t\r\n]*/y;
@@ -22,22 +22,22 @@ const nameForm =
 const equals = /[ \t\r\n]*=[ \t\r\n]*/y;
 const plainForm = /[^<&]*/y;
 const reference = /&(?:#(\d{1,8})|#x([0-9A-Fa-f]{1,8})|(amp|lt|gt|quot|apos));/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what XML 1.0 (2.2) has no place for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: characters that XML 1.0 (2.2) does not allow
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udfff]/u;
 const named: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
- * Reads the document of a request: well-formed XML in UTF-8, of elements, text, CDATA and comments.
+ * Reads the document of a request: well-formed XML in UTF-8 with elements, text, CDATA and comments.
  *
- * There is nothing to expand or to fetch: a DOCTYPE is refused, and so every entity but XML's own five (OWASP, "XML
- * External Entity Prevention"); size, depth and number of elements are bounded. References to control characters are
- * taken, though XML 1.0 has no place for them: listings name keys so, and such a key must be removable.
+ * There is nothing to expand or to fetch: a DOCTYPE is refused, and with it every entity except XML's own five (OWASP,
+ * "XML External Entity Prevention"); size, depth and number of elements are limited. References to control characters
+ * are accepted although XML 1.0 does not allow them: listings write keys that way, and such a key must be removable.
  *
  * @throws S3Error MalformedXML
  */
 export function parseXml(text: string): XmlElement {
   if (text.length > maxCharacters) throw malformed(`has more than ${maxCharacters} characters`);
-  if (forbidden.test(text)) throw malformed('holds a character that XML does not allow');
+  if (forbidden.test(text)) throw malformed('has a character that XML does not allow');
   return new Reader(text.startsWith('\ufeff') ? text.slice(1) : text).readDocument();
 }
 
@@ -45,7 +45,7 @@ function malformed(what: string): S3Error {
   return new S3Error('MalformedXML', `The XML of the request ${what}.`);
 }
 
-/** A place in the text that moves forward only. */
+/** A position in the text that only moves forward. */
 class Reader {
   readonly #text: string;
   #at = 0;
@@ -60,7 +60,7 @@ class Reader {
     this.#skipMisc();
     const root = this.#readTree();
     this.#skipMisc();
-    if (this.#at < this.#text.length) throw this.#wrong('goes on after its root element');
+    if (this.#at < this.#text.length) throw this.#wrong('continues after its root element');
     return root;
   }
 
@@ -88,7 +88,7 @@ class Reader {
     if (encoding.toUpperCase() !== 'UTF-8') throw malformed('must be encoded in UTF-8');
   }
 
-  /** White space and comments, where no text may stand. */
+  /** White space and comments, where text is not allowed. */
   #skipMisc(): void {
     for (;;) {
       this.#match(space);
@@ -99,12 +99,12 @@ class Reader {
 
   #skipComment(): void {
     const end = this.#text.indexOf('--', this.#at + 4);
-    if (end < 0) throw this.#wrong('has a comment without end');
+    if (end < 0) throw this.#wrong('has a comment without an end');
     if (this.#text[end + 2] !== '>') throw this.#wrong('has "--" in a comment');
     this.#at = end + 3;
   }
 
-  /** One element with all that is in it. A loop, not a recursion: depth costs no stack. */
+  /** One element with everything in it. A loop, not a recursion: depth costs no stack. */
   #readTree(): XmlElement {
     const holder: XmlElement = { name: '', text: '', children: [] };
     const open: { tag: string; element: XmlElement }[] = [];
@@ -135,7 +135,7 @@ class Reader {
   #readStartTag(): { tag: string; empty: boolean } {
     if (this.#starts('<!DOCTYPE')) throw malformed('has a DOCTYPE, which is not allowed here');
     if (this.#starts('<?')) throw this.#wrong('has a processing instruction, which is not allowed here');
-    if (!this.#starts('<')) throw this.#wrong('has text outside of its root element');
+    if (!this.#starts('<')) throw this.#wrong('has text outside its root element');
     this.#elements += 1;
     if (this.#elements > maxElements) throw malformed(`has more than ${maxElements} elements`);
     this.#at += 1;
@@ -169,7 +169,7 @@ class Reader {
     const quote = this.#match(equals) && this.#text[this.#at];
     if (quote !== '"' && quote !== "'") throw this.#wrong('has an attribute without a quoted value');
     const end = this.#text.indexOf(quote, this.#at + 1);
-    if (end < 0) throw this.#wrong('has an attribute value without end');
+    if (end < 0) throw this.#wrong('has an attribute value without an end');
     const value = new Reader(this.#text.slice(this.#at + 1, end));
     value.#readText();
     if (value.#at < value.#text.length) throw this.#wrong('has "<" in an attribute value');
@@ -188,7 +188,7 @@ class Reader {
   #readCdata(): string {
     const start = this.#at + '<![CDATA['.length;
     const end = this.#text.indexOf(']]>', start);
-    if (end < 0) throw this.#wrong('has a CDATA section without end');
+    if (end < 0) throw this.#wrong('has a CDATA section without an end');
     this.#at = end + 3;
     return toLineFeeds(this.#text.slice(start, end));
   }
@@ -202,7 +202,7 @@ class Reader {
         continue;
       }
       const plain = this.#match(plainForm)?.[0] ?? '';
-      if (plain.includes(']]>')) throw this.#wrong('has "]]>" outside of a CDATA section');
+      if (plain.includes(']]>')) throw this.#wrong('has "]]>" outside a CDATA section');
       text += toLineFeeds(plain);
     }
     return text;
@@ -210,17 +210,19 @@ class Reader {
 
   #readReference(): string {
     const match = this.#match(reference);
-    if (!match) throw this.#wrong('has an "&" that begins none of the references &amp; &lt; &gt; &quot; &apos; &#…;');
+    if (!match)
+      throw this.#wrong('has an "&" that does not start one of the references &amp; &lt; &gt; &quot; &apos; &#…;');
     const [, decimal, hexadecimal, name] = match;
     if (name !== undefined) return named[name] ?? '';
     const code = decimal === undefined ? Number.parseInt(hexadecimal ?? '', 16) : Number(decimal);
     const surrogate = code >= 0xd800 && code <= 0xdfff;
-    if (code === 0 || code > 0x10ffff || surrogate) throw this.#wrong('has a reference to no character');
+    if (code === 0 || code > 0x10ffff || surrogate)
+      throw this.#wrong('has a reference to something that is not a character');
     return String.fromCodePoint(code);
   }
 }
 
-/** XML 1.0, 2.11: a line end of any system is one line feed. */
+/** XML 1.0, 2.11: every kind of line end becomes one line feed. */
 function toLineFeeds(text: string): string {
   return text.replace(/\r\n?/g, '\n');
 }

@@ -1,5 +1,5 @@
 // Characters that XML would normalise (tab, line ends) or that end markup are written as references. Other control
-// characters have no legal form in XML 1.0; S3 writes them as references too and offers encoding-type=url for clients
+// characters have no legal form in XML 1.0; S3 writes them as references too, and offers encoding-type=url for clients
 // whose parser refuses them.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
 const unsafe = /[\u0000-\u001f\u007f&<>"'\ufffe\uffff]/g;
@@ -16,7 +16,7 @@ export function escapeText(text: string): string {
   return text.replace(unsafe, (character) => named[character] ?? `&#${character.charCodeAt(0)};`);
 }
 
-/** `<name>text</name>`, the text escaped. */
+/** `<name>text</name>`, with the text escaped. */
 export function textElement(name: string, text: string | number | boolean): string {
   return `<${name}>${escapeText(String(text))}</${name}>`;
 }

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, bucket, keys, region, send, startStore, type TestStore } from '../../test/running-store.ts';
 import { allOperations } from './routes.ts';
 
-/** A request that succeeds when it is signed. */
+/** A request that succeeds if it is signed. */
 interface Row {
-  /** of the success */
+  /** of the successful answer */
   status: number;
   bucket?: string;
   key?: string;
@@ -56,7 +56,7 @@ const document = (mark: string) => ({ status: 200, query: { [mark]: '' } });
 const absent = (mark: string) => ({ status: 404, query: { [mark]: '' } });
 const there = { status: 200, key: 'there' };
 
-/** Makes a request of each operation. One without a row here fails below. */
+/** Makes a request for each operation. An operation without a row here fails below. */
 const rows: Record<string, () => Row | Promise<Row>> = {
   ListBuckets: () => ({ status: 200, bucket: '' }),
   CreateBucket: () => ({ status: 200 }),
@@ -141,7 +141,7 @@ test('every operation of the store has a row, and every row an operation', () =>
 });
 
 interface Signing {
-  /** milliseconds that the signature is older than now */
+  /** how many milliseconds the signature is older than now */
   age?: number;
   accessKeyId?: string;
   secretAccessKey?: string;
@@ -158,7 +158,7 @@ const queryOf = (row: Row) =>
     .map((pair) => pair.map(uriEncode).join('='))
     .join('&');
 
-/** Sends a row to an address, with its own headers and body. */
+/** Sends a row's request to an address, with its own headers and body. */
 function sendRow(method: string, row: Row, url: string, headers: Record<string, string> = {}): Promise<Answer> {
   const body = row.body === undefined ? {} : { body: row.body };
   return send(method, url, { headers: { ...row.headers, ...headers }, ...body });

@@ -6,8 +6,8 @@ import { isBucketName } from '../protocol/call.ts';
 import { checksumHeader } from '../protocol/checksum-header.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 
-// The credentials are in the address, never in a cookie, so that every origin may be let in; and on errors too, or a
-// browser could not tell its user why an upload was refused.
+// Credentials are in the address, never in a cookie, so every origin may be let in. On errors too, or a browser could
+// not tell its user why an upload was refused.
 export const openCorsHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': [
@@ -29,7 +29,7 @@ const methods = 'GET, HEAD, PUT, POST, DELETE';
 const maxAgeSeconds = 7200;
 const vary = 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method';
 
-/** Sets the CORS headers of an answer, also of an error: those of the bucket's rules, or, where it has none, for any origin. */
+/** Sets the CORS headers of any answer, errors included: by the bucket's rules or, if it has none, for every origin. */
 export function setCorsHeaders(
   store: Store,
   bucket: string | undefined,
@@ -67,11 +67,11 @@ export function answerPreflight(
 }
 
 function findRules(store: Store, bucket: string | undefined): CorsRule[] | undefined {
-  // This runs for every request, also one whose bucket is no name that could be looked up.
+  // This runs for every request, including those whose bucket name is not valid.
   return bucket !== undefined && isBucketName(bucket) ? store.index.findBucket(bucket)?.cors : undefined;
 }
 
-/** The same for everything that may or may not be there. */
+/** The same whether the bucket exists or not. */
 function setOpenPreflightHeaders(request: IncomingMessage, response: ServerResponse): void {
   const requested = request.headers['access-control-request-headers'];
   response.setHeader('access-control-allow-methods', methods);
@@ -122,7 +122,7 @@ function allows(rule: CorsRule, origin: string, method: string): boolean {
   return rule.allowedMethods.includes(method) && rule.allowedOrigins.some((pattern) => fits(pattern, origin));
 }
 
-/** A pattern holds at most one `*`, which stands for any characters. */
+/** A pattern has at most one `*`, which stands for any characters. */
 function fits(pattern: string, text: string): boolean {
   const star = pattern.indexOf('*');
   if (star < 0) return pattern === text;

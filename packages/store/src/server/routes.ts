@@ -43,21 +43,27 @@ import { notImplemented, S3Error } from '../protocol/s3-error.ts';
 export interface Operation {
   name: string;
   run(call: Call): Promise<void>;
-  /** Query parameters it understands, beside those of the signature. */
+  /** Query parameters it understands, besides those of the signature. */
   query: readonly string[];
-  /** `x-amz-*` headers it understands, beside those that all do; `x-amz-meta-` stands for all that begin so. */
+  /**
+   * `x-amz-*` headers it understands, besides those common to all; `x-amz-meta-` stands for every header that
+   * starts with it.
+   */
   amzHeaders: readonly string[];
-  /** Query parameters and `x-amz-*` headers that tell it from other operations of its method; all must be there. */
+  /**
+   * Query parameters and `x-amz-*` headers that tell it from other operations with the same method; all must be
+   * present.
+   */
   marks?: readonly string[];
 }
 
-/** The operations of a method: the first whose marks are all there is meant, so that one without marks comes last. */
+/** The operations of a method. The first one whose marks are all present is used, so one without marks comes last. */
 type Operations = Readonly<Record<string, readonly Operation[]>>;
 
 const reading = ['x-amz-checksum-mode'];
 const choosing = ['versionId', 'partNumber'];
 const writing = ['x-amz-storage-class', 'x-amz-meta-'];
-/** What guards and frames the bytes of an object. */
+/** Headers that guard and frame the bytes of an object. */
 const receiving = [...checksumHeaders, ...chunkedHeaders];
 const copying = [
   'x-amz-copy-source-if-match',
@@ -66,12 +72,12 @@ const copying = [
   'x-amz-copy-source-if-unmodified-since',
   expectedSourceOwner,
 ];
-// Nothing is retained here. S3 itself refuses the header where a bucket has no Object Lock; clean-ups send it anyway.
+// Nothing is retained here. S3 itself refuses the header if a bucket has no Object Lock; clean-up tools send it anyway.
 const removing = ['x-amz-bypass-governance-retention'];
 const listingUploads = ['prefix', 'delimiter', 'key-marker', 'upload-id-marker', 'max-uploads', 'encoding-type'];
 const listing = ['prefix', 'delimiter', 'max-keys', 'encoding-type'];
 
-/** Every operation there is, by level and method. */
+/** Every operation, by level and method. */
 const serviceOperations: Operations = {
   GET: [
     {
@@ -182,7 +188,7 @@ const objectOperations: Operations = {
       run: copyObject,
       marks: ['x-amz-copy-source'],
       query: [],
-      // Objects have no tags, so that it makes no difference what is to happen to them.
+      // Objects have no tags, so what should happen to them makes no difference.
       amzHeaders: [
         ...copying,
         'x-amz-metadata-directive',
@@ -223,7 +229,7 @@ const objectOperations: Operations = {
   ],
 };
 
-/** All of them, for whoever must not forget one. */
+/** All operations, for tests and checks that must not miss one. */
 export const allOperations = Object.entries({
   service: serviceOperations,
   bucket: bucketOperations,
@@ -252,8 +258,8 @@ function levelOf(bucket: string, key: string): { operations: Operations; where: 
 }
 
 /**
- * Refuses a request that asks for more than the operation does. A sub-resource (`?acl`, `?uploadId`) or a header
- * (`x-amz-copy-source`) that were passed over would turn the request into another one.
+ * Refuses a request that asks for more than the operation does. Ignoring a sub-resource (`?acl`, `?uploadId`) or a
+ * header (`x-amz-copy-source`) would turn the request into a different one.
  *
  * @throws S3Error NotImplemented, AccessControlListNotSupported, AccessDenied, InvalidArgument
  */

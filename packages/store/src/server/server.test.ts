@@ -41,7 +41,7 @@ describe('a signature that does not match', () => {
   const put = (more: object, headers: Record<string, string>) =>
     send('PUT', store.presign('PUT', 'there', more), { headers, body: '123456789' });
 
-  test('is told with what arrived in the signed headers', async () => {
+  test('is reported with the values of the signed headers that arrived', async () => {
     const short = await put({ contentLength: 10 }, {});
     expect(short.code).toBe('SignatureDoesNotMatch');
     expect(short.text).toContain(`content-length 9, host 127.0.0.1:${store.port}.`);
@@ -75,7 +75,7 @@ test('a signed header is obeyed, however many others come before it', async () =
   expect((await send('HEAD', store.presign('HEAD', key))).status).toBe(404);
 });
 
-describe('what is no good request', () => {
+describe('bad requests', () => {
   const line = `GET /${bucket}/there HTTP/1.1\r\n`;
 
   test.each([
@@ -92,7 +92,7 @@ describe('what is no good request', () => {
     expect(answer).toContain('<Error><Code>');
   });
 
-  test('a refused upload hears why, though it reads only when it has sent all', async () => {
+  test('a refused upload is told why, even if it reads only after sending everything', async () => {
     const url = store.presign('PUT', 'there', { contentLength: 5 });
     const body = Buffer.alloc(8_000_000);
     const socket = connect(store.port, '127.0.0.1').pause();
@@ -106,7 +106,7 @@ describe('what is no good request', () => {
     expect(answer).toMatch(/^HTTP\/1.1 403 .*connection: close.*SignatureDoesNotMatch/s);
   });
 
-  test('one connection serves on after errors', async () => {
+  test('a connection goes on working after errors', async () => {
     const absent = store.presign('GET', 'absent').slice(store.endpoint.length);
     const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${store.port}\r\n${more}\r\n`;
     const there = store.presign('GET', 'there').slice(store.endpoint.length);
@@ -115,7 +115,7 @@ describe('what is no good request', () => {
   });
 });
 
-test('a body that drips is cut off, and leaves nothing; one that moves is not (checklist 48)', async () => {
+test('a body that drips is cut off and leaves nothing; one that keeps moving is not cut off (checklist 48)', async () => {
   const impatient = await startStore({ slowBodyMilliseconds: 200 });
   const headOf = (key: string, contentLength: number) => {
     const url = impatient.presign('PUT', key, { contentLength });
@@ -146,7 +146,7 @@ test('a body that drips is cut off, and leaves nothing; one that moves is not (c
   await impatient.close();
 });
 
-test('a body that stands still is cut off, and leaves nothing', async () => {
+test('a body that stalls is cut off and leaves nothing', async () => {
   const impatient = await startStore({ idleMilliseconds: 150 });
   const url = impatient.presign('PUT', 'still', { contentLength: 100 });
   const head = `PUT ${targetOf(url)} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\nContent-Length: 100\r\n\r\n`;

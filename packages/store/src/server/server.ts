@@ -28,16 +28,16 @@ export interface Credentials {
 
 export interface StoreServer {
   /**
-   * Starts it. Closing it also waits for what requests have begun, answered or not.
+   * Starts it. Closing also waits for the work that requests have started, even if their connections are gone.
    *
    * @throws the system's error if the port is taken (`code` EADDRINUSE)
    */
   listen(host: string, port: number): Promise<Listening>;
 }
 
-/** What is known of a request before anything of it is believed. */
+/** What is known of a request before its signature is checked. */
 interface Arrival {
-  /** Undefined when it is malformed. */
+  /** Undefined if it is malformed. */
   address: Address | undefined;
   requestId: string;
   expectsContinue: boolean;
@@ -48,7 +48,7 @@ const lingerMilliseconds = 30_000;
 const lingerIdleMilliseconds = 1_000;
 const lingerBytes = 16 * 1024 * 1024;
 
-/** The HTTP side of the store: limits, identity of the caller, the operation, and the answer when something is wrong. */
+/** The HTTP side of the store: limits, authentication, routing to the operation, and error answers. */
 export function createStoreServer(
   store: Store,
   credentials: Credentials,
@@ -60,7 +60,7 @@ export function createStoreServer(
     id === credentials.accessKeyId ? credentials.secretAccessKey : undefined;
 
   const server = createBoundedServer({
-    // An upload may take as long as it moves; `cutSlowBody` sees to it that it does.
+    // An upload may take as long as it keeps moving; `cutSlowBody` enforces that.
     requestTimeout: 0,
     // A missing Host is refused by the signature check, in S3's form.
     requireHostHeader: false,
@@ -154,7 +154,7 @@ function setRequestId(response: ServerResponse): string {
   return requestId;
 }
 
-/** Says what is wrong, in S3's form; when part of an answer has left already, cuts the connection instead. */
+/** Answers with an error in S3's form; if part of an answer has already been sent, cuts the connection instead. */
 async function answerError(
   store: Store,
   request: IncomingMessage,
@@ -169,7 +169,7 @@ async function answerError(
     return;
   }
   const unread = hasBody(request) && !request.complete;
-  // Who waits for 100 Continue, and is refused, has nothing on the way that had to be taken in.
+  // A client that was waiting for 100 Continue when it was refused has sent nothing that must be read.
   const arriving = unread && !(expectsContinue(request) && request.readableDidRead === false);
   if (unread) response.setHeader('connection', 'close');
   const headers = { ...error.headers, 'content-type': 'application/xml', 'content-length': String(body.length) };
@@ -183,7 +183,7 @@ async function answerError(
   response.end();
 }
 
-/** Logs what the store is to blame for, and makes the document that tells the client. */
+/** Logs what is the store's own fault, and makes the error document for the client. */
 function reportError(store: Store, request: IncomingMessage, requestId: string, error: S3Error, cause: unknown) {
   const { method, url, socket } = request;
   const { code, message, status } = error;
@@ -194,25 +194,25 @@ function reportError(store: Store, request: IncomingMessage, requestId: string, 
   return errorDocument({ code, message, resource: path, requestId });
 }
 
-/** Never with the query: there lies the signature. */
+/** Never with the query, which contains the signature. */
 function pathOf(url: string | undefined): string {
   return (url ?? '').split('?')[0] ?? '';
 }
 
-/** A byte now and then would keep the connection from being idle, and the upload open for ever. */
+/** Otherwise a byte now and then would keep the connection from becoming idle, and the upload open for ever. */
 function cutSlowBody(request: IncomingMessage, milliseconds: number): void {
   const { socket } = request;
   let bytesBefore = socket.bytesRead;
   const timer = setInterval(() => {
     if (request.complete) return clearInterval(timer);
-    // What has arrived and waits to be taken is our own slowness, not the client's.
+    // Bytes that have arrived and wait to be read are our own slowness, not the client's.
     if (request.readableLength === 0 && socket.bytesRead - bytesBefore < slowBodyBytes) socket.destroy();
     bytesBefore = socket.bytesRead;
   }, milliseconds);
   request.once('close', () => clearInterval(timer));
 }
 
-/** As Node decides whether to emit `checkContinue`. */
+/** By the same rule as Node's, which decides whether to emit `checkContinue`. */
 function expectsContinue({ headers }: IncomingMessage): boolean {
   return /(?:^|\W)100-continue(?:$|\W)/i.test(headers.expect ?? '');
 }
@@ -222,7 +222,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Takes in the body of a request that was refused, as long as it keeps coming and within bounds. Closing at once would
+ * Reads the body of a refused request and drops it, as long as it keeps coming and within limits. Closing at once would
  * make the kernel reset the connection, and the client would see that instead of the answer (RFC 9112, 9.6).
  */
 async function linger(request: IncomingMessage): Promise<void> {
@@ -255,14 +255,14 @@ function toS3Error(cause: unknown): S3Error {
   if (code === 'EMFILE' || code === 'ENFILE') {
     return new S3Error('ServiceUnavailable', 'Too many files are open. Nothing was changed; try again later.');
   }
-  // Also what the index says of a write that a full disk cut short.
+  // Also how the index reports a write that a full disk cut short.
   if (code === 'EIO' || /input\/output error/i.test(String(cause))) {
     return new S3Error('ServiceUnavailable', 'The disk of the store could not be written to; its log says more.');
   }
   return new S3Error('InternalError', 'The store could not do this. Its log has the request id.');
 }
 
-/** Bytes that are no HTTP request: two framings at once, headers without end, a body that stopped short. */
+/** Bytes that are not an HTTP request: two framings at once, headers without an end, a body that stopped short. */
 function refuseMalformed(error: NodeJS.ErrnoException): Refusal {
   const [status, code, message] = describeMalformed(error.code);
   const requestId = randomBytes(8).toString('hex').toUpperCase();
@@ -278,17 +278,17 @@ function refuseMalformed(error: NodeJS.ErrnoException): Refusal {
 
 function describeMalformed(code: string | undefined): [status: number, code: string, message: string] {
   if (code === 'HPE_HEADER_OVERFLOW') {
-    return [431, 'RequestHeaderSectionTooLarge', `At most ${maxHeaderBytes} bytes of headers are taken.`];
+    return [431, 'RequestHeaderSectionTooLarge', `At most ${maxHeaderBytes} bytes of headers are accepted.`];
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'RequestTimeout', 'The headers took too long.'];
   if (code === 'HPE_INVALID_EOF_STATE') {
-    return [400, 'IncompleteBody', 'The connection ended before the promised bytes had arrived.'];
+    return [400, 'IncompleteBody', 'The connection ended before all promised bytes had arrived.'];
   }
   if (code === 'HPE_INVALID_TRANSFER_ENCODING' || code === 'HPE_UNEXPECTED_CONTENT_LENGTH') {
     return [
       400,
       'InvalidRequest',
-      'Content-Length and Transfer-Encoding do not go together: send Content-Length alone.',
+      'Content-Length and Transfer-Encoding cannot be combined: send Content-Length alone.',
     ];
   }
   return [400, 'InvalidRequest', 'This is not a well-formed HTTP request.'];

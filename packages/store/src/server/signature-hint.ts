@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The signed headers that clients, proxies and browsers most often change on the way. */
+/** The signed headers that clients, proxies and browsers change most often on the way. */
 const telling = ['content-length', 'content-type', 'content-md5', 'if-none-match', 'host'];
 
 /**
- * What arrived in the headers that a request says it signs, for whoever must find out why its signature does not match.
- * What was signed cannot be told: it went into the signature as part of a hash.
+ * The values that arrived for the headers a request claims to have signed, to help find out why its signature does not
+ * match. The values that were signed are unknown: only their hash went into the signature.
  */
 export function signatureHint({ url = '', headers }: IncomingMessage): string {
   const inHeader = /SignedHeaders=([^,\s]*)/.exec(headers.authorization ?? '')?.[1];
