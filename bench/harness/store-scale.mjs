@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openIndexDb } from '../../packages/store/dist/index-db.js';
+import { openIndexDb } from '../../packages/store/dist/disk/index-db.js';
 import { quick, toSpread } from './compare.mjs';
 import { temporaryFolder } from './service.mjs';
 import { rounds, signedUrls, startStore } from './store-servers.mjs';
@@ -89,7 +89,7 @@ async function insertObjects(folder, bucket, count) {
   await index.createBucket(bucket, { createdAt });
   for (let from = 0; from < count; from += atOnce) {
     const numbers = Array.from({ length: Math.min(atOnce, count - from) }, (_, at) => from + at);
-    await Promise.all(numbers.map((n) => index.putObject(bucket, keyOf(n), toRecord(bucket, n, createdAt), {})));
+    await Promise.all(numbers.map((n) => index.putObject(bucket, keyOf(n), toRecord(bucket, n, createdAt))));
   }
   await index.writeOpenGeneration(1);
   await index.close();

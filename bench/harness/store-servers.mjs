@@ -12,7 +12,7 @@ import { quick } from './compare.mjs';
 import { freePort } from './measured-process.mjs';
 import { temporaryFolder } from './service.mjs';
 
-const cli = fileURLToPath(new URL('../../packages/store/dist/cli.js', import.meta.url));
+const cli = fileURLToPath(new URL('../../packages/store/dist/process/cli.js', import.meta.url));
 const cephScript = fileURLToPath(new URL('../../scripts/ci/ceph-rgw.sh', import.meta.url));
 const keys = { accessKeyId: 'AKIABENCH', secretAccessKey: 'secret-of-the-bench' };
 export const bucket = 'bench';

@@ -501,7 +501,7 @@ export const mutants = {
   41: [
     {
       what: 'the embedded store takes an address once',
-      file: `${store}/write-condition.ts`,
+      file: `${store}/protocol/write-condition.ts`,
       find: 'condition.once = true;',
       put: 'condition.once = store.now() < 0;',
     },
@@ -543,7 +543,7 @@ export const mutants = {
     },
     {
       what: 'the signature of a chunk is compared',
-      file: `${store}/aws-chunked.ts`,
+      file: `${store}/protocol/aws-chunked.ts`,
       find: 'if (hash && body.signer) requireSignature(',
       put: 'if (hash && body.signer && left < 0) requireSignature(',
     },
@@ -611,7 +611,7 @@ export const mutants = {
     },
     {
       what: 'who sends slowly to the store is cut off',
-      file: `${store}/server.ts`,
+      file: `${store}/server/server.ts`,
       find: 'if (hasBody(request)) cutSlowBody(',
       put: 'if (!hasBody(request)) cutSlowBody(',
     },

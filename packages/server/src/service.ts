@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { serve } from '@cadiz/http-server';
 import type { Logger } from 'pino';
 import { createContentChecks } from './content/check-contents.ts';
 import { migrate } from './db/migrate.ts';
@@ -9,7 +10,7 @@ import { makeSetup, type Setup } from './features/accounts/setup.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
 import { createApp } from './http/app.ts';
-import { listen, requireFreePort, serve } from './http/listen.ts';
+import { listen, requireFreePort } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
 import { createMailer } from './mail/mailer.ts';

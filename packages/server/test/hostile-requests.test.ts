@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
+import type { Listening } from '@cadiz/http-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { series } from '../../../scripts/series.mjs';
 import { createApp } from '../src/http/app.ts';
-import { type Listening, listen } from '../src/http/listen.ts';
+import { listen } from '../src/http/listen.ts';
 import { findFault } from './hostile/judge.ts';
 import { createRandom } from './hostile/random.ts';
 import { type HostileRequest, toCurl, toHostileRequest } from './hostile/requests.ts';

@@ -5,12 +5,8 @@ import { describe, expect, test } from 'vitest';
 
 const packages = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Which file imports which, types included. Of `values` only what is left at run time: `import type` is not. */
-function readImports(name: string, of: 'values' | 'all' = 'all'): Map<string, string[]> {
-  const statement =
-    of === 'all'
-      ? /^(?:import|export) [^;]*?from '(\.[^']+)';/gms
-      : /^(?:import|export) (?!type )[^;]*?from '(\.[^']+)';/gms;
+/** Which file imports which, types included. */
+function readImports(name: string): Map<string, string[]> {
   const source = join(packages, name, 'src');
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
@@ -18,7 +14,7 @@ function readImports(name: string, of: 'values' | 'all' = 'all'): Map<string, st
   return new Map(
     files.map((file) => {
       const text = readFileSync(file, 'utf8');
-      const targets = [...text.matchAll(statement)].map(([, target]) =>
+      const targets = [...text.matchAll(/^(?:import|export) [^;]*?from '(\.[^']+)';/gms)].map(([, target]) =>
         relative(source, resolve(dirname(file), target ?? '')),
       );
       return [relative(source, file), targets];
@@ -46,14 +42,9 @@ function findCycle(imports: Map<string, string[]>): string[] | undefined {
   return undefined;
 }
 
-describe.each([
-  ['contract', 'all'],
-  ['sigv4', 'all'],
-  ['store', 'values'],
-  ['server', 'all'],
-] as const)('packages/%s', (name, of) => {
+describe.each(['contract', 'sigv4', 'store', 'server'])('packages/%s', (name) => {
   test('has no cycle of imports', () => {
-    const imports = readImports(name, of);
+    const imports = readImports(name);
     expect(imports.size).toBeGreaterThan(3);
     expect(findCycle(imports)).toBeUndefined();
   });
@@ -137,6 +128,24 @@ describe('the arrows of the service point down', () => {
       readFileSync(join(packages, 'server/src', file), 'utf8').includes('makeStoreKey'),
     );
     expect(makers.sort()).toEqual(['limits/issue-store-key.ts', 'store/store-key.ts']);
+  });
+});
+
+describe('the rooms of the store', () => {
+  const imports = readImports('store');
+  const rooms = ['process', 'server', 'operations', 'protocol', 'disk'];
+  const roomOf = (file: string) => rooms.indexOf(file.split('/')[0] ?? '');
+
+  test('hold all of it but its entry', () => {
+    expect([...imports.keys()].filter((file) => roomOf(file) === -1)).toEqual(['index.ts']);
+    expect(new Set([...imports.keys()].map(roomOf)).size).toBe(rooms.length + 1);
+  });
+
+  test('import from left to right', () => {
+    const arrows = [...imports].flatMap(([file, targets]) => targets.map((target) => [file, target] as const));
+    const backwards = arrows.filter(([file, target]) => roomOf(target) < roomOf(file));
+    expect(arrows.length).toBeGreaterThan(300);
+    expect(backwards).toEqual([]);
   });
 });
 

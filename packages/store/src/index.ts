@@ -1,4 +1,5 @@
-export { lockFolder, StoreFolderInUse } from './lock.ts';
-export { openStore, type RunningStore, type StoreOptions } from './open-store.ts';
-export { type Log, StoreFolderUnwritable } from './store.ts';
-export { startStoreThread } from './store-thread.ts';
+export { lockFolder, StoreFolderInUse } from './disk/lock.ts';
+export type { Log } from './disk/log.ts';
+export { StoreFolderUnwritable } from './disk/store.ts';
+export { openStore, type RunningStore, type StoreOptions } from './process/open-store.ts';
+export { startStoreThread } from './process/store-thread.ts';

@@ -16,7 +16,7 @@ export interface ChunkedRequest {
 const hashOf = (data: string | Buffer) => createHash('sha256').update(data).digest('hex');
 const sign = createRequestSigner({ ...keys, region });
 
-/** The head of a PUT with an aws-chunked body, and what signs the chunks that follow it. */
+/** The head of a PUT with an aws-chunked body, and the signer for the chunks that follow. */
 export function chunkedHead(
   { port }: Pick<TestStore, 'port'>,
   key: string,
@@ -44,7 +44,7 @@ export function chunkedHead(
   return { path, headers: signed, chunkSigner: verified.chunkSigner };
 }
 
-/** Frames the bytes, with a last chunk of none, and signs them where there is a signer. */
+/** Frames the bytes, ends with an empty chunk, and signs the chunks if there is a signer. */
 export function frame(
   chunks: readonly (string | Buffer)[],
   trailers: Record<string, string>,

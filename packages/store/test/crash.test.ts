@@ -8,7 +8,7 @@ import { mountLoopDisk } from './loop-disk.ts';
 import { bucket, newClient, newFolder, until } from './running-store.ts';
 import { runCli, type StoreProcess, startProcess } from './store-process.ts';
 
-/** Lets the writers go at a store, and calls `end` in the middle of it, which must end the store. */
+/** Lets the writers work on a store, and calls `end` in the middle, which must end the store. */
 async function writeAndEnd(
   running: StoreProcess,
   allowed: Allowed,
@@ -28,7 +28,7 @@ async function writeAndEnd(
   client.destroy();
 }
 
-/** Starts the store again: what was acknowledged is there, and on the disk there is that and nothing else. */
+/** Starts the store again: everything acknowledged is there, and nothing else is on the disk. */
 async function checkAfter(dataDir: string, allowed: Allowed): Promise<void> {
   const running = await startProcess(dataDir);
   const client = newClient(running.endpoint);
@@ -40,11 +40,11 @@ async function checkAfter(dataDir: string, allowed: Allowed): Promise<void> {
   const verified = await runCli(['verify', '--data', dataDir]);
   expect(verified).toMatchObject({
     code: 0,
-    output: expect.stringMatching(/: nothing is wrong( \(\d+ files in set-aside\/\))?\.\n$/),
+    output: expect.stringMatching(/: no problems( \(\d+ files? in set-aside\/\))?\.\n$/),
   });
 }
 
-/** When every thread of it stands still, no system call of it is under way any more. */
+/** Once all of its threads are stopped, none of its system calls is under way any more. */
 async function stopProcess({ process: { pid } }: StoreProcess): Promise<void> {
   process.kill(pid ?? 0, 'SIGSTOP');
   const tasks = `/proc/${pid}/task`;
@@ -52,7 +52,7 @@ async function stopProcess({ process: { pid } }: StoreProcess): Promise<void> {
   await until(() => readdirSync(tasks).every((task) => stateOf(task) === 'T'));
 }
 
-test('kill -9 among puts, copies, uploads in parts and deletes: all that was acknowledged is there, and nothing else', async () => {
+test('kill -9 during puts, copies, multipart uploads and deletes: everything acknowledged is there, and nothing else', async () => {
   const dataDir = newFolder();
   onTestFinished(() => rmSync(dataDir, { recursive: true }));
   const allowed: Allowed = new Map();
@@ -65,7 +65,7 @@ test('kill -9 among puts, copies, uploads in parts and deletes: all that was ack
   }
 });
 
-test('a power cut among puts, copies, uploads in parts and deletes: the same', async ({ skip }) => {
+test('a power cut during puts, copies, multipart uploads and deletes: the same', async ({ skip }) => {
   const mounted = mountLoopDisk(192);
   if ('reason' in mounted) {
     console.warn(`LEFT OUT: no disk could be mounted to cut its power: ${mounted.reason}`);

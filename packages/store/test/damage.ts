@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Flips a bit of the byte behind this text, wherever it stands in the index: LMDB leaves older pages where they were. */
+/** Flips a bit of the byte after this text, wherever it is in the index: LMDB leaves older pages where they were. */
 export function flipAfter(folder: string, text: string): void {
   const path = join(folder, 'index', 'data.mdb');
   const bytes = readFileSync(path);
@@ -13,7 +13,7 @@ export function flipAfter(folder: string, text: string): void {
   writeFileSync(path, bytes);
 }
 
-/** What the index holds under this key can no longer be read. */
+/** Makes the record under this key unreadable. */
 export function breakRecord(folder: string, key: string): void {
   flipAfter(folder, `${key}{"`);
 }

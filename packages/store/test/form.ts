@@ -3,7 +3,7 @@ import { bucket, keys, region } from './running-store.ts';
 
 export type Fields = Record<string, string>;
 
-/** The fields of a form that its policy allows: these, with a condition for each, and more conditions. */
+/** The fields of a form that its policy allows: these, with a condition for each, and additional conditions. */
 export function signForm(
   fields: Fields,
   more: unknown[] = [],
@@ -27,7 +27,7 @@ export function signForm(
   return { ...fields, ...signature, ...signPolicy(JSON.stringify({ expiration, conditions }), date) };
 }
 
-/** A policy of any text, with a signature that is right. */
+/** A policy with any content, correctly signed. */
 export function signPolicy(document: string, date: string): Fields {
   const policy = Buffer.from(document).toString('base64');
   let key: Buffer = Buffer.from(`AWS4${keys.secretAccessKey}`);
@@ -37,7 +37,7 @@ export function signPolicy(document: string, date: string): Fields {
 
 const boundary = 'a-boundary-of-the-tests';
 
-/** The body of a form, as a browser writes it. */
+/** The body of a form, as a browser sends it. */
 export function formBody(fields: Fields, file?: string | Buffer, fileName = 'photo.jpg'): Buffer {
   const parts = Object.entries(fields).map(
     ([name, value]) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,

@@ -6,7 +6,7 @@ import { type LoopDisk, mountLoopDisk } from './loop-disk.ts';
 import { bucket, filed, keys, listFiles, region, send } from './running-store.ts';
 import { runCli, type StoreProcess, startProcess } from './store-process.ts';
 
-/** A disk of its own for a test; undefined where none can be mounted. */
+/** A separate disk for a test; undefined if none can be mounted. */
 function diskOfTest(...size: Parameters<typeof mountLoopDisk>): LoopDisk | undefined {
   const disk = mountLoopDisk(...size);
   if ('reason' in disk) {
@@ -22,7 +22,7 @@ function addressOf({ endpoint }: StoreProcess, method: 'PUT' | 'GET', key: strin
   return presign({ method, bucket, key, expiresInSeconds: 60, now: Date.now() });
 }
 
-/** Something else makes files of so many bytes until the disk takes no more; tells how many. */
+/** Something else creates files of this size until the disk accepts no more; returns how many. */
 function fill(path: string, bytes: number): number {
   const folder = join(path, 'others');
   mkdirSync(folder, { recursive: true });
@@ -35,7 +35,7 @@ function fill(path: string, bytes: number): number {
   }
 }
 
-test('a start on a full disk says that it is full, and what is there is served', async ({ skip }) => {
+test('a start on a full disk says that it is full, and existing objects are served', async ({ skip }) => {
   const disk = diskOfTest(40);
   if (!disk) return skip('no disk could be mounted');
   const dataDir = join(disk.path, 'data');
@@ -45,12 +45,13 @@ test('a start on a full disk says that it is full, and what is there is served',
   expect(await running.end('SIGTERM')).toBe(0);
 
   for (const bytes of [1_000_000, 100_000, 4096, 1, 0]) fill(disk.path, bytes);
-  const sentence = /^The disk of the data folder .* is full \(ENOSPC\): make room on it, or choose another folder\.\n$/;
+  const sentence =
+    /^The disk of the data folder .* is full \(ENOSPC\): free some space on it, or choose another folder\.\n$/;
   expect(await runCli(['--data', join(disk.path, 'new')])).toEqual({
     code: 1,
     output: expect.stringMatching(sentence),
   });
-  // The folders are there, but not the index.
+  // The folders exist, but the index does not.
   rmSync(join(disk.path, 'others', '1000000-0'));
   mkdirSync(join(disk.path, 'made/incoming'), { recursive: true });
   mkdirSync(join(disk.path, 'made/blobs'));
@@ -65,7 +66,7 @@ test('a start on a full disk says that it is full, and what is there is served',
   expect((await send('GET', addressOf(again, 'GET', 'there'))).text).toBe(filed('hello'));
 });
 
-test('a disk that has room for bytes but for no more files is full, too', async ({ skip }) => {
+test('a disk with room for bytes but for no more files is full too', async ({ skip }) => {
   const disk = diskOfTest(40, { files: 200 });
   if (!disk) return skip('no disk could be mounted');
   const dataDir = join(disk.path, 'data');
@@ -79,7 +80,7 @@ test('a disk that has room for bytes but for no more files is full, too', async 
     return [status, code];
   };
   expect(await put()).toEqual([507, 'InsufficientStorage']);
-  // Enough for the file itself, not for the folder that it goes to.
+  // Enough for the file itself, but not for the folder it goes to.
   free();
   expect(await put()).toEqual([507, 'InsufficientStorage']);
   expect(listFiles(dataDir)).toEqual([]);

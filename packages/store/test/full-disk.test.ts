@@ -17,9 +17,9 @@ import { md5 } from './multipart.ts';
 import { bucket, listFiles, newClient } from './running-store.ts';
 import { runCli, startProcess } from './store-process.ts';
 
-const MEGABYTE = 1024 * 1024;
+const megabyte = 1024 * 1024;
 
-/** What a request that a full disk may refuse was answered. */
+/** The answer to a request that a full disk may refuse. */
 async function statusOf(request: Promise<unknown>): Promise<number> {
   try {
     await request;
@@ -30,7 +30,7 @@ async function statusOf(request: Promise<unknown>): Promise<number> {
   }
 }
 
-/** Something else takes the disk, but for so many bytes. */
+/** Something else fills the disk, except for this many bytes. */
 function takeSpace(path: string, leaveBytes: number): void {
   const { bavail, bsize } = statfsSync(path);
   writeFileSync(join(path, 'ballast'), Buffer.alloc(Math.max(0, bavail * bsize - leaveBytes)));
@@ -51,7 +51,7 @@ test('a full disk: 507, reads and removals go on, and with room again so do writ
   const running = await startProcess(dataDir);
   onTestFinished(() => void running.process.kill('SIGKILL'));
   const client = newClient(running.endpoint);
-  const body = (megabytes: number) => Buffer.alloc(megabytes * MEGABYTE, megabytes);
+  const body = (megabytes: number) => Buffer.alloc(megabytes * megabyte, megabytes);
   const put = (Key: string, megabytes: number) =>
     statusOf(client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: body(megabytes) })));
   const remove = (Key: string) => statusOf(client.send(new DeleteObjectCommand({ Bucket: bucket, Key })));
@@ -80,7 +80,7 @@ test('a full disk: 507, reads and removals go on, and with room again so do writ
   expect(await remove('filling/0')).toBe(200);
   expect(await put('filling/0', 3)).toBe(200);
 
-  // Something else fills it to the last byte. Whatever is refused has changed nothing.
+  // Something else fills it to the last byte. Everything refused has changed nothing.
   takeSpace(disk.path, 0);
   const full = [await put('tiny', 0), await put('kept', 1), await remove('filling/1')];
   expect(full[1]).toBe(507);
@@ -98,5 +98,5 @@ test('a full disk: 507, reads and removals go on, and with room again so do writ
   client.destroy();
   expect(await running.end('SIGTERM')).toBe(0);
   const verified = await runCli(['verify', '--data', dataDir]);
-  expect(verified).toMatchObject({ code: 0, output: expect.stringMatching(/: nothing is wrong\.\n$/) });
+  expect(verified).toMatchObject({ code: 0, output: expect.stringMatching(/: no problems\.\n$/) });
 });

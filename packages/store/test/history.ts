@@ -11,18 +11,18 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import { PART_BYTES } from './multipart.ts';
+import { partBytes } from './multipart.ts';
 import { bucket } from './running-store.ts';
 
-/** What each key may hold: what was acknowledged last, or any that was asked for since. */
+/** What each key may have: what was acknowledged last, or anything requested since. */
 export type Allowed = Map<string, Set<string>>;
 
-const ABSENT = 'absent';
-const KEYS_OF_A_WRITER = 13;
+const absent = 'absent';
+const keysOfAWriter = 13;
 
 const digest = (body: Buffer | Uint8Array) => createHash('sha256').update(body).digest('hex');
 
-/** A change to one key: what it will hold, and how that is brought about. */
+/** A change to one key: what it will have, and how it gets there. */
 interface Change {
   wanted: string;
   make(): Promise<unknown>;
@@ -36,7 +36,7 @@ function put(client: S3Client, key: string, bytes: number): Change {
 function remove(client: S3Client, key: string, many: boolean): Change {
   const one = new DeleteObjectCommand({ Bucket: bucket, Key: key });
   const all = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: [{ Key: key }] } });
-  return { wanted: ABSENT, make: () => (many ? client.send(all) : client.send(one)) };
+  return { wanted: absent, make: () => (many ? client.send(all) : client.send(one)) };
 }
 
 function copy(client: S3Client, key: string, source: { key: string; digest: string }): Change {
@@ -61,7 +61,7 @@ function upload(client: S3Client, key: string, bodies: readonly Buffer[]): Chang
   return { wanted: digest(Buffer.concat(bodies)), make };
 }
 
-/** Makes an object that the writers copy. */
+/** Creates an object for the writers to copy. */
 async function putSource(client: S3Client): Promise<{ key: string; digest: string }> {
   const Body = randomBytes(50_000);
   await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'source', Body }));
@@ -69,8 +69,8 @@ async function putSource(client: S3Client): Promise<{ key: string; digest: strin
 }
 
 /**
- * Puts, replaces, copies, uploads in parts and deletes, six at a time, until the store is gone. `onAcknowledged` is called
- * after each change that was answered.
+ * Puts, replaces, copies, uploads in parts and deletes, six at a time, until the store is gone. `onAcknowledged` is
+ * called after each change that was answered.
  */
 export async function writeUntilGone(client: S3Client, allowed: Allowed, onAcknowledged: () => void): Promise<void> {
   const source = await putSource(client);
@@ -80,16 +80,16 @@ export async function writeUntilGone(client: S3Client, allowed: Allowed, onAckno
     const kind = (step + writer) % 8;
     if (kind === 2) return copy(client, key, source);
     if (kind === 4) return upload(client, key, [randomBytes(20_000)]);
-    if (kind === 5 && writer === 0) return upload(client, key, [randomBytes(PART_BYTES), randomBytes(1000)]);
+    if (kind === 5 && writer === 0) return upload(client, key, [randomBytes(partBytes), randomBytes(1000)]);
     if (kind >= 6) return remove(client, key, kind === 7);
     return put(client, key, kind === 0 ? 400_000 : 3_000);
   }
 
   async function write(writer: number): Promise<void> {
     for (let step = 0; ; step += 1) {
-      const key = `${writer}/${step % KEYS_OF_A_WRITER}`;
+      const key = `${writer}/${step % keysOfAWriter}`;
       const { wanted, make } = nextChange(key, writer, step);
-      const states = allowed.get(key) ?? new Set([ABSENT]);
+      const states = allowed.get(key) ?? new Set([absent]);
       allowed.set(key, states.add(wanted));
       try {
         await make();
@@ -104,7 +104,7 @@ export async function writeUntilGone(client: S3Client, allowed: Allowed, onAckno
   await Promise.all([0, 1, 2, 3, 4, 5].map(write));
 }
 
-/** What every key holds now. An object that cannot be read whole is an error. */
+/** What every key has now. An object that cannot be read whole is an error. */
 export async function readStates(client: S3Client, keys: Iterable<string>): Promise<Map<string, string>> {
   const states = new Map<string, string>();
   for (const key of keys) states.set(key, await readState(client, key));
@@ -116,19 +116,19 @@ async function readState(client: S3Client, key: string): Promise<string> {
     const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
     return digest((await Body?.transformToByteArray()) ?? Buffer.alloc(0));
   } catch (error) {
-    if (error instanceof NoSuchKey) return ABSENT;
+    if (error instanceof NoSuchKey) return absent;
     throw error;
   }
 }
 
-/** The keys that hold what they must not, and what that is. */
+/** The keys with something they must not have, and what that is. */
 export function findBroken(allowed: Allowed, found: ReadonlyMap<string, string>): string[] {
   return [...found]
     .filter(([key, state]) => !allowed.get(key)?.has(state))
     .map(([key, state]) => `${key} is ${state}, may be ${[...(allowed.get(key) ?? [])].join(' or ')}`);
 }
 
-/** From here on what was found is what was acknowledged. */
+/** From here on, what was found counts as acknowledged. */
 export function settle(allowed: Allowed, found: ReadonlyMap<string, string>): void {
   for (const [key, state] of found) allowed.set(key, new Set([state]));
 }

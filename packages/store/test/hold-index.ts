@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-// `lmdb` lets one transaction write at a time, of all processes.
+// `lmdb` lets only one transaction write at a time, across all processes.
 const script = `
   const { readSync } = require('node:fs');
   const { open } = require('lmdb');
@@ -26,7 +26,7 @@ const script = `
 /**
  * Keeps a running store from writing to its index, as a slow disk would, until `release` is called.
  *
- * @param removedBucket - a bucket that is gone, with its uploads, when the store can write again
+ * @param removedBucket - a bucket that is removed, with its uploads, by the time the store can write again
  */
 export async function holdIndex(folder: string, removedBucket = ''): Promise<{ release(): Promise<void> }> {
   const child = spawn(process.execPath, ['-e', script, `${folder}/index`, removedBucket], {

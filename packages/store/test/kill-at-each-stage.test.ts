@@ -17,20 +17,20 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test } from 'vitest';
 import { series } from '../../../scripts/series.mjs';
-import { MAX_INLINE_BYTES } from '../src/take-in.ts';
+import { maxInlineBytes } from '../src/disk/take-in.ts';
 import { bucket, filed, listFiles, newClient, newFolder, until } from './running-store.ts';
 import { type StoreProcess, startProcess } from './store-process.ts';
 
 const hasStrace = spawnSync('strace', ['--version']).error === undefined;
 if (!hasStrace) console.warn('LEFT OUT: kill -9 at each stage, because strace is not installed.');
 
-/** Whatever changes the disk, and the answers. strace counts each of them by itself. */
-const STAGES = ['pwrite64', 'writev', 'fdatasync', 'fsync', 'rename', 'unlink'];
-const MOST_OF_A_KIND = 20;
-const ABSENT = 'absent';
+/** Every system call that changes the disk, and the answers. strace counts each kind separately. */
+const stages = ['pwrite64', 'writev', 'fdatasync', 'fsync', 'rename', 'unlink'];
+const mostOfAKind = 20;
+const absent = 'absent';
 const name = { Bucket: bucket, Key: 'key' };
 
-/** Makes an upload ready, so that what follows is one request. */
+/** Prepares an upload, so that the rest is one request. */
 async function prepareUpload(client: S3Client, body: string): Promise<() => Promise<unknown>> {
   const { UploadId } = await client.send(new CreateMultipartUploadCommand(name));
   const { ETag } = await client.send(new UploadPartCommand({ ...name, UploadId, PartNumber: 1, Body: body }));
@@ -39,9 +39,9 @@ async function prepareUpload(client: S3Client, body: string): Promise<() => Prom
 }
 
 interface Operation {
-  /** What the key holds; something in a file unless given. */
+  /** What the key has before; by default, something in a file. */
   before?: string;
-  /** What the key holds thereafter. */
+  /** What the key has afterwards. */
   wanted: string;
   prepare(client: S3Client): Promise<() => Promise<unknown>>;
 }
@@ -71,15 +71,15 @@ const operations: Record<string, Operation> = {
       client.send(new CopyObjectCommand({ ...name, CopySource: `${bucket}/source`, MetadataDirective: 'REPLACE' })),
   },
   complete: { wanted: 'a part', prepare: (client) => prepareUpload(client, 'a part') },
-  delete: { wanted: ABSENT, prepare: async (client) => () => client.send(new DeleteObjectCommand(name)) },
+  delete: { wanted: absent, prepare: async (client) => () => client.send(new DeleteObjectCommand(name)) },
   'delete of few bytes': {
     before: 'before',
-    wanted: ABSENT,
+    wanted: absent,
     prepare: async (client) => () => client.send(new DeleteObjectCommand(name)),
   },
 };
 
-/** Kills the process in the moment in which it enters a system call for the so-manieth time from now on. */
+/** Kills the process at the moment in which it enters a system call for the nth time from now on. */
 async function killAt(
   { process: { pid } }: StoreProcess,
   call: string,
@@ -99,29 +99,32 @@ async function read(client: S3Client): Promise<string> {
     const { Body } = await client.send(new GetObjectCommand(name));
     return (await Body?.transformToString()) ?? '';
   } catch (error) {
-    if (error instanceof NoSuchKey) return ABSENT;
+    if (error instanceof NoSuchKey) return absent;
     throw error;
   }
 }
 
-/** Every object of this test that is not in the index has one file, and so has every upload that is still under way. */
+/** Every object of this test that is not in the index has one file, and so has every upload still under way. */
 async function countReferred(client: S3Client): Promise<number> {
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
   const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
-  const filed = Contents.filter(({ Size = 0, ETag }) => Size > MAX_INLINE_BYTES || ETag?.endsWith('-1"'));
+  const filed = Contents.filter(({ Size = 0, ETag }) => Size > maxInlineBytes || ETag?.endsWith('-1"'));
   return filed.length + Uploads.length;
 }
 
-/** Runs an operation again and again, each time with a later call killed, until none is left to kill. Tells how many were. */
+/**
+ * Runs an operation again and again, each time with a later call killed, until none is left to kill. Returns how
+ * many there were.
+ */
 async function killAll(
   dataDir: string,
   call: string,
   { before = filed('before'), wanted, prepare }: Operation,
 ): Promise<number> {
-  // With one thread for all work on the disk there is one order of it.
+  // With one thread for all disk work, its order is fixed.
   const start = () => startProcess(dataDir, { limit: 'export UV_THREADPOOL_SIZE=1' });
   let running = await start();
-  for (let time = 1; time < MOST_OF_A_KIND; time += 1) {
+  for (let time = 1; time < mostOfAKind; time += 1) {
     const client = newClient(running.endpoint);
     await client.send(new CreateBucketCommand({ Bucket: bucket }));
     await client.send(new PutObjectCommand({ Bucket: bucket, Key: 'source', Body: filed('source') }));
@@ -165,7 +168,7 @@ test.runIf(hasStrace).each(Object.entries(operations).filter(([name]) => tried.i
     const dataDir = newFolder();
     onTestFinished(() => rmSync(dataDir, { recursive: true }));
     let killed = 0;
-    for (const call of STAGES) killed += await killAll(dataDir, call, operation);
+    for (const call of stages) killed += await killAll(dataDir, call, operation);
     // At least: the pages of the index, their sync, the page that makes them count, and its sync.
     expect(killed).toBeGreaterThanOrEqual(4);
   },

@@ -12,20 +12,23 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A small ext4 in a file, mounted: a disk of its own, which may fill up, and whose power may be cut. */
+/** A small ext4 in a file, mounted: a separate disk that can fill up, and whose power can be cut. */
 export interface LoopDisk {
   /** Where it is mounted. */
   path: string;
   /**
-   * The disk as it would be found after a power cut at this instant: a copy of what has reached the image, mounted, which
-   * replays its journal. Whatever writes must have been stopped. This disk is gone thereafter.
+   * The disk as it would be after a power cut at this moment: a copy of what has reached the image, mounted, which
+   * replays its journal. Every writer must have been stopped. This disk is gone afterwards.
    */
   cutPower(): LoopDisk;
-  /** Unmounts and forgets it. */
+  /** Unmounts and removes it. */
   remove(): void;
 }
 
-/** With room for so many bytes and, if said, about so many `files`. Tells why where none can be mounted, as for a user who is not root, or in most containers. */
+/**
+ * With room for this many bytes and, if given, about this many `files`. Returns the reason if none can be mounted,
+ * as for a user who is not root, or in most containers.
+ */
 export function mountLoopDisk(megabytes: number, { files }: { files?: number } = {}): LoopDisk | { reason: string } {
   const folder = mkdtempSync(join(roomyMemory(), 'cadiz-disk-'));
   const image = join(folder, 'image');
@@ -43,7 +46,9 @@ export function mountLoopDisk(megabytes: number, { files }: { files?: number } =
   return { reason: String(made.error ?? made.stderr) };
 }
 
-/** The image may lie in memory: what counts is what the file system has written to it. Real disks make the tests slow. */
+/**
+ * The image may be in memory: what counts is what the file system has written to it. Real disks make the tests slow.
+ */
 function roomyMemory(): string {
   try {
     accessSync('/dev/shm', constants.W_OK);
@@ -56,7 +61,7 @@ function roomyMemory(): string {
 function mount(folder: string, image: string): LoopDisk | { reason: string } {
   const path = join(folder, 'mounted');
   mkdirSync(path);
-  // Without a commit of the journal by the clock, nothing reaches the image but what was synced, or fell to memory's needs.
+  // Without a timed commit of the journal, nothing reaches the image except what was synced, or evicted to free memory.
   const mounted = spawnSync('mount', ['-o', 'loop,commit=300', image, path], { encoding: 'utf8' });
   if (mounted.status !== 0) return { reason: String(mounted.error ?? mounted.stderr) };
 

@@ -8,8 +8,8 @@ import {
 } from '@aws-sdk/client-s3';
 import { bucket, type TestStore } from './running-store.ts';
 
-/** The least that a part which is not the last may have. */
-export const PART_BYTES = 5 * 1024 ** 2;
+/** The smallest size of a part that is not the last. */
+export const partBytes = 5 * 1024 ** 2;
 
 export interface SentPart {
   PartNumber: number;
@@ -18,7 +18,7 @@ export interface SentPart {
 
 export const md5 = (data: string | Buffer) => createHash('md5').update(data).digest('hex');
 
-/** Bytes that differ all over, so that a part in the wrong place shows. */
+/** Bytes that differ everywhere, so that a part in the wrong place is noticed. */
 export function partOf(bytes: number, seed: number): Buffer {
   const unit = createHash('sha512').update(`part ${seed}`).digest();
   return Buffer.alloc(bytes, unit);
@@ -58,7 +58,7 @@ export function complete(
   );
 }
 
-/** An object made of these parts; tells its ETag. */
+/** An object made of these parts; returns its ETag. */
 export async function uploadInParts(
   store: TestStore,
   key: string,

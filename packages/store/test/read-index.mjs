@@ -1,5 +1,6 @@
-// Opens each index that it is given, reads all of it and writes to it; sends a message before each. What LMDB throws is fine.
-import { openIndexTables } from '../dist/index-tables.js';
+// Opens each index it is given, reads all of it and writes to it; sends a message before each. Errors thrown by LMDB
+// are fine.
+import { openIndexTables } from '../dist/disk/index-tables.js';
 
 for (const path of process.argv.slice(2)) {
   process.send?.('next');
@@ -16,7 +17,7 @@ for (const path of process.argv.slice(2)) {
     }
     await tables.close();
   } catch {
-    // It was told, and the process lives on.
+    // It was reported, and the process survives.
   }
 }
 process.exit(0);

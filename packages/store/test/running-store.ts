@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { createPresigner, createRequestSigner, uriEncodePath } from '@cadiz/sigv4';
 import { onTestFinished } from 'vitest';
-import { openStore, type StoreOptions } from '../src/open-store.ts';
-import { MAX_INLINE_BYTES } from '../src/take-in.ts';
+import { maxInlineBytes } from '../src/disk/take-in.ts';
+import { openStore, type StoreOptions } from '../src/process/open-store.ts';
 
 export const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'a-secret-of-the-tests' };
 export const region = 'us-east-1';
@@ -21,19 +21,19 @@ export interface TestStore {
   port: number;
   client: S3Client;
   presignRaw: Presign;
-  /** An address for the test bucket, signed now and for a minute unless said otherwise. */
+  /** An address for the test bucket, by default signed now and valid for a minute. */
   presign(method: string, key: string, more?: Partial<Parameters<Presign>[0]>): string;
-  /** Sends a request that is signed in its headers. */
+  /** Sends a request signed in its headers. */
   sendSigned(method: string, key: string, payloadHash: string, sent?: Sent, now?: number): Promise<Answer>;
   /** Every file under blobs/ and incoming/. */
   files(): string[];
   close(): Promise<void>;
 }
 
-/** A text that is too long for the index: it gets a file. */
-export const filed = (text: string) => text.padEnd(MAX_INLINE_BYTES + 1, '.');
+/** A string that is too long for the index: it gets a file. */
+export const filed = (text: string) => text.padEnd(maxInlineBytes + 1, '.');
 
-/** Both ways in which the bytes of an object are kept, and how many files each needs. */
+/** Both ways in which the bytes of an object are stored, and how many files each needs. */
 export const keptEitherWay: { kept: string; form: (text: string) => string; files: 0 | 1 }[] = [
   { kept: 'in the index', form: (text) => text, files: 0 },
   { kept: 'in a file', form: filed, files: 1 },
@@ -43,7 +43,7 @@ export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), 'cadiz-store-'));
 }
 
-/** A folder that goes when the test that asked for it has ended. */
+/** A folder that is removed when the test that asked for it has ended. */
 export function folderOfTest(): string {
   const folder = newFolder();
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -86,14 +86,14 @@ export async function startStore(options: Partial<StoreOptions> = {}): Promise<T
   };
 }
 
-/** A store with objects of these keys, each of which holds its key. */
+/** A store with objects with these keys; the content of each is its key. */
 export async function startStoreWith(names: readonly string[]): Promise<TestStore> {
   const store = await startStore();
   await Promise.all(names.map((name) => send('PUT', store.presign('PUT', name), { body: name })));
   return store;
 }
 
-/** Makes a bucket of two objects, of which the first has a checksum; tells its name. */
+/** Creates a bucket with two objects, the first of which has a checksum; returns its name. */
 export async function makeCheckedBucket({ client }: TestStore): Promise<string> {
   const Bucket = 'checked';
   await client.send(new CreateBucketCommand({ Bucket }));
@@ -102,7 +102,7 @@ export async function makeCheckedBucket({ client }: TestStore): Promise<string> 
   return Bucket;
 }
 
-/** With the settings that an SDK has when nobody sets any: it guards what it sends with a CRC32. */
+/** With the default settings of an SDK: it protects what it sends with a CRC32. */
 export function newDefaultClient(endpoint: string): S3Client {
   return new S3Client({ endpoint, region, credentials: keys, forcePathStyle: true });
 }
@@ -141,7 +141,7 @@ export interface Sent {
   body?: string | Buffer;
 }
 
-/** Sends exactly this, with no client library in between that could mend the address or the headers. */
+/** Sends exactly this, without a client library that could correct the address or the headers. */
 export function send(method: string, url: string, { headers = {}, body }: Sent = {}): Promise<Answer> {
   const { origin, port, hostname } = new URL(url);
   const path = url.slice(origin.length) || '/';
@@ -162,7 +162,7 @@ function toAnswer(status: number, headers: IncomingHttpHeaders, body: Buffer): A
   return { status, headers, body, text, code: /<Code>([^<]*)<\/Code>/.exec(text)?.[1] };
 }
 
-/** Writes raw bytes to the store and returns all it answers until it closes the connection. */
+/** Sends raw bytes to the store and returns everything it answers until it closes the connection. */
 export function sendBytes(port: number, bytes: string, { halfClose = false } = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
@@ -180,7 +180,7 @@ export function sendBytes(port: number, bytes: string, { halfClose = false } = {
   });
 }
 
-/** Path and query of an address, as it stands in a request line. */
+/** Path and query of an address, as in a request line. */
 export function targetOf(url: string): string {
   return url.slice(new URL(url).origin.length);
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { keys } from './running-store.ts';
 
-const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+const cli = fileURLToPath(new URL('../dist/process/cli.js', import.meta.url));
 const environment = {
   ...process.env,
   STORE_ACCESS_KEY_ID: keys.accessKeyId,
@@ -14,7 +14,7 @@ const environment = {
 export interface StoreProcess {
   endpoint: string;
   process: ChildProcess;
-  /** Resolves with the exit code, or the signal's name. */
+  /** Resolves with the exit code or the name of the signal. */
   end(signal: NodeJS.Signals): Promise<number | string>;
 }
 

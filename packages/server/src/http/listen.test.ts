@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import net from 'node:net';
+import type { Listening } from '@cadiz/http-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Person, startTestService, type TestService } from '../../test/service.ts';
 import { createApp } from './app.ts';
-import { type Listening, listen } from './listen.ts';
+import { listen } from './listen.ts';
 
 let service: TestService;
 let ada: Person;

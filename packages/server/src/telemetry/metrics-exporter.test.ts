@@ -1,7 +1,7 @@
+import { serve } from '@cadiz/http-server';
 import { pino } from 'pino';
 import { Gauge, Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
-import { serve } from '../http/listen.ts';
 import { createMetricsExporter } from './metrics-exporter.ts';
 
 test('a metric that cannot be collected is a 500 and a line in the log, and the next scrape is well again', async () => {

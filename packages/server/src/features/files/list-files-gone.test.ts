@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Listening } from '@cadiz/http-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countWaiting, testableKinds } from '../../../test/database.ts';
 import { startTestService, type TestService } from '../../../test/service.ts';
 import { createApp } from '../../http/app.ts';
-import { type Listening, listen } from '../../http/listen.ts';
+import { listen } from '../../http/listen.ts';
 
 // PGlite has one connection, so nothing can hold a lock against a listing there, and nothing can be cancelled.
 describe.runIf(testableKinds.includes('postgres'))('a listing that waits in PostgreSQL', () => {

@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { createBoundedServer, refuseConnection, serve } from './index.ts';
+
+/** Reads all that comes until the server ends the connection. */
+async function readToEnd(socket: net.Socket): Promise<string> {
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, 'end');
+  return Buffer.concat(chunks).toString();
+}
+
+async function connect(port: number, options: net.SocketConstructorOpts = {}): Promise<net.Socket> {
+  const socket = new net.Socket(options).connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  return socket;
+}
+
+test('a port that is taken is an error', async () => {
+  const { port, close } = await serve(createBoundedServer({}), '127.0.0.1', 0);
+  await expect(serve(createBoundedServer({}), '127.0.0.1', port)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await close(0);
+});
+
+test('all headers that fit are seen, however many', async () => {
+  const server = createBoundedServer({});
+  server.on('request', ({ headers }, response) => response.end(String(headers['x-last'])));
+  const { port, close } = await serve(server, '127.0.0.1', 0);
+  const socket = await connect(port);
+  const answer = readToEnd(socket);
+  socket.write(`GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${'a:b\r\n'.repeat(1500)}X-Last: seen\r\n\r\n`);
+  expect(await answer).toContain('seen');
+  await close(0);
+});
+
+test('bytes that are no request are answered, and the connection is closed on both sides', async () => {
+  const server = createBoundedServer({});
+  const left: Promise<unknown>[] = [];
+  server.on('connection', (socket) => left.push(once(socket, 'close')));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+    refuseConnection(error, socket, ({ code = '' }) => ({ status: 400, headers: ['X-Code', code], body: 'né' })),
+  );
+  const { port, close } = await serve(server, '127.0.0.1', 0);
+  // Keeps its own half open for ever.
+  const socket = await connect(port, { allowHalfOpen: true });
+  const answer = readToEnd(socket);
+  socket.write('no request\r\n\r\n');
+  expect(await answer).toBe('HTTP/1.1 400 Bad Request\r\nX-Code: HPE_INVALID_METHOD\r\nContent-Length: 3\r\n\r\nné');
+  await Promise.all(left);
+  socket.destroy();
+  await close(0);
+});
+
+test('closing lets a request under way finish', async () => {
+  const { server, responses } = createSlowServer();
+  const { port, close } = await serve(server, '127.0.0.1', 0);
+  const asked = await ask(port);
+  const closed = close(60_000);
+  await delay(100);
+  responses[0]?.end('done');
+  expect(await readAnswer(asked)).toBe('begun done');
+  await closed;
+});
+
+test('closing cuts off a request that takes longer', async () => {
+  const { server } = createSlowServer();
+  const { port, close } = await serve(server, '127.0.0.1', 0);
+  const cut = expect(readAnswer(await ask(port))).rejects.toThrow('aborted');
+  await close(10);
+  await cut;
+});
+
+/** Begins every answer, and leaves it to the test to end it. */
+function createSlowServer() {
+  const responses: http.ServerResponse[] = [];
+  const server = createBoundedServer({});
+  server.on('request', (_request, response) => {
+    responses.push(response);
+    response.write('begun ');
+  });
+  return { server, responses };
+}
+
+/** Resolves when the answer has begun. */
+async function ask(port: number): Promise<http.IncomingMessage> {
+  const [response] = await once(http.get({ host: '127.0.0.1', port }), 'response');
+  return response;
+}
+
+async function readAnswer(response: http.IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}

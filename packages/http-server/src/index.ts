@@ -1,0 +1,90 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** Node closes hardly any slow connection by itself: these are the limits for clients that are slow on purpose. */
+const slowestClient = {
+  headersTimeout: 8_000,
+  connectionsCheckingInterval: 2_000,
+  keepAliveTimeout: 65_000,
+} as const;
+
+export const maxHeaderBytes = 16 * 1024;
+
+/** How often connections that became idle are looked for while a server closes. */
+const closeIdleMilliseconds = 20;
+
+/**
+ * A server that is not listening yet, with limits for the head of a request and for idle connections. How long a whole
+ * request may take (`requestTimeout`) is for each server to say: Node's own limit is 5 minutes.
+ *
+ * @param options - Node's; they replace the limits above
+ */
+export function createBoundedServer(options: http.ServerOptions): http.Server {
+  const server = http.createServer({ ...slowestClient, maxHeaderSize: maxHeaderBytes, ...options });
+  // `maxHeaderSize` is limit enough. Node would also leave all headers after the thousandth out of `headers`, but not out of
+  // `rawHeaders`: what is checked in one would not be what is obeyed in the other.
+  server.maxHeadersCount = 0;
+  return server;
+}
+
+/** An answer to bytes that are no request. */
+export interface Refusal {
+  status: number;
+  /** Names and values alternately, without Content-Length. */
+  headers: readonly string[];
+  body: string | Buffer;
+}
+
+/**
+ * Answers a `clientError` of Node's server, or another connection that has no request, and closes it. Without a request there
+ * is no response object either, so the answer is written by hand.
+ *
+ * @param refuse - what to answer; not called when nobody would read it
+ */
+export function refuseConnection(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  refuse: (error: NodeJS.ErrnoException) => Refusal,
+): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const { status, headers, body } = refuse(error);
+  const all = [...headers, 'Content-Length', String(Buffer.byteLength(body))];
+  const lines = all.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
+  // Ending it is not enough: a client that is slow on purpose would keep its own half open.
+  socket.end(`HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}\r\n${lines}\r\n${body}`, () => socket.destroy());
+}
+
+export interface Listening {
+  port: number;
+  /** Accepts no more connections, lets requests under way finish for this long, then closes what is left. */
+  close(drainMilliseconds: number): Promise<void>;
+}
+
+/**
+ * Starts a server.
+ *
+ * @param port - 0 for any free one
+ * @throws the system's error if the port is taken (`code` EADDRINUSE) or the address is not this machine's
+ */
+export async function serve(server: http.Server, host: string, port: number): Promise<Listening> {
+  server.listen(port, host);
+  await once(server, 'listening');
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : port,
+    async close(drainMilliseconds) {
+      const closed = once(server, 'close');
+      server.close();
+      // A kept-alive connection becomes idle when its last answer has left, and would hold up the close from then on.
+      const sweep = setInterval(() => server.closeIdleConnections(), closeIdleMilliseconds);
+      const cut = setTimeout(() => server.closeAllConnections(), drainMilliseconds);
+      await closed;
+      clearInterval(sweep);
+      clearTimeout(cut);
+    },
+  };
+}

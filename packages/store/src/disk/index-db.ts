@@ -1,0 +1,253 @@
+import { Damaged } from './disk-error.ts';
+import type { BucketRecord, Content, ObjectRecord } from './index-record.ts';
+import { type Broken, type BrokenRecord, brokenRecord } from './index-table.ts';
+import { type IndexTables, openIndexTables } from './index-tables.ts';
+import { type LetGo, openUploadIndex, rangeStart, type UploadIndex } from './upload-index.ts';
+
+export interface Deletion {
+  key: string;
+  /** Whether the existing object is the one to be deleted; without it, any object is. Called in the transaction. */
+  isMeant?(before: Content): boolean;
+}
+
+/** Decides in the transaction whether the existing object may be replaced; undefined if there is none. */
+export type MayReplace = (before: Content | undefined) => boolean;
+
+/** `changed`: the object is not the one that was meant. `absent`: one was meant, but there is none. */
+export type DeleteOutcome = 'deleted' | 'changed' | 'absent';
+
+export interface ListedObject {
+  key: Buffer;
+  record: ObjectRecord;
+}
+
+/**
+ * The ordered index of all objects. Every write resolves when it is durable, and is not visible before.
+ *
+ * Besides the objects it knows every blob that an object refers to (so that a start can tell an abandoned blob without
+ * reading all objects), and the blobs that no object refers to any more but whose files may still exist ("doomed").
+ * Both change in the same transaction as the object.
+ */
+export interface IndexDb {
+  findBucket(bucket: string): BucketRecord | undefined;
+  /** False if it already exists. */
+  createBucket(bucket: string, record: BucketRecord): Promise<boolean>;
+  /** All buckets, by name. */
+  buckets(): { name: string; record: BucketRecord }[];
+  /** False if there is no such bucket. */
+  updateBucket(bucket: string, change: (record: BucketRecord) => BucketRecord): Promise<boolean>;
+  /** Deletes a bucket if it is empty, with its uploads under way; `removed` is what was released. */
+  deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: LetGo[] }>;
+  /** @throws Damaged if its record is broken */
+  findObject(bucket: string, key: string): ObjectRecord | undefined;
+  /** What a write would replace; for a broken record, only that it exists. */
+  findContent(bucket: string, key: string): Content | undefined;
+  /** The bytes of an object whose record says `inline`. */
+  readInline(bucket: string, key: string): Buffer | undefined;
+  /** How many objects have their bytes in the index. */
+  countInline(): number;
+  /**
+   * `kept`: `mayReplace` said that nothing needs to change. `removed` is what was released. `bytes` belong to a record
+   * that says `inline`.
+   *
+   * @throws what `mayReplace` throws, which changes nothing
+   */
+  putObject(
+    bucket: string,
+    key: string,
+    record: ObjectRecord,
+    options?: { bytes?: Buffer; mayReplace?: MayReplace },
+  ): Promise<{ outcome: 'stored' | 'kept' | 'no-bucket'; removed: LetGo[] }>;
+  /** All in one transaction, with an outcome for each, in order. An object that did not exist counts as deleted. */
+  deleteObjects(
+    bucket: string,
+    deletions: readonly Deletion[],
+  ): Promise<{ outcomes: DeleteOutcome[]; removed: LetGo[] }>;
+  uploads: UploadIndex;
+  /** The objects of a bucket in the byte order of their keys, starting at `from`, without broken records. */
+  objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
+  hasBlob(blob: string): boolean;
+  /** How many blobs objects and parts refer to. */
+  countBlobs(): number;
+  isDoomed(blob: string): boolean;
+  doomedBlobs(): string[];
+  /** Call it once the files of these blobs are durably gone. */
+  forgetDoomed(blobs: readonly string[]): Promise<void>;
+  /** The oldest generation of blobs that may still hold abandoned ones. */
+  readOpenGeneration(): number;
+  writeOpenGeneration(generation: number): Promise<void>;
+  /** The tables it is made of, for the journal. */
+  tables: IndexTables;
+  close(): Promise<void>;
+}
+
+const separator = Buffer.from([0]);
+
+/** Stands for an object, a bucket or an upload whose record is broken: only that it exists is known. */
+const unreadable: Content = { size: -1, etag: '' };
+
+export interface IndexOptions {
+  onBroken?(broken: BrokenRecord): void;
+  /** Leave an index with an older format as it is. */
+  unchanged?: boolean;
+}
+
+/**
+ * Opens (or creates) the index in `folder`. The caller holds the lock on the data folder, and has checked the file.
+ *
+ * @throws Error if its format is unknown, or its own state cannot be read
+ */
+export async function openIndexDb(folder: string, { onBroken, unchanged }: IndexOptions = {}): Promise<IndexDb> {
+  const tables = await openIndexTables(folder, onBroken);
+  try {
+    if (tables.position().history === undefined && !unchanged) await tables.beginHistory(0);
+    return toIndexDb(tables);
+  } catch (error) {
+    await tables.close();
+    throw error;
+  }
+}
+
+function toIndexDb(tables: IndexTables): IndexDb {
+  const { buckets, objects, inline, blobs, doomed, meta, commit } = tables;
+
+  function letGo(blob: string): string {
+    blobs.remove(blob);
+    doomed.put(blob, true);
+    return blob;
+  }
+
+  /**
+   * Returns what is released with an object. Nobody knows what a broken record refers to: its files stay, and
+   * `verify` reports them.
+   */
+  function letGoContent(at: Buffer, before: ObjectRecord | Broken): LetGo[] {
+    if (before === brokenRecord) {
+      inline.remove(at);
+      return [];
+    }
+    const { blob, multipart } = before;
+    if (before.inline) inline.remove(at);
+    if (!multipart) return blob === undefined ? [] : [blob].map(letGo);
+    return uploadIndex.removeParts(multipart.uploadId);
+  }
+
+  function replaceObject(bucket: string, key: string, record: ObjectRecord, bytes?: Buffer): LetGo[] {
+    const at = indexKey(bucket, Buffer.from(key));
+    const before = objects.get(at);
+    const removed = before ? letGoContent(at, before) : [];
+    objects.put(at, record);
+    if (record.blob !== undefined) blobs.put(record.blob, true);
+    if (bytes) inline.put(at, bytes);
+    return removed;
+  }
+
+  function deleteObject(bucket: string, { key, isMeant }: Deletion, removed: LetGo[]): DeleteOutcome {
+    const at = indexKey(bucket, Buffer.from(key));
+    const before = objects.get(at);
+    if (!before) return isMeant ? 'absent' : 'deleted';
+    if (isMeant && !isMeant(readable(before))) return 'changed';
+    objects.remove(at);
+    removed.push(...letGoContent(at, before));
+    return 'deleted';
+  }
+
+  const get = (bucket: string, key: string) => objects.get(indexKey(bucket, Buffer.from(key)));
+  const findContent = (bucket: string, key: string) => {
+    const found = get(bucket, key);
+    return found && readable(found);
+  };
+  const uploadIndex = openUploadIndex({
+    tables,
+    findObject: (bucket, key) => {
+      const found = get(bucket, key);
+      return found === brokenRecord ? unreadable : found;
+    },
+    replaceObject,
+    letGo,
+  });
+
+  return {
+    findBucket: (bucket) => readableBucket(buckets.get(bucket)),
+    createBucket: (bucket, record) =>
+      commit(() => {
+        if (buckets.has(bucket)) return false;
+        buckets.put(bucket, record);
+        return true;
+      }),
+    buckets: () => [...buckets.entries()].map(({ key, value }) => ({ name: key, record: readableBucket(value) })),
+    updateBucket: (bucket, change) =>
+      commit(() => {
+        const record = readableBucket(buckets.get(bucket));
+        if (record) buckets.put(bucket, change(record));
+        return record !== undefined;
+      }),
+    deleteBucket: (bucket) =>
+      commit(() => {
+        if (!buckets.has(bucket)) return { outcome: 'absent', removed: [] };
+        const range = { start: indexKey(bucket, Buffer.alloc(0)), end: Buffer.from(`${bucket}\x01`), limit: 1 };
+        for (const _ of objects.keys(range)) return { outcome: 'not-empty', removed: [] };
+        buckets.remove(bucket);
+        return { outcome: 'deleted', removed: uploadIndex.removeOfBucket(bucket) };
+      }),
+    findObject: (bucket, key) => {
+      const found = get(bucket, key);
+      if (found === brokenRecord) throw new Damaged();
+      return found;
+    },
+    findContent,
+    readInline: (bucket, key) => {
+      const bytes = inline.get(indexKey(bucket, Buffer.from(key)));
+      return bytes === brokenRecord ? undefined : bytes;
+    },
+    countInline: inline.count,
+    putObject: (bucket, key, record, { bytes, mayReplace } = {}) =>
+      commit(() => {
+        if (!buckets.has(bucket)) return { outcome: 'no-bucket', removed: [] };
+        if (mayReplace && !mayReplace(findContent(bucket, key))) return { outcome: 'kept', removed: [] };
+        return { outcome: 'stored', removed: replaceObject(bucket, key, record, bytes) };
+      }),
+    deleteObjects: (bucket, deletions) =>
+      commit(() => {
+        const removed: LetGo[] = [];
+        const outcomes = deletions.map((deletion) => deleteObject(bucket, deletion, removed));
+        return { outcomes, removed };
+      }),
+    uploads: uploadIndex,
+    *objectsFrom(bucket, from) {
+      const start = rangeStart(indexKey(bucket, from));
+      const end = Buffer.concat([Buffer.from(bucket), Buffer.from([1])]);
+      for (const { key, value } of objects.entries({ start, end })) {
+        if (value !== brokenRecord) yield { key: Buffer.from(key.subarray(bucket.length + 1)), record: value };
+      }
+    },
+    hasBlob: blobs.has,
+    countBlobs: blobs.count,
+    isDoomed: doomed.has,
+    doomedBlobs: () => [...doomed.keys()],
+    forgetDoomed: (gone) =>
+      commit(() => {
+        for (const blob of gone) doomed.remove(blob);
+      }),
+    readOpenGeneration: () => Number(meta.get('openGeneration') ?? 0),
+    writeOpenGeneration: (generation) => commit(() => meta.put('openGeneration', generation)),
+    tables,
+    close: tables.close,
+  };
+}
+
+function readable(found: ObjectRecord | Broken): Content {
+  return found === brokenRecord ? unreadable : found;
+}
+
+/** A bucket whose record is broken has lost its CORS rules and its age. */
+function readableBucket(found: BucketRecord | Broken): BucketRecord;
+function readableBucket(found: BucketRecord | Broken | undefined): BucketRecord | undefined;
+function readableBucket(found: BucketRecord | Broken | undefined): BucketRecord | undefined {
+  return found === brokenRecord ? { createdAt: 0 } : found;
+}
+
+/** Bucket names contain no NUL, so all keys of one bucket are adjacent, in the byte order of the keys themselves. */
+function indexKey(bucket: string, key: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(bucket), separator, key]);
+}

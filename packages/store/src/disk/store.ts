@@ -1,0 +1,147 @@
+import { access, constants } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
+import { type DigestThreads, openDigestThreads } from './digest-threads.ts';
+import { isDiskFull, systemCode } from './disk-error.ts';
+import { type IndexDb, openIndexDb } from './index-db.ts';
+import type { BrokenRecord } from './index-table.ts';
+import { openJournal } from './journal.ts';
+import { lockFolder, StoreFolderInUse } from './lock.ts';
+import type { Log } from './log.ts';
+import { makeFolder } from './make-folder.ts';
+import { openReaper, type Reaper } from './reaper.ts';
+import { requireIndexFile } from './require-index.ts';
+import { openRoom, type Room } from './room.ts';
+
+/** What the operations can reach. */
+export interface Store {
+  index: IndexDb;
+  blobs: Blobs;
+  reaper: Reaper;
+  room: Room;
+  digestThreads: DigestThreads;
+  region: string;
+  maxObjectBytes: number;
+  /** Whether a presigned address may replace an object that is there. */
+  presignedOverwrite: 'allow' | 'deny';
+  /** see StoreOptions */
+  keepWaitingMilliseconds: number;
+  /** Unix milliseconds. */
+  now(): number;
+  log: Log;
+}
+
+/** The data folder cannot be created or written to. `reason` is the system's code, such as EACCES. */
+export class StoreFolderUnwritable extends Error {
+  readonly code = 'STORE_FOLDER_UNWRITABLE';
+  readonly folder: string;
+  readonly reason: string;
+
+  constructor(folder: string, reason: string) {
+    super(describeUnwritable(folder, reason));
+    this.name = 'StoreFolderUnwritable';
+    this.folder = folder;
+    this.reason = reason;
+  }
+}
+
+function describeUnwritable(folder: string, reason: string): string {
+  switch (reason) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return `The disk of the data folder ${folder} is full (${reason}): free some space on it, or choose another folder.`;
+    case 'EROFS':
+      return `The data folder ${folder} is on a disk that is mounted read-only (${reason}): mount it writable, or choose another folder.`;
+    case 'ENOENT':
+      return `The data folder ${folder} cannot be created (${reason}): its file system does not allow folders. Choose another folder.`;
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return `The data folder ${folder} cannot be created (${reason}): something that is not a folder is in the way. Choose another folder.`;
+    default:
+      return `The data folder ${folder} cannot be written to (${reason}): give this user write permission, or choose another folder.`;
+  }
+}
+
+export interface OpenStore {
+  store: Store;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the data folder: locks it, makes sure that the index belongs to the files beside it, and clears away what a
+ * crash left behind.
+ *
+ * @throws StoreFolderInUse, StoreFolderUnwritable, IndexUnusable
+ */
+export async function openStoreFolder(
+  dataDir: string,
+  settings: Pick<Store, 'region' | 'maxObjectBytes' | 'presignedOverwrite' | 'keepWaitingMilliseconds' | 'now' | 'log'>,
+): Promise<OpenStore> {
+  const folder = resolve(dataDir);
+  const lock = await lockWritable(folder);
+  const closers: (() => unknown)[] = [lock.release];
+  const close = async () => {
+    for (const closeOne of closers.splice(0).reverse()) await closeOne();
+  };
+  try {
+    await requireIndexFile(folder, { thorough: false });
+    const index = await openIndexDb(join(folder, 'index'), { onBroken: logBroken(settings.log) });
+    closers.push(index.close);
+    const journal = await openJournal({ folder, tables: index.tables, log: settings.log });
+    closers.push(journal.close);
+    const blobs = await openBlobs({
+      folder,
+      openGeneration: index.readOpenGeneration(),
+      isKnown: (blob) => index.hasBlob(blob) || index.isDoomed(blob),
+      onSetAside: (count) => {
+        const message = 'Files that no object refers to were moved to set-aside/. Delete them if nothing is missing.';
+        settings.log({ level: 'warn', message, count });
+      },
+      onGenerationsSettled: (generation) => {
+        // This only saves the next start some work; a later call writes it again.
+        index.writeOpenGeneration(generation).catch((error: unknown) => {
+          settings.log({ level: 'warn', message: 'The open generation was not written.', error: String(error) });
+        });
+      },
+    });
+    closers.push(blobs.close);
+    const reaper = await openReaper(index, blobs, settings.log);
+    closers.push(reaper.close);
+    const digestThreads = openDigestThreads();
+    closers.push(digestThreads.close);
+    await syncFolder(join(folder, 'index'));
+    await syncFolder(folder);
+    return { store: { ...settings, index, blobs, reaper, room: openRoom(folder), digestThreads }, close };
+  } catch (error) {
+    await close();
+    throw isDiskFull(error) ? new StoreFolderUnwritable(folder, systemCode(error) ?? 'ENOSPC') : error;
+  }
+}
+
+/** Once for each record: every listing meets it. */
+function logBroken(log: Log): (broken: BrokenRecord) => void {
+  const logged = new Set<string>();
+  return ({ table, key }) => {
+    const name = `${table} ${key}`;
+    if (logged.has(name)) return;
+    logged.add(name);
+    log({
+      level: 'error',
+      message: 'A record of the index is broken. Run cadiz-store verify for details.',
+      table,
+      key,
+    });
+  };
+}
+
+async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {
+  try {
+    const made = await makeFolder(folder);
+    if (made) await syncFolder(dirname(made));
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return lockFolder(folder);
+  } catch (error) {
+    if (error instanceof StoreFolderInUse) throw error;
+    throw new StoreFolderUnwritable(folder, systemCode(error) ?? String(error));
+  }
+}

@@ -1,8 +1,0 @@
-import { sendOwnerAcl } from './acl.ts';
-import { type Call, requireBucket } from './call.ts';
-
-/** GET /bucket?acl: full control for the owner. */
-export async function getBucketAcl(call: Call): Promise<void> {
-  requireBucket(call);
-  sendOwnerAcl(call);
-}

@@ -1,9 +1,0 @@
-import { type Call, requireBucket, sendXml } from './call.ts';
-import { document, escapeText } from './xml.ts';
-
-/** GET /bucket?location: the store's region; us-east-1 is told by an empty element, as on S3. */
-export async function getBucketLocation(call: Call): Promise<void> {
-  requireBucket(call);
-  const { region } = call.store;
-  sendXml(call, document('LocationConstraint', region === 'us-east-1' ? [] : [escapeText(region)]));
-}

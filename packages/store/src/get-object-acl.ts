@@ -1,9 +1,0 @@
-import { sendOwnerAcl } from './acl.ts';
-import type { Call } from './call.ts';
-import { requireObject } from './head-object.ts';
-
-/** GET /bucket/key?acl: full control for the owner. */
-export async function getObjectAcl(call: Call): Promise<void> {
-  requireObject(call);
-  sendOwnerAcl(call);
-}

@@ -1,9 +1,0 @@
-import { type Call, sendXml } from './call.ts';
-import { requireObject } from './head-object.ts';
-import { document, element } from './xml.ts';
-
-/** GET /bucket/key?tagging: no tags, for tools that copy them with the object. */
-export async function getObjectTagging(call: Call): Promise<void> {
-  requireObject(call);
-  sendXml(call, document('Tagging', [element('TagSet', [])]));
-}

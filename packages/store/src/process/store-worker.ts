@@ -1,0 +1,42 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { StoreFolderInUse } from '../disk/lock.ts';
+import { StoreFolderUnwritable } from '../disk/store.ts';
+import { openStore, type RunningStore } from './open-store.ts';
+import type { FromWorker, ToWorker, WorkerOptions } from './store-thread.ts';
+
+// The thread started by `startStoreThread`.
+const port = parentPort;
+if (!port) throw new Error('store-worker.js is started by startStoreThread, not on its own.');
+
+function tell(message: FromWorker): void {
+  port?.postMessage(message);
+}
+
+async function start(): Promise<RunningStore | undefined> {
+  try {
+    const options: WorkerOptions = workerData;
+    const store = await openStore({ ...options, log: (line) => tell({ kind: 'log', line }) });
+    tell({ kind: 'listening', port: store.port });
+    return store;
+  } catch (error) {
+    tell({ kind: 'refused', error: toPlain(error) });
+    port?.close();
+    return undefined;
+  }
+}
+
+/** Structured cloning keeps neither the class of an error nor its fields. */
+function toPlain(error: unknown): Extract<FromWorker, { kind: 'refused' }>['error'] {
+  if (error instanceof StoreFolderInUse) return { type: 'in-use', folder: error.folder, holder: error.holder };
+  if (error instanceof StoreFolderUnwritable) return { type: 'unwritable', folder: error.folder, reason: error.reason };
+  if (!(error instanceof Error)) return { type: 'other', message: String(error), fields: {} };
+  return { type: 'other', message: error.message, fields: { ...error } };
+}
+
+const started = start();
+port.on('message', async (message: ToWorker) => {
+  const store = await started;
+  await store?.close({ drainMilliseconds: message.drainMilliseconds });
+  tell({ kind: 'closed' });
+  port.close();
+});

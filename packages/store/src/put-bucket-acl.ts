@@ -1,8 +1,0 @@
-import { takeOwnerAcl } from './acl.ts';
-import { type Call, requireBucket } from './call.ts';
-
-/** PUT /bucket?acl: taken where it changes nothing. */
-export async function putBucketAcl(call: Call): Promise<void> {
-  requireBucket(call);
-  await takeOwnerAcl(call);
-}

@@ -1,9 +1,0 @@
-import { takeOwnerAcl } from './acl.ts';
-import type { Call } from './call.ts';
-import { requireObject } from './head-object.ts';
-
-/** PUT /bucket/key?acl: taken where it changes nothing. */
-export async function putObjectAcl(call: Call): Promise<void> {
-  requireObject(call);
-  await takeOwnerAcl(call);
-}

@@ -1,0 +1,17 @@
+import type { IncomingMessage } from 'node:http';
+
+/** The signed headers that clients, proxies and browsers change most often on the way. */
+const telling = ['content-length', 'content-type', 'content-md5', 'if-none-match', 'host'];
+
+/**
+ * The values that arrived for the headers a request claims to have signed, to help find out why its signature does not
+ * match. The values that were signed are unknown: only their hash went into the signature.
+ */
+export function signatureHint({ url = '', headers }: IncomingMessage): string {
+  const inHeader = /SignedHeaders=([^,\s]*)/.exec(headers.authorization ?? '')?.[1];
+  const inQuery = /[?&]X-Amz-SignedHeaders=([^&]*)/.exec(url)?.[1];
+  const signed = new Set((inHeader ?? inQuery ?? '').split(/;|%3B/i));
+  const arrived = telling.filter((name) => signed.has(name) && headers[name] !== undefined);
+  if (arrived.length === 0) return '';
+  return ` It was signed for other values than these, or with another key: ${arrived.map((name) => `${name} ${headers[name]}`).join(', ')}.`;
+}
