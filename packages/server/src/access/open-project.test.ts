@@ -35,8 +35,13 @@ const key = (more: Partial<ApiKeyCaller>): ApiKeyCaller => ({
 });
 const tied = (role: Role, folderId: string | null = null) => ({ projectId: 'P', folderId, role });
 
-const open = (caller: Caller, right: Right, projectId = 'P') =>
-  openProject(deps, caller, projectId, right).catch((error: { code: string }) => error.code);
+const open = async (caller: Caller, right: Right, projectId = 'P') => {
+  try {
+    return await openProject(deps, caller, projectId, right);
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+};
 
 const files: Right[] = ['files:read', 'files:write', 'files:delete'];
 const rights: Record<Role, Right[]> = {

@@ -50,18 +50,20 @@ export function createRoleCache(pool: pg.Pool, now: () => number): FoundCache<Ro
 }
 
 /**
- * Checks that the caller may do this in this project. Of a key, its scopes and the role that its creator has now.
+ * Checks that the caller may do this in this project. Of a key, its scopes and the role that its creator has now. A promise only
+ * when something has to be asked for: every request comes through here, and most know already.
  * @throws Problem scope_missing, project_not_allowed (a key that is tied to another project),
  *   project_not_found (absent and foreign projects alike; and where the folder is gone that a key is tied to), role_missing
  */
-export async function openProject<R extends Right>(
+export function openProject<R extends Right>(
   deps: Pick<Deps, 'access'>,
   caller: Caller,
   projectId: string,
   right: R,
-): Promise<OpenProject<R>> {
+): Promise<OpenProject<R>> | OpenProject<R> {
   requireScope(caller, right);
-  return open(await reachProject(deps, caller, projectId), right);
+  const reached = reachProject(deps, caller, projectId);
+  return reached instanceof Promise ? reached.then((later) => open(later, right)) : open(reached, right);
 }
 
 /** @throws Problem role_missing */
@@ -70,29 +72,28 @@ function open<R extends Right>({ id, within, role }: ReachedProject & { role: Ro
   return { id, within } as OpenProject<R>;
 }
 
-/** @throws Problem project_not_allowed, project_not_found */
-async function reachProject(
-  deps: Pick<Deps, 'access'>,
-  caller: Caller,
-  projectId: string,
-): Promise<ReachedProject & { role: Role }> {
+type Reached = ReachedProject & { role: Role };
+
+/** A promise only when something has to be asked for. @throws Problem project_not_allowed, project_not_found */
+function reachProject({ access }: Pick<Deps, 'access'>, caller: Caller, id: string): Promise<Reached> | Reached {
   if (caller.kind === 'apiKey' && caller.tied) {
-    const { tied } = caller;
-    if (tied.projectId !== projectId) throw new Problem('project_not_allowed');
-    if (tied.folderId !== null) await requireOwnFolder(deps, projectId, tied.folderId);
-    return { id: projectId, within: tied.folderId, role: tied.role };
+    const { projectId, folderId, role } = caller.tied;
+    if (projectId !== id) throw new Problem('project_not_allowed');
+    const reached = { id, within: folderId, role };
+    return folderId === null ? reached : whenFound(access.folders.find(id, folderId), () => reached);
   }
-  const userId = userOf(caller);
-  const found = deps.access.roles.find(projectId, userId);
-  const role = found instanceof Promise ? await found : found;
-  if (role === undefined) throw new Problem('project_not_found');
-  return { id: projectId, within: null, role };
+  return whenFound(access.roles.find(id, userOf(caller)), (role) => ({ id, within: null, role }));
 }
 
-async function requireOwnFolder(deps: Pick<Deps, 'access'>, projectId: string, folderId: string): Promise<void> {
-  const found = deps.access.folders.find(projectId, folderId);
-  if (!(found === true || (await found))) throw new Problem('project_not_found');
+/** @throws Problem project_not_found */
+function whenFound<T>(found: Found<T>, toReached: (found: T) => Reached): Promise<Reached> | Reached {
+  if (found instanceof Promise) return found.then((value) => whenFound(value, toReached));
+  if (found === undefined) throw new Problem('project_not_found');
+  return toReached(found);
 }
+
+/** As a FoundCache answers. */
+type Found<T> = Promise<T | undefined> | T | undefined;
 
 /** @throws Problem role_missing */
 export function requireRole(role: Role, right: Right): void {
@@ -115,11 +116,23 @@ export async function openProjectOf<R extends Right>(
   isThere: (project: ReachedProject) => boolean | Promise<boolean>,
 ): Promise<OpenProject<R>> {
   requireScope(caller, right);
-  const reached = await reachProject(deps, caller, projectId).catch((error) => {
-    throw error instanceof Problem && error.status < 500 ? new Problem(notFound) : error;
-  });
+  const reached = await reachOrElse(deps, caller, projectId, notFound);
   if (!(await isThere(reached))) throw new Problem(notFound);
   return open(reached, right);
+}
+
+/** @throws Problem `notFound` */
+async function reachOrElse(
+  deps: Pick<Deps, 'access'>,
+  caller: Caller,
+  projectId: string,
+  notFound: ErrorCode,
+): Promise<Reached> {
+  try {
+    return await reachProject(deps, caller, projectId);
+  } catch (error) {
+    throw error instanceof Problem && error.status < 500 ? new Problem(notFound) : error;
+  }
 }
 
 /** @throws Problem scope_missing */

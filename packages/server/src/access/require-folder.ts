@@ -19,16 +19,26 @@ export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache<
   }, now);
 }
 
-/** @throws Problem folder_not_found; null is the root, which exists for all but keys that are tied to a folder */
-export async function requireFolder(
+/**
+ * Null is the root, which exists for all but keys that are tied to a folder. A promise only when something has to be asked for.
+ * @throws Problem folder_not_found
+ */
+export function requireFolder(
+  deps: Pick<Deps, 'access'>,
+  project: OpenProject,
+  folderId: string | null,
+): Promise<void> | undefined {
+  return folderId === null && project.within === null ? undefined : requireFolderWithin(deps, project, folderId);
+}
+
+async function requireFolderWithin(
   deps: Pick<Deps, 'access'>,
   project: OpenProject,
   folderId: string | null,
 ): Promise<void> {
-  if (folderId === null && project.within === null) return;
-  const found = folderId !== null && deps.access.folders.find(project.id, folderId);
-  if (!(found === true || (await found))) throw new Problem('folder_not_found');
-  if (project.within !== null && !(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
+  if (folderId === null || !(await deps.access.folders.find(project.id, folderId)))
+    throw new Problem('folder_not_found');
+  if (!(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
 }
 
 /** The folder as it is now, for a change under the lock of the tree. @throws Problem folder_not_found */

@@ -94,12 +94,11 @@ export function createApp(deps: Deps): App {
       const answered = await answer(deps, common, new NodeExchange(request, response));
       // The next request on this connection would meet a process that is gone.
       if (deps.draining()) response.shouldKeepAlive = false;
-      await writeTo(response, answered, deps.log);
+      return writeTo(response, answered, deps.log);
     },
     refuse(error) {
       const requestId = randomUUID();
-      const headers = [...common, 'X-Request-Id', requestId, 'Connection', 'close'];
-      return toFailure(toMalformed(error), headers, requestId, deps.config.publicUrl);
+      return toFailure(toMalformed(error), common, requestId, ['Connection', 'close'], deps.config.publicUrl);
     },
     fetch: async (request, remoteAddress) =>
       toFetch(await answer(deps, common, fromFetch(request, remoteAddress)), request.method),
@@ -119,14 +118,15 @@ async function answer(deps: Deps, common: readonly string[], exchange: Exchange)
     requireSmallBody(exchange, match?.maxBodyBytes);
     if (!match || isLimitedByAddress(match.operation)) await limitAddress(deps, exchange);
     const body = match ? await handle(deps, exchange, match) : answerUnmatched(exchange);
-    const headers = [...common, 'X-Request-Id', requestId, ...exchange.extraHeaders];
-    result = body instanceof Response ? withHeaders(body, headers) : toAnswer(200, toWhole(body), headers);
+    result =
+      body instanceof Response
+        ? withHeaders(body, [...common, 'X-Request-Id', requestId, ...exchange.extraHeaders])
+        : toAnswer(200, toWhole(body), common, requestId, exchange.extraHeaders);
   } catch (error) {
     const problem = toProblem(error);
     if (problem.status >= 500 && !isProbe(match?.operation))
       deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
-    const headers = [...common, 'X-Request-Id', requestId, ...exchange.extraHeaders];
-    result = toFailure(problem, headers, requestId, deps.config.publicUrl);
+    result = toFailure(problem, common, requestId, exchange.extraHeaders, deps.config.publicUrl);
   }
   deps.observe({ operation, method: exchange.method, status: result.status, requestId, started });
   return result;
@@ -154,21 +154,32 @@ function answerUnmatched(exchange: Exchange): Response {
 
 function toFailure(
   problem: Problem,
-  headers: readonly string[],
+  common: readonly string[],
   requestId: string,
+  extra: readonly string[],
   publicUrl: string,
 ): Exclude<Answer, Response> {
   const document = toProblemDocument(problem, requestId, publicUrl);
-  const all = [...headers, ...Object.entries(problem.headers).flat()];
-  return toAnswer(problem.status, new Whole(JSON.stringify(document), 'application/problem+json'), all);
+  const whole = new Whole(JSON.stringify(document), 'application/problem+json', Object.entries(problem.headers).flat());
+  return toAnswer(problem.status, whole, common, requestId, extra);
 }
 
 function toWhole(body: object): Whole {
   return body instanceof Whole ? body : new Whole(JSON.stringify(body), 'application/json');
 }
 
-function toAnswer(status: number, whole: Whole, headers: readonly string[]): Exclude<Answer, Response> {
-  return { status, headers: ['Content-Type', whole.type, ...headers, ...whole.headers], body: whole.body };
+function toAnswer(
+  status: number,
+  { body, type, headers: own }: Whole,
+  common: readonly string[],
+  requestId: string,
+  extra: readonly string[],
+): Exclude<Answer, Response> {
+  // One array for all of them: every answer is made here.
+  const headers = common.concat('Content-Type', type, 'X-Request-Id', requestId);
+  if (extra.length > 0) headers.push(...extra);
+  if (own.length > 0) headers.push(...own);
+  return { status, headers, body };
 }
 
 /** What the response says itself stands. */

@@ -10,33 +10,54 @@ import { hasSentManyInvalidKeys, limitAddress, limitCaller, limitInvalidKeys } f
 const bearer = /^Bearer +([^\s]+) *$/i;
 
 /**
- * For the storage routes: an API key, or a session when there is no Authorization header.
+ * For the storage routes: an API key, or a session when there is no Authorization header. A promise only when something has to be
+ * asked for.
  * @throws Problem invalid_api_key, cross_site_request, rate_limited
  */
-export async function requireKeyOrSession(deps: Deps, exchange: Exchange): Promise<Caller> {
+export function requireKeyOrSession(deps: Deps, exchange: Exchange): Promise<Caller> | Caller {
   const authorization = exchange.header('authorization');
-  if (authorization === undefined) {
-    const session = await findSession(deps, exchange);
-    if (session) return session;
-    await limitAddress(deps, exchange);
-    throw invalidApiKey();
-  }
+  if (authorization === undefined) return requireSessionOrKey(deps, exchange);
   const token = bearer.exec(authorization)?.[1];
-  const found =
-    token === undefined ? undefined : deps.apiKeys.find(token, () => hasSentManyInvalidKeys(deps, exchange));
-  const caller = found instanceof Promise ? await found : found;
-  if (!caller) {
-    await limitInvalidKeys(deps, exchange, token && deps.apiKeys.findDead(token));
-    throw invalidApiKey();
-  }
+  if (token === undefined) return refuseKey(deps, exchange);
+  const found = deps.apiKeys.find(token, () => hasSentManyInvalidKeys(deps, exchange));
+  return found instanceof Promise
+    ? found.then((later) => admitKey(deps, exchange, token, later))
+    : admitKey(deps, exchange, token, found);
+}
+
+async function requireSessionOrKey(deps: Deps, exchange: Exchange): Promise<Caller> {
+  const session = await findSession(deps, exchange);
+  if (session) return session;
+  await limitAddress(deps, exchange);
+  throw invalidApiKey();
+}
+
+function admitKey(
+  deps: Deps,
+  exchange: Exchange,
+  token: string,
+  caller: ApiKeyCaller | undefined,
+): Promise<ApiKeyCaller> | ApiKeyCaller {
+  if (!caller) return refuseKey(deps, exchange, deps.apiKeys.findDead(token));
   const limited = limitCaller(deps, exchange, caller.keyId);
-  if (limited) await limited;
+  return limited
+    ? limited.then(() => toAsking(deps, exchange, token, caller))
+    : toAsking(deps, exchange, token, caller);
+}
+
+async function refuseKey(deps: Deps, exchange: Exchange, deadKeyId?: string): Promise<never> {
+  await limitInvalidKeys(deps, exchange, deadKeyId);
+  throw invalidApiKey();
+}
+
+/** The caller of this request, who becomes somebody else while it is read if their access changes. */
+function toAsking(deps: Deps, exchange: Exchange, token: string, caller: ApiKeyCaller): ApiKeyCaller {
   warnOfBrowser(deps, exchange, caller);
   // Field by field: to spread an object costs a presign some 3 µs here.
   const { kind, keyId, tied, createdBy, scopes } = caller;
   const asking = { kind, keyId, tied, createdBy, scopes, address: clientAddress(deps, exchange) };
   exchange.refreshCaller = async () => {
-    const again = token === undefined ? undefined : await deps.apiKeys.find(token);
+    const again = await deps.apiKeys.find(token);
     if (!again) throw invalidApiKey();
     Object.assign(asking, again);
   };

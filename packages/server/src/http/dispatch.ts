@@ -7,9 +7,9 @@ import { operations } from '../operations.ts';
 import { requireKeyOrSession, requireSameSite, requireSession } from './caller.ts';
 import { clientAddress } from './client-address.ts';
 import type { Exchange, Handler } from './exchange.ts';
-import { readInput } from './input.ts';
+import { createInputReader } from './input.ts';
 
-const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Caller> | Visitor> = {
+const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Caller> | Caller | Visitor> = {
   keyOrSession: requireKeyOrSession,
   session: requireSession,
   serviceOwner: requireSession,
@@ -27,9 +27,10 @@ export function toHandler(operation: JsonOperationId): Handler {
   const route: Route = routes[operation];
   // The compiler has matched each operation with its route (`Operations`); here it is any of them.
   const run = operations[operation] as (deps: Deps, caller: Caller | Visitor, input: unknown) => Promise<object>;
+  const readInput = createInputReader(route);
   return async (deps, exchange) => {
     const caller = await findCaller[route.access](deps, exchange);
-    const input = await readInput(exchange, route);
+    const input = await readInput(exchange);
     if (caller.kind === 'apiKey') requireScopeOf(route, caller, input);
     if (route.access === 'serviceOwner' && caller.kind === 'session') await requireServiceOwner(deps, caller);
     return run(deps, caller, input);

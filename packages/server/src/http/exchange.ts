@@ -58,4 +58,4 @@ export type Handler = (
 ) => Promise<object | Whole | Response> | object | Whole | Response;
 
 /** What goes back: a whole body with its headers (name, value, name, value …), or a Response that speaks for itself. */
-export type Answer = { status: number; headers: readonly string[]; body: string | Buffer } | Response;
+export type Answer = { status: number; headers: string[]; body: string | Buffer } | Response;

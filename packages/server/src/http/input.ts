@@ -46,15 +46,22 @@ export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): 
 }
 
 /**
- * What an operation gets: the parameters of the path, the query and the body, checked against their schemas, as one object.
- * @throws Problem what readBody throws
+ * How an operation's input is read: the parameters of the path, the query and the body, checked against their schemas, as one object.
+ * Made once for each route, so that a request passes only what its route has.
+ * @returns a function that throws what readBody throws
  */
-export async function readInput(exchange: Exchange, { params, query, body, maxBodyBytes }: Route): Promise<unknown> {
-  const inPath = params && readParams(exchange, params);
-  const inQuery = query && readQuery(exchange, query);
-  if (!body) return { ...inQuery, ...inPath };
-  const inBody = await readBody(exchange, body, maxBodyBytes);
-  return inPath || inQuery ? { ...(inBody as object), ...inQuery, ...inPath } : inBody;
+export function createInputReader({ params, query, body, maxBodyBytes }: Route): (exchange: Exchange) => unknown {
+  if (body && !params && !query) return (exchange) => readBody(exchange, body, maxBodyBytes);
+  const readAddress = (exchange: Exchange) => ({
+    ...(query && readQuery(exchange, query)),
+    ...(params && readParams(exchange, params)),
+  });
+  if (!body) return readAddress;
+  return async (exchange) => {
+    const inAddress = readAddress(exchange);
+    const inBody = await readBody(exchange, body, maxBodyBytes);
+    return { ...(inBody as object), ...inAddress };
+  };
 }
 
 function parseJson(bytes: Buffer): unknown {

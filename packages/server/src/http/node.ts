@@ -57,13 +57,18 @@ export class NodeExchange implements Exchange {
 }
 
 /** Sends an answer, a streamed one as fast as the client takes it. */
-export async function writeTo(response: ServerResponse, answer: Answer, log: Logger): Promise<void> {
-  if (!(answer instanceof Response)) {
-    const length = String(Buffer.byteLength(answer.body));
-    response.writeHead(answer.status, [...answer.headers, 'Content-Length', length]);
-    response.end(answer.body);
-    return;
-  }
+export function writeTo(response: ServerResponse, answer: Answer, log: Logger): Promise<void> | undefined {
+  if (answer instanceof Response) return streamTo(response, answer, log);
+  const { status, headers, body } = answer;
+  const length = Buffer.byteLength(body);
+  headers.push('Content-Length', String(length));
+  response.writeHead(status, headers);
+  // Text of as many bytes as characters is ASCII: the same in Latin-1, which Node writes several times as fast.
+  response.end(body, length === body.length ? 'latin1' : 'utf8');
+  return undefined;
+}
+
+async function streamTo(response: ServerResponse, answer: Response, log: Logger): Promise<void> {
   const cookies = answer.headers.getSetCookie();
   response.writeHead(answer.status, {
     ...Object.fromEntries(answer.headers),

@@ -25,15 +25,17 @@ export interface Declared {
  * for no others; `insertFile` asks the exact ones.
  * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded
  */
-export async function requireWithinLimits(
+export function requireWithinLimits(
   deps: Pick<Deps, 'limits'>,
   project: OpenProject<'files:write'>,
   declared: Declared,
-): Promise<AllowedUpload> {
+): Promise<AllowedUpload> | AllowedUpload {
+  const allow = (limits: ProjectLimits) => {
+    requireWithin(limits, declared);
+    return { projectId: project.id, fileSize: declared.fileSize, limits } as AllowedUpload;
+  };
   const found = deps.limits.find(project.id);
-  const limits = found instanceof Promise ? await found : found;
-  requireWithin(limits, declared);
-  return { projectId: project.id, fileSize: declared.fileSize, limits } as AllowedUpload;
+  return found instanceof Promise ? found.then(allow) : allow(found);
 }
 
 /** @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded */

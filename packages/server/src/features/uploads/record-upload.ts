@@ -83,7 +83,7 @@ async function findObject(
 }
 
 /** What the caller did wrong, if that is why it failed. */
-async function findProblem(checking: Promise<void>): Promise<Problem | undefined> {
+async function findProblem(checking: Promise<void> | undefined): Promise<Problem | undefined> {
   try {
     await checking;
     return undefined;
