@@ -7,7 +7,7 @@ import { createFoundCache, type FoundCache } from './found-cache.ts';
 import { isWithin, whereWithin } from './is-within.ts';
 import type { OpenProject } from './open-project.ts';
 
-/** Which folders exist and are not in the trash. The statement that puts something into one has the last word. */
+/** Which folders exist and are not in the trash. The statement that writes into a folder has the last word. */
 export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache<true> {
   return createFoundCache(async (projectId, folderId) => {
     const { rowCount } = await pool.query({
@@ -19,7 +19,7 @@ export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache<
   }, now);
 }
 
-/** @throws Problem folder_not_found; null is the root, which exists for all but keys that are tied to a folder */
+/** @throws Problem folder_not_found; null is the root, which every caller has except a key tied to a folder */
 export async function requireFolder(
   deps: Pick<Deps, 'access'>,
   project: OpenProject,
@@ -31,7 +31,7 @@ export async function requireFolder(
   if (project.within !== null && !(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
 }
 
-/** The folder as it is now, for a change under the lock of the tree. @throws Problem folder_not_found */
+/** The folder as it is now, for a change under the tree lock. @throws Problem folder_not_found */
 export async function requireLiveFolder(
   trx: Transaction<Schema>,
   project: OpenProject,

@@ -11,11 +11,11 @@ import { untrashed } from './retention.ts';
 type FolderRow = Selectable<Schema['folders']>;
 
 /**
- * Brings a folder that somebody deleted back, and the folders that went with it: to where it was, else to the root (for a
- * key that is tied to a folder: into that one); under its name, else under a free one like it. Right only under the lock of
- * the tree.
+ * Restores a deleted folder and the folders deleted with it: to its parent, or to the root if that is not possible (for
+ * a key tied to a folder: to that folder); under its name, or under a free variant of it. Valid only under the tree
+ * lock.
  * @param entry a row whose trash_id is its own id
- * @throws Problem folder_not_found (it fits nowhere that the key reaches)
+ * @throws Problem folder_not_found (it fits nowhere within the key's reach)
  */
 export async function restoreTree(
   trx: Transaction<Schema>,
@@ -47,7 +47,7 @@ export async function restoreTree(
   };
 }
 
-/** Whether a parent is there, and not so deep by now that the tree would not fit. */
+/** Whether the parent exists and is not too deep for the tree to fit. */
 async function fitsInto(
   trx: Transaction<Schema>,
   project: OpenProject,
@@ -100,7 +100,7 @@ async function findFreeName(
 
 const maxNameBytes = 255;
 
-/** `Photos (2)`, cut to the longest name that a folder can have, between two characters. */
+/** `Photos (2)`, truncated between two characters to the longest allowed folder name. */
 export function toNumbered(name: string, number: number): string {
   if (number === 1) return name;
   const ending = ` (${number})`;

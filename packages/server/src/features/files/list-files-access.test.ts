@@ -54,7 +54,7 @@ test('a listing ends when its key is revoked on the way (checklist 28)', async (
     await byAda('DELETE', `/api/api-keys/${id}`);
     later();
   };
-  await expect(readAround(bearer(key), revoke)).rejects.toThrow('has lost their access');
+  await expect(readAround(bearer(key), revoke)).rejects.toThrow('has lost access');
 });
 
 test.each([
@@ -67,5 +67,5 @@ test.each([
     await end(bob.id);
     later();
   };
-  await expect(readAround({ Cookie: bob.cookie }, endNow)).rejects.toThrow('has lost their access');
+  await expect(readAround({ Cookie: bob.cookie }, endNow)).rejects.toThrow('has lost access');
 });

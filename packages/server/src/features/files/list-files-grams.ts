@@ -1,7 +1,7 @@
 /** More narrow a search no further, and each costs a look into the index. */
-const mostGrams = 8;
+const maxGrams = 8;
 /** Grams side by side, none over another: a quarter of the time of all of them, measured. */
-const leastStep = 3;
+const minStep = 3;
 
 /** What stands before the gram at the beginning of a name, as `name_grams` has it. */
 const beginning = '\u0001';
@@ -20,7 +20,7 @@ export function toGramQuery(projectId: string, part: string, where: 'anywhere' |
   const asFirst = beginnings.map((before) => quote(prefix + before + first) + end).join(' | ');
   const grams = new Set<string>();
   const last = characters.length - 3;
-  const step = Math.max(leastStep, last / (mostGrams - 1));
+  const step = Math.max(minStep, last / (maxGrams - 1));
   for (let place = step; place < last; place += step) grams.add(gramAt(characters, Math.floor(place)));
   if (last > 0) grams.add(gramAt(characters, last));
   return [`(${asFirst})`, ...[...grams].map((gram) => quote(prefix + gram))].join(' & ');

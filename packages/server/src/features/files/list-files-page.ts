@@ -17,13 +17,13 @@ const firstBound = 5000;
 /** And then at so many for each statement: some 20 ms, so that nobody waits long who shares the connection. */
 const nextBound = 20_000;
 /** After so many of them the index of names is asked for more. */
-const mostScans = 5;
+const maxScans = 5;
 /** So many names are read that the index of names finds: at first, and when reading on has not filled the page. */
-const mostFound = 10_000;
-const mostFoundLate = 200_000;
+const maxFound = 10_000;
+const maxFoundLate = 200_000;
 
 /** So many of the names that begin with what is searched for are looked at: more than a page, since some may be in the trash. */
-const mostBeginning = 2000;
+const maxBeginning = 2000;
 
 export interface Page {
   json: string;
@@ -43,15 +43,15 @@ export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, rea
   const first = await read(deps, scanStatement(request, bound), reading);
   if (first.more || !first.reached) return toPage(first);
   const seemsRare = first.count * 20 <= limit;
-  const found = seemsRare ? await find(deps, request, mostFound, reading) : undefined;
+  const found = seemsRare ? await find(deps, request, maxFound, reading) : undefined;
   if (found) return found;
 
   const onward: Reading = { ...reading, pace: 'stream' };
   const page = toPage(first);
   let reached: PageRow['reached'] = first.reached;
   for (let scans = 1; !page.more && reached; scans += 1) {
-    if (scans === mostScans) {
-      const whole = await find(deps, request, mostFoundLate, onward);
+    if (scans === maxScans) {
+      const whole = await find(deps, request, maxFoundLate, onward);
       if (whole) return whole;
     }
     const start = await findNext(deps, listed, { key: reached[0], id: reached[1] }, onward);
@@ -77,7 +77,7 @@ async function find(
   const searched = { ...request, listed: { ...listed, search } };
   const statement =
     sort === 'name' || (kind === 'folders' && sort === 'fileSize')
-      ? findByNameStatement(searched, { most, bound: mostBeginning })
+      ? findByNameStatement(searched, { most, bound: maxBeginning })
       : findStatement(searched, most);
   const found = await read(deps, statement, reading);
   return found.overflow ? undefined : toPage(found);

@@ -10,7 +10,7 @@ import { toFileView } from '../../tree/file-view.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { restoreFiles } from '../../tree/restore-files.ts';
-import { findTrashStart } from '../../tree/retention.ts';
+import { toTrashStart } from '../../tree/retention.ts';
 
 /**
  * Brings a deleted file back, to the folder that it was in, else to the root; one that is not in the trash is answered as
@@ -32,13 +32,7 @@ export async function restoreFile(
   const isThere = (project: ReachedProject) => isWithin(deps, project, found.folder_id);
   const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'file_not_found', isThere);
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
-    const [file] = await restoreFiles(
-      trx,
-      project,
-      [fileId],
-      findTrashStart(deps, trashEmptiedAt),
-      new Date(deps.now()),
-    );
+    const [file] = await restoreFiles(trx, project, [fileId], toTrashStart(deps, trashEmptiedAt), new Date(deps.now()));
     if (file) {
       const subject = { fileId, fileName: file.file_name, bytes: file.file_size };
       await recordEvent(trx, deps.now(), { type: 'file.restored', projectId: project.id, by: caller, subject });

@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { toProjectView } from './project-view.ts';
-import { findMostQuota, requireQuota } from './require-quota.ts';
+import { findQuotaCap, requireQuota } from './require-quota.ts';
 
 /**
  * Makes a project; the caller becomes its owner.
@@ -23,7 +23,7 @@ export async function createProject(
   const { db, now, config } = deps;
   if (config.projectCreation === 'owner') await requireServiceOwner(deps, caller);
   const quotaBytes = request.quotaBytes === undefined ? (config.projectQuotaBytes ?? null) : request.quotaBytes;
-  requireQuota(await findMostQuota(deps, caller), quotaBytes);
+  requireQuota(await findQuotaCap(deps, caller), quotaBytes);
   const id = uuidv7();
   const at = new Date(now());
   return db.transaction(async (trx) => {

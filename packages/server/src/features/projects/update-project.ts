@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { toProjectView } from './project-view.ts';
-import { findMostQuota, requireQuota } from './require-quota.ts';
+import { findQuotaCap, requireQuota } from './require-quota.ts';
 
 /**
  * Changes what is given of a project's name and settings. A quota below what is stored is allowed: nothing is deleted,
@@ -19,7 +19,7 @@ export async function updateProject(
   { projectId, ...request }: Input<'updateProject'>,
 ): Promise<z.output<typeof Project>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
-  const most = request.quotaBytes === undefined ? null : await findMostQuota(deps, caller);
+  const cap = request.quotaBytes === undefined ? null : await findQuotaCap(deps, caller);
   const row = await deps.db.transaction(async (trx) => {
     // Waits for the recordings that are under way without a quota, and makes the next ones see the settings below.
     const present = await trx
@@ -28,7 +28,7 @@ export async function updateProject(
       .where('id', '=', project.id)
       .forUpdate()
       .executeTakeFirst();
-    if (request.quotaBytes !== undefined) requireQuota(most, request.quotaBytes, present?.quota_bytes);
+    if (request.quotaBytes !== undefined) requireQuota(cap, request.quotaBytes, present?.quota_bytes);
     const changed = await trx
       .updateTable('projects')
       .set({

@@ -8,7 +8,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { countContents } from '../../tree/count-contents.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
-import { findTrashStart } from '../../tree/retention.ts';
+import { toTrashStart } from '../../tree/retention.ts';
 
 /**
  * Ends for good what is in the trash of a project now: it can no longer be restored, and `purgeTrash` removes it. One row
@@ -25,7 +25,7 @@ export async function emptyTrash(
   if (project.within !== null)
     throw new Problem('scope_missing', 'A key that is tied to a folder cannot empty the trash.');
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
-    const start = findTrashStart(deps, trashEmptiedAt);
+    const start = toTrashStart(deps, trashEmptiedAt);
     const folders = sql`
       select id from folders where project_id = ${project.id} and trash_id is not null and trashed_at > ${start}`;
     const files = sql<boolean>`trash_id = id and trashed_at > ${start}`;

@@ -8,7 +8,7 @@ import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-tex
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { whereUnmarkedByParent } from '../../tree/in-sight.ts';
-import { findTrashStart, toRestorableUntil } from '../../tree/retention.ts';
+import { toRestorableUntil, toTrashStart } from '../../tree/retention.ts';
 
 const defaultLimit = 100;
 
@@ -40,7 +40,7 @@ export async function listTrash(
     .where('id', '=', project.id)
     .executeTakeFirst();
   if (!found) throw new Problem('project_not_found');
-  const start = findTrashStart(deps, found.trash_emptied_at);
+  const start = toTrashStart(deps, found.trash_emptied_at);
   const page = sql`project_id = ${project.id} and trashed_at > ${start}
     ${before ? sql`and (trashed_at, id) < (${before.trashedAt}::timestamptz, ${before.id}::uuid)` : sql``}
     order by trashed_at desc, id desc limit ${limit + 1}`;

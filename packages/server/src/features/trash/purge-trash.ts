@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { usageSlots } from '../../limits/usage-slots.ts';
 import { unmarkedByParent } from '../../tree/in-sight.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
-import { findTrashStart } from '../../tree/retention.ts';
+import { toTrashStart } from '../../tree/retention.ts';
 
 /** What has gone for good, and how many objects the store would not remove. */
 export interface Purged {
@@ -37,7 +37,7 @@ export async function purgeTrash(
   limit: number,
 ): Promise<Purged> {
   const purged: Purged = { files: 0, folders: 0, bytes: 0, refused: 0 };
-  const oldest = new Date(findTrashStart(deps, null).getTime() - marginMilliseconds);
+  const oldest = new Date(toTrashStart(deps, null).getTime() - marginMilliseconds);
   const { rows } = await deps.db.pool.query<{ id: string; until: Date }>(
     `select projects.id, until from projects cross join lateral (select greatest($1, trash_emptied_at) as until) cut
      where exists (select 1 from files where project_id = projects.id and trash_id = id and trashed_at <= until)

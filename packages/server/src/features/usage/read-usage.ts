@@ -22,13 +22,13 @@ export async function readUsage(
 ): Promise<UsageView> {
   const project = await openProject(deps, caller, projectId, 'files:read');
   const shown = folderId ?? project.within;
-  if (shown === null) return ofProject(deps, project);
+  if (shown === null) return readProjectUsage(deps, project);
   if (!(await isWithin(deps, project, shown))) throw new Problem('folder_not_found');
-  return ofFolder(deps, project, shown);
+  return readFolderUsage(deps, project, shown);
 }
 
 /** The sum of the slots, less what is in the trash: it costs what the trash costs, not what the project does. */
-async function ofProject({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:read'>): Promise<UsageView> {
+async function readProjectUsage({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:read'>): Promise<UsageView> {
   const { rows } = await db.pool.query<UsageView>({
     name: 'usage',
     text: `
@@ -54,7 +54,7 @@ async function ofProject({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:r
 }
 
 /** Every folder of the tree, those in the trash as well, and the sizes in an index beside the folder of each file. */
-async function ofFolder(
+async function readFolderUsage(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject<'files:read'>,
   folderId: string,
