@@ -156,7 +156,7 @@ test('running, waiting and later queries all fail when the database dies', async
   const queries = ['insert into records values (1)', 'select 1', 'select 2', 'select 3'];
   const answers = await Promise.allSettled(queries.map((sql) => pool.query(sql)));
   await embedded.failed;
-  await expect(pool.connect()).rejects.toThrow('has ended');
+  await expect(pool.connect()).rejects.toThrow('has stopped');
   expect(answers.map(({ status }) => status)).toEqual(queries.map(() => 'rejected'));
   await Promise.all([pool.end(), embedded.close(), embedded.close()]);
 });
@@ -306,7 +306,7 @@ test('a database whose commits do not reach the disk is refused', async () => {
   const dataDir = newFolder();
   const opening = openEmbedded(dataDir, fixture('stock-worker.mjs'));
   await expect(opening).rejects.toThrow(DatabaseNotDurable);
-  await expect(opening).rejects.toThrow(/would lose uploads: use the version of .* or set DATABASE_URL\.$/);
+  await expect(opening).rejects.toThrow(/would lose uploads\. Use the version of .* or set DATABASE_URL\.$/);
   // The refusal has released the folder.
   await (await openDatabase({ kind: 'embedded', dataDir })).close();
 });

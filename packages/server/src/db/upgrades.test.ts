@@ -100,7 +100,7 @@ describe.each(testableKinds)('a database of an earlier version (%s)', (kind) => 
     await db.pool.query("update cadiz_migrations set sha256 = repeat('0', 64)");
     await expect(migrate(db.pool)).rejects.toThrow(MigrationMismatch);
     await expect(migrate(db.pool)).rejects.toThrow(
-      /start the version that has used the database last.*docs\/operations\.md/,
+      /start the version that last used the database.*docs\/operations\.md/,
     );
     expect((await db.pool.query('select name from cadiz_migrations')).rowCount).toBe(1);
   });

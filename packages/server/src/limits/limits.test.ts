@@ -89,7 +89,7 @@ describe('presign', () => {
     expect(outcome(await presign(projectId, 4))).toBe(200);
     const refused = await presign(projectId, 5);
     expect(outcome(refused)).toBe('409 quota_exceeded');
-    expect(refused.body.detail).toContain('stores 6 of the 10');
+    expect(refused.body.detail).toContain('stores 6 of its 10');
     expect(outcome(await presign(projectId, 0))).toBe(200);
   });
 

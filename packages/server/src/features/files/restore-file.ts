@@ -13,9 +13,9 @@ import { restoreFiles } from '../../tree/restore-files.ts';
 import { toTrashStart } from '../../tree/retention.ts';
 
 /**
- * Brings a deleted file back, to the folder that it was in, else to the root; one that is not in the trash is answered as
- * it is. A file that went with its folder comes back with it, and not for itself.
- * @throws Problem scope_missing, file_not_found (also when the trash was emptied, or the time is over)
+ * Restores a deleted file to its folder, or to the root if the folder is gone; a file that is not in the trash is
+ * returned unchanged. A file that was deleted with its folder is restored with it, and not on its own.
+ * @throws Problem scope_missing, file_not_found (also if the trash was emptied, or it is too late)
  */
 export async function restoreFile(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,

@@ -12,9 +12,9 @@ import { restoreTree } from '../../tree/restore-tree.ts';
 import { toTrashStart } from '../../tree/retention.ts';
 
 /**
- * Brings a deleted folder back with all that went with it; one that is not in the trash is answered as it is. A folder
- * that went with another one is not there for itself.
- * @throws Problem scope_missing, folder_not_found (also when the trash was emptied, or the time is over)
+ * Restores a deleted folder with everything deleted with it; a folder that is not in the trash is returned unchanged. A
+ * folder that was deleted with another one cannot be restored on its own.
+ * @throws Problem scope_missing, folder_not_found (also if the trash was emptied, or it is too late)
  */
 export async function restoreFolder(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,

@@ -9,7 +9,7 @@ import { toProjectView } from './project-view.ts';
 import { findQuotaCap, requireQuota } from './require-quota.ts';
 
 /**
- * Changes what is given of a project's name and settings. A quota below what is stored is allowed: nothing is deleted,
+ * Changes the given ones of a project's name and settings. A quota below what is stored is allowed: nothing is deleted,
  * and uploads are refused until there is room.
  * @throws Problem project_not_found, role_missing, owner_required
  */
@@ -21,7 +21,7 @@ export async function updateProject(
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const cap = request.quotaBytes === undefined ? null : await findQuotaCap(deps, caller);
   const row = await deps.db.transaction(async (trx) => {
-    // Waits for the recordings that are under way without a quota, and makes the next ones see the settings below.
+    // Waits for running recordings without a quota, and makes later ones see the settings below.
     const present = await trx
       .selectFrom('projects')
       .select('quota_bytes')
