@@ -27,7 +27,7 @@ export async function restoreTree(
   if (parentId !== entry.parent_id && !(await fitsInto(trx, project, entry, parentId))) {
     throw new Problem('folder_not_found');
   }
-  const name = await findFreeName(trx, project, parentId, entry.name);
+  const name = await chooseFreeName(trx, project, parentId, entry.name);
   const folder = await trx
     .updateTable('folders')
     .set({ ...untrashed, parent_id: parentId, name, name_key: toNameKey(name), updated_at: at })
@@ -84,7 +84,7 @@ function measureHeight(rootId: string, folders: { id: string; parent_id: string 
 const candidatesAtOnce = 100;
 
 /** The name itself, or `name (2)` and so on: the first that no folder in the parent has. */
-async function findFreeName(
+async function chooseFreeName(
   trx: Transaction<Schema>,
   project: OpenProject,
   parentId: string | null,
