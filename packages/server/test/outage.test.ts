@@ -64,7 +64,7 @@ const presign = (key: string, folderId: string | null = null) =>
   });
 
 /** A request for every operation that needs the database, with a valid session, and with keys if it accepts them. */
-function findRequests(): [string, () => ReturnType<typeof ask>][] {
+function makeRequests(): [string, () => ReturnType<typeof ask>][] {
   const toPath = (path: string) => path.replaceAll(/\{\w+\}/g, '01990000-0000-7000-8000-000000000000');
   const guarded = (Object.entries(routes) as [OperationId, Route][]).filter(([, { access }]) => access !== 'anybody');
   const { unknown } = keys;
@@ -184,7 +184,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     // A cached key may presign for its ten seconds, but do nothing else.
     expect([200, 503]).toContain((await presign(keys.used)).status);
     await expectUnavailable([['a folder', () => presign(keys.used, '01990000-0000-7000-8000-000000000000')]]);
-    await expectUnavailable(findRequests());
+    await expectUnavailable(makeRequests());
     expect((await ask('/healthz')).code).toBe('dependency_down');
     // Otherwise a proxy would take every process out at once, along with the requests that need no database.
     expect((await ask('/readyz')).dependencies.database.status).toBe('down');
@@ -200,7 +200,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     undo = () => locker.end();
     await locker.query('begin');
     await locker.query('lock table sessions, api_keys, project_members in access exclusive mode');
-    await expectUnavailable(findRequests().slice(0, 2 * poolSize));
+    await expectUnavailable(makeRequests().slice(0, 2 * poolSize));
     await expectTheRest();
     await undo();
     undo = undefined;
@@ -231,7 +231,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     const terminate = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'";
     while ((await admin.query(terminate)).rowCount) await takeAll();
     await takeAll();
-    await expectUnavailable(findRequests());
+    await expectUnavailable(makeRequests());
     await expectTheRest();
     await undo();
     undo = undefined;
@@ -248,7 +248,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
       await admin.end();
     };
     await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'");
-    await expectUnavailable(findRequests());
+    await expectUnavailable(makeRequests());
     await expectTheRest();
     await undo();
     undo = undefined;

@@ -91,7 +91,7 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
     service.call('POST', path, { ...options, body });
 
   /** Every path to the database: named statements, single ones, transactions, and those of Better Auth. */
-  async function findRequests(name: string): Promise<Record<string, () => ReturnType<typeof post>>> {
+  async function makeRequests(name: string): Promise<Record<string, () => ReturnType<typeof post>>> {
     const photo = await service.upload(as(), projectId, Buffer.from('bytes'));
     const account = { name: 'Eve', email: `${name}@example.com`, password: 'correct horse battery' };
     return {
@@ -108,7 +108,7 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
 
   test.each(['cancel', 'terminate'] as const)('%s: the interrupted commit is not acknowledged', async (how) => {
     await setStandby('');
-    const requests = await findRequests(how);
+    const requests = await makeRequests(how);
     await setStandby('nobody');
     for (const [name, request] of Object.entries(requests)) {
       const { status, body, headers } = await interrupted(request, how);
@@ -172,7 +172,7 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
     const url = new URL(await server.run('url'));
     url.searchParams.set('options', '-c client_min_messages=error');
     await expect(openDatabase({ kind: 'postgres', url: url.href })).rejects.toThrow(
-      /client_min_messages is error: set it to warning/,
+      /client_min_messages is error; set it to warning/,
     );
   });
 });

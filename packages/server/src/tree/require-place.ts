@@ -114,5 +114,5 @@ export async function findTakenNames(
 }
 
 function nameTaken(name: string): Problem {
-  return new Problem('folder_exists', `This folder already contains a folder named "${name}".`);
+  return new Problem('folder_exists', `There is already a folder named "${name}" here.`);
 }

@@ -208,7 +208,7 @@ test.each([
   ['a negative overlap', { overlapSeconds: -1 }, 'overlapSeconds'],
   ['more than a week', { overlapSeconds: 604_801 }, 'overlapSeconds'],
   ['half a second', { overlapSeconds: 0.5 }, 'overlapSeconds'],
-  ['a text', { overlapSeconds: '60' }, 'overlapSeconds'],
+  ['a string', { overlapSeconds: '60' }, 'overlapSeconds'],
   ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
 ])('%s: 400', async (_what, body, path) => {
   const { id } = await service.createKey(ada, projectId);

@@ -63,7 +63,7 @@ describe.each(testableKinds)('an invitation withdrawn during a sign-up with it (
       .then(outcome);
 
   /** Everything that a sign-up writes. */
-  async function findTraces(email: string): Promise<Record<string, number>> {
+  async function countTraces(email: string): Promise<Record<string, number>> {
     const { rows } = await service.deps.db.pool.query(
       `with eve as (select id from users where email = $1)
        select (select count(*)::int from eve) as users,
@@ -91,7 +91,7 @@ describe.each(testableKinds)('an invitation withdrawn during a sign-up with it (
       };
       const signedUp = await signUp(email, token);
       meanwhile = () => undefined;
-      const traces = await findTraces(email);
+      const traces = await countTraces(email);
       if (signedUp === 200) {
         expect(await withdrawn).toBe('404 invitation_not_found');
         expect(traces).toEqual(everything);
@@ -120,7 +120,7 @@ describe.each(testableKinds)('an invitation withdrawn during a sign-up with it (
       const withdrawn = await withdraw(id);
       const { status } = await finishing;
       seen.add(status);
-      const traces = await findTraces(email);
+      const traces = await countTraces(email);
       if (status === 302) {
         expect(withdrawn).toBe('404 invitation_not_found');
         expect(traces).toEqual(everything);
