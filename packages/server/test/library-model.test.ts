@@ -192,7 +192,7 @@ class Model {
       for (const id of outermost) this.removeFolder(id, true);
       for (const id of fileIds) if (this.inSight(id)) this.removeFile(id);
     } else {
-      // A folder comes after the ones inside it.
+      // A folder inside another one comes after it.
       const outer = (id: string) => this.trash.indexOf(id);
       for (const id of [...folderIds].sort((a, b) => outer(b) - outer(a))) this.restoreFolder(id);
       for (const id of fileIds) this.restoreFile(id);

@@ -342,7 +342,7 @@ describe('revoking a key', () => {
     expect(outcome(await list(key))).toBe('401 invalid_api_key');
   });
 
-  test('is open to editors and owners of the project, and to no outsider', async () => {
+  test('is possible for a member who may manage the keys, and for nobody else', async () => {
     const { id } = await service.createKey(ada, projectId);
     const own = await service.createKey(ada, null);
     expect(outcome(await revoke(bob, id))).toBe('404 api_key_not_found');

@@ -85,7 +85,7 @@ test('a dead key cannot be rotated', async () => {
   for (const { id } of [revoked, expired]) expect(outcome(await rotate(ada, id))).toBe('409 api_key_dead');
 });
 
-test('a simultaneous rotation and revocation leave no key alive', async () => {
+test('a simultaneous rotation and revocation never leave the old key alive', async () => {
   for (let round = 0; round < 10; round += 1) {
     const old = await service.createKey(ada, projectId);
     const [rotated, revoked] = await Promise.all([

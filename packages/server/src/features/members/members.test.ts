@@ -152,7 +152,7 @@ test.each([
   expect(answer.body.issues).toMatchObject([{ path: 'role' }]);
 });
 
-test('a stranger is not a member, not even the owner of the service', async () => {
+test('a stranger is not a member, whether or not the account exists', async () => {
   expect(outcome(await change(ada, bob.id, 'viewer'))).toBe('404 member_not_found');
   expect(outcome(await change(ada, randomUUID(), 'viewer'))).toBe('404 member_not_found');
   expect(outcome(await change(bob, ada.id, 'viewer'))).toBe('404 project_not_found');
