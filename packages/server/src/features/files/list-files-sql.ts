@@ -267,7 +267,7 @@ function laterOf(start: Start | null, other: Start, order: Listed['order']): Sta
   return isAfter === (order === 'asc') ? start : other;
 }
 
-/** The next file after `start` that no trashed folder hides: the smallest of each folder's first file. */
+/** The next file after `start` that no trashed folder hides: the first, in the order, of every folder's first file. */
 export function skipStatement(listed: Listed, start: Start): pg.QueryConfig {
   const plan = toPlan({ kind: 'files', listed, start });
   const { column, direction } = plan;
