@@ -14,7 +14,7 @@ import {
   testedSettings,
 } from './service.ts';
 
-// biome-ignore-start lint/suspicious/noExplicitAny: what runs in pages has their globals, which no test has
+// biome-ignore-start lint/suspicious/noExplicitAny: code that runs in pages has their globals, which no test has
 declare const document: any;
 declare const navigator: any;
 declare const location: any;
@@ -23,11 +23,11 @@ declare const location: any;
 const executablePath = '/usr/bin/chromium';
 const installed = existsSync(executablePath);
 if (!installed)
-  console.warn(`LEFT OUT: requests from other sites in a browser, because ${executablePath} is not there.`);
+  console.warn(`LEFT OUT: requests from other sites in a browser, because ${executablePath} is not installed.`);
 
 let settings: Settings;
 let service: Service;
-/** As a browser knows it: the cookies are those of localhost. */
+/** The site under the browser's name for it: its cookies are those of localhost. */
 let site: string;
 let elsewhere: { port: number; close(): void };
 let browser: Browser;
@@ -37,7 +37,7 @@ let projectId: string;
 let key: string;
 let fileId: string;
 
-/** Empty pages, on a port of their own; which site they are of says the name that they are asked under. */
+/** Serves empty pages on a separate port; the name in the request decides which site they belong to. */
 async function startPages() {
   const server = http.createServer((request, response) => {
     response.setHeader('Content-Type', 'text/html');
@@ -53,14 +53,14 @@ async function ask(method: string, path: string, body?: unknown): Promise<Respon
   return fetch(service.url + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: an answer is looked into field by field
+// biome-ignore lint/suspicious/noExplicitAny: tests check an answer field by field
 async function askJson(method: string, path: string, body?: unknown): Promise<any> {
   const response = await ask(method, path, body);
   if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
   return response.json();
 }
 
-/** All that the attacks below are after. */
+/** Everything that the attacks below try to change. */
 async function readState(): Promise<unknown> {
   const paths = [
     '/api/projects',
@@ -132,7 +132,7 @@ interface Target {
   body?: Record<string, unknown>;
 }
 
-/** What an attacker would have Ada's browser do. */
+/** The requests that an attacker would have Ada's browser make. */
 const targets = (): Target[] => [
   { method: 'POST', path: '/api/api-keys', body: { name: 'stolen', projectId: null } },
   { method: 'POST', path: '/api/projects', body: { name: 'made' } },
@@ -154,14 +154,14 @@ const targets = (): Target[] => [
   { method: 'PATCH', path: `/api/projects/${projectId}`, body: { name: 'changed' } },
 ];
 
-/** Sends a form as a page can, into a frame of it; forms know GET and POST only. */
+/** Sends a form as a page can, into a frame of it; forms only know GET and POST. */
 async function sendForm(page: Page, { path, body = {} }: Target, enctype: string): Promise<void> {
   await page.evaluate(
     ({ action, enctype, json, target }) => {
       const form = document.createElement('form');
       Object.assign(form, { action, enctype, method: 'POST', target });
       const field = document.createElement('input');
-      // As text/plain a form sends name=value: split so, the whole is JSON.
+      // As text/plain, a form sends name=value: split like this, the whole is JSON.
       const isPlain = enctype === 'text/plain';
       field.name = isPlain ? json.replace(/\}$/, `${json === '{}' ? '' : ','}"x":"`) : 'json';
       field.value = isPlain ? '"}' : json;
@@ -175,7 +175,7 @@ async function sendForm(page: Page, { path, body = {} }: Target, enctype: string
   );
 }
 
-/** As scripts can: without asking first, by a beacon, and by asking first. */
+/** Sends as scripts can: without a preflight, as a beacon, and with a preflight. */
 async function sendByScript(page: Page, { method, path, body }: Target): Promise<void> {
   await page.evaluate(
     async ({ url, method, json }) => {
@@ -193,7 +193,9 @@ async function sendByScript(page: Page, { method, path, body }: Target): Promise
   );
 }
 
-/** How often the service has answered what to requests that may change something; browsers hide some of it from us. */
+/**
+ * How often the service gave each answer to requests that may change something; browsers hide some of it from the test.
+ */
 async function countAnswers(): Promise<Map<string, number>> {
   const text = await (await fetch(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).text();
   const line = /^cadiz_http_requests_total\{operation="\w+",method="(POST|PATCH|DELETE)",status="(\d+)"\} (\d+)$/gm;
@@ -205,7 +207,7 @@ async function countAnswers(): Promise<Map<string, number>> {
   return counts;
 }
 
-/** What was answered since `before`, once nothing more comes. */
+/** The answers since `before`, once no more arrive. */
 async function answersSince(before: Map<string, number>): Promise<Map<string, number>> {
   let last = '';
   for (;;) {
@@ -219,7 +221,7 @@ async function answersSince(before: Map<string, number>): Promise<Map<string, nu
 }
 
 describe.runIf(installed)('requests that pages of other origins make with a cookie (T18, checklist 17)', () => {
-  test('the alarm works: a page of the service itself is let through', async () => {
+  test('the test can fail: a page of the service itself is let through', async () => {
     const page = await context.newPage();
     await page.goto(`${site}/errors/not_found`);
     const status = await page.evaluate(async () => {
@@ -230,11 +232,11 @@ describe.runIf(installed)('requests that pages of other origins make with a cook
     await page.close();
   });
 
-  test('and a program that sends neither Origin nor Sec-Fetch-Site', async () => {
+  test('and so is a program that sends neither Origin nor Sec-Fetch-Site', async () => {
     expect((await ask('POST', '/api/projects', { name: 'by a program' })).status).toBe(200);
   });
 
-  test.each(Object.entries(origins))('%s changes nothing, by forms, scripts and beacons', async (name, originOf) => {
+  test.each(Object.entries(origins))('%s changes nothing, with forms, scripts and beacons', async (name, originOf) => {
     const before = await readState();
     const answersBefore = await countAnswers();
     const page = await context.newPage();
@@ -250,10 +252,10 @@ describe.runIf(installed)('requests that pages of other origins make with a cook
     const answers = await answersSince(answersBefore);
     const refused = ['POST 401', 'POST 403', 'POST 415'];
     expect([...answers.keys()].filter((answer) => !refused.includes(answer))).toEqual([]);
-    // Three forms, three requests by script that need no asking first, and two beacons, for each of seven.
+    // Three forms, three script requests without a preflight and two beacons, for each of seven targets.
     const count = refused.reduce((sum, answer) => sum + (answers.get(answer) ?? 0), 0);
     expect(count).toBeGreaterThanOrEqual(7 * 8);
-    // A port is no part of a site: there the cookie was sent along, and it was the check that refused it.
+    // A port is not part of a site: here the cookie was sent along, and the check refused it.
     if (name === 'the same host on another port') expect(answers.get('POST 403')).toBe(count);
     expect(await readState()).toEqual(before);
     const kept = await context.cookies(site);
@@ -262,8 +264,8 @@ describe.runIf(installed)('requests that pages of other origins make with a cook
   });
 });
 
-describe.runIf(installed)('a name that was pointed here (DNS rebinding; T18, checklist 17)', () => {
-  // For the browser such a page and the service are one origin, and without TLS it says so in Origin alone.
+describe.runIf(installed)('a name that points to this host (DNS rebinding; T18, checklist 17)', () => {
+  // To the browser, such a page and the service are one origin, and without TLS only Origin shows the name.
   test('changes nothing, and signs nobody in', async () => {
     const before = await readState();
     const strange = await browser.newContext({ bypassCSP: true });
@@ -290,8 +292,8 @@ describe.runIf(installed)('a name that was pointed here (DNS rebinding; T18, che
   });
 });
 
-describe.runIf(installed)('what pages of other origins can read (T19)', () => {
-  test('with a key: what routes for keys answer, with their limits; with a cookie: nothing', async () => {
+describe.runIf(installed)('pages of other origins (T19)', () => {
+  test('can read, with a key, the answers of key routes and their limits; with a cookie, nothing', async () => {
     for (const originOf of Object.values(origins)) {
       const page = await context.newPage();
       await page.goto(originOf());
@@ -329,7 +331,7 @@ describe.runIf(installed)('what pages of other origins can read (T19)', () => {
 });
 
 describe.runIf(installed)('a page of the service (checklist 21)', () => {
-  test('runs no script that was put into it', async () => {
+  test('runs no injected script', async () => {
     const strict = await browser.newContext();
     const page = await strict.newPage();
     await page.goto(`${site}/errors/not_found`);
@@ -346,7 +348,7 @@ describe.runIf(installed)('a page of the service (checklist 21)', () => {
     await strict.close();
   });
 
-  test('is shown in no frame', async () => {
+  test('is displayed in no frame', async () => {
     const strict = await browser.newContext();
     for (const originOf of Object.values(origins)) {
       const page = await strict.newPage();

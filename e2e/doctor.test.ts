@@ -24,7 +24,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanUp(settings));
 
-/** Runs the built doctor to its end; `onOutput` may send it a signal. */
+/** Runs the built doctor until it ends; `onOutput` may send it a signal. */
 async function runDoctor(
   args: string[] = [],
   onOutput?: (kill: (signal: NodeJS.Signals) => void) => void,
@@ -44,7 +44,7 @@ async function runDoctor(
   return { ...exit, code };
 }
 
-it('looks at the store of the service that runs, and leaves it running', async () => {
+it('checks the store of a running service, and leaves it running', async () => {
   const service = await startService(settings);
   const { code, stdout, stderr } = await runDoctor();
   expect(stdout).toContain(
@@ -52,13 +52,13 @@ it('looks at the store of the service that runs, and leaves it running', async (
   );
   expect(stdout).toContain(' 0 warnings, 0 failed.');
   expect([code, stderr]).toEqual([0, '']);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: where nobody looks at a terminal there are no colours
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: without a terminal there must be no colours
   expect(stdout).not.toMatch(/\u001b/);
   expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
   expect((await stopService(service)).code).toBe(0);
 });
 
-it('opens the store itself when no service runs, and gives it back', async () => {
+it('opens the store itself if no service runs, and closes it again', async () => {
   const { code, stdout } = await runDoctor(['--json']);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -69,13 +69,13 @@ it('opens the store itself when no service runs, and gives it back', async () =>
   expect((await stopService(await startService(settings))).code).toBe(0);
 });
 
-it('stopped by Ctrl-C removes what it made, and ends with 130', async () => {
+it('removes what it made when stopped by Ctrl-C, and exits with 130', async () => {
   const { code, stderr } = await runDoctor([], (kill) => kill('SIGINT'));
   expect([code, stderr.trim()]).toEqual([130, 'Stopping: removing what was made (again to stop at once) …']);
   expect((await runDoctor()).code).toBe(0);
 });
 
-it('ends with 1 when something failed', async () => {
+it('exits with 1 if a check failed', async () => {
   const [port] = await freePorts(1);
   Object.assign(settings, {
     S3_ENDPOINT: `http://127.0.0.1:${port}`,
@@ -89,7 +89,7 @@ it('ends with 1 when something failed', async () => {
   expect(stdout).not.toContain('the-secret-of-the-store');
 });
 
-it('that cannot start says why in one sentence', async () => {
+it('says why in one sentence if it cannot start', async () => {
   settings.PRESIGN_TTL_SECONDS = 'soon';
   expect(await runDoctor()).toMatchObject({
     code: 1,

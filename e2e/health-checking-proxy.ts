@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 interface Backend {
   port: number;
   isUp: boolean;
-  /** How often in a row the check has said the opposite. */
+  /** How many checks in a row have said the opposite. */
   contrary: number;
   agent: http.Agent;
 }
@@ -16,15 +16,15 @@ export interface Proxy {
 }
 
 const checkEveryMilliseconds = 2_000;
-/** How many checks in a row take a backend out, and bring it back. */
+/** How many checks in a row take a backend out, and how many bring it back. */
 const checksToFall = 1;
 const checksToRise = 2;
-/** A machine that is busy must not look like a backend that is down. */
+/** A busy machine must not look like a backend that is down. */
 const patienceMilliseconds = 30_000;
 
 /**
- * A reverse proxy as many run one: requests go to the backends in turn over connections that it keeps, `GET /readyz` every two
- * seconds says which of them take any, and a request that fails is not sent again.
+ * A typical reverse proxy: requests go to the backends in turn over persistent connections, `GET /readyz` every two
+ * seconds decides which backends get any, and a failed request is not sent again.
  */
 export async function startProxy(ports: readonly number[]): Promise<Proxy> {
   const backends: Backend[] = ports.map((port) => ({

@@ -13,7 +13,7 @@ const idleCount = 10_000;
 const slowCount = 150;
 const longestSeconds = 20;
 
-/** Node takes all that the system gives. */
+/** Node takes as many as the system allows. */
 const openFiles = Number(
   execFileSync('sh', ['-c', 'ulimit -Hn'], { encoding: 'utf8' }).replace('unlimited', 'Infinity'),
 );
@@ -71,7 +71,7 @@ async function presign(fileSize: number): Promise<URL> {
   return new URL(((await answer.json()) as { presignedUrl: string }).presignedUrl);
 }
 
-/** The path of an archive of a project with one file in it, which is larger than what connections buffer. */
+/** Creates an archive of a project with one file, larger than connections buffer, and returns its path. */
 async function makeArchive(cookie: string, projectId: string): Promise<string> {
   const bytes = Buffer.alloc(32 * 1024 ** 2);
   const file = {
@@ -89,7 +89,7 @@ async function makeArchive(cookie: string, projectId: string): Promise<string> {
   return new URL(url).pathname;
 }
 
-/** Asks for something and takes no more than the beginning of the answer; resolves with its status. */
+/** Sends a request and reads only the beginning of the answer; resolves with its status. */
 function askAndIdle(path: string): Promise<number> {
   const socket = net.connect(Number(settings.PORT), '127.0.0.1');
   idle.push(socket);
@@ -103,7 +103,7 @@ function askAndIdle(path: string): Promise<number> {
   });
 }
 
-/** Starts a request and then sends a byte every two seconds; resolves with the seconds until it was cut off. */
+/** Starts a request and then sends a byte every two seconds; resolves with the seconds until it is cut off. */
 function dripInto(port: number, start: string): Promise<number> {
   const socket = net.connect(port, '127.0.0.1');
   const began = performance.now();
@@ -127,8 +127,8 @@ async function nextLine(lines: Interface): Promise<string> {
   return (await once(lines, 'line'))[0];
 }
 
-// Side by side: each of them is mostly waiting, and together they are what a bad day looks like.
-describe.concurrent('clients that hold on to connections (checklist 48, T23)', () => {
+// At the same time: each of them mostly waits, and together they are what a bad day looks like.
+describe.concurrent('clients that hold connections open (checklist 48, T23)', () => {
   test(`${slowCount} that send headers and bodies slowly are cut off within ${longestSeconds} s, while others are served`, async () => {
     const head = (line: string, headers: string) => `${line} HTTP/1.1\r\nHost: localhost\r\n${headers}`;
     const put = await presign(1_000_000);
@@ -168,12 +168,12 @@ describe.concurrent('clients that hold on to connections (checklist 48, T23)', (
     }
     const seconds = await slow;
     expect(Math.max(...seconds)).toBeLessThan(longestSeconds);
-    // Not because everybody was turned away at once.
+    // Otherwise everybody would have been turned away at once.
     expect(Math.min(...seconds)).toBeGreaterThan(4);
     expect(served).toBeGreaterThan(10);
   });
 
-  test('idle readers of archives, all of one account, do not keep the archives of others out', async () => {
+  test('idle archive readers of one account do not keep others from their archives', async () => {
     const own = [await makeArchive(cookie, projectId), await makeArchive(cookie, await createProject(cookie))];
     const statuses = [...own, ...own].map(askAndIdle);
     expect((await Promise.all(statuses)).sort()).toEqual([200, 200, 503, 503]);

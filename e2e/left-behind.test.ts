@@ -67,7 +67,7 @@ async function starts(more: Settings = {}): Promise<void> {
   expect((await stopService(await startService({ ...settings, ...more }))).code).toBe(0);
 }
 
-test('another database than the one in the data folder is refused, and so is another store, both in one go', async () => {
+test('a database other than the one in the data folder is refused, and so is another store, both at once', async () => {
   const elsewhere = { DATABASE_URL: 'postgres://cadiz@127.0.0.1:1/cadiz', ...otherStore.s3 };
   expect(await refusal(elsewhere)).toEqual([
     `DATABASE_URL is set, but ${dataDir}/database holds an embedded database with accounts, projects and files of its own, which would be left behind: unset DATABASE_URL to go on with them, or start without them after: mv ${dataDir}/database ${dataDir}/database.old`,
@@ -76,7 +76,7 @@ test('another database than the one in the data folder is refused, and so is ano
   await starts();
 });
 
-test('a store that has none of the files of the database is refused, until somebody says that it may be so', async () => {
+test('a store without any file of the database is refused until the operator allows it', async () => {
   await rename(join(dataDir, 'objects'), join(dataDir, 'objects.old'));
   const looked =
     'has none of the 1 that were looked for: set S3_ENDPOINT and S3_BUCKET to the object store that they were';
@@ -86,7 +86,7 @@ test('a store that has none of the files of the database is refused, until someb
     ),
   ]);
   await starts({ ...otherStore.s3, CADIZ_WITHOUT_OBJECTS: 'on' });
-  // The same when the data folder has lost its objects.
+  // The same if the data folder has lost its objects.
   expect(await refusal({})).toEqual([
     expect.stringContaining(`the embedded object store in ${dataDir}/objects ${looked}`),
   ]);

@@ -10,7 +10,7 @@ import { afterEach, expect, it } from 'vitest';
 import { series } from '../scripts/series.mjs';
 import { cleanUp, freePorts, type Settings, startService, stopService, testedSettings } from './service.ts';
 
-/** Deadlines of seconds instead of a day, so that objects become orphans while the test waits. */
+/** Deadlines of seconds instead of a day, so that objects become orphans during the test. */
 const ttlSeconds = 4;
 const deadlineSeconds = 10;
 const marginSeconds = 3;
@@ -64,7 +64,7 @@ it('leaves exactly the recorded objects, through kills at any moment', { timeout
       const { storeKey, body } = await client.upload(project, `${i} 写真.jpg`, outcomes);
       outcomes.set(storeKey, 'abandoned');
       if (i % 3 === 0) continue;
-      // Every tenth is recorded at the moment at which the deadline passes.
+      // Every tenth is recorded at the moment the deadline passes.
       if (i % 10 === 1) late.push({ storeKey, recorded: client.recordAround(body, deadlineSeconds, outcomes) });
       else await client.record(body, outcomes);
     }
@@ -83,7 +83,7 @@ it('leaves exactly the recorded objects, through kills at any moment', { timeout
     expect(await listMultiparts(s3, project)).toEqual([]);
   });
   expect((await client.listFiles(project)).sort()).toEqual(expected);
-  // And it stays so: nothing that was recorded is taken for an orphan later.
+  // And it stays like that: no recorded object is taken for an orphan later.
   await delay((marginSeconds + 2) * 1000);
   expect((await listKeys(s3, project)).sort()).toEqual(expected);
 
@@ -98,58 +98,55 @@ it('leaves exactly the recorded objects, through kills at any moment', { timeout
   expect((await stopService(service)).code).toBe(0);
 });
 
-it.skipIf(!process.env.TEST_DATABASE_URL)(
-  'shares the work between two processes: nothing twice, nothing lost',
-  async () => {
-    const [metrics, otherMetrics, otherPort] = await freePorts(3);
-    settings = { ...(await testedSettings()), ...short, METRICS_PORT: String(metrics), CADIZ_SECRET: 'x'.repeat(32) };
-    const first = await startService(settings);
-    const second = await startService({
-      ...settings,
-      PORT: String(otherPort),
-      METRICS_PORT: String(otherMetrics),
-      ...(settings.S3_ENDPOINT ? {} : asOtherStore(settings)),
-    });
-    const here = await signUp(first.url);
-    const projects = await Promise.all(Array.from({ length: 8 }, () => here.createProject()));
-    const s3 = openS3(settings);
-    const outcomes = new Map<string, Outcome>();
-    for (let round = 0; round < 30; round++) {
-      await Promise.all(
-        projects.map(async (project) => {
-          const { storeKey, body } = await here.upload(project, `${round}.jpg`, outcomes);
-          outcomes.set(storeKey, 'abandoned');
-          if (round % 3 !== 0) await here.record(body, outcomes);
-        }),
-      );
-    }
-    const expected = [...outcomes].filter(([, outcome]) => outcome === 'recorded').map(([key]) => key);
-    expect(expected).toHaveLength(8 * 20);
-    await expectEventually(60_000, async () => {
-      const left = (await Promise.all(projects.map((project) => listKeys(s3, project)))).flat();
-      expect(left.sort()).toEqual(expected.sort());
-    });
-    await delay(2000);
-    const samples = await Promise.all([metrics, otherMetrics].map((port) => readMetrics(port)));
-    const removed = samples.map((text) => sample(text, 'cadiz_removed_total{what="orphan"}'));
-    expect(removed.reduce((sum, n) => sum + n, 0)).toBe(8 * 10);
-    // Which of them sweeps is whoever looks first when it is due: one may do it all.
-    expect(samples.reduce((sum, text) => sum + sweeps(text), 0)).toBeGreaterThan(0);
-    for (const text of samples) {
-      expect(text).not.toContain('outcome="failure"');
-      expect(sample(text, 'cadiz_orphan_objects')).toBe(0);
-      expect(sample(text, 'cadiz_job_last_success_timestamp_seconds{job="sweep"}')).toBeGreaterThan(
-        Date.now() / 1000 - 60,
-      );
-    }
-    expect((await stopService(second)).code).toBe(0);
-    const before = sweeps(await readMetrics(metrics));
-    await expectEventually(60_000, async () => expect(sweeps(await readMetrics(metrics))).toBeGreaterThan(before));
-    expect((await stopService(first)).code).toBe(0);
-  },
-);
+it.skipIf(!process.env.TEST_DATABASE_URL)('is shared between two processes: nothing twice, nothing lost', async () => {
+  const [metrics, otherMetrics, otherPort] = await freePorts(3);
+  settings = { ...(await testedSettings()), ...short, METRICS_PORT: String(metrics), CADIZ_SECRET: 'x'.repeat(32) };
+  const first = await startService(settings);
+  const second = await startService({
+    ...settings,
+    PORT: String(otherPort),
+    METRICS_PORT: String(otherMetrics),
+    ...(settings.S3_ENDPOINT ? {} : asOtherStore(settings)),
+  });
+  const here = await signUp(first.url);
+  const projects = await Promise.all(Array.from({ length: 8 }, () => here.createProject()));
+  const s3 = openS3(settings);
+  const outcomes = new Map<string, Outcome>();
+  for (let round = 0; round < 30; round++) {
+    await Promise.all(
+      projects.map(async (project) => {
+        const { storeKey, body } = await here.upload(project, `${round}.jpg`, outcomes);
+        outcomes.set(storeKey, 'abandoned');
+        if (round % 3 !== 0) await here.record(body, outcomes);
+      }),
+    );
+  }
+  const expected = [...outcomes].filter(([, outcome]) => outcome === 'recorded').map(([key]) => key);
+  expect(expected).toHaveLength(8 * 20);
+  await expectEventually(60_000, async () => {
+    const left = (await Promise.all(projects.map((project) => listKeys(s3, project)))).flat();
+    expect(left.sort()).toEqual(expected.sort());
+  });
+  await delay(2000);
+  const samples = await Promise.all([metrics, otherMetrics].map((port) => readMetrics(port)));
+  const removed = samples.map((text) => sample(text, 'cadiz_removed_total{what="orphan"}'));
+  expect(removed.reduce((sum, n) => sum + n, 0)).toBe(8 * 10);
+  // The process that looks first when a sweep is due does it, so one may do them all.
+  expect(samples.reduce((sum, text) => sum + sweeps(text), 0)).toBeGreaterThan(0);
+  for (const text of samples) {
+    expect(text).not.toContain('outcome="failure"');
+    expect(sample(text, 'cadiz_orphan_objects')).toBe(0);
+    expect(sample(text, 'cadiz_job_last_success_timestamp_seconds{job="sweep"}')).toBeGreaterThan(
+      Date.now() / 1000 - 60,
+    );
+  }
+  expect((await stopService(second)).code).toBe(0);
+  const before = sweeps(await readMetrics(metrics));
+  await expectEventually(60_000, async () => expect(sweeps(await readMetrics(metrics))).toBeGreaterThan(before));
+  expect((await stopService(first)).code).toBe(0);
+});
 
-/** How another process reaches the embedded store of the one that has these settings. */
+/** How another process reaches the embedded store of the service with these settings. */
 function asOtherStore({ STORE_PORT, STORE_ACCESS_KEY_ID = '', STORE_SECRET_ACCESS_KEY = '' }: Settings): Settings {
   return {
     S3_ENDPOINT: `http://127.0.0.1:${STORE_PORT}`,
@@ -184,7 +181,7 @@ async function expectEventually(milliseconds: number, check: () => Promise<void>
   }
 }
 
-// The store, seen by an S3 client that knows nothing of the service.
+// The store, as seen by an S3 client that knows nothing of the service.
 
 interface S3 {
   client: S3Client;
@@ -228,7 +225,7 @@ async function listMultiparts({ client, bucket: Bucket }: S3, project: string): 
   return (Uploads ?? []).map(({ Key }) => Key ?? '');
 }
 
-/** Begins an upload in parts, which nobody will ever end. */
+/** Starts an upload in parts that nobody will ever finish. */
 async function beginMultipart({ client, bucket: Bucket }: S3, Key: string): Promise<void> {
   await untilDone(async () => {
     const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key }));
@@ -239,7 +236,7 @@ async function beginMultipart({ client, bucket: Bucket }: S3, Key: string): Prom
   });
 }
 
-// The service, seen by a client that tries again until it knows.
+// The service, as seen by a client that retries until it knows the outcome.
 
 async function untilDone<T>(attempt: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
@@ -273,7 +270,7 @@ async function signUp(url: string) {
     .map((line) => line.split(';')[0])
     .join('; ');
 
-  /** The answer of a service that was there to give one; undefined when it was not. */
+  /** The answer of the service; undefined if it was not running. */
   async function call(method: string, path: string, body?: unknown): Promise<Answer | undefined> {
     const response = await fetch(url + path, {
       method,
@@ -297,7 +294,7 @@ async function signUp(url: string) {
       return (await untilDone(() => call('POST', '/api/projects', { name: 'P' }))).body.id;
     },
 
-    /** Presigns and PUTs, with a new address whenever one has expired or is not known to have been used. */
+    /** Presigns and PUTs, with a new address whenever one has expired or may not have been used. */
     upload(project: string, fileName: string, outcomes: Map<string, Outcome>) {
       const facts = { projectId: project, fileName, mimeType: 'image/jpeg', fileSize: bytes.length, folderId: null };
       return untilDone(async () => {

@@ -13,7 +13,7 @@ import { cleanUp, type Service, type Settings, startService, stopService, tested
 
 const executablePath = '/usr/bin/chromium';
 const installed = existsSync(executablePath);
-if (!installed) console.warn(`LEFT OUT: passkeys in a browser, because ${executablePath} is not there.`);
+if (!installed) console.warn(`LEFT OUT: passkeys in a browser, because ${executablePath} is not installed.`);
 
 const password = 'correct horse battery';
 let settings: Settings;
@@ -58,7 +58,7 @@ beforeEach(async () => {
   if (installed) ada = await openWindow();
 });
 
-/** A browser of its own on a page of the service, with an authenticator that its user can unlock. */
+/** A separate browser on a page of the service, with an authenticator that its user can unlock. */
 async function openWindow({ hasUserVerification = true } = {}): Promise<Window> {
   const context = await browser.newContext();
   const page = await context.newPage();
@@ -79,8 +79,8 @@ async function openWindow({ hasUserVerification = true } = {}): Promise<Window> 
 }
 
 /**
- * Each person has an address of their own, since ten attempts a minute are taken from one; the first comes without a
- * proxy, since the owner would need the setup token.
+ * Each person has an address of their own, since one address is allowed ten attempts a minute. The first comes without
+ * a proxy, since the owner would otherwise need the setup token.
  */
 function post({ context }: Window, path: string, data: object): Promise<APIResponse> {
   const headers = people === 0 ? {} : { 'X-Forwarded-For': `198.51.100.${people % 250}` };
@@ -102,7 +102,7 @@ async function signUp(window: Window): Promise<{ id: string; email: string }> {
   return (await answer.json()).user;
 }
 
-/** What the browser makes of options, as JSON. */
+/** The browser's response to the options, as JSON. */
 function answerOptions({ page }: Window, kind: 'create' | 'get', options: object): Promise<Record<string, unknown>> {
   const parse = kind === 'create' ? 'parseCreationOptionsFromJSON' : 'parseRequestOptionsFromJSON';
   return page.evaluate(`navigator.credentials
@@ -127,13 +127,16 @@ async function signIn(window: Window): Promise<APIResponse> {
 const signOut = (window: Window) => post(window, 'sign-out', {});
 const whoIs = async (window: Window) => (await (await get(window, 'get-session')).json())?.user?.id ?? null;
 
-/** The key in a window's authenticator, in another one that need not verify its user; returns its id in base64url. */
+/**
+ * Copies the key from a window's authenticator to another one that need not verify its user; returns its id in
+ * base64url.
+ */
 async function copyKey(from: Window, to: Window): Promise<string> {
   const { credentials } = await from.devTools.send('WebAuthn.getCredentials', {
     authenticatorId: from.authenticatorId,
   });
   const [{ credentialId = '', privateKey = '', signCount = 0 } = {}] = credentials;
-  // Chromium protects a passkey that it makes: only as a plain key does it sign for whoever touches the authenticator.
+  // Chromium protects a passkey that it makes: only a plain key signs for anyone who touches the authenticator.
   const credential = {
     credentialId,
     privateKey,
@@ -149,7 +152,7 @@ const suite = installed ? describe : describe.skip;
 const leftOut = installed ? '' : ' (LEFT OUT: Chromium is not installed)';
 
 suite(`passkeys in Chromium${leftOut}`, () => {
-  test('one is made, signs in without a name, and the token is in the cookie alone, and dies with the next (checklist 2, 4)', async () => {
+  test('one can be created and signs in without a name; the token is in the cookie alone, and ends with the next sign-in (checklist 2, 4)', async () => {
     const { id } = await signUp(ada);
     const made = await register(ada, 'Laptop');
     expect(await made.json()).toMatchObject({ name: 'Laptop', id: expect.any(String) });
@@ -173,7 +176,7 @@ suite(`passkeys in Chromium${leftOut}`, () => {
     expect(await old.json()).toBeNull();
   });
 
-  test('they are listed, renamed and taken away, each by who has them only', async () => {
+  test('they are listed, renamed and removed only by their owner', async () => {
     await signUp(ada);
     const { id } = await (await register(ada)).json();
     const bob = await openWindow();
@@ -201,7 +204,7 @@ suite(`passkeys in Chromium${leftOut}`, () => {
     expect(await whoIs(ada)).toBeNull();
   });
 
-  test('an answer counts once, and in the browser that was asked', async () => {
+  test('a response counts once, and only in the browser that was asked', async () => {
     await signUp(ada);
     await register(ada);
     await signOut(ada);
@@ -216,7 +219,7 @@ suite(`passkeys in Chromium${leftOut}`, () => {
     expect(await whoIs(eve)).toBeNull();
   });
 
-  test('what was altered, or signed for another site, is refused', async () => {
+  test('an altered response, or one signed for another site, is refused', async () => {
     await signUp(ada);
     await register(ada);
     await signOut(ada);
@@ -277,7 +280,7 @@ suite(`passkeys in Chromium${leftOut}`, () => {
     );
   });
 
-  test('is added only by who was asked, once, and to one account', async () => {
+  test('one is added only by the user who was asked, once, and to one account', async () => {
     await signUp(ada);
     const response = await makePasskey(ada);
     const bob = await openWindow();
@@ -289,7 +292,7 @@ suite(`passkeys in Chromium${leftOut}`, () => {
     expect(await outcome(await post(ada, 'passkey/verify-registration', { response }))).toBe('401 passkey_expired');
   });
 
-  test('it stands in for the second factor', async () => {
+  test('a passkey replaces the second factor', async () => {
     const { id, email } = await signUp(ada);
     await register(ada);
     const { totpURI } = await (await post(ada, 'two-factor/enable', { password })).json();
@@ -311,7 +314,7 @@ suite(`passkeys in Chromium${leftOut}`, () => {
     expect(await whoIs(ada)).toBeNull();
   });
 
-  test('PASSKEYS=off: there are none', async () => {
+  test('PASSKEYS=off turns them off', async () => {
     const off = await testedSettings();
     const without = await startService({ ...off, PASSKEYS: 'off' });
     try {

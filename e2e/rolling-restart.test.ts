@@ -37,7 +37,7 @@ interface Asked {
   agent?: Agent;
 }
 
-/** One request; rejects when the connection is refused or reset. */
+/** Sends one request; rejects if the connection is refused or reset. */
 function ask(url: string, { method = 'GET', headers = {}, body, agent = new Agent() }: Asked = {}): Promise<Answer> {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body === undefined ? '' : JSON.stringify(body));
   const type = body === undefined || Buffer.isBuffer(body) ? {} : { 'Content-Type': 'application/json' };
@@ -70,7 +70,7 @@ async function openProject(url: string): Promise<{ projectId: string; headers: R
   return { projectId, headers: { Authorization: `Bearer ${key.body.key}` } };
 }
 
-/** Presigns, uploads and records one file; the statuses. */
+/** Presigns, uploads and records one file; returns the statuses. */
 async function upload(url: string, { projectId, headers }: Awaited<ReturnType<typeof openProject>>, agent?: Agent) {
   const more = { headers, ...(agent ? { agent } : {}), method: 'POST' };
   const file = { projectId, fileName: 'a.txt', mimeType: 'text/plain', fileSize: 5, folderId: null };
@@ -97,7 +97,7 @@ async function untilDraining({ url }: Service): Promise<Answer> {
 }
 
 describe('a service that is told to stop', () => {
-  test('is not ready from that moment, and goes on for DRAIN_DELAY_SECONDS', async () => {
+  test('is unready at once, and keeps serving for DRAIN_DELAY_SECONDS', async () => {
     const service = await startEmbedded(20);
     const project = await openProject(service.url);
     const kept = new Agent({ keepAlive: true });
@@ -108,7 +108,7 @@ describe('a service that is told to stop', () => {
     expect(draining).toMatchObject({ status: 503, body: { code: 'not_ready', detail: 'The service is stopping.' } });
     const ended = service.exit.then(() => 'ended');
     for (let round = 0; round < 5; round += 1) {
-      // On a connection from before, and on new ones: answered, and asked to connect anew, elsewhere.
+      // On existing and new connections: requests are answered, and clients are asked to reconnect elsewhere.
       expect(await upload(service.url, project, kept)).toEqual({ statuses: [200, 200, 200], connection: 'close' });
     }
     expect((await ask(`${service.url}/livez`)).status).toBe(200);
@@ -118,11 +118,11 @@ describe('a service that is told to stop', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('taking requests for 20 s more') });
   });
 
-  test('ends at once when it is told a second time', async () => {
+  test('ends at once when told a second time', async () => {
     const service = await startEmbedded(3600);
     service.signal('SIGTERM');
     await untilDraining(service);
-    // Two within a second count as one.
+    // Two signals within a second count as one.
     const again = setInterval(() => service.signal('SIGTERM'), 300);
     const { code } = await service.exit;
     clearInterval(again);
@@ -172,7 +172,7 @@ describe.runIf(shared)('two processes on PostgreSQL behind a proxy that checks t
     expect(outcomes.filter((outcome) => outcome !== '200 200 200')).toEqual([]);
   });
 
-  /** A new database, a store that outlives the processes, and the delay that nobody has to set. */
+  /** A new database, a store that outlives the processes, and the default delay. */
   async function openSharedSettings(): Promise<Settings> {
     const { DRAIN_DELAY_SECONDS: _, ...settings } = await testedSettings();
     const folder = await mkdtemp(join(tmpdir(), 'cadiz-e2e-objects-'));

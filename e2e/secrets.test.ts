@@ -44,7 +44,7 @@ async function put(address: string, bytes: string): Promise<string> {
   return response.headers.get('etag') ?? '';
 }
 
-/** One of everything that bears a credential, done rightly and wrongly. */
+/** Uses everything that carries a credential, both correctly and incorrectly. */
 async function useEverything(): Promise<void> {
   const signUp = (name: string) =>
     ask('POST', '/api/auth/sign-up/email', { body: { name, email: `${name}@example.com`, password } });
@@ -81,13 +81,13 @@ async function useEverything(): Promise<void> {
   const facts = { projectId, fileName: 'a.txt', mimeType: 'text/plain', fileSize: 5, folderId: null };
   const { presignedUrl, storeKey } = await ask('POST', '/api/storage/presign', { key, body: facts });
   await put(presignedUrl, 'bytes');
-  // Once more, too long, and with another signature: what the store refuses, it may log.
+  // Again, too long, and with another signature: the store may log what it refuses.
   await fetch(presignedUrl, { method: 'PUT', body: 'again' });
   await fetch(presignedUrl, { method: 'PUT', body: 'too long' });
   await fetch(presignedUrl.replace(/.$/, '~'), { method: 'PUT', body: 'bytes' });
   const file = await ask('POST', '/api/storage/record', { key, body: { ...facts, storeKey } });
   const download = await ask('POST', `/api/storage/files/${file.id}/url`, { key, body: {} });
-  // Only the embedded store takes an address once.
+  // Only the embedded store accepts an address only once.
   expect(await (await fetch(download.url)).text()).toBe(settings.S3_ENDPOINT ? 'again' : 'bytes');
   await ask('GET', `/api/storage/files/${file.id}/content`, { key });
   const archive = await ask('POST', '/api/storage/archives', { key, body: { projectId } });
@@ -125,15 +125,15 @@ beforeAll(async () => {
 });
 afterAll(() => cleanUp(settings));
 
-test('nothing that the service printed at its most talkative is a credential (checklist 46, T25)', () => {
+test('the most detailed log contains no credential (checklist 46, T25)', () => {
   expect(exit.code).toBe(0);
-  // The welcome gives an example of how to sign up.
+  // The welcome shows an example of how to sign up.
   const printed = exit.stdout.replace(welcome, '') + exit.stderr;
   expect(printed.match(/"msg":"request"/g)?.length).toBeGreaterThan(30);
   expect(secrecy.findIn(printed)).toBeUndefined();
 });
 
-test('no row of the database is a credential: a dump gives nobody access (checklist 27, T30)', async () => {
+test('no row of the database contains a credential: a dump gives nobody access (checklist 27, T30)', async () => {
   const { DATABASE_URL, CADIZ_DATA_DIR = '' } = settings;
   const db = await openDatabase(
     DATABASE_URL
@@ -145,7 +145,7 @@ test('no row of the database is a credential: a dump gives nobody access (checkl
   await db.close();
 });
 
-test('no file of the data folder has one but secrets.json, which only its owner may read', () => {
+test('no file in the data folder contains one except secrets.json, which only its owner may read', () => {
   const folder = settings.CADIZ_DATA_DIR ?? '';
   const isNeeded = !(settings.DATABASE_URL && settings.S3_ENDPOINT);
   expect(existsSync(folder)).toBe(isNeeded);
@@ -162,7 +162,7 @@ test('no file of the data folder has one but secrets.json, which only its owner 
   }
 });
 
-test('what is looked for would be found', () => {
+test('the search would find them', () => {
   expect(secrecy.findIn(`x ${password} y`)).toBeDefined();
   expect(secrecy.findIn(`/?secret=${settings.CADIZ_SECRET}`)).toBeDefined();
   expect(secrecy.findIn(`cz_live_${'x'.repeat(49)}`)).toBeDefined();

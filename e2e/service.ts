@@ -25,7 +25,7 @@ export type Service = {
   exit: Promise<Exit>;
 };
 
-/** Settings for a service of its own on the embedded database and store: a new data folder and two free ports. */
+/** Settings for a separate service on the embedded database and store: a new data folder and two free ports. */
 export async function embeddedSettings(): Promise<Settings> {
   const folder = await mkdtemp(join(tmpdir(), 'cadiz-e2e-'));
   const [port, storePort] = await freePorts(2);
@@ -33,12 +33,15 @@ export async function embeddedSettings(): Promise<Settings> {
     CADIZ_DATA_DIR: join(folder, 'data'),
     PORT: String(port),
     STORE_PORT: String(storePort),
-    // No proxy has to notice.
+    // There is no proxy that has to notice.
     DRAIN_DELAY_SECONDS: '0',
   };
 }
 
-/** The same, but on the PostgreSQL (in a new database) and the S3 server that TEST_DATABASE_URL and TEST_S3_* name, if they do. */
+/**
+ * The same, but on the PostgreSQL (in a new database) and the S3 server named by TEST_DATABASE_URL and TEST_S3_*, if
+ * set.
+ */
 export async function testedSettings(): Promise<Settings> {
   const settings = await embeddedSettings();
   for (const name of ['ENDPOINT', 'REGION', 'BUCKET', 'ACCESS_KEY_ID', 'SECRET_ACCESS_KEY']) {
@@ -50,7 +53,7 @@ export async function testedSettings(): Promise<Settings> {
   return settings;
 }
 
-/** Kills what a failed test left running, and removes what `embeddedSettings` or `testedSettings` made. */
+/** Kills anything that a failed test left running, and removes what `embeddedSettings` or `testedSettings` created. */
 export async function cleanUp(settings: Settings): Promise<void> {
   for (const child of running) child.kill('SIGKILL');
   const { CADIZ_DATA_DIR, DATABASE_URL } = settings;
@@ -62,27 +65,27 @@ export async function cleanUp(settings: Settings): Promise<void> {
 }
 
 export interface How {
-  /** The working directory, where a `.env` is looked for. */
+  /** The working directory, which may contain a `.env`. */
   cwd?: string;
-  /** Of the programs in `dist`; the service unless it is given. */
+  /** A program in `dist`; the service by default. */
   program?: string;
-  /** Options of Node. */
+  /** Options for Node. */
   node?: string[];
 }
 
-/** Runs the built service, or another program of its package, until it ends by itself. */
+/** Runs the built service, or another program of its package, until it ends on its own. */
 export async function runService(settings: Settings, how: How = {}): Promise<Exit> {
   return collect(spawnService(settings, how));
 }
 
-/** Starts the built service and waits until it is ready; throws with what it said when it ends before that. */
+/** Starts the built service and waits until it is ready; throws an error with its output if it ends before that. */
 export async function startService(settings: Settings): Promise<Service> {
   const child = spawnService(settings);
   const exit = collect(child);
   const failed = exit.then(({ code, stdout, stderr }) => {
     throw new Error(`The service ended with ${code} before it was ready.\n${stdout}${stderr}`);
   });
-  // Whoever waits for the end later must not find it rejected in the meantime.
+  // A caller may wait for the end later; until then, the rejection must not count as unhandled.
   failed.catch(() => undefined);
   const url = `http://127.0.0.1:${settings.PORT}`;
   const welcome = firstOutput(child);
@@ -96,7 +99,7 @@ export async function startService(settings: Settings): Promise<Service> {
   };
 }
 
-/** Stops a service as a supervisor does, and waits for its end. */
+/** Stops a service as a supervisor would, and waits for its end. */
 export async function stopService(service: Service): Promise<Exit> {
   service.signal('SIGTERM');
   return service.exit;
@@ -109,7 +112,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Holds a port (0: a free one) until it is closed. */
+/** Occupies a port (0: a free one) until it is closed. */
 export function listen(port: number): Promise<{ port: number; close: () => Promise<void> }> {
   const server = createServer();
   return new Promise((resolve, reject) => {
@@ -123,7 +126,7 @@ export function listen(port: number): Promise<{ port: number; close: () => Promi
 }
 
 function spawnService(settings: Settings, { cwd = tmpdir(), program = 'main.js', node = [] }: How = {}): ChildProcess {
-  // Nothing of the tester's own settings, nor of a .env in the working directory, may leak in.
+  // The tester's own settings, or a .env in the working directory, must not leak in.
   const { PATH = '', HOME = '' } = process.env;
   const env = { PATH, HOME, TMPDIR: tmpdir(), ...settings };
   const args = [...node, fileURLToPath(new URL(program, dist))];

@@ -46,10 +46,10 @@ afterAll(async () => {
 const ask = (service?: Service) => fetch(`${service?.url}/api/projects`, { headers: { Cookie: cookie } });
 
 describe.runIf(shared)('two processes on one PostgreSQL', () => {
-  test('count together: what one has let through, the other does not', async () => {
+  test('count together: a request let through by one counts at the other', async () => {
     const [first, second] = services;
     for (let i = 0; i < limit; i += 1) expect((await ask(first)).status).toBe(200);
-    // The second learns of it when it tells its own count, a second after the first request that it sees.
+    // The second learns of it when it reports its own count, a second after the first request that it sees.
     const deadline = Date.now() + 20_000;
     let letThrough = 0;
     let status = 200;
@@ -62,7 +62,7 @@ describe.runIf(shared)('two processes on one PostgreSQL', () => {
     expect(letThrough).toBeLessThan(limit);
   });
 
-  test('a good key that a process has never seen is accepted, though both are full of bad ones of its address', async () => {
+  test('a good key that a process has never seen is accepted, even if both are full of bad ones from its address', async () => {
     const [first, second] = services;
     const made = await fetch(`${first?.url}/api/api-keys`, {
       method: 'POST',
@@ -77,7 +77,7 @@ describe.runIf(shared)('two processes on one PostgreSQL', () => {
     };
     for (const service of [first, second]) {
       await expect.poll(() => use(service, mintToken())).toBe(429);
-      // There is no such project; a key that is not accepted would be 401 or 429.
+      // There is no such project; a key that was not accepted would get 401 or 429.
       expect(await use(service, key)).toBe(404);
     }
   });

@@ -6,7 +6,7 @@ import { cleanUp, type Service, type Settings, startService, stopService, tested
 const executablePath = '/usr/bin/chromium';
 const installed = existsSync(executablePath);
 if (!installed)
-  console.warn(`LEFT OUT: the pages of the service in a browser, because ${executablePath} is not there.`);
+  console.warn(`LEFT OUT: the pages of the service in a browser, because ${executablePath} is not installed.`);
 
 const password = 'correct horse battery';
 
@@ -17,7 +17,7 @@ let browser: Browser;
 let page: Page;
 let cookie: string;
 let projectId: string;
-/** What pages complained of: errors, and what the Content-Security-Policy refused. */
+/** Complaints of the pages: errors, and refusals by the Content-Security-Policy. */
 let complaints: string[];
 
 async function ask(method: string, path: string, body?: unknown): Promise<Response> {
@@ -65,10 +65,10 @@ beforeEach(async () => {
 });
 
 describe.runIf(installed)('the pages of the service', () => {
-  test('an invitation leads to an account and a membership, where sign-up is closed', async () => {
+  test('an invitation leads to an account and a membership, even if sign-up is closed', async () => {
     await page.goto(await invite('grace@example.com'));
     expect(await page.locator('h1').textContent()).toBe('You have been invited to a project');
-    // The token leaves the address bar.
+    // The token disappears from the address bar.
     expect(page.url()).toBe(`${site}/invitation`);
     await page.fill('#sign-up [name=name]', 'Grace');
     await page.fill('#sign-up [name=email]', 'grace@example.com');
@@ -85,7 +85,7 @@ describe.runIf(installed)('the pages of the service', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('somebody who has an account signs in and accepts; a token that was used says so', async () => {
+  test('a user with an account signs in and accepts; a used token is reported', async () => {
     await ask('POST', `/api/projects/${projectId}/invitations`, { email: 'ada@example.com', role: 'owner' });
     const other = (await (await ask('POST', '/api/projects', { name: 'Q' })).json()) as { id: string };
     const invited = await ask('POST', `/api/projects/${other.id}/invitations`, {
@@ -109,7 +109,7 @@ describe.runIf(installed)('the pages of the service', () => {
     }
   });
 
-  test('a password is set with the token of a message, and a wrong token is told in words', async () => {
+  test('a password is set with the token from a message, and a wrong token is reported in words', async () => {
     await page.goto(`${site}/reset-password#${'x'.repeat(43)}`);
     await page.fill('[name=newPassword]', 'another horse battery');
     await page.click('button[type=submit]');
@@ -117,7 +117,7 @@ describe.runIf(installed)('the pages of the service', () => {
     expect(await page.locator('button').isEnabled()).toBe(true);
   });
 
-  test('the link that proves an address asks for a session first, and tells a wrong token in words', async () => {
+  test('the link that verifies an address asks for a session first, and reports a wrong token in words', async () => {
     await page.goto(`${site}/verify-email#${'x'.repeat(43)}`);
     await page.fill('#sign-in [name=email]', 'ada@example.com');
     await page.fill('#sign-in [name=password]', password);
@@ -129,7 +129,7 @@ describe.runIf(installed)('the pages of the service', () => {
     expect(await page.locator('#done').isVisible()).toBe(false);
   });
 
-  test('the API reference shows every tag, and asks nothing of any other host', async () => {
+  test('the API reference shows every tag, and requests nothing from other hosts', async () => {
     const asked = new Set<string>();
     page.on('request', (request) => asked.add(new URL(request.url()).origin));
     await page.goto(`${site}/docs`);
@@ -140,7 +140,7 @@ describe.runIf(installed)('the pages of the service', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('pages bear the headers of every answer, and a policy of their own without inline script', async () => {
+  test('pages have the headers of every answer, and a policy of their own without inline scripts', async () => {
     for (const path of ['/invitation', '/reset-password', '/verify-email', '/docs', '/pages.js']) {
       const answer = await fetch(site + path);
       expect(answer.status).toBe(200);
@@ -154,7 +154,7 @@ describe.runIf(installed)('the pages of the service', () => {
     }
   });
 
-  test('what is no page is answered by the API', async () => {
+  test('any other path is answered by the API', async () => {
     for (const path of ['/nothing', '/docs/nothing.js', '/..%2f..%2fpackage.json', '/pages.css%00', '/%zz']) {
       const answer = await fetch(site + path);
       expect([400, 404]).toContain(answer.status);

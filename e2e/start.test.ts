@@ -41,13 +41,13 @@ describe('a start that cannot succeed says why in one sentence', () => {
   });
 
   it('the data folder cannot be written', async () => {
-    // Permission bits do not bind root; a path below a file binds everybody.
+    // Permission bits do not restrict root; a path below a file stops everyone.
     const file = join(dirname(settings.CADIZ_DATA_DIR ?? ''), 'file');
     await writeFile(file, '');
     expect(await refusal({ ...settings, CADIZ_DATA_DIR: join(file, 'data') })).toContain(file);
   });
 
-  it('the data folder cannot be made, where Node would try for ever', async () => {
+  it('the data folder cannot be created, where Node would retry for ever', async () => {
     expect(await refusal({ ...settings, CADIZ_DATA_DIR: '/proc/cadiz/data' })).toMatch(
       /^The folder \/proc\/cadiz cannot be made there \(ENOENT\)/,
     );
@@ -71,7 +71,7 @@ describe('a start that cannot succeed says why in one sentence', () => {
     expect(await refusal({ ...settings, PORT: 'eighty' })).toMatch(/\bPORT\b/);
   });
 
-  it('several settings are wrong: all are told at once', async () => {
+  it('several settings are wrong: all are reported at once', async () => {
     const wrong = { PORT: '70000', CADIZ_SIGN_UP: 'perhaps', PRESIGN_TTL_SECONDS: '-1', DATABASE_URL: 'mysql://x/y' };
     const { code, stderr } = await runService({ ...settings, ...wrong });
     expect(code).toBe(1);
@@ -81,7 +81,7 @@ describe('a start that cannot succeed says why in one sentence', () => {
 });
 
 describe('the settings', () => {
-  /** What is told of a start with these lines in `.env`, which no port lets succeed. */
+  /** The output of a start with these lines in `.env`, on a port that cannot work. */
   async function start(file: string, environment: Settings = {}, mode = 0o600) {
     const cwd = dirname(settings.CADIZ_DATA_DIR ?? '');
     await writeFile(join(cwd, '.env'), file);
@@ -90,7 +90,7 @@ describe('the settings', () => {
   }
   const port = expect.stringMatching(/^PORT must be/);
 
-  it('that are misspelt are told with the name that was meant', async () => {
+  it('that are misspelt are reported with the intended name', async () => {
     expect(await start('S3_REGOIN=eu-west-1\nTZ=UTC', { CADIZ_DATADIR: '/data', SMTP_HOST: 'mail' })).toEqual([
       'Warning: SMTP_HOST is not a setting of Cadiz: docs/settings.md has all that there are.',
       port,
@@ -99,7 +99,7 @@ describe('the settings', () => {
     ]);
   });
 
-  it('in a file that others can read are told with the command that closes it', async () => {
+  it('in a file that others can read are reported with the command that protects it', async () => {
     const path = join(dirname(settings.CADIZ_DATA_DIR ?? ''), '.env');
     for (const mode of [0o640, 0o604]) {
       expect(await start('LOG_LEVEL=warn', {}, mode)).toEqual([
@@ -126,7 +126,7 @@ describe('a Node that is too old', () => {
   const old = ['--import', `data:text/javascript,${encodeURIComponent(versions)}`];
   const programs = ['main.js', 'doctor/main.js', 'users/main.js'];
 
-  it.each(programs)('is told by %s as npm start does', async (program) => {
+  it.each(programs)('is reported by %s as by npm start', async (program) => {
     expect(await runService({}, { program, node: old })).toEqual({
       code: 1,
       stdout: '',
@@ -134,7 +134,7 @@ describe('a Node that is too old', () => {
     });
   });
 
-  it.each(programs)('loads nothing of %s before it is told', async (program) => {
+  it.each(programs)('is reported before anything of %s is loaded', async (program) => {
     const text = await readFile(new URL(`../packages/server/dist/${program}`, import.meta.url), 'utf8');
     const imported = [...text.matchAll(/^(?:import|export)\b[^(\n]*'(.*)'/gm)].map(([, path = '']) => basename(path));
     expect(imported).toEqual(['require-node.js']);
@@ -144,7 +144,7 @@ describe('a Node that is too old', () => {
 describe('a stop', () => {
   const stops: [string, NodeJS.Signals[]][] = [
     ['SIGTERM', ['SIGTERM']],
-    ['Ctrl-C under npm, which passes on what the terminal sends anyway', ['SIGINT', 'SIGINT']],
+    ['Ctrl-C under npm, which forwards the signal that the terminal sends anyway', ['SIGINT', 'SIGINT']],
   ];
   it.each(stops)('by %s lets an upload finish, and loses nothing', async (_name, signals) => {
     let service = await startService(settings);
@@ -170,14 +170,14 @@ describe('a stop', () => {
 
     service = await startService(settings);
     const list = await call(service, 'GET', `/api/storage/list?projectId=${projectId}`, undefined, bearer);
-    // The service looks at the contents by itself, sooner or later.
+    // The service checks the contents on its own, sooner or later.
     const { contentCheck: _, ...facts } = recorded;
     expect(list.files).toEqual([expect.objectContaining(facts)]);
     expect((await stopService(service)).code).toBe(0);
   });
 });
 
-/** Starts in vain: the exit code is 1, and stderr has exactly one line beside what the log tells for information. */
+/** Starts, which must fail: the exit code is 1, and stderr has exactly one line besides informational log lines. */
 async function refusal(settings: Settings): Promise<string> {
   const { code, stderr } = await runService(settings);
   const [sentence = '', ...more] = stderr.split('\n').filter((line) => line !== '' && !line.startsWith('{"level":30,'));
@@ -227,7 +227,7 @@ async function call(...args: Parameters<typeof send>): Promise<Answer> {
   return JSON.parse(text);
 }
 
-/** An upload that the store has accepted, of which nothing is sent yet. */
+/** An upload that the store has accepted and whose body has not begun. */
 function openUpload(url: string, size: number): Promise<ClientRequest> {
   const upload = request(url, { method: 'PUT', headers: { 'Content-Length': size, Expect: '100-continue' } });
   return new Promise((resolve, reject) => {
@@ -241,7 +241,7 @@ function openUpload(url: string, size: number): Promise<ClientRequest> {
   });
 }
 
-/** Sends the rest; the answer's status, or undefined when the connection was cut. */
+/** Sends the rest; returns the answer's status, or undefined if the connection was cut. */
 function finish(upload: ClientRequest, rest: Buffer): Promise<number | undefined> {
   return new Promise((resolve) => {
     upload.once('response', (response) => {
@@ -253,7 +253,7 @@ function finish(upload: ClientRequest, rest: Buffer): Promise<number | undefined
   });
 }
 
-/** Until the service has noticed the signal: not ready any more, or not even listening. */
+/** Waits until the service has noticed the signal: no longer ready, or no longer listening. */
 async function untilRefusing(service: Service): Promise<void> {
   while ((await fetch(`${service.url}/readyz`).catch(() => undefined))?.status === 200) await delay(20);
 }

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
 /**
- * Made by `scripts/pack-data-folder.mjs` with a version from before the first release, whose migrations were changed since, and
- * whose object store had another format.
+ * Packed by `scripts/pack-data-folder.mjs` with a version from before the first release, whose migrations have changed
+ * since, and whose object store had another format.
  */
 const packed = fileURLToPath(new URL('./earlier-data-folder.tar.br', import.meta.url));
 
@@ -32,7 +32,7 @@ afterAll(async () => {
 const get = async (path: string): Promise<any> =>
   (await fetch(`${service.url}${path}`, { headers: { Cookie: cookie } })).json();
 
-test('a data folder of an earlier version is brought up to date, with its account, its project and its files', async () => {
+test('a data folder of an earlier version is upgraded, with its account, project and files', async () => {
   const signedIn = await fetch(`${service.url}/api/auth/sign-in/email`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

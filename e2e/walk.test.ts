@@ -37,7 +37,7 @@ it.skipIf(!hasCurl)('prints a transcript that works as pasted', async () => {
 });
 
 async function runBash(args: string[]): Promise<{ code: number | null; output: string }> {
-  // The transcript leaves files behind, as it would with a person.
+  // The transcript leaves files behind, as it would for a person.
   const cwd = await mkdtemp(join(tmpdir(), 'cadiz-paste-'));
   const env = { ...process.env, WALK_VIDEO_MB: series({ full: '110', short: '20' }) };
   const child = spawn('bash', args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });

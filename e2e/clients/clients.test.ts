@@ -54,7 +54,7 @@ function runClient(client: string): Promise<{ code: number | null; output: strin
   });
 }
 
-// The CLI starts for a second for each of its commands, and stands on the library that boto3 does.
+// The CLI takes a second to start for each of its commands, and uses the same library as boto3.
 const clients = series({ full: ['awscli', 'rclone', 's3cmd', 'boto3'], short: ['rclone', 's3cmd', 'boto3'] });
 for (const client of clients) {
   test(`${client} gets back what it stored`, async ({ skip }) => {
@@ -86,7 +86,7 @@ test('the AWS SDK gets back what it stored, with its default settings', async ()
     ContentLength: 4000,
     Metadata: { colour: 'blue' },
   });
-  // A stream is what the SDK sends in chunks, with its checksum behind them.
+  // The SDK sends a stream in chunks, followed by its checksum.
   const Body = Readable.from([first, last]);
   await client.send(new PutObjectCommand({ Bucket, Key: 'stream', Body, ContentLength: 6_100_000 }));
   expect(await read('stream')).toBe(md5(Buffer.concat([first, last])));

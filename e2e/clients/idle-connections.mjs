@@ -27,7 +27,7 @@ function openOne() {
   return ask(socket);
 }
 
-// Some at a time: the queue of connections that wait to be accepted is short.
+// In groups: the queue of connections waiting to be accepted is short.
 for (let opened = 0; opened < Number(count); opened += 100) {
   await Promise.all(Array.from({ length: 100 }, openOne));
 }

@@ -353,10 +353,10 @@ export const mutants = {
       put: 'void 0;',
     },
     {
-      what: 'who reads a listing slowly is looked at again',
+      what: 'the access of a slow reader of a listing is checked again',
       file: `${server}/access/reopen-project.ts`,
-      find: 'if (isFresh(looked, deps.now(), everyMilliseconds)) return;',
-      put: 'if (isFresh(looked, deps.now(), everyMilliseconds) || looked > 0) return;',
+      find: 'if (isFresh(checkedAt, deps.now(), everyMilliseconds)) return;',
+      put: 'if (isFresh(checkedAt, deps.now(), everyMilliseconds) || checkedAt > 0) return;',
     },
   ],
   29: [

@@ -20,7 +20,7 @@ export function openCaches(
   const folders = createFolderCache(db.pool, now);
   const subtrees = createSubtreeCache(db.pool, now);
   const presigned = createPresignedBytes(db.pool);
-  const limits = createLimitsCache(db.pool, now, presigned.untold);
+  const limits = createLimitsCache(db.pool, now, presigned.unflushed);
   function forget(change: AccessChange | undefined): void {
     if (change?.kind === 'apiKey') apiKeys.forget(change.id);
     else if (change?.kind === 'folders') for (const cache of [folders, subtrees]) cache.forgetProject(change.id);

@@ -1,6 +1,6 @@
 import type { Answer, CallOptions, TestService } from './service.ts';
 
-/** Calls with a jar of cookies, as a browser has one. */
+/** Makes calls with a cookie jar, like a browser. */
 export interface TestBrowser {
   cookies: Map<string, string>;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;

@@ -5,7 +5,7 @@ import { document, element, textElement } from '@cadiz/store/xml';
 
 export interface CarelessStore {
   endpoint: string;
-  /** by their path, `/bucket/key` */
+  /** by path, `/bucket/key` */
   objects: Map<string, string>;
   /** the bucket's policy, as it was put */
   policy: string | undefined;
@@ -13,8 +13,8 @@ export interface CarelessStore {
 }
 
 /**
- * An S3 server that checks no signature, obeys every header, and does not mind the prefix of a listing: everything that is
- * wrong with a store at once. Of S3 it knows what it needs to be taken for one.
+ * An S3 server that checks no signature, obeys every header, and ignores the prefix of a listing: every fault a store
+ * can have at once. It implements just enough of S3 to pass for a store.
  */
 export async function openCarelessStore(): Promise<CarelessStore> {
   const objects = new Map<string, string>();

@@ -11,12 +11,14 @@ import { type Database, openDatabase } from '../src/db/open.ts';
 
 const serverUrl = process.env.TEST_DATABASE_URL;
 
-/** The kinds of database that can be tested here: PostgreSQL only where TEST_DATABASE_URL names a superuser of one. */
+/**
+ * The kinds of database that can be tested here: PostgreSQL only if TEST_DATABASE_URL names a superuser of a server.
+ */
 export const testableKinds: Database['kind'][] = serverUrl ? ['embedded', 'postgres'] : ['embedded'];
 
 /**
- * A fresh, migrated database that is the caller's alone, and gone when it is closed: embedded, or a new one on the
- * server that TEST_DATABASE_URL names.
+ * A new, migrated database for the caller alone, removed when it is closed: embedded, or a new one on the server that
+ * TEST_DATABASE_URL names.
  */
 export async function openTestDatabase(
   kind: Database['kind'] = serverUrl ? 'postgres' : 'embedded',
@@ -26,7 +28,7 @@ export async function openTestDatabase(
   return database;
 }
 
-/** The same without a single table. */
+/** The same without any table. */
 export function openEmptyDatabase(kind: Database['kind']): Promise<Database> {
   return open(kind === 'postgres' ? onServer() : onDisk(templatePath()));
 }
@@ -44,14 +46,14 @@ async function open(opening: Promise<Opened>): Promise<Database> {
 
 interface Opened {
   database: Database;
-  /** Takes away what is left of a database that is closed. */
+  /** Removes what is left of a closed database. */
   remove: () => Promise<unknown>;
 }
 
-/** @param template the files of a database that is closed, if they are there */
+/** @param template the files of a closed database, if they exist */
 async function onDisk(template: string): Promise<Opened & { dataDir: string }> {
   const dataDir = await makeTestFolder();
-  // What openDatabase does at a first start, but without writing a thousand files through to the disk.
+  // The same as openDatabase does at a first start, but without flushing a thousand files to the disk.
   if (existsSync(template)) cpSync(template, join(dataDir, 'pgdata'), { recursive: true });
   return {
     dataDir,
@@ -61,8 +63,9 @@ async function onDisk(template: string): Promise<Opened & { dataDir: string }> {
 }
 
 /**
- * A migrated database for all tests to copy, since migrating takes longer than most of them. Made by who needs it first,
- * and anew when a migration, or what applies them, has changed. Returns its folder.
+ * A migrated database for all tests to copy, since migrating takes longer than most of them. The first test that needs
+ * it makes it; it is made again after a migration, or the code that applies migrations, has changed. Returns its
+ * folder.
  */
 async function makeMigrated(): Promise<string> {
   const path = `${templatePath()}-migrated-${fingerprintMigrations()}`;
@@ -70,7 +73,7 @@ async function makeMigrated(): Promise<string> {
   const { database, dataDir, remove } = await onDisk(templatePath());
   await migrate(database.pool);
   await database.close();
-  // Two at once each make their own, and the first one stays.
+  // Two tests at once each make their own, and the first one stays.
   const draft = `${path}.${process.pid}`;
   cpSync(join(dataDir, 'pgdata'), draft, { recursive: true });
   await remove();
@@ -118,7 +121,7 @@ async function asAdmin(url: string, sql: string): Promise<void> {
   await client.end();
 }
 
-/** How many sessions of a database on the server wait for a lock. */
+/** How many sessions of a database on the server are waiting for a lock. */
 export async function countWaiting({ pool }: Pick<Database, 'pool'>): Promise<number> {
   const { rowCount } = await pool.query(
     `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,

@@ -38,7 +38,7 @@ describe('README.md', () => {
     expect(blocksOf(readme, 'sh')).toContain('npm test\n');
   });
 
-  test('shows what the service prints, to the letter', () => {
+  test('shows exactly what the service prints', () => {
     const config = readConfig({ CADIZ_DATA_DIR: '/srv/cadiz/data' });
     const service = {
       setup: { token: 'h3nXkVv0mB2Zr8TqYw1cLg', asksEverybody: false },
@@ -50,7 +50,7 @@ describe('README.md', () => {
     expect(blocksOf(readme, 'sh')).toContain(`${transcript.replaceAll(/^ {2}/gm, '').trimEnd()}\n`);
   });
 
-  test('names no setting that there is not', () => {
+  test('names only settings that exist', () => {
     const named = [
       ...readme.matchAll(/`((?:CADIZ|DATABASE|S3|STORE|MAX|METRICS|LOG|DRAIN|PRESIGN|RECORD)_[A-Z0-9_]+)/g),
     ];
@@ -59,14 +59,14 @@ describe('README.md', () => {
   });
 });
 
-test('the pages of errors and settings are what the code says', () => {
+test('the pages of errors and settings match the code', () => {
   const script = fileURLToPath(new URL('../scripts/write-docs.mjs', import.meta.url));
   const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' });
   expect(stderr).toBe('');
   expect(status).toBe(0);
 });
 
-test('documents link to what is there', () => {
+test('every link in a document leads somewhere', () => {
   const broken = documents.flatMap((document) =>
     [...withoutBlocks(read(document)).matchAll(/\]\(([^)\s]+)\)/g)]
       .map(([, target = '']) => target)
@@ -77,7 +77,7 @@ test('documents link to what is there', () => {
   expect(broken).toEqual([]);
 });
 
-test('documents name files that are there', () => {
+test('every file that a document names exists', () => {
   const absent = documents.flatMap((document) =>
     [...withoutBlocks(read(document)).matchAll(/`((?:packages|scripts|docs|e2e|bench|src|test)\/[\w./-]+)`/g)]
       .map(([, path = '']) => path)
@@ -94,7 +94,7 @@ function isThere(from: string, target: string): boolean {
   return anchor === undefined || toAnchors(read(file)).includes(anchor);
 }
 
-/** The anchors that repository hosts make of headings: lower case, hyphens for spaces, no punctuation. */
+/** The anchors that repository hosts derive from headings: lower case, hyphens for spaces, no punctuation. */
 function toAnchors(markdown: string): string[] {
   return [...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

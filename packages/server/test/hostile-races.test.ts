@@ -13,17 +13,17 @@ import { type Answer, type Person, startTestService, type TestService } from './
 
 const isTestable = testableKinds.includes('postgres');
 if (!isTestable) {
-  console.warn('LEFT OUT: TEST_DATABASE_URL is not set, so no two processes raced on one PostgreSQL.');
+  console.warn('LEFT OUT: TEST_DATABASE_URL is not set, so races of two processes on one PostgreSQL were not tested.');
 }
 
-/** The same choices in each run; HOSTILE_SEED makes others. */
+/** The same choices in each run; another HOSTILE_SEED gives others. */
 const seed = Number(process.env.HOSTILE_SEED ?? 1);
 const timesEach = Number(process.env.HOSTILE_RACES ?? 1);
 const atOnce = 6;
 const spreadMilliseconds = 15;
 const password = 'correct horse battery';
 
-/** A project with one of everything, made by an owner who stays, and by one who may be deleted. */
+/** A project with one of everything, made by an owner who stays and by one who may be deleted. */
 interface Scene {
   projectId: string;
   ben: Person;
@@ -40,7 +40,7 @@ interface Scene {
 
 let database: Awaited<ReturnType<typeof createServerDatabase>>;
 let databases: Database[];
-/** As two processes: what they share is the database and the object store. */
+/** Like two processes: they share the database and the object store. */
 let services: TestService[];
 let ada: Person;
 let cleo: Person;
@@ -66,7 +66,7 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
   ];
   const ofProject = await service.createKey(ben, projectId);
   const ofFolder = await service.createKey(ben, projectId, { folderId: full });
-  // Its purge takes the key along.
+  // Purging it takes the key along.
   await service.createKey(ben, projectId, { folderId: tied });
   const presigned = (folderId: string | null) =>
     service.upload({ key: ofProject.key }, projectId, Buffer.from('bytes'), { folderId });
@@ -128,7 +128,7 @@ const bulk = (action: string, more: (scene: Scene) => object): Contestant =>
   );
 const signal = new AbortController().signal;
 
-/** What takes away what all others work on. */
+/** Operations that delete what all others work on. */
 const deletions: Record<string, Contestant> = {
   'delete the project': one('ada', 'DELETE', projectPath('?force=true')),
   'delete an owner': one('ada', 'DELETE', ({ ben }) => `/api/users/${ben.id}`),
@@ -272,7 +272,7 @@ const contestants: Record<string, Contestant> = {
   },
 };
 
-/** What goes with a user, and with a project. */
+/** The tables whose rows are deleted with a user, and with a project. */
 const ofUser = [
   ['project_members', 'user_id'],
   ['api_keys', 'created_by'],
@@ -295,7 +295,7 @@ const ofProject = [
   'project_sweeps',
 ];
 
-/** Locks a row as its deletion does, first of all. */
+/** Locks a row as its deletion does first. */
 async function hold(table: 'users' | 'projects' | 'api_keys', id: string) {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
@@ -310,7 +310,7 @@ async function hold(table: 'users' | 'projects' | 'api_keys', id: string) {
       );
       return rowCount !== 0;
     },
-    /** Says so if somebody has locked rows that the deletion is going to delete. */
+    /** Reports locked rows that the deletion is about to delete. */
     async findLocked(of: string, column: string): Promise<string[]> {
       try {
         await client.query(`select from ${of} where ${column} = $1 for update nowait`, [id]);
@@ -328,7 +328,7 @@ async function hold(table: 'users' | 'projects' | 'api_keys', id: string) {
   };
 }
 
-describe.runIf(isTestable)('requests that get in the way of each other, on two processes', () => {
+describe.runIf(isTestable)('conflicting requests on two processes', () => {
   beforeAll(async () => {
     database = await createServerDatabase();
     const open = () => openDatabase({ kind: 'postgres', url: database.url, maxConnections: 12 });
@@ -352,7 +352,7 @@ describe.runIf(isTestable)('requests that get in the way of each other, on two p
   }
 
   test.each(Object.entries(contestants))(
-    '%s: waits for a deletion with nothing that it wants in its hands',
+    '%s: holds no lock that a deletion needs while waiting for it',
     async (_, contest) => {
       const scene = await prepareScene(services[0] as TestService, 0);
       const { ben, projectId } = scene;
@@ -382,7 +382,7 @@ describe.runIf(isTestable)('requests that get in the way of each other, on two p
     },
   );
 
-  test('the use of a key that somebody has locked is written down the next time', async () => {
+  test('the use of a locked key is recorded the next time', async () => {
     const [service] = services as [TestService];
     const scene = await prepareScene(service, 0);
     const flush = () => service.deps.apiKeys.flushLastUsed();
@@ -401,7 +401,7 @@ describe.runIf(isTestable)('requests that get in the way of each other, on two p
     expect((await findUse()).last_used_at.getTime()).toBeGreaterThan(before.last_used_at.getTime());
   });
 
-  /** Each contestant meets each deletion so many times, each time with others around them. */
+  /** Each contestant meets each deletion this many times, each time with others around them. */
   const random = createRandom(seed);
   const rounds = Object.keys(deletions).flatMap((deletion) =>
     Array.from({ length: timesEach }, () => shuffle(Object.keys(contestants))).flatMap((names) =>
@@ -440,12 +440,12 @@ describe.runIf(isTestable)('requests that get in the way of each other, on two p
     expect(faults.join('\n')).toBe('');
   });
 
-  test('PostgreSQL had no deadlock to resolve', async () => {
+  test('PostgreSQL resolved no deadlock', async () => {
     await closeAll();
     const name = new URL(database.url).pathname.slice(1);
     const admin = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
     await admin.connect();
-    // What a session has counted is told at its end.
+    // A session reports its statistics when it ends.
     await expect
       .poll(async () => (await admin.query('select from pg_stat_activity where datname = $1', [name])).rowCount)
       .toBe(0);

@@ -12,7 +12,9 @@ import { prepareSubject, type Subject } from './hostile/subject.ts';
 import { readColumns, readRows } from './rows.ts';
 import { startTestService, type TestService } from './service.ts';
 
-/** The same choices in each run, so that what passed yesterday fails only for what changed; HOSTILE_SEED makes others. */
+/**
+ * The same choices in each run, so that only a change can break what passed before; another HOSTILE_SEED gives others.
+ */
 const seed = Number(process.env.HOSTILE_SEED ?? 1);
 const howMany = Number(process.env.HOSTILE_REQUESTS ?? series({ full: 50_000, short: 6_000 }));
 const atOnce = 32;
@@ -27,7 +29,7 @@ const statuses: Record<string, number> = {};
 const reached = new Map<string, Set<number>>();
 
 beforeAll(async () => {
-  // Counted like all, and never too many: what is refused for its number would get nowhere.
+  // Counted, but never limited: requests refused for their number would get nowhere.
   const kinds = ['UPLOADS', 'READS', 'CHANGES', 'ADDRESS', 'INVALID_KEYS'];
   const limits = Object.fromEntries(kinds.map((kind) => [`RATE_LIMIT_${kind}`, '1000000000']));
   service = await startTestService({ settings: { ARCHIVES_AT_ONCE: '64', RATE_LIMITS: 'on', ...limits } });
@@ -41,7 +43,7 @@ afterAll(async () => {
   await service.close();
 });
 
-/** Operations on accounts may end the session that they come with, and passwords take long to check. */
+/** Account operations may end the session that they come with, and checking passwords takes long. */
 const isOfAccounts = ({ path }: { path: string }) =>
   !/^\/api\/(?:storage|projects|api-keys|invitations)|^\/api$/.test(path);
 
@@ -52,7 +54,7 @@ function makeRequest(index: number, only?: string): HostileRequest & { operation
     operation = random.pick(subject.operations);
   const request = toHostileRequest(random, operation, subject.surroundings);
   const names = Object.keys(subject.callers);
-  // Half of the requests come from who may do most, so that they get far.
+  // Half of the requests come from the most privileged caller, so that they get far.
   const name =
     only ??
     (random.chance(0.5) ? random.pick(operation.isForPeople ? ['owner'] : ['owner', 'tied']) : random.pick(names));
@@ -81,7 +83,8 @@ async function attack(
       .logged()
       .split('\n')
       .filter((line) => line.includes('broke off'));
-    // An archive breaks off when something in it, or the key, goes while it is sent: half of it must not look whole.
+    // An archive breaks off if something in it, or its key, disappears while it is sent: half of it must not look
+    // complete.
     if (
       request.operationId !== 'downloadArchive' ||
       !/archive only|renamed or moved|has gone|no such archive/.test(brokeOff.at(-1) ?? '')
@@ -92,7 +95,7 @@ async function attack(
   }
 }
 
-/** What the log says of a request that failed. */
+/** What the log says about a failed request. */
 function toldOf({ status, headers }: HostileAnswer): string {
   const id = headers.get('x-request-id') ?? '';
   return status < 500
@@ -107,8 +110,8 @@ function toldOf({ status, headers }: HostileAnswer): string {
 const requireNoFault = () => expect(faults.slice(0, 5).join('\n\n')).toBe('');
 
 describe('hostile requests, made from the OpenAPI document (checklist 45; T9, T26, T27, T32)', () => {
-  test('one after another: what is refused changes nothing', async () => {
-    // These change by themselves, or tell of refused requests on purpose.
+  test('one at a time: a refused request changes nothing', async () => {
+    // These change on their own, or record refused requests on purpose.
     const apart = ['sessions', 'jobs', 'verifications', 'rate_limits', 'sign_in_limits', 'audit_events'];
     const tables = [...(await readColumns(service.deps.db)).keys()].filter((table) => !apart.includes(table));
     let before = await readRows(service.deps.db, tables);
@@ -128,7 +131,7 @@ describe('hostile requests, made from the OpenAPI document (checklist 45; T9, T2
     if (!(await subject.isIntact())) subject = await prepareSubject(service);
   });
 
-  test(`${howMany} of them, ${atOnce} at once: no 5xx, no leak, every answer is in the document`, async () => {
+  test(`${howMany} of them, ${atOnce} at once: no 5xx, no leak, only documented answers`, async () => {
     const started = performance.now();
     let next = 0;
     while (next < howMany && faults.length < 20) {
@@ -159,8 +162,8 @@ describe('hostile requests, made from the OpenAPI document (checklist 45; T9, T2
     requireNoFault();
   }, 600_000);
 
-  test('they got far: every operation was refused, and most have also succeeded', () => {
-    // Accounts are apart: much of what there is needs the owner of the service, or a setting.
+  test('the requests got far: every operation was refused, and most also succeeded', () => {
+    // Accounts are excluded: many of their operations need the owner of the service, or a setting.
     const others = subject.operations.filter((operation) => !isOfAccounts(operation));
     const never = others.filter(
       ({ operationId }) => ![...(reached.get(operationId) ?? [])].some((status) => status < 400),
@@ -172,21 +175,21 @@ describe('hostile requests, made from the OpenAPI document (checklist 45; T9, T2
       ({ operationId, parameters, body }) =>
         (parameters.length > 0 || body) && ![...(reached.get(operationId) ?? [])].some((status) => status >= 400),
     );
-    // A short run need not have come to all.
+    // A short run may not reach all of them.
     const mayBeLeftOut = howMany < 20_000 ? subject.operations.length / 5 : 0;
     expect(refused.length, `never refused: ${refused.map(({ operationId }) => operationId)}`).toBeLessThanOrEqual(
       mayBeLeftOut,
     );
   });
 
-  test('no object of the service has got a property that all have', () => {
+  test('no prototype was polluted', () => {
     const all: string[] = [];
     for (const name in {}) all.push(name);
     expect(all).toEqual([]);
     expect(Object.getOwnPropertyNames(Object.prototype)).not.toContain('role');
   });
 
-  test('the service is as well as before', async () => {
+  test('the service still works', async () => {
     expect((await service.call('GET', '/readyz')).status).toBe(200);
     const ada = await service.signUp();
     const projectId = await service.createProject(ada);

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 const packages = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Which file imports which, types included. */
+/** Which file imports which, including types. */
 function readImports(name: string): Map<string, string[]> {
   const source = join(packages, name, 'src');
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
@@ -22,7 +22,7 @@ function readImports(name: string): Map<string, string[]> {
   );
 }
 
-/** The first cycle that is found, as the files on it. */
+/** The first cycle found, as the files on it. */
 function findCycle(imports: Map<string, string[]>): string[] | undefined {
   const done = new Set<string>();
   const visit = (file: string, path: string[]): string[] | undefined => {
@@ -50,7 +50,10 @@ describe.each(['contract', 'sigv4', 'store', 'server'])('packages/%s', (name) =>
   });
 });
 
-/** The rooms of packages/server/src, from the bottom up. Those of one floor may import each other, unless `apart` says otherwise. */
+/**
+ * The rooms of packages/server/src, from the bottom up. Rooms on one floor may import each other, unless `apart` says
+ * otherwise.
+ */
 const floors: string[][] = [
   ['settings', 'telemetry', 'mail', 'rate-limits', 'db', 'store'],
   ['content', 'events', 'access'],
@@ -60,11 +63,11 @@ const floors: string[][] = [
   ['http', 'jobs'],
   ['start', 'users', 'doctor'],
 ];
-/** Files outside of the rooms: what everybody throws and reaches, and the wiring at the top. */
+/** Files outside the rooms: those that everything may import, and the wiring at the top. */
 const everywhere = ['problem.ts', 'deps.ts'];
 const wiring = ['operation.ts', 'operations.ts', 'open-caches.ts', 'service.ts', 'index.ts', 'main.ts'];
 
-describe('the arrows of the service point down', () => {
+describe('imports in the service point down', () => {
   const imports = readImports('server');
   const room = (file: string) => file.split('/')[0] ?? '';
   const floorOf = (file: string) => floors.findIndex((rooms) => rooms.includes(room(file)));
@@ -72,19 +75,19 @@ describe('the arrows of the service point down', () => {
   const show = ({ file, target }: { file: string; target: string }) => `${file} -> ${target}`;
   const importersOf = (pattern: RegExp) => arrows.filter(({ target }) => pattern.test(target)).map(({ file }) => file);
 
-  test('every file has its room', () => {
+  test('every file is in a room', () => {
     const outside = [...imports.keys()].filter((file) => floorOf(file) === -1);
     expect(outside.sort()).toEqual([...everywhere, ...wiring].sort());
   });
 
-  test('no room knows one above it, not even its types', () => {
+  test('no room imports from one above it, not even types', () => {
     const up = arrows.filter(
       ({ file, target }) => floorOf(file) !== -1 && floorOf(target) !== -1 && floorOf(target) > floorOf(file),
     );
     expect(up.map(show)).toEqual([]);
   });
 
-  test('no feature knows another, not even its types', () => {
+  test('no feature imports from another, not even types', () => {
     const feature = (file: string) => /^features\/([^/]+)\//.exec(file)?.[1];
     const across = arrows.filter(({ file, target }) => {
       const [from, to] = [feature(file), feature(target)];
@@ -94,14 +97,14 @@ describe('the arrows of the service point down', () => {
     expect(arrows.filter(({ file }) => feature(file)).length).toBeGreaterThan(100);
   });
 
-  test('http knows no job, and no job knows http', () => {
+  test('http and jobs do not import from each other', () => {
     const between = arrows.filter(
       ({ file, target }) => room(file) !== room(target) && floorOf(file) === 5 && floorOf(target) === 5,
     );
     expect(between.map(show)).toEqual([]);
   });
 
-  test('the doctor stands beside the service: neither knows the other', () => {
+  test('the doctor and the service do not import from each other', () => {
     expect(importersOf(/^doctor\//).filter((file) => !file.startsWith('doctor/'))).toEqual([]);
     const known = arrows.filter(
       ({ file, target }) => file.startsWith('doctor/') && floorOf(target) > 0 && floorOf(target) < 6,
@@ -109,13 +112,13 @@ describe('the arrows of the service point down', () => {
     expect(known.map(show)).toEqual([]);
   });
 
-  test('what stands at the top is known only there', () => {
+  test('the files at the top are imported only there', () => {
     expect(importersOf(/^service\.ts$/).sort()).toEqual(['index.ts', 'start/program.ts', 'start/welcome.ts']);
     expect(importersOf(/^operations\.ts$/)).toEqual(['http/app.ts', 'http/dispatch.ts']);
     expect(importersOf(/^open-caches\.ts$/)).toEqual(['service.ts']);
   });
 
-  test('transactions are run by db.transaction, which runs them again', () => {
+  test('transactions are run by db.transaction, which retries them', () => {
     const source = join(packages, 'server/src');
     const begins = [...imports.keys()].filter((file) =>
       /\.transaction\(\)|['"`]begin\b/.test(readFileSync(join(source, file), 'utf8')),
@@ -123,7 +126,7 @@ describe('the arrows of the service point down', () => {
     expect(begins).toEqual(['db/listing-lane.ts', 'db/migrate.ts', 'db/open.ts']);
   });
 
-  test('store keys are made only for an upload that the project takes', () => {
+  test('store keys are made only for an upload that the project accepts', () => {
     const makers = [...imports.keys()].filter((file) =>
       readFileSync(join(packages, 'server/src', file), 'utf8').includes('makeStoreKey'),
     );
@@ -136,7 +139,7 @@ describe('the rooms of the store', () => {
   const rooms = ['process', 'server', 'operations', 'protocol', 'disk'];
   const roomOf = (file: string) => rooms.indexOf(file.split('/')[0] ?? '');
 
-  test('hold all of it but its entry', () => {
+  test('contain every file except its entry', () => {
     expect([...imports.keys()].filter((file) => roomOf(file) === -1)).toEqual(['index.ts']);
     expect(new Set([...imports.keys()].map(roomOf)).size).toBe(rooms.length + 1);
   });
@@ -149,7 +152,7 @@ describe('the rooms of the store', () => {
   });
 });
 
-test('a cycle would be found', () => {
+test('the test would find a cycle', () => {
   expect(
     findCycle(
       new Map([

@@ -6,14 +6,14 @@ import { toNameKey } from '../src/tree/name-key.ts';
 import { type Library, openLibrary } from './library.ts';
 import { startTestService, type TestService } from './service.ts';
 
-// Random sequences of everything that can be done with folders and files, held to a model of plain objects: what each answers,
-// and what is there afterwards.
+// Random sequences of every operation on folders and files, compared with a model of plain objects: each answer, and
+// the state afterwards.
 
 interface ModelFolder {
   id: string;
   name: string;
   parentId: string | null;
-  /** The folder with which it went into the trash. */
+  /** The entry of the trash that it belongs to. */
   entry: string | null;
 }
 
@@ -36,7 +36,7 @@ type Outcome = { code: string } | { counts?: Counted; restored?: object };
 class Model {
   folders = new Map<string, ModelFolder>();
   files = new Map<string, ModelFile>();
-  /** Entries of the trash that can be restored, in the order in which they were deleted. */
+  /** Entries of the trash that can be restored, in the order of their deletion. */
   trash: string[] = [];
 
   live(id: string | null): boolean {
@@ -192,7 +192,7 @@ class Model {
       for (const id of outermost) this.removeFolder(id, true);
       for (const id of fileIds) if (this.inSight(id)) this.removeFile(id);
     } else {
-      // What lies within another one of them comes after it.
+      // A folder inside another one comes after it.
       const outer = (id: string) => this.trash.indexOf(id);
       for (const id of [...folderIds].sort((a, b) => outer(b) - outer(a))) this.restoreFolder(id);
       for (const id of fileIds) this.restoreFile(id);
@@ -266,7 +266,7 @@ async function run(library: Library, model: Model, step: Command): Promise<void>
   const folderIds = [...model.folders.keys()];
   const fileIds = [...model.files.keys()];
   const liveIds = folderIds.filter((id) => model.live(id));
-  // Now and then one that is in the trash.
+  // Sometimes one that is in the trash.
   const toFolder = (which: number | null) =>
     which === null ? null : (choose(which % 5 > 0 ? liveIds : folderIds, which) ?? null);
   const compare = async (method: string, path: string, body: object | undefined, expected: Outcome) => {
@@ -281,7 +281,7 @@ async function run(library: Library, model: Model, step: Command): Promise<void>
     return answer;
   };
 
-  // So that each deletion has a moment of its own.
+  // Gives each deletion a separate moment.
   service.advance(2);
   if (step.do === 'createFolder') {
     const parentId = toFolder(step.where);
@@ -333,7 +333,7 @@ async function run(library: Library, model: Model, step: Command): Promise<void>
     const isFile = step.do === 'changeFile' || step.do === 'removeFile' || step.do === 'restoreFile';
     const ids = isFile ? fileIds : folderIds;
     const inTrash = ids.filter((it) => model.trash.includes(it));
-    // Most of what is restored is in the trash.
+    // Most of the restored entries are in the trash.
     const isLikely = step.do.startsWith('restore') && step.which % 4 > 0 && inTrash.length > 0;
     const id = choose(isLikely ? inTrash : ids, step.which);
     if (id === undefined) return;
@@ -353,7 +353,7 @@ async function run(library: Library, model: Model, step: Command): Promise<void>
   }
 }
 
-/** What is listed, what is in the trash, and what is counted, is what the model says. */
+/** Checks that listings, trash and counts match the model. */
 async function compareAll(library: Library, model: Model): Promise<void> {
   const { body } = await library.call('GET', `/api/storage/list?projectId=${library.projectId}`);
   const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
@@ -363,7 +363,7 @@ async function compareAll(library: Library, model: Model): Promise<void> {
       .map(({ id, name, parentId }) => ({ id, name, parentId }))
       .sort(byId),
   );
-  // Per folder, since that is how people look at them.
+  // Folder by folder, as people look at them.
   for (const folderId of [null, ...model.folders.keys()]) {
     if (!model.live(folderId)) continue;
     const { files } = await library.listed(folderId ?? 'root');
@@ -392,7 +392,7 @@ async function compareAll(library: Library, model: Model): Promise<void> {
   expect(rows[0]).toEqual({ files: all.length, bytes: all.reduce((sum, { fileSize }) => sum + fileSize, 0) });
 }
 
-test('whatever is done with folders and files, in any order, is what the model says', async () => {
+test('any sequence of operations on folders and files matches the model', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 60, maxLength: 120, size: 'max' }), async (steps) => {
       const library = await openLibrary(service);

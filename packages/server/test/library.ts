@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { type Answer, type CallOptions, type Person, startTestService, type TestService } from './service.ts';
 
-/** A project with somebody who may do everything in it, and short words for what they do there. */
+/** A project with a member who may do everything in it, and shortcuts for what they do there. */
 export interface Library {
   service: TestService;
   ada: Person;
-  /** A key that is tied to the project, with every scope. */
+  /** A key tied to the project, with every scope. */
   key: string;
   projectId: string;
   call(method: string, path: string, body?: unknown, caller?: CallOptions): Promise<Answer>;
-  /** The id of a new folder. */
+  /** Creates a folder and returns its id. */
   folder(name?: string, parentId?: string | null): Promise<string>;
-  /** A chain of so many folders within each other, the outermost first. */
+  /** A chain of this many nested folders, the outermost first. */
   chain(levels: number, parentId?: string | null): Promise<string[]>;
-  /** A new file of so many bytes, as record answered it. */
+  /** Creates a file of this many bytes, and returns the answer of record. */
   file(folderId?: string | null, fileSize?: number, fileName?: string): Promise<Answer['body']>;
-  /** Ids of the files and folders that are listed, of the whole project or of one folder, sorted. */
+  /** Sorted ids of the listed files and folders, of the whole project or of one folder. */
   listed(folderId?: string): Promise<{ files: string[]; folders: string[] }>;
   /** The entries of the trash, the latest first. */
   trash(): Promise<Answer['body'][]>;
@@ -68,14 +68,14 @@ export async function startLibrary(settings: Record<string, string> = {}): Promi
   return openLibrary(await startTestService({ settings }));
 }
 
-/** Fails unless the answer is this problem; gives it back. */
+/** Fails unless the answer is this problem; returns the answer. */
 export async function expectProblem(asked: Promise<Answer> | Answer, status: number, code: string): Promise<Answer> {
   const answer = await asked;
   expect({ status: answer.status, code: answer.body.code }, answer.text).toEqual({ status, code });
   return answer;
 }
 
-/** How often each outcome came, such as `{ '200': 1, '409 folder_exists': 19 }`. */
+/** How often each outcome occurred, for example `{ '200': 1, '409 folder_exists': 19 }`. */
 export function tally(answers: Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {

@@ -12,14 +12,15 @@ interface Locked {
 const read = (path: string) => JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'));
 const packages: Record<string, Locked> = read('package-lock.json').packages;
 
-/** The places of the packages that `keep` picks. */
+/** The paths of the packages that `keep` selects. */
 const find = (keep: (locked: Locked) => unknown) =>
   Object.entries(packages)
     .filter(([place, locked]) => place !== '' && keep(locked))
     .map(([place]) => place);
 
-// A package that names a development tool as an optional peer, as better-auth does vitest, has `npm ci --omit=dev` install the
-// tool with all that it needs. Take the peer out of that package's entry in package-lock.json, and run `npm install`.
+// If a package names a development tool as an optional peer, as better-auth does with vitest, `npm ci --omit=dev`
+// installs the tool with all its dependencies. Remove the peer from that package's entry in package-lock.json, and run
+// `npm install`.
 test('npm ci --omit=dev installs no development tool, not even as an optional peer', () => {
   expect(find(({ devOptional }) => devOptional)).toEqual([]);
   const tools = Object.keys(packages['']?.devDependencies ?? {});
@@ -27,7 +28,7 @@ test('npm ci --omit=dev installs no development tool, not even as an optional pe
   expect(tools.filter((name) => packages[`node_modules/${name}`]?.dev !== true)).toEqual([]);
 });
 
-test('the lockfile names no registry, so that everybody installs from their own', () => {
+test('the lockfile names no registry, so that each installation uses its own', () => {
   const named = find(({ resolved, link }) => resolved !== undefined && !link);
   expect(find(({ link }) => link)).toContain('node_modules/@cadiz/server');
   expect(named).toEqual([]);

@@ -4,19 +4,19 @@ import { SMTPServer } from 'smtp-server';
 export interface Received {
   from: string;
   to: string[];
-  /** With all headers, decoded. */
+  /** Including all headers, decoded. */
   text: string;
 }
 
-/** A mail server on loopback, and what it was given. */
+/** A mail server on loopback, and the messages it received. */
 export interface Mailbox {
-  /** What makes a service send its mail here. */
+  /** The settings that make a service send its mail here. */
   settings: Record<string, string>;
   port: number;
   received: Received[];
   /** Whether it refuses every message. */
   refuses: boolean;
-  /** The tokens that one address was sent, in links to one page, the latest last. */
+  /** The tokens sent to one address, in links to one page, the latest last. */
   tokensFor(email: string, page: 'reset-password' | 'verify-email'): string[];
   stop(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function startMailbox(): Promise<Mailbox> {
   return mailbox;
 }
 
-/** Quoted-printable, as nodemailer sends what is not ASCII. */
+/** Decodes quoted-printable, which nodemailer uses for anything that is not ASCII. */
 function decode(text: string): string {
   const bytes = text
     .replaceAll(/=\r\n/g, '')

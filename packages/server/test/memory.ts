@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** The bytes of all buffers that something still holds. Those of dead ones are freed a little after their collection. */
+/** The bytes of all buffers still referenced. Dead ones are freed shortly after they are collected. */
 export async function measureBuffers(): Promise<number> {
   for (let i = 0; i < 3; i += 1) {
     collect();

@@ -3,7 +3,7 @@ import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 
-/** Who sits at the browser, as the issuer knows them. */
+/** The person at the browser, as the issuer knows them. */
 export interface IssuersPerson {
   sub: string;
   email?: string;
@@ -11,27 +11,27 @@ export interface IssuersPerson {
   name?: string;
 }
 
-/** An OpenID Connect issuer on loopback that signs everybody in at once, and misbehaves when it is told to. */
+/** An OpenID Connect issuer on loopback that signs everyone in at once, and misbehaves on request. */
 export interface TestIssuer {
   url: string;
   clientId: string;
   clientSecret: string;
   person: IssuersPerson;
-  /** What the ID tokens say in place of what they should. */
+  /** Replaces claims of the ID tokens. */
   alter: (claims: JWTPayload) => Record<string, unknown>;
-  /** What the ID tokens are signed with in place of the issuer's own key. */
+  /** Signs the ID tokens instead of the issuer's own key. */
   signWith: { alg: string; key: CryptoKey | Uint8Array } | undefined;
-  /** What discovery says in place of what it should. */
+  /** Replaces entries of the discovery document. */
   metadata: Record<string, unknown>;
-  /** Whether the e-mail address is in the ID token, or with the userinfo only. */
+  /** Whether the e-mail address is in the ID token, or only in the userinfo. */
   emailIn: 'id_token' | 'userinfo';
-  /** The word by which the next sign-in is refused. */
+  /** The error code that refuses the next sign-in. */
   refusal: string | undefined;
-  /** Paths that answer something else, or never. */
+  /** Paths that give another answer, or none. */
   broken: Record<string, (response: ServerResponse) => void>;
-  /** The paths that were asked. */
+  /** The requested paths. */
   asked: string[];
-  /** Tokens that were given out. */
+  /** The issued tokens. */
   tokens: string[];
   stop(): Promise<void>;
   /** Listens on the same port again. */

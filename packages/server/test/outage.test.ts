@@ -16,7 +16,7 @@ import { startTestService } from './service.ts';
 
 const poolSize = 4;
 
-/** A PostgreSQL of its own, since it is stopped, starved and frozen here. */
+/** A PostgreSQL of its own, because it is stopped, starved and frozen here. */
 const server = createPostgresServer(24);
 
 interface Asked {
@@ -33,10 +33,10 @@ let service: RunningService;
 let cookie: string;
 let projectId: string;
 let keys: Record<'used' | 'revoked' | 'unknown', string>;
-/** Keys that nobody has used, so that no cache knows them: one for each time. */
+/** Unused keys, which no cache contains: one for each use. */
 let unused: string[];
 let unusedRevoked: string[];
-/** Undoes what a test has done to the server, also when it fails. */
+/** Undoes what a test did to the server, even if the test fails. */
 let undo: (() => Promise<unknown>) | undefined;
 
 // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came
@@ -63,13 +63,13 @@ const presign = (key: string, folderId: string | null = null) =>
     body: { projectId, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId },
   });
 
-/** A request of every operation that needs the database, with a session that is good; and with keys, where those count. */
-function findRequests(): [string, () => ReturnType<typeof ask>][] {
+/** A request for every operation that needs the database, with a valid session, and with keys if it accepts them. */
+function makeRequests(): [string, () => ReturnType<typeof ask>][] {
   const toPath = (path: string) => path.replaceAll(/\{\w+\}/g, '01990000-0000-7000-8000-000000000000');
   const guarded = (Object.entries(routes) as [OperationId, Route][]).filter(([, { access }]) => access !== 'anybody');
   const { unknown } = keys;
   const fresh = unused.pop() ?? '';
-  // One that was sent a moment ago is known to be dead, and is refused without the database.
+  // A key that was just used is known to be dead, and is refused without the database.
   const revoked = unusedRevoked.pop() ?? '';
   const account = { email: 'ada@example.com', password: 'correct horse battery' };
   return [
@@ -119,7 +119,7 @@ async function expectRecovery(): Promise<void> {
   for (const key of [keys.revoked, keys.unknown]) expect((await presign(key)).code).toBe('invalid_api_key');
 }
 
-/** What needs no database goes on, and what is refused by itself is refused still. */
+/** Requests that need no database still work, and invalid requests are still refused. */
 async function expectTheRest(): Promise<void> {
   expect((await ask('/livez')).status).toBe(200);
   expect((await ask('/readyz')).status).toBe(200);
@@ -128,7 +128,7 @@ async function expectTheRest(): Promise<void> {
   expect((await ask('/api/projects')).code).toBe('session_required');
 }
 
-describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (checklist 49)', () => {
+describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checklist 49)', () => {
   beforeAll(async () => {
     database = await server.run('start');
     folder = await mkdtemp(join(tmpdir(), 'cadiz-outage-data-'));
@@ -161,7 +161,7 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     expect((await presign(keys.used)).status).toBe(200);
     expect((await presign(keys.revoked)).status).toBe(200);
     await ask(`/api/api-keys/${revoked.id}`, { method: 'DELETE', cookie });
-    // This server flushes nothing by itself.
+    // This server flushes nothing on its own.
     const admin = new pg.Client({ connectionString: database });
     await admin.connect();
     await admin.query('checkpoint');
@@ -177,16 +177,16 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('down: 503 everywhere, nobody is let in, and it is all there again without a restart', async () => {
+  test('down: 503 everywhere, nobody gets in, and everything recovers without a restart', async () => {
     await presign(keys.used);
     await server.run('halt');
     undo = () => server.run('resume');
-    // What is cached may presign for its ten seconds, and does nothing else.
+    // A cached key may presign for its ten seconds, but do nothing else.
     expect([200, 503]).toContain((await presign(keys.used)).status);
     await expectUnavailable([['a folder', () => presign(keys.used, '01990000-0000-7000-8000-000000000000')]]);
-    await expectUnavailable(findRequests());
+    await expectUnavailable(makeRequests());
     expect((await ask('/healthz')).code).toBe('dependency_down');
-    // Or a proxy would take out every process at once, and what needs no database with them.
+    // Otherwise a proxy would take every process out at once, along with the requests that need no database.
     expect((await ask('/readyz')).dependencies.database.status).toBe('down');
     await expectTheRest();
     await undo();
@@ -194,26 +194,26 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     await expectRecovery();
   });
 
-  test('locked: who waits is told to come again, and the connections are there for others after it', async () => {
+  test('locked: waiting requests are told to retry, and the connections are free again afterwards', async () => {
     const locker = new pg.Client({ connectionString: database });
     await locker.connect();
     undo = () => locker.end();
     await locker.query('begin');
     await locker.query('lock table sessions, api_keys, project_members in access exclusive mode');
-    await expectUnavailable(findRequests().slice(0, 2 * poolSize));
+    await expectUnavailable(makeRequests().slice(0, 2 * poolSize));
     await expectTheRest();
     await undo();
     undo = undefined;
     await expectRecovery();
   });
 
-  test('out of connections: 503, until there are some', async () => {
+  test('out of connections: 503 until one is free', async () => {
     const others: pg.Client[] = [];
     undo = () => Promise.all(others.map((client) => client.end()));
     const admin = new pg.Client({ connectionString: database });
     await admin.connect();
     others.push(admin);
-    // Whoever connects here is a superuser, as the service is: the reserved connections are used up too.
+    // This test connects as a superuser, like the service, so it uses up the reserved connections too.
     const takeAll = async () => {
       for (;;) {
         const client = new pg.Client({ connectionString: database });
@@ -231,14 +231,14 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
     const terminate = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'";
     while ((await admin.query(terminate)).rowCount) await takeAll();
     await takeAll();
-    await expectUnavailable(findRequests());
+    await expectUnavailable(makeRequests());
     await expectTheRest();
     await undo();
     undo = undefined;
     await expectRecovery();
   });
 
-  test('frozen: connections that come to nothing are given up', async () => {
+  test('frozen: connections that never open are given up', async () => {
     const postmaster = Number((await readFile(join(server.folder, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
     const admin = new pg.Client({ connectionString: database });
     await admin.connect();
@@ -248,7 +248,7 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
       await admin.end();
     };
     await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'");
-    await expectUnavailable(findRequests());
+    await expectUnavailable(makeRequests());
     await expectTheRest();
     await undo();
     undo = undefined;
@@ -256,7 +256,7 @@ describe.runIf(testableKinds.includes('postgres'))('PostgreSQL that fails (check
   });
 });
 
-test('a database that has ended: 503 to everybody whom it would have to be asked about (checklist 49)', async () => {
+test('a stopped database: 503 for every caller who would have to be looked up (checklist 49)', async () => {
   const service = await startTestService();
   const ada = await service.signUp();
   const ofProject = await service.createProject(ada);
@@ -267,7 +267,7 @@ test('a database that has ended: 503 to everybody whom it would have to be asked
   const presignBy = (key: string, folderId: string | null) =>
     service.call('POST', '/api/storage/presign', { key, body: { ...inFolder, folderId } });
   expect((await presignBy(used.key, null)).status).toBe(200);
-  // The revoked key has not been sent yet: one that is known to be dead is refused without asking anybody.
+  // The revoked key has not been sent yet: a known dead key is refused without asking the database.
   await service.deps.db.close();
 
   const answers = new Set<string>();
@@ -281,7 +281,7 @@ test('a database that has ended: 503 to everybody whom it would have to be asked
     }
   }
   expect([...answers]).toEqual(['503 database_unavailable']);
-  // A key that is remembered, and a folder that is not.
+  // A cached key, and a folder that is not cached.
   expect((await presignBy(used.key, '01990000-0000-7000-8000-000000000000')).status).toBe(503);
   await service.close();
 });

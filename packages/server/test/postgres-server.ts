@@ -7,10 +7,13 @@ import { promisify } from 'node:util';
 
 const script = fileURLToPath(new URL('../../../scripts/ci/postgres.sh', import.meta.url));
 
-/** A PostgreSQL of a test's own, to be stopped, starved, frozen or set up otherwise. */
+/** A PostgreSQL of a test's own, to be stopped, starved, frozen or configured differently. */
 export interface PostgresServer {
   folder: string;
-  /** `start` and `url` return the address; `halt` and `resume` are as after a crash, `stop` removes it. */
+  /**
+   * `start` and `url` return the address; `halt` and `resume` simulate a crash and the restart after it; `stop` removes
+   * the server.
+   */
   run(command: 'start' | 'url' | 'halt' | 'resume' | 'stop'): Promise<string>;
 }
 

@@ -1,6 +1,6 @@
 import type { Database } from '../src/db/open.ts';
 
-/** The tables of the database but that of the migrations, with their columns. */
+/** The tables of the database, except that of the migrations, with their columns. */
 export async function readColumns({ pool }: Database): Promise<Map<string, string[]>> {
   const { rows } = await pool.query<{ table: string; columns: string[] }>(
     `select c.relname as table, array_agg(a.attname::text order by a.attnum) as columns
@@ -11,7 +11,7 @@ export async function readColumns({ pool }: Database): Promise<Map<string, strin
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
-/** All rows of these tables as one text each, or those of one project. */
+/** All rows of these tables, or those of one project, as one string each. */
 export async function readRows(
   { pool }: Database,
   tables: Iterable<string>,

@@ -14,7 +14,7 @@ async function use(service: TestService): Promise<Used> {
   return { service, ada, key };
 }
 
-describe('a test fails when its service has written down a credential (checklist 27, 46)', () => {
+describe('a test fails if its service has logged or stored a credential (checklist 27, 46)', () => {
   let host: TestService;
   beforeAll(async () => {
     host = await startTestService();
@@ -49,11 +49,11 @@ test('nothing of a header, a query or a body is logged at any level, answered or
   const headers = { 'User-Agent': mark, 'X-Invitation': mark, 'X-Setup-Token': mark, 'X-Forwarded-For': mark };
   const body = { password: mark, email: `${mark}@example.com`, name: mark, token: mark, key: mark, code: mark };
 
-  /** Every operation, with the mark wherever a client can put it. Returns the statuses. */
+  /** Calls every operation, with the mark wherever a client can put it. Returns the statuses. */
   async function askEverything(): Promise<number[]> {
     const statuses: number[] = [];
     for (const [operation, { method, path, access }] of Object.entries<Route>(routes)) {
-      // Who is signed out is asked nothing more.
+      // After sign-out, every request would be refused.
       if (operation === 'signOut') continue;
       const asked = `${path.replaceAll(/\{\w+\}/g, mark)}?projectId=${mark}&q=${mark}`;
       const credentials = [{ as: ada }, ...(access === 'keyOrSession' ? [{ key }, { key: mark }] : [])];

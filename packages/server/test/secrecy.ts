@@ -1,7 +1,7 @@
 import type { Database } from '../src/db/open.ts';
 import { readColumns } from './rows.ts';
 
-/** What a credential looks like wherever it stands: keys, signed addresses, cookies, hashes of passwords. */
+/** The shapes of credentials, wherever they appear: keys, signed addresses, cookies, password hashes. */
 const shapes = [
   /cz_(?:live|test)_[0-9A-Za-z]{49}/,
   /Signature=[0-9a-f]{64}/i,
@@ -10,23 +10,23 @@ const shapes = [
   /"(?:authorization|cookie|set-cookie|x-setup-token|x-invitation|password)"\s*:\s*"[^"]/i,
 ];
 
-/** Stored on purpose, and nowhere else: how a password is kept. */
+/** The table that stores password hashes on purpose; they must be nowhere else. */
 const hashedPasswords = 'accounts';
 
-/** Remembers credentials, and finds where one of them, or anything that looks like one, has been written down. */
+/** Remembers credentials, and finds any that were written down, or anything that looks like one. */
 export interface Secrecy {
-  /** @param secret counts from 12 characters on: what is shorter may stand anywhere */
+  /** @param secret counts from 12 characters on: a shorter one may occur anywhere by chance */
   remember(secret: string | undefined): void;
-  /** Takes the credentials out of an answer. */
+  /** Collects the credentials of an answer. */
   rememberAnswer(headers: Headers, body: unknown): void;
-  /** The piece of the text that nobody should have written down, with what is around it; undefined when there is none. */
+  /** The offending piece of the text with its surroundings; undefined if there is none. */
   findIn(text: string): string | undefined;
   /** The same for every row of every table, the first `rows` of each. */
   findInDatabase(db: Database, rows?: number): Promise<string | undefined>;
 }
 
 export function createSecrecy(): Secrecy {
-  // Words are found in one pass over a text however many there are; what has spaces in it is searched for one by one.
+  // Words are found in one pass over a text however many there are; secrets with spaces are searched one by one.
   const words = new Set<string>();
   const phrases = new Set<string>();
 
@@ -43,7 +43,7 @@ export function createSecrecy(): Secrecy {
     }
     for (const phrase of phrases) if (text.includes(phrase)) return around(text.indexOf(phrase));
     for (const { 0: word, index } of text.matchAll(/[\w.%~=/+-]{12,}/g)) {
-      // A token may stand at the end of an address.
+      // A token may be at the end of an address.
       const parts = [word, ...word.split(/[/=]/)];
       if (parts.some((part) => words.has(part))) return around(index);
     }

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url));
 const rows = readRows();
 const numbers = rows.map(({ number }) => number);
 
-/** Every test file of the project, with the rows that its tests say they prove. */
+/** Every test file of the project, with the rows that its tests claim to prove. */
 const namedRows = new Map(
   readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
@@ -31,7 +31,7 @@ describe('docs/security.md', () => {
     }
   });
 
-  test('names every test that says it proves a row', () => {
+  test('names every test that claims to prove a row', () => {
     const named = new Set(rows.flatMap(({ number, tests }) => tests.map(({ file }) => `${number} ${file}`)));
     const missing = [...namedRows].flatMap(([file, of]) =>
       [...of].map((number) => `${number} ${file}`).filter((proof) => !named.has(proof)),
@@ -41,7 +41,7 @@ describe('docs/security.md', () => {
 });
 
 describe('the mutants that prove the tests of a row (npm run mutate -- rows)', () => {
-  test('are there for every row, and for nothing else', () => {
+  test('exist for every row and for nothing else', () => {
     expect(Object.keys(mutants).map(Number)).toEqual(numbers);
     for (const [number, ofRow] of Object.entries(mutants)) expect([number, ofRow.length]).not.toEqual([number, 0]);
   });
@@ -52,7 +52,7 @@ describe('the mutants that prove the tests of a row (npm run mutate -- rows)', (
   });
 });
 
-describe('a test of a row that a run skips', () => {
+describe('a skipped test of a row', () => {
   const file = 'packages/server/src/access/access-changes.test.ts';
   const proving = (rows: string) => `two replicas > one (${'checklist'} ${rows})`;
   const skipped = [
@@ -60,20 +60,20 @@ describe('a test of a row that a run skips', () => {
     { name: 'of no row', file },
   ];
 
-  test('is named at the end where the machine lacks what it needs', () => {
+  test('is named at the end if the machine lacks what it needs', () => {
     expect(findUnproven(skipped, () => false)).toEqual({
       leftOut: ['tests of the rows 7, 28 of docs/security.md, because they need PostgreSQL.'],
       wrong: [],
     });
   });
 
-  test('fails the run where that is there', () => {
+  test('fails the run if the machine has what it needs', () => {
     const { leftOut, wrong } = findUnproven(skipped, () => true);
     expect([leftOut, wrong.length]).toEqual([[], 2]);
     expect(wrong[1]).toContain('proves row 28 of docs/security.md and was skipped, but PostgreSQL is there');
   });
 
-  test('fails the run where the page does not say what it needs', () => {
+  test('fails the run if the page does not say what it needs', () => {
     const { wrong } = findUnproven([{ name: proving('6'), file }], () => false);
     expect(wrong).toEqual([expect.stringContaining('the page does not say what it needs')]);
   });

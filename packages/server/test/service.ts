@@ -30,7 +30,7 @@ import { logOptions } from '../src/telemetry/log.ts';
 import { openTestDatabase } from './database.ts';
 import { createSecrecy } from './secrecy.ts';
 
-/** Cookies of a signed-in user. */
+/** The cookies of a signed-in user. */
 export interface Person {
   id: string;
   email: string;
@@ -40,7 +40,7 @@ export interface Person {
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The JSON of the answer. Tests look into it field by field. */
+  /** The JSON of the answer. Tests check it field by field. */
   // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came, and `call` has checked it against the contract
   body: any;
   text: string;
@@ -48,12 +48,12 @@ export interface Answer {
 
 export interface CallOptions {
   body?: unknown;
-  /** A raw key, sent as bearer credential. */
+  /** A raw key, sent as a bearer credential. */
   key?: string | undefined;
-  /** Whose session cookie is sent. */
+  /** The person whose session cookie is sent. */
   as?: Person | undefined;
   headers?: Record<string, string>;
-  /** Where the request comes from; each from elsewhere by default, so that limits by address meet nobody. */
+  /** The client's address; by default a new one each time, so that limits by address do not apply. */
   address?: string | undefined;
 }
 
@@ -61,16 +61,16 @@ export interface TestService {
   deps: Deps;
   /** Signs the cookies. */
   secret: string;
-  /** One request through the app in memory. Every answer is checked against the OpenAPI document. */
+  /** Sends one request through the app in memory. Every answer is checked against the OpenAPI document. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** The app itself, for requests that `call` cannot make. */
   fetch(request: Request, address?: string): Promise<Response>;
   signUp(name?: string): Promise<Person>;
-  /** A project of this person's own; returns its id. */
+  /** Creates a project owned by this person; returns its id. */
   createProject(owner: Person, name?: string): Promise<string>;
-  /** Somebody who has accepted an invitation into the project: a new person, unless one is named. */
+  /** Lets a person accept an invitation into the project: a new person unless one is named. */
   join(owner: Person, projectId: string, role: Role, person?: Person): Promise<Person>;
-  /** A raw API key. */
+  /** Creates a key; returns the raw key. */
   createKey(
     owner: Person,
     projectId: string | null,
@@ -83,11 +83,11 @@ export interface TestService {
     bytes: Uint8Array,
     facts?: Partial<Facts>,
   ): Promise<Facts & Recordable>;
-  /** Everything that was logged, as text. */
+  /** Everything logged so far, as text. */
   logged(): string;
   /** Moves the service's clock. */
   advance(milliseconds: number): void;
-  /** Throws when a credential of anybody was logged or stored. */
+  /** Throws if any credential was logged or stored. */
   close(): Promise<void>;
 }
 
@@ -104,31 +104,33 @@ interface Recordable {
 }
 
 export interface TestServiceOptions {
-  /** Settings as in the environment, such as `{ MAX_FILE_SIZE_BYTES: '1000' }`. */
+  /** Settings as in the environment, for example `{ MAX_FILE_SIZE_BYTES: '1000' }`. */
   settings?: Record<string, string>;
   setup?: Setup;
-  /** Instead of a database of its own; it is closed with the service. */
+  /** Used instead of a new database; closed with the service. */
   db?: Database;
-  /** Hashes passwords; as in the service by default. */
+  /** Hashes passwords; the service's own by default. */
   passwords?: Passwords;
-  /** Told of every file that is recorded. Nobody looks at contents by default, so that rows stay as they were made. */
+  /** Called for every recorded file. By default nothing checks contents, so that rows stay as they were made. */
   checkContent?: Deps['contents']['enqueue'];
-  /** Shares the object store of another test service, which outlives this one, and its database unless `db` is given. */
+  /**
+   * Shares the object store of another test service, which outlives this one, and its database unless `db` is given.
+   */
   beside?: TestService;
   /** The clock that `advance` moves; the machine's by default. Milliseconds since 1970. */
   clock?: () => number;
-  /** Signs the cookies: that of another service, whose cookies count here too. */
+  /** Signs the cookies: the secret of another service makes that service's cookies valid here. */
   secret?: string;
 }
 
 /**
- * The service with real parts: a database of its own, a real object store over the wire (the embedded one, or the one
- * that TEST_S3_* names), and the whole app in memory.
+ * Starts the service with real parts: a database of its own, a real object store over the wire (the embedded one, or
+ * the one that TEST_S3_* names), and the whole app in memory.
  */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
   const config = readConfig({ CADIZ_SIGN_UP: 'open', RATE_LIMITS: 'off', ...options.settings });
   const lines: string[] = [];
-  // Everything is logged, since `close` looks through it for what must not be logged at any level.
+  // Logs everything, because `close` searches the log for what must not be logged at any level.
   const level = options.settings?.LOG_LEVEL ?? 'trace';
   const log = pino({ ...logOptions, level }, { write: (line) => void lines.push(line) });
   const secrecy = createSecrecy();
@@ -265,12 +267,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   return service;
 }
 
-/** Of the block for documentation (RFC 3849), in a /64 of its own. */
+/** From the block for documentation (RFC 3849), each in a separate /64. */
 function newAddress(): string {
   return `2001:db8:${randomBytes(2).toString('hex')}:${randomBytes(2).toString('hex')}::1`;
 }
 
-/** A request over the wire as a client makes it, with a Content-Length and nothing else. */
+/** Sends a request over the wire as a client would, with a Content-Length and nothing else. */
 export function send(
   method: string,
   url: string,
@@ -300,7 +302,7 @@ export function send(
   });
 }
 
-/** The object store of the tests with a bucket in it, and the settings by which another adapter reaches it. */
+/** The tests' object store with a bucket in it, and the settings with which another adapter reaches it. */
 export async function openTestStore(
   { presignTtlSeconds }: Pick<Config, 'presignTtlSeconds'>,
   now: () => number,
@@ -370,13 +372,13 @@ const patterns = (Object.entries(routes) as [OperationId, Route][]).map(([operat
   pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
 }));
 
-/** Which operation a request is for. */
+/** The operation that a request is for. */
 export function findOperation(method: string, path: string): (typeof patterns)[number] | undefined {
   const [pathname = ''] = path.split('?');
   return patterns.find((route) => route.method === method && route.pattern.test(pathname));
 }
 
-/** Every answer must be one that the OpenAPI document describes. */
+/** Fails unless the OpenAPI document describes the answer. */
 export function requireContract(method: string, path: string, answer: Answer): void {
   const operation = findOperation(method, path);
   if (!operation) return;
@@ -391,13 +393,13 @@ export function requireContract(method: string, path: string, answer: Answer): v
     .join('/');
   const validate = ajv.getSchema(`openapi#/${pointer}`);
   if (!validate)
-    throw new Error(`${method} ${path} answered ${answer.status} ${type}, which openapi.json does not know`);
+    throw new Error(`${method} ${path} answered ${answer.status} ${type}, which openapi.json does not describe`);
   if (type.includes('json') && !validate(answer.body)) {
     throw new Error(`${method} ${path} ${answer.status}: ${ajv.errorsText(validate.errors)} in ${answer.text}`);
   }
 }
 
-/** Failures that many operations share stand among the components. */
+/** Failures that many operations share are among the components. */
 function followReference(place: string[]): string[] {
   let part: unknown = document;
   for (const name of place) part = (part as Record<string, unknown> | undefined)?.[name];
@@ -408,5 +410,5 @@ function followReference(place: string[]): string[] {
 function requireRedirect(operationId: OperationId, { headers, text }: Answer): void {
   const { redirectsTo } = routes[operationId] as Route;
   if (redirectsTo !== undefined && URL.canParse(headers.get('location') ?? '') && text === '') return;
-  throw new Error(`${operationId} answered 302, which openapi.json does not know, or without an address.`);
+  throw new Error(`${operationId} answered 302, which openapi.json does not describe, or without an address.`);
 }

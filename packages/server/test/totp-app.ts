@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const stepMilliseconds = 30_000;
 
-/** What an app keeps of the address that is shown as a QR code. */
+/** The secret that an app reads from the address in the QR code. */
 export function readSecret(totpUri: string): Buffer {
   return fromBase32(new URL(totpUri).searchParams.get('secret') ?? '');
 }
@@ -17,7 +17,7 @@ function fromBase32(text: string): Buffer {
   return Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** What an app shows: RFC 6238 as an app does it. @param ahead in steps */
+/** The code that an app shows, by RFC 6238. @param ahead in steps */
 export function totp(secret: Buffer, ahead = 0): string {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / stepMilliseconds) + ahead));
@@ -26,7 +26,7 @@ export function totp(secret: Buffer, ahead = 0): string {
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1e6).padStart(6, '0');
 }
 
-/** Waits until the code of the step before is good for a while: it is until this step ends. */
+/** Waits until the previous step's code will stay valid for a while: it does until this step ends. */
 export async function awaitEarlyStep(): Promise<void> {
   const left = stepMilliseconds - (Date.now() % stepMilliseconds);
   if (left < 5_000) await delay(left);

@@ -10,10 +10,10 @@ import { type CallOptions, type Person, send, startTestService, type TestService
 
 const isTestable = testableKinds.includes('postgres');
 if (!isTestable) {
-  console.warn('LEFT OUT: TEST_DATABASE_URL is not set, so no PostgreSQL waited for a standby that does not answer.');
+  console.warn('LEFT OUT: TEST_DATABASE_URL is not set, so waiting for a standby that does not answer was not tested.');
 }
 
-/** A PostgreSQL of its own: its commits wait for a standby that there is not. */
+/** A PostgreSQL of its own: its commits wait for a standby that does not exist. */
 const server = createPostgresServer(40);
 let admin: pg.Client;
 let db: Database;
@@ -27,7 +27,7 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
     admin = new pg.Client({ connectionString: url });
     await admin.connect();
     await admin.query('create database waiting');
-    // The server of the tests waits for no commit; what the database says goes before that.
+    // The tests' server waits for no commit; a setting of the database overrides that.
     await admin.query('alter database waiting set synchronous_commit = on');
     const waiting = new URL(url);
     waiting.pathname = '/waiting';
@@ -46,11 +46,11 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
   beforeEach(() => setStandby('nobody'));
   afterEach(() => setStandby(''));
 
-  /** Names the standby that each commit waits for; none when it is empty. */
+  /** Names the standby that each commit waits for; an empty name means none. */
   async function setStandby(name: string): Promise<void> {
     await admin.query(`alter system set synchronous_standby_names = '${name}'`);
     await admin.query('select pg_reload_conf()');
-    // The process that all others learn it from may be the last to have read it.
+    // The process that the others learn it from may be the last to read it.
     await expect
       .poll(async () => {
         const commit = db.pool.query('update counted set n = 0').catch(() => undefined);
@@ -62,7 +62,7 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
       .toBe(name !== '');
   }
 
-  /** Ends the wait of every commit that waits for the standby; says how many there were. */
+  /** Ends the wait of every commit that waits for the standby; returns how many there were. */
   async function interrupt(how: 'cancel' | 'terminate'): Promise<number> {
     const { rowCount } = await admin.query(
       `select pg_${how}_backend(pid) from pg_stat_activity where wait_event = 'SyncRep'`,
@@ -70,7 +70,7 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
     return rowCount ?? 0;
   }
 
-  /** What comes of work whose commits all wait in vain. Work without one would show that the test tests nothing. */
+  /** The outcome of work whose commits all wait in vain. If no commit waited, the test would test nothing. */
   async function interrupted<T>(work: () => Promise<T>, how: 'cancel' | 'terminate' = 'cancel'): Promise<T> {
     let isOver = false;
     let waits = 0;
@@ -90,8 +90,8 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
   const post = (path: string, body: object, options: CallOptions = as()) =>
     service.call('POST', path, { ...options, body });
 
-  /** Every kind of way to the database: named statements, single ones, transactions, and those of Better Auth. */
-  async function findRequests(name: string): Promise<Record<string, () => ReturnType<typeof post>>> {
+  /** Every path to the database: named statements, single ones, transactions, and those of Better Auth. */
+  async function makeRequests(name: string): Promise<Record<string, () => ReturnType<typeof post>>> {
     const photo = await service.upload(as(), projectId, Buffer.from('bytes'));
     const account = { name: 'Eve', email: `${name}@example.com`, password: 'correct horse battery' };
     return {
@@ -106,9 +106,9 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
     };
   }
 
-  test.each(['cancel', 'terminate'] as const)('%s: what was being committed is not acknowledged', async (how) => {
+  test.each(['cancel', 'terminate'] as const)('%s: the interrupted commit is not acknowledged', async (how) => {
     await setStandby('');
-    const requests = await findRequests(how);
+    const requests = await makeRequests(how);
     await setStandby('nobody');
     for (const [name, request] of Object.entries(requests)) {
       const { status, body, headers } = await interrupted(request, how);
@@ -117,13 +117,13 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
     }
   });
 
-  test('a recording that is repeated waits as well, and is acknowledged once it need not wait', async () => {
+  test('a repeated recording waits as well, and is acknowledged once it need not wait', async () => {
     await setStandby('');
     const photo = await service.upload(as(), projectId, Buffer.from('bytes'));
     await setStandby('nobody');
     const record = () => post('/api/storage/record', photo);
     for (let times = 0; times < 3; times += 1) expect((await interrupted(record)).status).toBe(503);
-    // This server has it by now, and who would take over from it has not.
+    // This server has the row now, but a standby that took over would not.
     const { rows } = await db.pool.query('select id from files where store_key = $1', [photo.storeKey]);
     await setStandby('');
     expect(await record()).toMatchObject({ status: 200, body: { id: rows[0]?.id } });
@@ -167,12 +167,12 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
     expect((await db.pool.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
   });
 
-  test('a database that would not tell of it is refused', async () => {
+  test('a database that would hide the warning is refused', async () => {
     await setStandby('');
     const url = new URL(await server.run('url'));
     url.searchParams.set('options', '-c client_min_messages=error');
     await expect(openDatabase({ kind: 'postgres', url: url.href })).rejects.toThrow(
-      /client_min_messages is error: set it to warning/,
+      /client_min_messages is error; set it to warning/,
     );
   });
 });

@@ -26,7 +26,7 @@ if sys.argv[2] == 'all': assert z.testzip() is None
 assert all(e.flag_bits & 0x800 for e in z.infolist())
 print(json.dumps([dict(name=e.filename, sizeBytes=e.file_size, content=z.read(e).hex() if e.file_size < 1000 else '', date=list(e.date_time), mode=e.external_attr >> 16) for e in z.infolist()]))`;
 
-/** What Python reads of an archive, after it has checked every checksum. */
+/** What Python reads from an archive after it has verified every checksum. */
 export async function readZip(path: string, check: 'all' | 'index' = 'all'): Promise<ReadEntry[]> {
   return JSON.parse(await run('python3', '-c', script, path, check));
 }
@@ -36,7 +36,7 @@ export async function testZip(path: string): Promise<void> {
   await run('unzip', '-tq', path);
 }
 
-/** What Info-ZIP writes to an empty folder: the paths of all files below it. */
+/** Extracts with Info-ZIP into an empty folder; returns the paths of all files below it. */
 export async function extractZip(path: string, folder: string): Promise<string[]> {
   await run('unzip', '-q', path, '-d', folder);
   const below = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -2,10 +2,10 @@ import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 
 /**
- * Invitations that can be accepted: in time, and made by somebody who still is an owner of the project and not disabled.
- * Otherwise who is about to be taken out could leave a way in for themselves.
+ * The condition on invitations that can be accepted: not expired, and created by someone who is still an owner of the
+ * project and not disabled. Otherwise an owner about to be removed could leave themselves a way back in.
  */
-export function isAcceptable(
+export function whereAcceptable(
   now: number,
 ): (invitation: ExpressionBuilder<Schema, 'invitations'>) => Expression<SqlBool> {
   return (invitation) =>

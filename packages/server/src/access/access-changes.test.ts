@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { testableKinds } from '../../test/database.ts';
 import { type Person, startTestService, type TestService } from '../../test/service.ts';
 
-/** Two services with caches of their own on one database, as two replicas are. */
+/** Two services with caches of their own on one database, like two replicas. */
 describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one PostgreSQL', () => {
   let one: TestService;
   let other: TestService;
@@ -12,7 +12,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
 
   beforeAll(async () => {
     one = await startTestService();
-    // Its clock stands still, so that nothing in its caches grows old: only a message can end what it remembers.
+    // Its clock stands still, so nothing in its caches expires: only a message can make it forget.
     const started = Date.now();
     other = await startTestService({ beside: one, clock: () => started });
     ada = await one.signUp('Ada');
@@ -45,7 +45,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     }
   }
 
-  test('a key that is revoked on one is dead on the other, which had it in its cache (checklist 28)', async () => {
+  test('a key revoked on one replica is dead on the other, which had cached it (checklist 28)', async () => {
     await untilListening();
     const { id, key } = await one.createKey(ada, projectId);
     expect(await use(other, key)).toBe(200);
@@ -54,7 +54,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     await untilDead(other, key);
   });
 
-  test('all are told before a revocation is answered (checklist 28)', async () => {
+  test('every replica is told before a revocation is answered (checklist 28)', async () => {
     const { id } = await one.createKey(ada, projectId);
     const listener = await one.deps.db.pool.connect();
     try {
@@ -62,7 +62,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
       listener.on('notification', ({ payload }) => heard.push(payload));
       await listener.query('listen cadiz_access');
       await one.call('DELETE', `/api/api-keys/${id}`, { as: ada });
-      // PostgreSQL hands out what has been sent before it says that it is ready again.
+      // PostgreSQL delivers pending notifications before it reports that it is ready for the next query.
       await listener.query('select 1');
       expect(heard).toContain(`apiKey ${id}`);
     } finally {
@@ -70,10 +70,10 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     }
   });
 
-  test('a project that is removed on one is gone on the other', async () => {
+  test('a project deleted on one replica is gone on the other', async () => {
     const removed = await one.createProject(ada);
     const { key } = await one.createKey(ada, null);
-    // Presigning asks no database once the membership is known.
+    // Presigning sends no query once the membership is cached.
     const body = { projectId: removed, fileName: 'a', mimeType: 'image/png', fileSize: 1, folderId: null };
     const presign = () => other.call('POST', '/api/storage/presign', { key, body });
     expect((await presign()).status).toBe(200);
@@ -92,28 +92,31 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
   }
 
   const elsewhere = { disabled: 'a disabled', removed: 'a removed', demoted: 'a demoted' };
-  test.each(Object.entries(elsewhere))('the keys of %s member are dead on the other (checklist 7, 28)', async (how) => {
-    await untilListening();
-    const eve = await one.join(ada, projectId, 'editor');
-    const tied = await one.createKey(eve, projectId);
-    const untied = await one.createKey(eve, null);
-    for (const { key } of [tied, untied]) expect((await presign(other, key, null)).status).toBe(200);
-    const path = `/api/projects/${projectId}/members/${eve.id}`;
-    if (how === 'removed') await one.call('DELETE', path, { as: ada });
-    if (how === 'demoted') await one.call('PATCH', path, { as: ada, body: { role: 'viewer' } });
-    if (how === 'disabled') {
-      await one.deps.db.pool.query('update users set disabled_at = now() where id = $1', [eve.id]);
-      await one.deps.accessChanges.publish({ kind: 'user', id: eve.id });
-    }
-    const codes = {
-      disabled: ['invalid_api_key', 'invalid_api_key'],
-      removed: ['invalid_api_key', 'project_not_found'],
-      demoted: ['role_missing', 'role_missing'],
-    }[how];
-    expect([await untilRefused(other, tied.key, null), await untilRefused(other, untied.key, null)]).toEqual(codes);
-  });
+  test.each(Object.entries(elsewhere))(
+    'the keys of %s member are dead on the other replica (checklist 7, 28)',
+    async (how) => {
+      await untilListening();
+      const eve = await one.join(ada, projectId, 'editor');
+      const tied = await one.createKey(eve, projectId);
+      const untied = await one.createKey(eve, null);
+      for (const { key } of [tied, untied]) expect((await presign(other, key, null)).status).toBe(200);
+      const path = `/api/projects/${projectId}/members/${eve.id}`;
+      if (how === 'removed') await one.call('DELETE', path, { as: ada });
+      if (how === 'demoted') await one.call('PATCH', path, { as: ada, body: { role: 'viewer' } });
+      if (how === 'disabled') {
+        await one.deps.db.pool.query('update users set disabled_at = now() where id = $1', [eve.id]);
+        await one.deps.accessChanges.publish({ kind: 'user', id: eve.id });
+      }
+      const codes = {
+        disabled: ['invalid_api_key', 'invalid_api_key'],
+        removed: ['invalid_api_key', 'project_not_found'],
+        demoted: ['role_missing', 'role_missing'],
+      }[how];
+      expect([await untilRefused(other, tied.key, null), await untilRefused(other, untied.key, null)]).toEqual(codes);
+    },
+  );
 
-  test('what leaves the folder of a key, and the folder itself, is gone for it on the other', async () => {
+  test('folders that a key can no longer reach are gone for it on the other replica', async () => {
     await untilListening();
     const makeFolder = async (parentId: string | null, name: string) =>
       (await one.call('POST', '/api/storage/folders', { as: ada, body: { projectId, name, parentId } })).body.id;
@@ -128,12 +131,12 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     expect(await untilRefused(other, key, own)).toBe('project_not_found');
   });
 
-  test('what was missed while the connection was cut is forgotten when it is back', async () => {
+  test('a replica that reconnects forgets whatever it may have missed', async () => {
     const { id, key } = await one.createKey(ada, projectId);
     const before = await untilListening();
     expect(await use(other, key)).toBe(200);
     await one.deps.db.pool.query('select pg_terminate_backend(pid) from unnest($1::int[]) pid', [before]);
-    // The first replica tells nobody, as if its message had been lost on the way.
+    // The first replica sends no message, as if it had been lost on the way.
     await one.deps.db.pool.query('update api_keys set revoked_at = now() where id = $1', [id]);
     expect(await use(other, key)).toBe(200);
     const after = await untilListening();
@@ -141,7 +144,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     await untilDead(other, key);
   });
 
-  test('with the connection cut for good the cache forgets by itself (checklist 28)', async () => {
+  test('with the connection cut for good, the cache expires on its own (checklist 28)', async () => {
     const { id, key } = await one.createKey(ada, projectId);
     expect(await use(other, key)).toBe(200);
     await other.deps.accessChanges.close();
@@ -153,7 +156,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
   });
 });
 
-test('a key that is revoked in the only process is dead at once (checklist 28)', async () => {
+test('a key revoked in the only process is dead at once (checklist 28)', async () => {
   const service = await startTestService();
   const ada = await service.signUp('Ada');
   const projectId = await service.createProject(ada);

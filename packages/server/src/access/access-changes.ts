@@ -1,20 +1,20 @@
 import type { Logger } from 'pino';
 import type { Database } from '../db/open.ts';
 
-/** What somebody may no longer do, or under other conditions. */
+/** Access that was taken away, or that now has other conditions. */
 export interface AccessChange {
   kind: (typeof kinds)[number];
-  /** Of the key, the user, or the project; `folders` are those of a project that were moved or deleted. */
+  /** The id of the key, the user or the project; for `folders`, of the project whose folders were moved or deleted. */
   id: string;
 }
 
 const kinds = ['apiKey', 'project', 'folders', 'user'] as const;
 
-/** Tells every process of the service that access has changed, so that its caches forget what they believed. */
+/** Tells every process of the service that access has changed, so that their caches forget it. */
 export interface AccessChanges {
   /**
-   * Takes effect here before it returns, and elsewhere at once where NOTIFY gets through; a cache that hears nothing
-   * forgets by itself within ten seconds. Never throws: what has been changed is changed.
+   * Takes effect in this process before it returns, and in the others at once if NOTIFY reaches them; a cache that
+   * hears nothing forgets within ten seconds. Never throws: the change itself is already committed.
    */
   publish(change: AccessChange): Promise<void>;
   close(): Promise<void>;
@@ -22,7 +22,7 @@ export interface AccessChanges {
 
 const channel = 'cadiz_access';
 
-/** @param forget everything when the change is undefined, since some may have been missed */
+/** @param forget drops everything if the change is undefined, because messages may have been missed */
 export function createAccessChanges(
   db: Database,
   forget: (change: AccessChange | undefined) => void,
@@ -40,7 +40,7 @@ export function createAccessChanges(
       } catch (error) {
         log.warn(
           { error },
-          'Could not tell the other processes that access has changed: they find out within ten seconds',
+          'Could not tell the other processes that access has changed; they will notice within ten seconds',
         );
       }
     },
@@ -48,7 +48,7 @@ export function createAccessChanges(
   };
 }
 
-/** What cannot be read comes from another version of the service, and may mean anything. */
+/** A payload that cannot be parsed comes from another version of the service and may mean anything. */
 function parseChange(payload: string): AccessChange | undefined {
   const [kind, id] = payload.split(' ');
   return isKind(kind) && id ? { kind, id } : undefined;

@@ -16,7 +16,7 @@ let notified: string[];
 let lines: string[];
 let isCut = false;
 let clock: number;
-/** The ids of each flush of `lastUsedAt`. */
+/** The ids in each flush of `lastUsedAt`. */
 let flushed: string[][];
 
 beforeAll(async () => {
@@ -53,7 +53,7 @@ beforeEach(async () => {
   expect(known()).toEqual(all);
 });
 
-/** What is remembered is there at once, what is not has to be asked for. */
+/** A cached fact is returned at once; anything else has to be queried. */
 function look(): Record<string, unknown> {
   const { apiKeys, access: found } = caches;
   return {
@@ -73,7 +73,7 @@ const known = () =>
     .map(([name]) => name);
 const but = (...forgotten: string[]) => all.filter((name) => !forgotten.includes(name));
 
-describe('what is forgotten when access changes, and nothing beside it', () => {
+describe('an access change makes the caches forget the right facts and no others', () => {
   const cases = (): [kind: 'apiKey' | 'folders' | 'project' | 'user', id: string, left: string[]][] => [
     ['apiKey', keys[0]?.id ?? '', but('key')],
     ['folders', projectId, but('folder', 'place')],
@@ -81,40 +81,43 @@ describe('what is forgotten when access changes, and nothing beside it', () => {
     ['user', ada.id, []],
   ];
 
-  test.each([0, 1, 2, 3])('here (%i)', async (which) => {
+  test.each([0, 1, 2, 3])('in this process (%i)', async (which) => {
     const [kind = 'user', id = '', left] = cases()[which] ?? [];
     await caches.accessChanges.publish({ kind, id });
     expect(known()).toEqual(left);
     expect(notified).toEqual([`${kind} ${id}`]);
   });
 
-  test.each([0, 1, 2, 3])('in another process, which is told, with no timer between (%i; checklist 28)', (which) => {
+  test.each([0, 1, 2, 3])('in another process, on its message and without a timer (%i; checklist 28)', (which) => {
     const [kind, id, left] = cases()[which] ?? [];
     told.onMessage(`${kind} ${id}`);
     expect(known()).toEqual(left);
   });
 
-  test.each(['', 'apiKey', 'apiKey ', ' ', 'session 1'])('all, when what it is told (%o) cannot be read', (payload) => {
-    told.onMessage(payload);
-    expect(known()).toEqual([]);
-  });
+  test.each(['', 'apiKey', 'apiKey ', ' ', 'session 1'])(
+    'everything, if the message (%o) cannot be parsed',
+    (payload) => {
+      told.onMessage(payload);
+      expect(known()).toEqual([]);
+    },
+  );
 
-  test('all, when it listens again after a silence', () => {
+  test('everything, when the process listens again after a gap', () => {
     told.onListening();
     expect(known()).toEqual([]);
   });
 
-  test('here, also when others cannot be told: that is logged, and no failure', async () => {
+  test('in this process even if the others cannot be told, which is logged and does not fail', async () => {
     isCut = true;
     await caches.accessChanges.publish({ kind: 'user', id: ada.id });
     expect(known()).toEqual([]);
-    expect(lines.join('')).toContain('they find out within ten seconds');
+    expect(lines.join('')).toContain('they will notice within ten seconds');
     expect(lines.join('')).toContain('The connection is cut.');
   });
 });
 
-describe('keys that are asked for', () => {
-  test('wait if they are suspect, but not those that were good the last time', async () => {
+describe('key look-ups', () => {
+  test('wait for suspect keys, but not for keys that were good last time', async () => {
     let asked = 0;
     const isSuspect = async () => {
       asked += 1;
@@ -131,14 +134,14 @@ describe('keys that are asked for', () => {
     expect(await caches.apiKeys.find(key, isSuspect)).toBeUndefined();
     expect(asked).toBe(2);
     expect(caches.apiKeys.findDead(key)).toBe(id);
-    // It is known to be dead by now.
+    // The cache knows by now that it is dead.
     expect(caches.apiKeys.find(key, isSuspect)).toBeUndefined();
     clock += 10_001;
     expect(await caches.apiKeys.find(key, isSuspect)).toBeUndefined();
     expect(asked).toBe(3);
   });
 
-  test('are remembered for ten seconds, and not at the next moment (checklist 28)', async () => {
+  test('are cached for ten seconds and not a moment longer (checklist 28)', async () => {
     const isKnown = () => !(caches.apiKeys.find(keys[0]?.key ?? '') instanceof Promise);
     clock += 9_999;
     expect(isKnown()).toBe(true);
@@ -146,7 +149,7 @@ describe('keys that are asked for', () => {
     expect(isKnown()).toBe(false);
   });
 
-  test('are written down together, each once for each time that they were asked for', async () => {
+  test('are recorded as last used in one batch, each use once', async () => {
     await caches.apiKeys.flushLastUsed();
     const ids = keys.map(({ id }) => id).sort();
     for (const { key } of [...keys].reverse()) await caches.apiKeys.find(key);

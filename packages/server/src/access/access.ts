@@ -1,12 +1,12 @@
 import type { Role } from '@cadiz/contract';
 import type { FoundCache } from './found-cache.ts';
 
-/** What finding out who may do what looks up, and remembers for a moment. */
+/** The caches behind access checks. */
 export interface Access {
-  /** The role that a user has in a project. */
+  /** The role of a user in a project. */
   roles: FoundCache<Role>;
-  /** Which folders exist. */
+  /** The folders that exist. */
   folders: FoundCache<true>;
-  /** Which folders lie in which. */
+  /** Which folder is inside which. */
   subtrees: FoundCache<true>;
 }

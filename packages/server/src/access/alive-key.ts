@@ -14,11 +14,14 @@ export interface AliveKeyRow {
 export interface KeyRow extends AliveKeyRow {
   hash: Buffer;
   is_alive: boolean;
-  /** Whether it has expired, and nobody has written that down yet. */
+  /** Whether it has expired and `expired_at` does not say so yet. */
   has_just_expired: boolean;
 }
 
-/** Alive at the moment `$2`: not revoked, not expired, of somebody who is enabled and, if it is tied to a project, a member of it. */
+/**
+ * Alive at `$2`: not revoked, not expired, made by a user who is enabled and, for a key tied to a project, still a
+ * member.
+ */
 const isAlive = `(
   users.disabled_at is null and revoked_at is null and expired_at is null and (expires_at is null or expires_at > $2)
   and (api_keys.project_id is null or members.role is not null))`;
@@ -31,10 +34,10 @@ const keysWithMakers = `
   join users on users.id = created_by
   left join project_members members on members.project_id = api_keys.project_id and members.user_id = created_by`;
 
-/** The keys that are alive at the moment `$2`, and `and …`. */
+/** Selects the keys that are alive at `$2`; append `and …`. */
 export const selectAliveKey = `select ${columns} ${keysWithMakers} where ${isAlive}`;
 
-/** All keys, and whether each is alive at the moment `$2`. */
+/** Selects keys, and whether each is alive at `$2`. */
 export const selectKeys = `
   select ${columns}, hash, ${isAlive} as is_alive, expired_at is null and coalesce(expires_at <= $2, false) as has_just_expired
   ${keysWithMakers}`;

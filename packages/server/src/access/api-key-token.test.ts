@@ -5,7 +5,7 @@ import { hashToken, isWellFormedToken, mintToken } from './api-key-token.ts';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 describe('API key tokens', () => {
-  test('are cz_live_ and 49 base62 characters, and never the same', () => {
+  test('are cz_live_ plus 49 base62 characters, and never repeat', () => {
     const tokens = Array.from({ length: 2000 }, mintToken);
     for (const token of tokens) {
       expect(token).toMatch(/^cz_live_[0-9A-Za-z]{49}$/);
@@ -14,24 +14,24 @@ describe('API key tokens', () => {
     expect(new Set(tokens).size).toBe(tokens.length);
   });
 
-  test('have every character of the alphabet equally often', () => {
+  test('use every character of the alphabet equally often', () => {
     const counts = new Map<string, number>();
     const tokens = 3000;
     for (let n = 0; n < tokens; n++) {
       for (const character of mintToken().slice(8, 51)) counts.set(character, (counts.get(character) ?? 0) + 1);
     }
     const mean = (tokens * 43) / 62;
-    // Chi-squared with 61 degrees of freedom goes beyond 140 about once in ten million runs; modulo bias goes to 400.
+    // Chi-squared with 61 degrees of freedom exceeds 140 about once in ten million runs; modulo bias reaches 400.
     const chiSquared = [...alphabet].reduce((sum, c) => sum + ((counts.get(c) ?? 0) - mean) ** 2 / mean, 0);
     expect(chiSquared).toBeLessThan(140);
   });
 
-  test('end with the CRC-32 of all that comes before, as a key checked by hand shows', () => {
+  test('end with the CRC-32 of everything before it, as in a key computed independently', () => {
     // python3: zlib.crc32(b'cz_live_' + b'0' * 43) in base62, six wide
     expect(isWellFormedToken(`cz_live_${'0'.repeat(43)}4LGkx0`)).toBe(true);
   });
 
-  test('with one character changed are none: 20,000 corruptions, 0 accepted', () => {
+  test('are rejected with one character changed: 20,000 corruptions, 0 accepted', () => {
     const character = fc.constantFrom(...alphabet, '_', '-', ' ', 'é', '\0');
     fc.assert(
       fc.property(fc.nat(56), character, (position, other) => {
@@ -43,7 +43,7 @@ describe('API key tokens', () => {
     );
   });
 
-  test('with two neighbours swapped, something added or something left out are none', () => {
+  test('are rejected with two neighbours swapped, a character added or a character missing', () => {
     fc.assert(
       fc.property(fc.nat(55), (position) => {
         const token = mintToken();
@@ -67,7 +67,7 @@ describe('API key tokens', () => {
     }
   });
 
-  test('no text that merely looks like one is one', () => {
+  test('are rejected when they only look like one', () => {
     fc.assert(fc.property(fc.string(), (text) => !isWellFormedToken(text)));
     fc.assert(fc.property(fc.stringMatching(/^cz_live_[0-9A-Za-z]{49}$/), (text) => !isWellFormedToken(text)));
   });

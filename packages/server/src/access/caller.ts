@@ -4,9 +4,9 @@ import type { Role, Scope } from '@cadiz/contract';
 export interface SessionCaller {
   kind: 'session';
   userId: string;
-  /** Which session of theirs it is, when there is one. */
+  /** The id of the session, if there is one. */
   sessionId?: string | undefined;
-  /** Where the request came from, when somebody knows. */
+  /** The address the request came from, if known. */
   address?: string | undefined;
 }
 
@@ -14,39 +14,42 @@ export interface SessionCaller {
 export interface ApiKeyCaller {
   kind: 'apiKey';
   keyId: string;
-  /** With the role that its creator has there now; and tied to one folder of the project, or (null) to all of it. */
+  /**
+   * The tied project, with its creator's current role there and the folder it is tied to, or null for the whole
+   * project.
+   */
   tied: { projectId: string; folderId: string | null; role: Role } | null;
   createdBy: string;
   scopes: readonly Scope[];
-  /** Where the request came from, when somebody knows. */
+  /** The address the request came from, if known. */
   address?: string | undefined;
 }
 
-/** Somebody who shows no credential, and needs none. */
+/** A request that shows no credential and needs none. */
 export interface Visitor {
   kind: 'visitor';
-  /** Where the request came from. */
+  /** The address the request came from. */
   address: string;
 }
 
 /** Who is asking. */
 export type Caller = SessionCaller | ApiKeyCaller;
 
-/** Whose account a caller is: their own, or that of whoever made the key. */
+/** The account behind a caller: the user's own, or that of the user who made the key. */
 export function userOf(caller: Caller): string {
   return caller.kind === 'session' ? caller.userId : caller.createdBy;
 }
 
-/** Who asked for something that takes its time: the API key or the session, with which their access to it ends. */
+/** The API key or session that asked for a long operation; the operation loses access when it does. */
 export interface Asker {
   kind: Caller['kind'];
-  /** Of the key or the session. */
+  /** The id of the key or session. */
   id: string;
 }
 
-/** @throws Error for somebody who has no session yet; every request has one, or a key */
+/** @throws Error for a caller without a session, which no request produces: each has a session or a key */
 export function toAsker(caller: Caller): Asker {
   if (caller.kind === 'apiKey') return { kind: 'apiKey', id: caller.keyId };
-  if (caller.sessionId === undefined) throw new Error('Only a session or an API key can ask for what takes its time.');
+  if (caller.sessionId === undefined) throw new Error('Only a session or an API key can start a long operation.');
   return { kind: 'session', id: caller.sessionId };
 }

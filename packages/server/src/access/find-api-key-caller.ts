@@ -2,7 +2,7 @@ import type { Deps } from '../deps.ts';
 import { type AliveKeyRow, selectAliveKey, toApiKeyCaller } from './alive-key.ts';
 import type { ApiKeyCaller } from './caller.ts';
 
-/** The caller that a key makes at this moment, by the key's id; undefined when it is dead or gone. */
+/** The caller a key stands for now, by the key's id; undefined if the key is dead or absent. */
 export async function findApiKeyCaller(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   keyId: string,

@@ -7,24 +7,24 @@ import { createForgetting } from './forgetting.ts';
 import { isFresh } from './found-cache.ts';
 import { createLookUps } from './key-look-ups.ts';
 
-/** Looks keys up by their hash, and remembers those that exist for at most ten seconds, alive or dead. */
+/** Looks keys up by their hash, and caches existing ones, alive or dead, for at most ten seconds. */
 export interface ApiKeys {
   /**
-   * The caller behind a raw key; undefined when it is malformed, unknown or dead.
-   * @param isSuspect asked before a query: whether so many bad keys came from the same place that this one waits
-   *   for a query shared with all others of its kind. It is accepted all the same when it is good.
-   * @throws Problem rate_limited when too many wait
+   * The caller behind a raw key; undefined if the key is malformed, unknown or dead.
+   * @param isSuspect called before a query: whether so many bad keys came from the same place that this one waits for a
+   *   query shared with all other suspect keys. A good key is still accepted.
+   * @throws Problem rate_limited if too many keys are waiting
    */
   find(token: string, isSuspect?: () => Promise<boolean>): Promise<ApiKeyCaller | undefined> | ApiKeyCaller | undefined;
-  /** The id of a key that `find` found to be dead the last time; undefined of any other. */
+  /** The id of a key that was dead when `find` last looked; undefined for any other. */
   findDead(token: string): string | undefined;
-  /** Forgets a key at once, since it was revoked or lives shorter now. */
+  /** Forgets a key at once, because it was revoked or its life was shortened. */
   forget(keyId: string): void;
   forgetProject(projectId: string): void;
   forgetAll(): void;
-  /** Writes down when keys were used last: one statement for all of them. */
+  /** Records when keys were last used, in one statement for all of them. */
   flushLastUsed(): Promise<void>;
-  /** Writes down which keys have expired, so that no clock that goes back brings them to life again. */
+  /** Records which keys have expired, so that a clock set back cannot revive them. */
   endExpired(): Promise<void>;
 }
 
@@ -35,16 +35,16 @@ interface Known {
   caller: ApiKeyCaller | undefined;
   foundAt: number;
   expiresAt: number;
-  /** When it was asked for, by `forgetting`. */
+  /** When the key was queried, as counted by `forgetting`. */
   moment: number;
 }
 
-/** So long keys of suspect origin are gathered for one look-up. */
+/** How long suspect keys are collected for one shared look-up. */
 const gatherMilliseconds = 100;
 
 export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   const known = new LRUCache<string, Known>({ max: 100_000 });
-  /** Ids of those that were dead the last time, by their hashes. */
+  /** Ids of keys that were dead last time, by hash. */
   const dead = new LRUCache<string, string>({ max: 100_000 });
   const lastUsed = new Map<string, number>();
   const suspects = createLookUps(ask, gatherMilliseconds);
@@ -60,14 +60,14 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
     if (rows.some((row) => row.has_just_expired)) await endExpired();
     const found = new Map(rows.map((row) => [row.hash.toString('hex'), toKnown(row, now(), moment)]));
     for (const [hash, { keyId, caller }] of found) caller ? dead.delete(hash) : dead.set(hash, keyId);
-    // A key that was revoked while this query ran must not come to life again in the cache.
+    // A key that was revoked while this query ran must not be cached as alive.
     for (const [hash, key] of found) if (!isForgotten(key)) known.set(hash, key);
     return found;
   }
 
-  async function look(hash: string, isSuspect?: () => Promise<boolean>): Promise<ApiKeyCaller | undefined> {
-    const isOne = isSuspect !== undefined && (await isSuspect());
-    return use(isOne ? await suspects.find(hash) : (await ask([hash])).get(hash));
+  async function lookUp(hash: string, isSuspect?: () => Promise<boolean>): Promise<ApiKeyCaller | undefined> {
+    const isSuspectKey = isSuspect !== undefined && (await isSuspect());
+    return use(isSuspectKey ? await suspects.find(hash) : (await ask([hash])).get(hash));
   }
 
   function use(key: Known | undefined): ApiKeyCaller | undefined {
@@ -75,7 +75,7 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
     return key?.caller;
   }
 
-  /** By the clock of the database, since what is written here is for good, and one process's clock may be wrong. */
+  /** Uses the database's clock, because this is permanent and one process's clock may be wrong. */
   async function endExpired(): Promise<void> {
     await pool.query({
       name: 'end-expired-keys',
@@ -98,11 +98,11 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
       const hash = hashToken(token);
       const key = findKnown(hash);
       if (key) return use(key);
-      // What is no key at all is told by its shape and checksum, without a query.
+      // A malformed key is recognized by its shape and checksum, without a query.
       if (!isWellFormedToken(token)) return undefined;
-      // A key that was good the last time does not wait, whatever its neighbours do.
+      // A key that was good last time does not wait, whatever else comes from the same place.
       const last = known.get(hash);
-      return look(hash, last?.caller && !isForgotten(last) ? undefined : isSuspect);
+      return lookUp(hash, last?.caller && !isForgotten(last) ? undefined : isSuspect);
     },
     findDead: (token) => dead.get(hashToken(token)),
     forget: forgetting.forget,
@@ -119,7 +119,8 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
       try {
         const { rows } = await pool.query<{ id: string }>({
           name: 'flush-last-used',
-          // It waits for nobody: several keys at once could wait for each other. Those that others have locked come next time.
+          // Skips locked rows: several keys at once could wait for each other. A later flush updates the ones skipped
+          // here.
           text: `with free as materialized (
                    select id from api_keys where id = any($1::uuid[]) for no key update skip locked
                  ), written as (
@@ -146,7 +147,7 @@ function toKnown(row: KeyRow, foundAt: number, moment: number): Known {
     caller: row.is_alive ? toApiKeyCaller(row) : undefined,
     foundAt,
     moment,
-    // A dead key has no end that matters.
+    // When a dead key expires does not matter.
     expiresAt: (row.is_alive && row.expires_at?.getTime()) || Number.POSITIVE_INFINITY,
   };
 }

@@ -3,8 +3,8 @@ import type { SessionCaller } from './caller.ts';
 import { longestMilliseconds } from './session-lifetime.ts';
 
 /**
- * The caller that a session makes at this moment, by the session's id; undefined when it has ended or expired, or its
- * account is disabled.
+ * The caller a session stands for now, by the session's id; undefined if it has ended or expired, or its account is
+ * disabled.
  */
 export async function findSessionCaller(
   { db, now }: Pick<Deps, 'db' | 'now'>,

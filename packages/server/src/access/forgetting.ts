@@ -1,13 +1,13 @@
 const maxNames = 100_000;
 
 /**
- * What a cache is to forget, without looking through it: each entry carries the `moment` at which it was asked for, and counts
- * for nothing once one of its names was forgotten later. Takes the same time however much the cache holds.
+ * Invalidates cache entries by name without searching the cache: each entry carries the `moment` at which it was
+ * queried, and is stale once one of its names is forgotten later. Takes the same time however large the cache is.
  */
 export interface Forgetting {
-  /** To be noted when something is asked for. */
+  /** Note this before each query. */
   moment(): number;
-  /** Whether what was asked for at this moment is forgotten, under any of these names. */
+  /** Whether an entry queried at this moment has been forgotten under any of these names. */
   isForgotten(moment: number, ...names: (string | null)[]): boolean;
   forget(name: string): void;
   forgetAll(): void;

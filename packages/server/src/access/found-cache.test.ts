@@ -4,7 +4,7 @@ import { createFoundCache, type FoundCache, foundCacheMilliseconds } from './fou
 let now: number;
 let asked: string[];
 let there: Map<string, string>;
-/** What happens while a question is under way. */
+/** What happens while a query is running. */
 let meanwhile: () => void;
 let cache: FoundCache<string>;
 
@@ -28,7 +28,7 @@ beforeEach(() => {
   );
 });
 
-test('what was found is told without asking again, until its time is over', async () => {
+test('a found value is served from the cache until it expires', async () => {
   expect(await cache.find('p1', 'a')).toBe('owner');
   now += foundCacheMilliseconds - 1;
   expect(cache.find('p1', 'a')).toBe('owner');
@@ -39,14 +39,14 @@ test('what was found is told without asking again, until its time is over', asyn
   expect(asked).toEqual(['p1/a', 'p1/a']);
 });
 
-test('what was not found is asked for every time, so that what is new counts at once', async () => {
+test('a missing value is queried every time, so a new one counts at once', async () => {
   expect(await cache.find('p1', 'c')).toBeUndefined();
   there.set('p1/c', 'viewer');
   expect(await cache.find('p1', 'c')).toBe('viewer');
   expect(cache.find('p1', 'c')).toBe('viewer');
 });
 
-test('forgetting a project forgets all of it, and nothing else', async () => {
+test('forgetting a project forgets everything in it and nothing else', async () => {
   for (const [projectId, id] of [
     ['p1', 'a'],
     ['p1', 'b'],
@@ -65,7 +65,7 @@ test('forgetting a project forgets all of it, and nothing else', async () => {
 test.each([
   ['its project', () => cache.forgetProject('p1')],
   ['everything', () => cache.forgetAll()],
-])('what went away while it was asked for does not come to life again: %s was forgotten', async (_, forget) => {
+])('a value that disappears during its query is not cached: %s was forgotten', async (_, forget) => {
   meanwhile = () => {
     there.delete('p1/a');
     forget();
@@ -75,13 +75,13 @@ test.each([
   expect(await cache.find('p1', 'a')).toBeUndefined();
 });
 
-test('forgetting one project keeps what is being asked for of another', async () => {
+test('forgetting one project keeps a running query of another', async () => {
   meanwhile = () => cache.forgetProject('p2');
   await cache.find('p1', 'a');
   expect(cache.find('p1', 'a')).toBe('owner');
 });
 
-test('more projects are forgotten than it keeps count of: it forgets everything instead', async () => {
+test('forgets everything once more projects are forgotten than it can track', async () => {
   await cache.find('p1', 'a');
   for (let i = 0; i <= 100_000; i += 1) cache.forgetProject(`other ${i}`);
   there.delete('p1/a');

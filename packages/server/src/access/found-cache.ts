@@ -4,23 +4,29 @@ import { createForgetting } from './forgetting.ts';
 /** How long a cached fact may outlive the fact itself, such as a membership. */
 export const foundCacheMilliseconds = 10_000;
 
-/** Whether what was found at a moment may still be believed (Unix milliseconds). A clock that went back makes it older, not newer. */
+/**
+ * Whether something found at `foundAt` may still be trusted (Unix milliseconds). A clock set back makes it older, not
+ * newer.
+ */
 export function isFresh(foundAt: number, now: number, milliseconds = foundCacheMilliseconds): boolean {
   return foundAt <= now && now - foundAt < milliseconds;
 }
 
-/** What exists in a project: only what was found is remembered, so anything new counts at once. */
+/** Things that exist in a project. Only hits are cached, so anything new counts at once. */
 export interface FoundCache<T extends NonNullable<unknown>> {
-  /** What was found, as a promise only when it had to be asked for; undefined when there is nothing. */
+  /** The value, as a promise only if it has to be queried; undefined if there is none. */
   find(projectId: string, id: string): Promise<T | undefined> | T | undefined;
-  /** Forgets everything found in a project, since some of it has gone or changed; takes the same time however much that is. */
+  /**
+   * Forgets everything found in a project, because some of it is gone or changed; takes the same time however much that
+   * is.
+   */
   forgetProject(projectId: string): void;
   forgetAll(): void;
 }
 
 const maxEntries = 100_000;
 
-/** @param ask looks for it, whenever it is not known */
+/** @param ask queries a value that is not cached */
 export function createFoundCache<T extends NonNullable<unknown>>(
   ask: (projectId: string, id: string) => Promise<T | undefined>,
   now: () => number,
@@ -31,7 +37,7 @@ export function createFoundCache<T extends NonNullable<unknown>>(
   const askAndRemember = async (projectId: string, id: string): Promise<T | undefined> => {
     const moment = forgetting.moment();
     const value = await ask(projectId, id);
-    // What went away while this query ran must not come to life again in the cache.
+    // A value that disappeared while this query ran must not be cached.
     if (value !== undefined && !forgetting.isForgotten(moment, projectId)) {
       known.set(projectId + id, { value, foundAt: now(), moment });
     }

@@ -6,7 +6,7 @@ import type { OpenProject, ReachedProject } from './open-project.ts';
 
 const uuidLength = 36;
 
-/** Which folders lie in which, in the trash or not; by the id of the inner one and that of the outer one behind it. */
+/** Which folder is inside which, in the trash or not; keyed by the inner folder's id followed by the outer one's. */
 export function createSubtreeCache(pool: pg.Pool, now: () => number): FoundCache<true> {
   return createFoundCache(async (projectId, ids) => {
     const { rowCount } = await pool.query({
@@ -27,8 +27,8 @@ export function createSubtreeCache(pool: pg.Pool, now: () => number): FoundCache
 }
 
 /**
- * Whether what lies in a folder (null: in the root) is there for the caller: always, unless the key is tied to another
- * folder that this one is not in. Says nothing of whether the folder is in the trash.
+ * Whether the caller can see the contents of a folder (null: the root): always, unless the key is tied to a folder that
+ * this one is not inside. Does not say whether the folder is in the trash.
  */
 export async function isWithin(
   { access }: Pick<Deps, 'access'>,
@@ -40,13 +40,13 @@ export async function isWithin(
   return folderId === project.within || (await access.subtrees.find(project.id, folderId + project.within)) === true;
 }
 
-/** The same as a condition on a column of `files` or `folders`, for transactions and for many rows at once. */
+/** The same check as a condition on a column of `files` or `folders`, for transactions and for many rows at once. */
 export function whereWithin(project: OpenProject, column: string): RawBuilder<SqlBool> {
   if (project.within === null) return sql<SqlBool>`true`;
   return sql<SqlBool>`${sql.ref(column)} in (select folders_within(${project.id}, ${project.within}))`;
 }
 
-/** The same for the folders that the caller may change: its own is none of them. */
+/** The same for the folders that the caller may change, which excludes the key's own. */
 export function whereBelow(project: OpenProject, column: string): RawBuilder<SqlBool> {
   if (project.within === null) return sql<SqlBool>`true`;
   return sql<SqlBool>`(${sql.ref(column)} <> ${project.within} and ${whereWithin(project, column)})`;

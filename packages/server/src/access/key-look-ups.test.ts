@@ -4,7 +4,7 @@ import { createLookUps } from './key-look-ups.ts';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A database that answers when it is told to. */
+/** A database that answers when the test says so. */
 function createAsked() {
   const statements: { hashes: string[]; answer: () => void; fail: (error: Error) => void }[] = [];
   const ask = (hashes: string[]) =>
@@ -17,7 +17,7 @@ function createAsked() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what comes within a while goes together into one statement', async () => {
+test('look-ups that arrive close together share one statement', async () => {
   const { statements, lookUps } = createAsked();
   const first = lookUps.find('a');
   vi.advanceTimersByTime(99);
@@ -29,7 +29,7 @@ test('what comes within a while goes together into one statement', async () => {
   expect(await Promise.all([first, ...others])).toEqual(['a', 'b', undefined, 'b']);
 });
 
-test('who asks after a statement was sent is given the answer to another, which does not wait for the first', async () => {
+test('a look-up that arrives after a statement was sent gets its own, which does not wait for the first', async () => {
   const { statements, lookUps } = createAsked();
   void lookUps.find('a');
   vi.advanceTimersByTime(100);
@@ -40,7 +40,7 @@ test('who asks after a statement was sent is given the answer to another, which 
   expect(await later).toBe('a');
 });
 
-test('a statement that fails fails for those who wait for it alone', async () => {
+test('a failed statement fails only the look-ups that wait for it', async () => {
   const { statements, lookUps } = createAsked();
   const first = lookUps.find('a');
   vi.advanceTimersByTime(100);
@@ -52,7 +52,7 @@ test('a statement that fails fails for those who wait for it alone', async () =>
   expect(await second).toBe('b');
 });
 
-test('a flood is a few statements, and has an end where ten thousand have no answer', async () => {
+test('a flood becomes a few statements, and is refused once ten thousand look-ups are unanswered', async () => {
   const { statements, lookUps } = createAsked();
   const flood = Array.from({ length: 10_000 }, (_, index) => lookUps.find(`h${index}`));
   const refused = () => expect(() => lookUps.find('more')).toThrow(expect.objectContaining({ code: 'rate_limited' }));

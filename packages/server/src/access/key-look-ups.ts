@@ -1,8 +1,8 @@
 import { Problem } from '../problem.ts';
 
-/** Looks values up in the database by their hashes, many in one statement. */
+/** Looks values up in the database by hash, many in one statement. */
 export interface LookUps<T> {
-  /** @throws Problem rate_limited when too many wait already, and whatever `ask` throws */
+  /** @throws Problem rate_limited if too many are already waiting, and whatever `ask` throws */
   find(hash: string): Promise<T | undefined>;
 }
 
@@ -16,8 +16,9 @@ const hashesAtOnce = 1000;
 const maxUnanswered = 10_000;
 
 /**
- * Gathers what comes within a while into one statement, so that a flood costs the database a few large ones. None waits for the one
- * before it, which may hang. Nothing joins a statement that was sent: its answer may be older than a revocation.
+ * Collects look-ups for a moment and sends them in one statement, so that a flood costs the database a few large ones.
+ * No statement waits for the one before it, which may hang. No look-up joins a statement already sent, because its
+ * answer may be older than a revocation.
  */
 export function createLookUps<T>(
   ask: (hashes: string[]) => Promise<ReadonlyMap<string, T>>,
@@ -55,7 +56,7 @@ export function createLookUps<T>(
       const known = waiting.get(hash);
       if (known) return known.answer;
       if (unanswered >= maxUnanswered) {
-        throw new Problem('rate_limited', 'Too many API keys are being looked up.', {
+        throw new Problem('rate_limited', 'Too many API keys are being checked right now.', {
           headers: { 'Retry-After': '1' },
         });
       }
@@ -68,7 +69,7 @@ export function createLookUps<T>(
   };
 }
 
-/** `Promise.withResolvers` of Node 22. */
+/** `Promise.withResolvers`, which Node has from version 22. */
 function withResolvers<V>(): { promise: Promise<V>; resolve: (value: V) => void; reject: (error: unknown) => void } {
   let resolve: (value: V) => void = () => undefined;
   let reject: (error: unknown) => void = () => undefined;

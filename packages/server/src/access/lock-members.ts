@@ -6,9 +6,9 @@ import type { SessionCaller } from './caller.ts';
 import type { OpenProject } from './open-project.ts';
 
 /**
- * Keeps the members of a project as they are until the transaction ends: of two owners who remove each other at the same
- * moment, one is told that they are no owner any more, and one owner always stays.
- * @param asks `owner` where only an owner may do it: what the caller was when their role was remembered is not enough
+ * Keeps the members of a project unchanged until the transaction ends: if two owners remove each other at the same
+ * moment, one of them is no longer an owner and is refused, so one owner always stays.
+ * @param asks `owner` if only an owner may do it: the caller's cached role is not enough
  * @throws Problem member_not_found (`userId`), role_missing
  */
 export async function lockMembers(

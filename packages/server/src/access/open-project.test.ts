@@ -55,7 +55,7 @@ describe.each(roles)('a member who is %s', (role) => {
   test.each(rights.owner)('%s', async (right) => {
     const userId = { owner: 'ada', editor: 'eve', viewer: 'vera' }[role];
     const expected = rights[role].includes(right) ? whole : 'role_missing';
-    // Asked twice, the second time from the cache.
+    // Called twice, the second time from the cache.
     for (let i = 0; i < 2; i++) expect(await open(session(userId), right)).toEqual(expected);
     if (!files.includes(right)) return;
     expect(await open(key({ createdBy: userId }), right)).toEqual(expected);
@@ -64,7 +64,7 @@ describe.each(roles)('a member who is %s', (role) => {
 });
 
 describe('an API key', () => {
-  test.each(files)('has the scopes that it was made with, and no right of people: %s', async (right) => {
+  test.each(files)('has the scopes it was made with and none of the rights reserved for people: %s', async (right) => {
     const only = key({ scopes: [right as Scope] });
     for (const other of rights.owner) {
       expect(await open(only, other)).toEqual(other === right ? whole : 'scope_missing');
@@ -74,13 +74,13 @@ describe('an API key', () => {
     expect(requireScope(session('nobody'), 'project:manage')).toBeUndefined();
   });
 
-  test('that is tied reaches its project, whoever made it, and no other', async () => {
+  test('that is tied reaches its own project, whoever made it, and no other', async () => {
     members['Q ada'] = 'owner';
     expect(await open(key({ tied: tied('owner') }), 'files:read', 'Q')).toBe('project_not_allowed');
     expect(await open(key({}), 'files:read', 'Q')).toEqual({ id: 'Q', within: null });
   });
 
-  test('of a folder opens the project within it, as long as the folder is there', async () => {
+  test('tied to a folder opens the project within that folder while it exists', async () => {
     const ofFolder = key({ tied: tied('editor', 'F') });
     for (let i = 0; i < 2; i++) expect(await open(ofFolder, 'files:write')).toEqual({ id: 'P', within: 'F' });
     expect(await open(key({ tied: tied('viewer', 'F') }), 'files:write')).toBe('role_missing');
@@ -88,44 +88,44 @@ describe('an API key', () => {
   });
 });
 
-test('whoever is no member is told that there is no such project', async () => {
+test('a non-member is told that there is no such project', async () => {
   for (const caller of [session('bob'), key({ createdBy: 'bob' })]) {
     expect(await open(caller, 'files:read')).toBe('project_not_found');
     expect(await open(caller, 'files:read', 'none')).toBe('project_not_found');
   }
 });
 
-describe('what is found by its own id', () => {
+describe('a file or folder found by its own id', () => {
   const openOf = (caller: Caller, right: Right, projectId = 'P', isThere = true) =>
     openProjectOf(deps, caller, projectId, right, 'file_not_found', () => isThere).catch(
       (error: { code?: string }) => error.code ?? error,
     );
 
-  test('is there for who may work in its project', async () => {
+  test('is there for members of its project', async () => {
     expect(await openOf(session('ada'), 'files:read')).toEqual(whole);
   });
 
-  test('is not there for strangers and keys of other projects, and is for members in the wrong role', async () => {
+  test('is hidden from strangers and keys of other projects, but not from members whose role is too low', async () => {
     expect(await openOf(session('bob'), 'files:read')).toBe('file_not_found');
     expect(await openOf(key({ tied: tied('owner') }), 'files:read', 'Q')).toBe('file_not_found');
     expect(await openOf(key({ tied: tied('owner', 'G') }), 'files:read')).toBe('file_not_found');
     expect(await openOf(session('vera'), 'files:write')).toBe('role_missing');
   });
 
-  test('is not there where the caller sees nothing, whatever they may do', async () => {
+  test('is not found where the caller cannot see it, whatever their rights', async () => {
     for (const role of ['viewer', 'editor'] as const) {
       expect(await openOf(key({ tied: tied(role, 'F') }), 'files:write', 'P', false)).toBe('file_not_found');
     }
     expect(await openOf(key({ tied: tied('viewer', 'F') }), 'files:write')).toBe('role_missing');
   });
 
-  test('a scope that is missing is told in any project alike', async () => {
+  test('a missing scope is reported the same way in any project', async () => {
     for (const projectId of ['P', 'Q']) {
       expect(await openOf(key({ scopes: [], tied: tied('owner') }), 'files:read', projectId)).toBe('scope_missing');
     }
   });
 
-  test('a failure of the database is not taken for absence', async () => {
+  test('a database failure is not mistaken for absence', async () => {
     fails = new Error('Connection terminated');
     expect(await openOf(session('ada'), 'files:read')).toBe(fails);
     fails = Object.assign(new Error('no connection'), { status: 403, code: 'x' });

@@ -6,12 +6,12 @@ import type { Caller } from './caller.ts';
 import { userOf } from './caller.ts';
 import { createFoundCache, type FoundCache } from './found-cache.ts';
 
-/** A project that a caller reaches, whatever they may do there. */
+/** A project that the caller can reach, whatever their rights there. */
 export interface ReachedProject {
   readonly id: string;
   /**
-   * The folder that the caller's key is tied to; null for everybody else. What does not lie in it is not there for the
-   * caller: `isWithin` and `whereWithin` say what does.
+   * The folder that the caller's key is tied to; null for every other caller. Nothing outside it exists for the caller:
+   * see `isWithin` and `whereWithin`.
    */
   readonly within: string | null;
 }
@@ -19,14 +19,14 @@ export interface ReachedProject {
 declare const opened: unique symbol;
 
 /**
- * Proof that the caller has this right in the project. `openProject` is its only source, and every query asks for one: whatever changes
- * something, for the right that this takes; whatever only reads, for any.
+ * Proof that the caller has this right in the project. `openProject` is its only source, and every query asks for one:
+ * a change for the right it needs, a read for any right.
  */
 export interface OpenProject<R extends Right = Right> extends ReachedProject {
   readonly [opened]: R;
 }
 
-/** What somebody may do in a project: what a key can have as a scope, and what only people do. */
+/** A right in a project: one that a key can have as a scope, or one reserved for people. */
 export type Right = Scope | 'keys:manage' | 'project:manage';
 
 const filesOfEveryKind = ['files:read', 'files:write', 'files:delete'] as const;
@@ -37,7 +37,7 @@ const rightsOf: Record<Role, readonly Right[]> = {
   viewer: ['files:read'],
 };
 
-/** The role that a user has in a project. */
+/** The role of a user in a project. */
 export function createRoleCache(pool: pg.Pool, now: () => number): FoundCache<Role> {
   return createFoundCache(async (projectId, userId) => {
     const { rows } = await pool.query<{ role: Role }>({
@@ -50,10 +50,10 @@ export function createRoleCache(pool: pg.Pool, now: () => number): FoundCache<Ro
 }
 
 /**
- * Checks that the caller may do this in this project. Of a key, its scopes and the role that its creator has now. A promise only
- * when something has to be asked for: every request comes through here, and most know already.
- * @throws Problem scope_missing, project_not_allowed (a key that is tied to another project),
- *   project_not_found (absent and foreign projects alike; and where the folder is gone that a key is tied to), role_missing
+ * Checks that the caller has this right in the project. For a key, its scopes and its creator's current role count. Answers a
+ * promise only if it has to ask the database: every request comes through here, and the caches know most answers.
+ * @throws Problem scope_missing, project_not_allowed (the key is tied to another project), project_not_found (the
+ *   project is absent, foreign, or the folder that the key is tied to is gone), role_missing
  */
 export function openProject<R extends Right>(
   deps: Pick<Deps, 'access'>,
@@ -74,7 +74,7 @@ function open<R extends Right>({ id, within, role }: ReachedProject & { role: Ro
 
 type Reached = ReachedProject & { role: Role };
 
-/** A promise only when something has to be asked for. @throws Problem project_not_allowed, project_not_found */
+/** Answers a promise only if it has to ask. @throws Problem project_not_allowed, project_not_found */
 function reachProject({ access }: Pick<Deps, 'access'>, caller: Caller, id: string): Promise<Reached> | Reached {
   if (caller.kind === 'apiKey' && caller.tied) {
     const { projectId, folderId, role } = caller.tied;
@@ -102,10 +102,10 @@ export function requireRole(role: Role, right: Right): void {
 }
 
 /**
- * The project of something that was found by its own id. Who may not work in it learns only that the thing is not there,
- * exactly as if it were not; so does a key that is tied to a folder where the thing does not lie.
- * @param isThere whether the thing is there for who works in the project, which is asked before what they may do
- * @throws Problem scope_missing, `notFound`, and role_missing for what is there
+ * Opens the project of something that was found by its own id. A caller without access gets exactly the same error as
+ * if the thing did not exist; so does a key tied to a folder that the thing is not in.
+ * @param isThere whether the thing exists for someone who can reach the project; checked before their rights
+ * @throws Problem scope_missing, `notFound`, and role_missing if the thing exists
  */
 export async function openProjectOf<R extends Right>(
   deps: Pick<Deps, 'access'>,

@@ -7,8 +7,8 @@ import { foundCacheMilliseconds, isFresh } from './found-cache.ts';
 import { type OpenProject, openProject, type Right } from './open-project.ts';
 
 /**
- * The project as whoever asked for something reaches it by now: the key or the session, the account and the role are
- * looked up again. Undefined when they may not do it any more.
+ * Opens the project again for an earlier asker: the key or session, the account and the role are checkedAt up as they are
+ * now. Undefined if the asker no longer has the right.
  */
 export async function reopenProject<R extends Right>(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
@@ -30,9 +30,8 @@ function findCaller(deps: Pick<Deps, 'db' | 'now'>, { kind, id }: Asker): Promis
 }
 
 /**
- * To be called again and again while something is read: looks up, at most this often, whether whoever asked for it may
- * still read it.
- * @returns a function that throws an Error when they may not
+ * For calling repeatedly during a long read: looks up, at most this often, whether the asker may still read.
+ * @returns a function that throws an Error if the asker may not
  */
 export function createAccessCheck(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
@@ -40,11 +39,11 @@ export function createAccessCheck(
   projectId: string,
   everyMilliseconds = foundCacheMilliseconds,
 ): () => Promise<void> {
-  let looked = deps.now();
+  let checkedAt = deps.now();
   return async () => {
-    if (isFresh(looked, deps.now(), everyMilliseconds)) return;
-    looked = deps.now();
+    if (isFresh(checkedAt, deps.now(), everyMilliseconds)) return;
+    checkedAt = deps.now();
     if (await reopenProject(deps, asker, projectId, 'files:read')) return;
-    throw new Error('Whoever asked for this has lost their access.');
+    throw new Error('The caller who asked for this has lost access.');
   };
 }

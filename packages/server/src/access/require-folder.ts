@@ -7,7 +7,7 @@ import { createFoundCache, type FoundCache } from './found-cache.ts';
 import { isWithin, whereWithin } from './is-within.ts';
 import type { OpenProject } from './open-project.ts';
 
-/** Which folders exist and are not in the trash. The statement that puts something into one has the last word. */
+/** Which folders exist and are not in the trash. The statement that writes into a folder has the last word. */
 export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache<true> {
   return createFoundCache(async (projectId, folderId) => {
     const { rowCount } = await pool.query({
@@ -20,7 +20,7 @@ export function createFolderCache(pool: pg.Pool, now: () => number): FoundCache<
 }
 
 /**
- * Null is the root, which exists for all but keys that are tied to a folder. A promise only when something has to be asked for.
+ * Null is the root, which every caller has except a key tied to a folder. Answers a promise only if it has to look.
  * @throws Problem folder_not_found
  */
 export function requireFolder(
@@ -41,7 +41,7 @@ async function requireFolderWithin(
   if (!(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
 }
 
-/** The folder as it is now, for a change under the lock of the tree. @throws Problem folder_not_found */
+/** The folder as it is now, for a change under the tree lock. @throws Problem folder_not_found */
 export async function requireLiveFolder(
   trx: Transaction<Schema>,
   project: OpenProject,

@@ -4,13 +4,13 @@ import { Problem } from '../problem.ts';
 import type { SessionCaller } from './caller.ts';
 
 /**
- * Guards what outlives a session, such as an API key. Taking an account back first ends its sessions and then removes what
- * they made. Called in the transaction that makes something, this makes the take-over wait for that transaction, and
- * refuses once the take-over has ended the session, so that nothing slips past it.
- * @throws Problem session_required when the session has ended since the request was let in
+ * Guards the creation of anything that outlives a session, such as an API key. Recovering an account first ends its
+ * sessions and then removes what they made. Called in the creating transaction, this makes the recovery wait for that
+ * transaction, and refuses once the recovery has ended the session, so nothing slips past it.
+ * @throws Problem session_required if the session has ended since the request was admitted
  */
 export async function requireLastingSession(trx: Kysely<Schema>, { userId, sessionId }: SessionCaller): Promise<void> {
-  // The account before what belongs to it, as everywhere.
+  // Lock order: the account before its sessions, as everywhere.
   await trx.selectFrom('users').select('id').where('id', '=', userId).forKeyShare().execute();
   const session =
     sessionId === undefined

@@ -3,8 +3,8 @@ import { Problem } from '../problem.ts';
 import type { SessionCaller } from './caller.ts';
 
 /**
- * Guards what outlives a password or lets others in: API keys, passkeys and invitations. Anyone can sign up with any
- * address, so where there is a mail server, an account from open sign-up must verify its own first.
+ * Guards whatever outlives a password or lets others in: API keys, passkeys and invitations. Anyone can sign up with
+ * any address, so if there is a mail server, an account from open sign-up must verify its address first.
  * @throws Problem email_not_verified
  */
 export async function requireProvenEmail(deps: Pick<Deps, 'db' | 'mail'>, caller: SessionCaller): Promise<void> {
@@ -13,8 +13,8 @@ export async function requireProvenEmail(deps: Pick<Deps, 'db' | 'mail'>, caller
 }
 
 /**
- * Guards the second factor, which can lock the owner of the address out: where there is a mail server, every account must
- * verify its address first, however it was made. A reset by e-mail then never has to remove the second factor.
+ * Guards the second factor, which can lock out the owner of the address: if there is a mail server, every account must
+ * verify its address first, however the account was made. A reset by e-mail then never has to remove the second factor.
  * @throws Problem email_not_verified
  */
 export async function requireProvenEmailOfEverybody(
@@ -24,7 +24,7 @@ export async function requireProvenEmailOfEverybody(
   if (await findUnproven(deps, caller)) throw new Problem('email_not_verified');
 }
 
-/** The account, if it could verify its address and has not. */
+/** The account, if it could have verified its address but has not. */
 async function findUnproven({ db, mail }: Pick<Deps, 'db' | 'mail'>, { userId }: SessionCaller) {
   if (!mail) return undefined;
   return db.kysely

@@ -5,10 +5,10 @@ import { keepProject } from '../db/keep-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import { recordEvent } from '../events/record-event.ts';
 import { Problem } from '../problem.ts';
-import { isAcceptable } from './acceptable-invitation.ts';
+import { whereAcceptable } from './acceptable-invitation.ts';
 import type { SessionCaller } from './caller.ts';
 
-/** An invitation that a transaction has used up, and has yet to turn into a membership. */
+/** An invitation that a transaction has consumed and has yet to turn into a membership. */
 export interface UsedInvitation {
   id: string;
   projectId: string;
@@ -21,8 +21,8 @@ export function hashInvitation(token: string): Buffer {
 }
 
 /**
- * Uses up an invitation to an e-mail address. Absent, used, withdrawn, expired and somebody else's are one answer, and so
- * are those of who may invite no more.
+ * Consumes an invitation to an e-mail address. Absent, used, withdrawn, expired and other people's invitations get the
+ * same answer, and so do those whose inviter may no longer invite.
  * @param at Unix milliseconds
  * @throws Problem invitation_not_found
  */
@@ -39,12 +39,12 @@ export async function takeInvitation(
     .executeTakeFirst();
   if (!found) throw new Problem('invitation_not_found');
   await keepProject(trx, found.project_id);
-  // Deleting it is what uses it up: of two at the same moment, one finds nothing.
+  // The deletion consumes it: of two requests at the same moment, one finds nothing.
   const row = await trx
     .deleteFrom('invitations')
     .where('token_hash', '=', tokenHash)
     .where('email', '=', email.toLowerCase())
-    .where(isAcceptable(at))
+    .where(whereAcceptable(at))
     .returning(['id', 'project_id', 'role'])
     .executeTakeFirst();
   if (!row) throw new Problem('invitation_not_found');
@@ -52,7 +52,7 @@ export async function takeInvitation(
 }
 
 /**
- * Makes somebody a member by an invitation that was taken. Who is a member already keeps their role.
+ * Makes the caller a member through a consumed invitation. An existing member keeps their role.
  * @param at Unix milliseconds
  * @returns their role
  */

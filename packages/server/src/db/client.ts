@@ -5,19 +5,20 @@ import { retryConflicts } from './retry-conflicts.ts';
 type Callback = (error: Error | null, result?: unknown) => void;
 
 /**
- * Where PostgreSQL waits for a synchronous standby. When that wait is cancelled the commit succeeds, and a warning tells
- * that it may be on this server only. Warnings are translated, and have no code of their own; this name stays.
+ * The function in which PostgreSQL waits for a synchronous standby. If that wait is cancelled, the commit succeeds with
+ * a warning that it may exist on this server only. Warnings are translated and have no code of their own; this name is
+ * constant.
  * @see https://github.com/postgres/postgres/blob/REL_15_STABLE/src/backend/replication/syncrep.c
  */
 const replicationWait = 'SyncRepWaitForLSN';
 
 /**
- * A connection that adds two things to those of `pg`, for all that goes over it:
- * - what was committed without the standby that PostgreSQL is to wait for has failed (CommitNotReplicated);
- * - a statement outside of a transaction that got in the way of another one is sent again (`retryConflicts`).
+ * A `pg` connection with two additions that apply to every statement:
+ * - a commit that did not reach the standby PostgreSQL must wait for fails (CommitNotReplicated);
+ * - a statement outside a transaction that conflicted with another one is sent again (`retryConflicts`).
  */
 export class Client extends pg.Client {
-  /** A warning precedes the end of the statement that it is about, and no statement begins before the one before it has ended. */
+  /** A warning arrives before the end of its statement, and no statement begins before the previous one has ended. */
   #unreplicated: string | undefined;
 
   constructor(config?: string | pg.ClientConfig) {
@@ -39,7 +40,7 @@ export class Client extends pg.Client {
 
   #run(args: unknown[]): Promise<unknown> {
     const send = () => this.#send(args);
-    // Within a transaction a conflict undoes the statements before it, too.
+    // Within a transaction, a conflict also undoes the statements before it.
     return this.getTransactionStatus() === 'I' ? retryConflicts(send) : send();
   }
 
@@ -58,8 +59,8 @@ export class Client extends pg.Client {
 }
 
 /**
- * Sends every statement without its name. A pooler gives each transaction another connection, which has not prepared
- * what an earlier one had (pgbouncer before 1.21, or without max_prepared_statements).
+ * Sends every statement without its name. A pooler assigns each transaction a different connection, which has not
+ * prepared what an earlier one had (pgbouncer before 1.21, or without max_prepared_statements).
  */
 export class UnnamedClient extends Client {
   override query(...args: unknown[]): never {

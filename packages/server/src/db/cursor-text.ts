@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { Problem } from '../problem.ts';
 
-/** An opaque text for `nextCursor`. */
+/** An opaque string for `nextCursor`. */
 export function toCursorText(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url');
 }
 
-/** What `toCursorText` was given, or undefined when the text is nothing of that form. */
+/** The value that `toCursorText` was given, or undefined if the string does not have that form. */
 export function readCursorText<T extends z.ZodType>(schema: T, text: string): z.output<T> | undefined {
   return schema.safeParse(parseJson(Buffer.from(text, 'base64url').toString())).data;
 }

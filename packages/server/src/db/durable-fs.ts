@@ -2,24 +2,24 @@ import { fdatasyncSync } from 'node:fs';
 import { PGlite } from '@electric-sql/pglite';
 import { NodeFS } from '@electric-sql/pglite/nodefs';
 
-/** The hook of Emscripten's file system that is needed here. `nfd` is Node's descriptor, of a file or a folder. */
+/** The one hook of Emscripten's file system that is needed here. `nfd` is Node's descriptor of a file or folder. */
 interface EmscriptenModule {
   NODEFS: { stream_ops: { fsync?: (stream: { nfd: number }) => void } };
 }
 
 /**
  * PGlite's folder on disk, with an fsync that reaches the disk. Stock PGlite never calls it: its start parameters
- * contain `-F`, and Emscripten's NODEFS has no fsync, so that a power cut loses thousands of acknowledged commits.
+ * contain `-F`, and Emscripten's NODEFS has no fsync, so a power cut loses thousands of acknowledged commits.
  *
- * An fsync that fails throws out of PostgreSQL and ends the session (see `openWireSession`): after it nobody knows
- * what is on the disk, and PostgreSQL itself would panic.
+ * A failed fsync throws out of PostgreSQL and ends the session (see `openWireSession`): after it, nobody knows what is
+ * on the disk, and PostgreSQL itself would panic.
  */
 export class DurableFs extends NodeFS {
-  /** How often the database has had something written through to the disk: counted once it is there. */
+  /** How often the database has flushed something to the disk, counted once it is there. */
   fsyncs = 0;
   readonly #writesThrough: boolean;
 
-  /** @param writesThrough false only while a new database is made, which is written through as a whole afterwards */
+  /** @param writesThrough false only while a new database is created, which is flushed as a whole afterwards */
   constructor(folder: string, writesThrough = true) {
     super(folder);
     this.#writesThrough = writesThrough;
@@ -40,9 +40,9 @@ export class DurableFs extends NodeFS {
 }
 
 /**
- * Opens PGlite so that a commit is on the disk before it is answered. An empty folder becomes a new database: UTF-8,
- * sorted by code points (`C.UTF-8`).
- * @param log takes the lines of PostgreSQL's log
+ * Opens PGlite so that a commit is on the disk before it is acknowledged. An empty folder becomes a new database:
+ * UTF-8, sorted by code points (`C.UTF-8`).
+ * @param log receives the lines of PostgreSQL's log
  */
 export function openPGlite(fs: NodeFS, log: (line: string) => void = () => undefined): Promise<PGlite> {
   return PGlite.create({
@@ -53,18 +53,18 @@ export function openPGlite(fs: NodeFS, log: (line: string) => void = () => undef
     },
     startParams: [
       ...PGlite.defaultStartParams.filter((parameter) => parameter !== '-F'),
-      // fdatasync is a no-op in Emscripten; fsync reaches the hook above.
-      // Nobody analyses this database, so the planner guesses: a listing has to come out of its index all the same.
+      // fdatasync is a no-op in Emscripten; fsync reaches the hook above. Nothing analyses this database regularly, so
+      // the planner guesses; a listing must still come out of its index.
       ...['-c', 'enable_sort=off', '-c', 'enable_incremental_sort=off'],
       ...['-c', 'fsync=on', '-c', 'wal_sync_method=fsync', '-c', 'synchronous_commit=on', '-c', 'full_page_writes=on'],
     ],
   });
 }
 
-/** Commits something, and says whether that reached the disk. */
+/** Commits something and reports whether it reached the disk. */
 export async function commitsReachTheDisk(pglite: PGlite, countFsyncs: () => number): Promise<boolean> {
   const before = countFsyncs();
-  // A row of the write-ahead log and nothing else: the smallest commit that must be flushed.
+  // A record in the write-ahead log and nothing else: the smallest commit that must be flushed.
   await pglite.query("select pg_logical_emit_message(true, 'cadiz', 'Does a commit reach the disk?')");
   return countFsyncs() > before;
 }

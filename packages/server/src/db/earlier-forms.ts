@@ -1,17 +1,17 @@
-/** What a migration did in a form that was applied to databases, and changed later. */
+/** An earlier form of a migration that was applied to databases and then changed. */
 interface EarlierForm {
   sha256: string;
-  /** What the form after it does beyond it. @param last the last form of the migration */
+  /** What the next form does beyond this one. @param last the last form of the migration */
   more: string | ((last: string) => string);
 }
 
 /**
- * Before the first release migrations still changed after they had been applied. These are the forms that they had, the
- * earliest first; the last ones are the files themselves, which change no more (decision 0045).
+ * Before the first release, migrations still changed after they had been applied. These are their earlier forms, the
+ * oldest first; the last forms are the files themselves, which never change (decision 0045).
  */
 const earlierForms: Record<string, EarlierForm[]> = {
   '0001-foundation.sql': [
-    // Another comment.
+    // Only a comment differed.
     { sha256: '61915a28ad282c946562031e0c1de471eb118b3c55d56b812f5e707b2e1c140e', more: '' },
   ],
   '0002-library.sql': [
@@ -106,23 +106,23 @@ const earlierForms: Record<string, EarlierForm[]> = {
   ],
 };
 
-/** Migrations that had another name. */
+/** Migrations that were renamed: old name to new name. */
 const renamed: Record<string, string> = { '0003-janitor.sql': '0004-janitor.sql' };
 
-/** From where one text begins to where another does. */
+/** The excerpt from where one string begins up to where another one does. */
 function excerpt(sql: string, from: string, until?: string): string {
   return sql.slice(sql.indexOf(from), until === undefined ? undefined : sql.indexOf(until));
 }
 
 /** What takes a database from an earlier form of a migration to its last one. */
 export interface CatchUp {
-  /** The name that it has by now. */
+  /** The migration's current name. */
   name: string;
   sql: string;
 }
 
 /**
- * @param last the last form of a migration, by its name
+ * @param last returns the last form of a migration, by its name
  * @returns undefined unless this was an earlier form of one
  */
 export function findCatchUp(

@@ -7,7 +7,7 @@ import { type Database, openDatabase } from './open.ts';
 
 const noSpace = /No space left on device/;
 
-/** A disk of its own in `folder`; undefined, and a warning, where this user may not mount one. */
+/** A separate disk in `folder`; undefined, with a warning, if this user may not mount one. */
 async function mountDisk(folder: string, megabytes: number): Promise<{ path: string; unmount(): void } | undefined> {
   const image = join(folder, 'image');
   const path = join(folder, 'disk');
@@ -23,7 +23,7 @@ async function mountDisk(folder: string, megabytes: number): Promise<{ path: str
   return { path, unmount: () => spawnSync('umount', ['--lazy', path]) };
 }
 
-/** Commits rows that do not compress, until one is refused, or `most` are in. */
+/** Commits rows that do not compress, until one is refused or `most` are in. */
 async function record(
   { pool }: Database,
   first: number,
@@ -45,12 +45,12 @@ async function record(
 }
 
 async function readIds({ pool }: Database): Promise<number[]> {
-  // With the content, so that every page is read.
+  // Reads the content too, so that every page is read.
   const { rows } = await pool.query<{ id: number }>('select id from records where length(name) > 0 order by id');
   return rows.map(({ id }) => id);
 }
 
-/** Leaves no more than so much space on the disk. */
+/** Leaves at most this much space on the disk. */
 async function fill(path: string, leaveBytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(path);
   await writeFile(join(path, 'ballast'), Buffer.alloc(bavail * bsize - leaveBytes));
@@ -58,7 +58,7 @@ async function fill(path: string, leaveBytes: number): Promise<void> {
 
 const giveSpace = (path: string) => rm(join(path, 'ballast'));
 
-test('a full disk refuses commits and hangs nothing, and with space again nothing acknowledged is missing', async () => {
+test('a full disk refuses commits without hanging, and once there is space again nothing acknowledged is missing', async () => {
   const folder = await makeTestFolder();
   const disk = await mountDisk(folder, 80);
   if (!disk) return rm(folder, { recursive: true });
@@ -67,7 +67,7 @@ test('a full disk refuses commits and hangs nothing, and with space again nothin
     let database = await openDatabase({ kind: 'embedded', dataDir });
     await database.pool.query('create table records (id int primary key, name text not null)');
 
-    // No space for a table: the statement fails, and everything else goes on.
+    // No space for a table: the statement fails, and everything else continues.
     await fill(disk.path, 1_000_000);
     const first = await record(database, 0, 100);
     expect(first.error).toMatchObject({ code: '53100' });

@@ -34,7 +34,7 @@ function newFolder(): string {
 interface Running {
   child: ChildProcess;
   lines: string[];
-  /** Resolves once so many lines have been printed. */
+  /** Resolves once this many lines have been printed. */
   printed(count: number): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 async function killHard(child: ChildProcess): Promise<void> {
   if (hasEnded(child)) return;
   child.kill('SIGKILL');
-  // `close` comes after the last of what it printed; `exit` may come before.
+  // `close` comes after the last output; `exit` may come before it.
   await once(child, 'close');
 }
 
@@ -109,11 +109,11 @@ test(`nothing acknowledged is lost by kill -9, ${rounds} times on one folder`, a
   expect(acknowledged.length).toBeGreaterThanOrEqual(20 * rounds);
   expect(acknowledged.filter((id) => !present.has(id))).toEqual([]);
   expect(byIndex).toEqual(bySequentialScan);
-  // At most the one commit of each round whose acknowledgement was cut off comes on top.
+  // In each round, at most one more commit may be there: the one whose acknowledgement was cut off.
   expect(byIndex.length - acknowledged.length).toBeLessThanOrEqual(rounds);
 });
 
-test('a folder belongs to one opening, until it closes or is killed', async () => {
+test('a folder can be open only once, until its process closes it or is killed', async () => {
   const dataDir = newFolder();
   const holder = startFixture('open-and-wait.mjs', dataDir);
   await holder.printed(1);
@@ -135,7 +135,7 @@ test('a folder belongs to one opening, until it closes or is killed', async () =
   await (await openDatabase({ kind: 'embedded', dataDir })).close();
 });
 
-/** Every file with its bytes: what somebody who touches the folder changes. */
+/** Every file with its bytes, to detect any change to the folder. */
 function readTree(path: string): Record<string, string> {
   const files = readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   return Object.fromEntries(
@@ -146,7 +146,7 @@ function readTree(path: string): Record<string, string> {
   );
 }
 
-test('what is under way or waits when the database dies is refused, and so is what comes after', async () => {
+test('running, waiting and later queries all fail when the database dies', async () => {
   const dataDir = newFolder();
   const embedded = await openEmbedded(dataDir, fixture('failing-disk-worker.mjs'));
   const pool = new pg.Pool({ max: 1, stream: () => embedded.connect(), user: 'postgres', database: 'postgres' });
@@ -156,12 +156,12 @@ test('what is under way or waits when the database dies is refused, and so is wh
   const queries = ['insert into records values (1)', 'select 1', 'select 2', 'select 3'];
   const answers = await Promise.allSettled(queries.map((sql) => pool.query(sql)));
   await embedded.failed;
-  await expect(pool.connect()).rejects.toThrow('has ended');
+  await expect(pool.connect()).rejects.toThrow('has stopped');
   expect(answers.map(({ status }) => status)).toEqual(queries.map(() => 'rejected'));
   await Promise.all([pool.end(), embedded.close(), embedded.close()]);
 });
 
-test("settings that are meant for another PostgreSQL are not the embedded one's", async () => {
+test('settings meant for another PostgreSQL do not affect the embedded one', async () => {
   vi.stubEnv('PGSSLMODE', 'require');
   vi.stubEnv('PGHOST', '/nowhere');
   vi.stubEnv('PGPORT', '1');
@@ -173,7 +173,7 @@ test("settings that are meant for another PostgreSQL are not the embedded one's"
 
 const commits = 25;
 
-test('each commit is written through to the disk, and the counter tells the truth about it', async () => {
+test('each commit is flushed to the disk, and the counter counts it', async () => {
   const dataDir = newFolder();
   const trace = join(newFolder(), 'trace');
   const strace = spawnSync('strace', ['-V']).status === 0;
@@ -200,7 +200,7 @@ test('each commit is written through to the disk, and the counter tells the trut
   await once(child, 'close');
 
   const counted = Number(/^counted (\d+)$/.exec(lines.at(-1) ?? '')?.[1]);
-  // Each commit, and on top of that at least two WAL segments and a checkpoint.
+  // Each commit, plus at least two WAL segments and a checkpoint.
   expect(counted).toBeGreaterThan(commits + 5);
   if (!strace) return;
 
@@ -223,15 +223,15 @@ test('each commit is written through to the disk, and the counter tells the trut
   }
 });
 
-/** A call that another thread interrupts stands in two lines, of which the first is counted. */
+/** A call interrupted by another thread takes two lines, of which the first is counted. */
 function isSync(call: string): boolean {
   return /\bf(data)?sync\(/.test(call);
 }
 
-test('a first start is there once everything in it is on the disk', async () => {
+test('a first start makes the database visible only once all of it is on the disk', async () => {
   const trace = join(newFolder(), 'trace');
   if (spawnSync('strace', ['-V']).status !== 0) {
-    console.warn('LEFT OUT: strace is not installed, so the order of a first start was not looked at.');
+    console.warn('LEFT OUT: strace is not installed, so the order of writes in a first start was not checked.');
     return;
   }
   const dataDir = newFolder();
@@ -239,7 +239,7 @@ test('a first start is there once everything in it is on the disk', async () => 
   const arguments_ = ['-f', '-y', '-s', '8', '-e', calls, '-e', 'signal=none', '-o', trace, process.execPath];
   const running = start('strace', [...arguments_, fixturePath('open-and-wait.mjs'), dataDir]);
   await running.printed(1);
-  // Not strace itself: what it traces would live on.
+  // Not strace itself: the process that it traces would survive.
   process.kill(Number(readFileSync(join(dataDir, 'lock'), 'utf8')));
   await once(running.child, 'close');
 
@@ -260,9 +260,9 @@ test('a first start is there once everything in it is on the disk', async () => 
   expect(after).toContain(`<${dataDir}>`);
 });
 
-test('a first start that was cut off is made anew', async () => {
+test('an interrupted first start begins again', async () => {
   const dataDir = newFolder();
-  // Killed as soon as there is something of it, whatever that is.
+  // Killed as soon as anything exists.
   const { child } = startFixture('open-and-wait.mjs', dataDir);
   while (!readdirSync(dataDir).includes('pgdata.new')) await setTimeout(2);
   await killHard(child);
@@ -302,11 +302,11 @@ test('a first start from the template and one by initdb give the same database',
   );
 });
 
-test('a database whose commits do not reach the disk is not opened', async () => {
+test('a database whose commits do not reach the disk is refused', async () => {
   const dataDir = newFolder();
   const opening = openEmbedded(dataDir, fixture('stock-worker.mjs'));
   await expect(opening).rejects.toThrow(DatabaseNotDurable);
-  await expect(opening).rejects.toThrow(/would lose uploads: use the version of .* or set DATABASE_URL\.$/);
-  // The refusal has let go of the folder.
+  await expect(opening).rejects.toThrow(/would lose uploads\. Use the version of .* or set DATABASE_URL\.$/);
+  // The refusal has released the folder.
   await (await openDatabase({ kind: 'embedded', dataDir })).close();
 });

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
-it('acknowledges nothing once an fsync has failed, ends, and opens again', async () => {
+it('acknowledges nothing after a failed fsync, stops, and can be opened again', async () => {
   const worker = new URL('../../test/db/failing-disk-worker.mjs', import.meta.url);
   const embedded = await openEmbedded(dataDir, worker);
   const pool = new pg.Pool({ max: 1, stream: () => embedded.connect(), user: 'postgres', database: 'postgres' });
@@ -24,8 +24,10 @@ it('acknowledges nothing once an fsync has failed, ends, and opens again', async
 
   await writeFile(join(dataDir, 'fail'), '');
   await expect(pool.query('insert into rows values (2)')).rejects.toThrow('The embedded database in');
-  expect((await embedded.failed).message).toBe(`The embedded database in ${dataDir} has ended: Error: EIO: i/o error.`);
-  await expect(pool.query('select 1')).rejects.toThrow(`The embedded database in ${dataDir} has ended`);
+  expect((await embedded.failed).message).toBe(
+    `The embedded database in ${dataDir} has stopped: Error: EIO: i/o error.`,
+  );
+  await expect(pool.query('select 1')).rejects.toThrow(`The embedded database in ${dataDir} has stopped`);
   await embedded.close();
   await pool.end();
 
@@ -34,7 +36,7 @@ it('acknowledges nothing once an fsync has failed, ends, and opens again', async
   await again.close();
 });
 
-it('does not say that it has failed when it is closed', async () => {
+it('does not report a failure when it is closed', async () => {
   const db = await openDatabase({ kind: 'embedded', dataDir });
   let failed = false;
   void db.failed.then(() => {
@@ -45,22 +47,22 @@ it('does not say that it has failed when it is closed', async () => {
   expect(failed).toBe(false);
 });
 
-it('keeps its memory constant, however many rows it has answered', async () => {
+it('keeps its memory constant, however many rows it returns', async () => {
   const db = await openDatabase({ kind: 'embedded', dataDir });
   const answer = async (times: number) => {
     for (let i = 0; i < times; i++) await db.pool.query("select repeat('x', 1000) from generate_series(1, 5000)");
     return process.memoryUsage().rss;
   };
   const before = await answer(20);
-  // 200 MB are answered: if they were kept, there would be no doubt.
+  // The answers total 200 MB: if they were kept, it would show.
   expect(((await answer(40)) - before) / 1e6).toBeLessThan(100);
   await db.close();
 });
 
 it.each([
   ['a PG_VERSION of another PostgreSQL', '17\n', 'was made by PostgreSQL 17'],
-  ['files that are no database', undefined, 'holds no database'],
-])('leaves a folder alone that has %s', async (_name, version, sentence) => {
+  ['files that are not a database', undefined, 'holds no database'],
+])('leaves a folder with %s alone', async (_name, version, sentence) => {
   await mkdir(join(dataDir, 'pgdata'));
   await writeFile(join(dataDir, 'pgdata/precious'), 'x');
   if (version) await writeFile(join(dataDir, 'pgdata/PG_VERSION'), version);
@@ -70,7 +72,7 @@ it.each([
   expect(existsSync(join(dataDir, 'pgdata/precious'))).toBe(true);
 });
 
-it('names a folder that cannot be made', async () => {
+it('names a folder that cannot be created', async () => {
   const file = join(dataDir, 'file');
   await writeFile(file, '');
   const opening = openDatabase({ kind: 'embedded', dataDir: join(file, 'database') });

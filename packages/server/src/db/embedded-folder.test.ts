@@ -5,7 +5,7 @@ import { makeTestFolder } from '../../test/database.ts';
 import { templatePath } from './embedded.ts';
 import { prepareFolder } from './embedded-folder.ts';
 
-/** The permission bits of a folder and of everything in it, each kind with its bits once. */
+/** The permission bits of a folder and of everything in it, each combination once. */
 function modesIn(folder: string): Set<string> {
   const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
   return new Set(
@@ -16,8 +16,8 @@ function modesIn(folder: string): Set<string> {
   );
 }
 
-// Whoever builds is not always whoever runs it: an image is built by root.
-test('any user can read the template, and only its owner can read the database that is made of it', async () => {
+// The user who builds is not always the user who runs: root builds an image.
+test('any user can read the template, and only its owner can read the database made from it', async () => {
   expect(modesIn(templatePath())).toEqual(new Set(['folder 755', 'file 644']));
   const folder = await makeTestFolder();
   try {

@@ -18,9 +18,10 @@ import { DurableFs, openPGlite } from './durable-fs.ts';
 const postgresMajor = '18';
 
 /**
- * Makes the folder an empty database unless it is one. It is made under another name, written through to the disk and
- * then renamed, so that it exists completely or not at all; what a start that was cut off left is removed.
- * @param template folder of an empty database, copied when it exists because initdb takes four seconds
+ * Turns the folder into an empty database unless it is one already. The database is built under another name, flushed
+ * to the disk and then renamed, so that it exists completely or not at all; leftovers of an interrupted start are
+ * removed.
+ * @param template folder of an empty database, copied if it exists because initdb takes four seconds
  * @throws DatabaseFolderUnusable
  */
 export async function prepareFolder(folder: string, template: string): Promise<void> {
@@ -29,24 +30,26 @@ export async function prepareFolder(folder: string, template: string): Promise<v
   if (existsSync(folder)) return requireOurVersion(folder);
   if (existsSync(template)) cpSync(template, draft, { recursive: true });
   else await makeEmptyDatabase(draft);
-  // PGlite lets everybody write what initdb makes, and everybody may read the template.
+  // PGlite makes initdb's files writable for everyone, and the template is readable for everyone.
   setModes(draft, { folder: 0o700, file: 0o600 });
   syncTree(draft);
   renameSync(draft, folder);
   syncPath(dirname(folder));
 }
 
-/** Runs initdb, and closes the database again so that it starts without recovery. Nothing is written through. */
+/** Runs initdb, and closes the database again so that it starts without recovery. Nothing is flushed. */
 export async function makeEmptyDatabase(folder: string): Promise<void> {
   const pglite = await openPGlite(new DurableFs(folder, false));
-  // Two of three files belong to the templates, from which nothing is ever made. A first start copies and syncs every
-  // file, and a start after a crash has PostgreSQL sync each of them twice.
+  // Two thirds of the files belong to the templates, which are never used. A first start copies and syncs every file,
+  // and a start after a crash makes PostgreSQL sync each of them twice.
   await pglite.exec('update pg_database set datistemplate = false');
   for (const unused of ['template0', 'template1']) await pglite.exec(`drop database ${unused}`);
   await pglite.close();
 }
 
-/** Gives a folder and everything in it these permission bits. What has them already may belong to another user. */
+/**
+ * Gives a folder and everything in it these permission bits. Entries that already have them may belong to another user.
+ */
 export function setModes(path: string, modes: { folder: number; file: number }): void {
   const entries = readdirSync(path, { recursive: true, encoding: 'utf8' }).map((name) => join(path, name));
   for (const entry of [path, ...entries]) {
@@ -62,8 +65,8 @@ function requireOurVersion(folder: string): void {
   if (version === postgresMajor) return;
   throw new DatabaseFolderUnusable(
     version === undefined
-      ? `The folder ${folder} holds no database: restore it from a backup, or remove it to start with an empty one.`
-      : `The database in ${folder} was made by PostgreSQL ${version}, and this version of Cadiz embeds ${postgresMajor}: start the version that made it, or restore a dump of it.`,
+      ? `The folder ${folder} holds no database. Restore it from a backup, or remove it to start with an empty one.`
+      : `The database in ${folder} was made by PostgreSQL ${version}, but this version of Cadiz embeds ${postgresMajor}. Start the version of Cadiz that made it, or restore a dump of it.`,
   );
 }
 

@@ -1,6 +1,6 @@
-/** What the service's thread and the thread of the embedded database say to each other. */
+/** Messages between the service's thread and the thread of the embedded database. */
 export type ToWorker =
-  /** A new client: what an earlier one left open is rolled back first. */
+  /** A new client: anything an earlier one left open is rolled back first. */
   | { kind: 'connect'; client: number }
   /** Whole messages of PostgreSQL's wire protocol. */
   | { kind: 'data'; client: number; bytes: Uint8Array }
@@ -9,16 +9,16 @@ export type ToWorker =
 
 export type FromWorker =
   | { kind: 'ready' }
-  /** With the code and the path of a system's error. */
+  /** `code` and `path` come from a system error. */
   | { kind: 'refused'; name: string; message: string; code?: string; path?: string }
-  /** PostgreSQL itself has failed; the thread ends. */
+  /** PostgreSQL itself has failed, and the thread ends. */
   | { kind: 'crashed'; reason: string }
   | { kind: 'data'; client: number; bytes: Uint8Array<ArrayBuffer> }
   | { kind: 'fsyncs'; count: number };
 
 export interface WorkerData {
-  /** PGDATA; made when it is not there. */
+  /** PGDATA; created if it is missing. */
   folder: string;
-  /** The folder of an empty database, to save initdb's four seconds; used when it exists. */
+  /** The folder of an empty database, which saves initdb's four seconds; used if it exists. */
   template: string;
 }

@@ -16,21 +16,21 @@ import type { FromWorker, ToWorker, WorkerData } from './embedded-messages.ts';
 import { MessageStream } from './message-stream.ts';
 
 const ownWorker = new URL('../../dist/db/embedded-worker.js', import.meta.url);
-const closeMilliseconds = 10_000;
+const closeTimeoutMilliseconds = 10_000;
 
 export interface EmbeddedDatabase {
-  /** A connection for `pg`: PostgreSQL's wire protocol over messages to the thread. One is served at a time, the last. */
+  /** A connection for `pg`: PostgreSQL's wire protocol over messages to the thread. Only the latest one is served. */
   connect(): Duplex;
-  /** How often something was written through to the disk since the start. */
+  /** How often something was flushed to the disk since the start. */
   countFsyncs(): Promise<number>;
-  /** Resolves with the reason if the thread ends without having been asked to. */
+  /** Resolves with the reason if the thread ends on its own. */
   failed: Promise<Error>;
   close(): Promise<void>;
 }
 
 /**
- * PostgreSQL in WASM (PGlite) in a thread of its own, so that queries never delay presigns. The folder is locked for
- * this process first: two on one folder would corrupt it silently.
+ * PostgreSQL in WASM (PGlite) in its own thread, so that queries never delay presigns. The folder is locked for this
+ * process first: two processes on one folder would corrupt it silently.
  * @param worker the thread's script
  * @throws DatabaseFolderInUse, DatabaseFolderUnwritable, DatabaseFolderUnusable, DatabaseNotDurable
  */
@@ -55,7 +55,7 @@ export async function openEmbedded(dataDir: string, worker: URL = ownWorker): Pr
     thread.once('exit', (code) => {
       lock.release();
       gone = new Error(
-        `The embedded database in ${dataDir} has ended: ${reason ?? `its thread left with code ${code}`}.`,
+        `The embedded database in ${dataDir} has stopped: ${reason ?? `its thread exited with code ${code}`}.`,
       );
       stream?.destroy(gone);
       resolve(gone);
@@ -101,10 +101,10 @@ export async function openEmbedded(dataDir: string, worker: URL = ownWorker): Pr
     async close() {
       if (!asked) post({ kind: 'close' });
       asked = true;
-      // What is acknowledged is on the disk already, so nothing is lost if it will not close by itself.
-      const impatience = setTimeout(() => void thread.terminate(), closeMilliseconds);
+      // Everything acknowledged is already on the disk, so nothing is lost if it does not close by itself.
+      const closeTimer = setTimeout(() => void thread.terminate(), closeTimeoutMilliseconds);
       await ended;
-      clearTimeout(impatience);
+      clearTimeout(closeTimer);
     },
   };
 }
@@ -127,7 +127,7 @@ function toError(dataDir: string, refusal: Extract<FromWorker, { kind: 'refused'
   return new Error(`The embedded database in ${dataDir} could not start: ${message}.`);
 }
 
-/** Made by `scripts/make-database-template.mjs` when the project is built. */
+/** Built by `scripts/make-database-template.mjs` as part of the project's build. */
 export function templatePath(): string {
   const pglite = createRequire(import.meta.url).resolve('@electric-sql/pglite');
   const manifest: unknown = JSON.parse(readFileSync(join(pglite, '../../package.json'), 'utf8'));

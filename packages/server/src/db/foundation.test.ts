@@ -92,14 +92,14 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
     `);
   });
 
-  it('lets one of many be the owner', async () => {
+  it('lets only one of many users be the owner', async () => {
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => addUser('owner')));
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     await expect(addUser('owner')).rejects.toMatchObject(violates('users_one_owner'));
     await addUser('member');
   });
 
-  it('lets siblings have one name only once, in the root too', async () => {
+  it('keeps names unique among siblings, in the root too', async () => {
     const [here, there] = [await addProject(), await addProject()];
     const parent = await addFolder(here, 'Summer');
     await expect(addFolder(here, 'SUMMER')).rejects.toMatchObject(violates('folders_sibling_name'));
@@ -108,7 +108,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
     await expect(addFolder(here, 'summer', parent)).rejects.toMatchObject(violates('folders_sibling_name'));
   });
 
-  it('keeps folders and files inside of their project', async () => {
+  it('keeps folders and files inside their project', async () => {
     const [here, there] = [await addProject(), await addProject()];
     const folder = await addFolder(there, 'Theirs');
     await expect(addFolder(here, 'x', folder)).rejects.toMatchObject(violates('folders_parent_fkey'));
@@ -117,7 +117,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
     await expect(addFolder(uuidv7(), 'x')).rejects.toMatchObject(violates('folders_project_id_fkey'));
   });
 
-  it('records a storeKey once, with a size beyond 32 bits', async () => {
+  it('records a storeKey only once, with a size beyond 32 bits', async () => {
     const project = await addProject();
     await addFile(project, 'once');
     await expect(addFile(project, 'once')).rejects.toMatchObject(violates('files_store_key_key'));
@@ -129,7 +129,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
     expect(row).toEqual({ file_size: 5_000_000_000 });
   });
 
-  it('deletes no project that has files, and its keys and members with one that has none', async () => {
+  it('does not delete a project with files, and deletes an empty one with its keys and members', async () => {
     const [full, empty, user] = [await addProject(), await addProject(), await addUser()];
     await addFile(full, 'kept');
     const remove = (id: string) => db.kysely.deleteFrom('projects').where('id', '=', id).execute();

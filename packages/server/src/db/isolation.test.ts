@@ -4,18 +4,21 @@ import { openTestDatabase, testableKinds } from '../../test/database.ts';
 import { readColumns } from '../../test/rows.ts';
 import type { Database } from './open.ts';
 
-/** Columns that name no row of a project, and why; everything else that ends in _id has to have a composite reference. */
+/**
+ * Columns that do not reference a row of a project, and why; every other column that ends in _id needs a composite
+ * reference.
+ */
 const withoutReference: Record<string, string> = {
-  id: 'names its own row',
+  id: 'is the id of its own row',
   project_id: 'is the project',
-  user_id: 'people belong to no project',
-  trash_id: 'a file or a folder, and the row itself or one above it: read with project_id only',
+  user_id: 'users belong to no project',
+  trash_id: 'a file or a folder, either the row itself or an ancestor; only read together with project_id',
   'uploads.folder_id':
-    'a wish: the folder may go meanwhile, and files_folder_fkey has the last word when it is recorded',
+    'only a request: the folder may disappear in the meantime, and files_folder_fkey has the last word at record',
   'uploads.file_id': 'the answer to a repeated completion outlives the file',
-  'audit_events.api_key_id': 'an event outlives everything that it names',
-  'quarantines.api_key_id': 'what a key has uploaded outlives the key',
-  'uploads.store_upload_id': "the object store's own",
+  'audit_events.api_key_id': 'an event outlives everything it refers to',
+  'quarantines.api_key_id': 'the uploads of a key outlive it',
+  'uploads.store_upload_id': 'an id of the object store',
 };
 
 interface Reference {
@@ -55,7 +58,7 @@ describe.each(testableKinds)('no row can name a row of another project (T3; %s)'
     }
   });
 
-  test('every column that names something has such a reference, or stands in the list with its reason', () => {
+  test('every id column has such a reference, or is listed with the reason why not', () => {
     const bare = [...tables].flatMap(([table, columns]) =>
       columns
         .filter((column) => column === 'id' || column.endsWith('_id'))
@@ -66,24 +69,24 @@ describe.each(testableKinds)('no row can name a row of another project (T3; %s)'
     expect(bare).toEqual([]);
   });
 
-  test('project_id comes first in the key of every table of a project whose rows have one', async () => {
+  test('project_id comes first in the key of every table whose rows belong to a project', async () => {
     const { rows } = await db.pool.query<{ table: string; first: string }>(
       `select conrelid::regclass::text as table, attname as first from pg_constraint
        join pg_attribute on attrelid = conrelid and attnum = conkey[1]
        where contype = 'p' and connamespace = 'public'::regnamespace`,
     );
     const keys = Object.fromEntries(rows.map(({ table, first }) => [table, first]));
-    // A key of the API may be tied to no project.
+    // An API key may be tied to no project.
     const apart = [...tables.keys()].filter((table) => keys[table] !== 'project_id');
     expect(apart.filter((table) => table !== 'api_keys' && table !== 'audit_events')).toEqual([]);
   });
 
-  test('a row that names one of another project is refused by the database itself', async () => {
+  test('the database itself refuses a row that references a row of another project', async () => {
     const [here, there] = [uuidv7(), uuidv7()];
     for (const id of [here, there]) await db.pool.query("insert into projects (id, name) values ($1, 'P')", [id]);
     const inOther = new Map<string, Record<string, unknown>>();
     for (const project of [there, here]) {
-      // Tables that are referred to come first, so that there is something to refer to.
+      // Referenced tables come first, so that there is something to reference.
       const targets = new Set(ofProjects().map(({ target }) => target));
       const ordered = [...targets, ...ofProjects().map(({ table }) => table)];
       for (const table of new Set(ordered)) {
@@ -99,7 +102,7 @@ describe.each(testableKinds)('no row can name a row of another project (T3; %s)'
     }
   });
 
-  /** A row of this table with a value for whatever needs one and has no default. */
+  /** Builds a row of this table with a value for every column that needs one and has no default. */
   async function fillInsert(table: string, projectId: string): Promise<string> {
     const { rows } = await db.pool.query<{ name: string; type: string; checks: string | null }>(
       `select attname as name, format_type(atttypid, null) as type,

@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import type { Schema } from './schema.ts';
 
-// Locks that keep a row from being deleted until the transaction ends; many can hold one at once. References take the same
-// ones, but late, when others are held already: so these come first, users before projects before folders (ARCHITECTURE.md,
-// "The order of locks"). Each says whether the row is there.
+// Locks that keep a row from being deleted until the transaction ends; many transactions can hold one at once. Foreign
+// keys take the same locks, but late, when other locks are already held. So take these first: users before projects
+// before folders (ARCHITECTURE.md, "The order of locks"). Each function answers whether the row exists.
 
 export async function keepUser(trx: Kysely<Schema>, userId: string): Promise<boolean> {
   const query = trx.selectFrom('users').select('id').where('id', '=', userId).forKeyShare();

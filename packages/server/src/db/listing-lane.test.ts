@@ -17,14 +17,14 @@ async function until(condition: () => Promise<boolean> | boolean): Promise<void>
   while (!(await condition())) await delay(10);
 }
 
-describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
+describe.each(testableKinds)('the listing lane (%s)', (kind) => {
   let db: Database;
   beforeAll(async () => {
     db = await openEmptyDatabase(kind);
   });
   afterAll(() => db.close());
 
-  test('answers statements, and passes the errors of the database on', async () => {
+  test('runs statements, and passes on the errors of the database', async () => {
     const { rows } = await db.listing.query({ text: 'select $1::int + 1 as n', values: [1] }, as('page'));
     expect(rows).toEqual([{ n: 2 }]);
     const failing = db.listing.query({ text: 'select 1/0' }, as('page'));
@@ -32,12 +32,12 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
     await db.listing.query({ text: 'select 1' }, as('page'));
   });
 
-  test('sorts where nothing else is possible, and nowhere else', async () => {
+  test('sorts only if no index can serve the query', async () => {
     const { rows } = await db.listing.query({ text: 'show enable_sort' }, as('page'));
     expect(rows).toEqual([{ enable_sort: 'off' }]);
   });
 
-  test('leaves connections to the others while many list', async () => {
+  test('leaves connections for other requests while many listings run', async () => {
     const listings = Array.from({ length: 40 }, () => db.listing.query(sleep(0.02), as('page')));
     const streams = Array.from({ length: 10 }, () => db.listing.query(sleep(0.02), as('stream')));
     let done = 0;
@@ -47,7 +47,7 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
     await Promise.all([...listings, ...streams]);
   });
 
-  test('lets the streams pause for as long as they ran while the thread is busy', async () => {
+  test('makes streams pause for as long as they ran while the thread is busy', async () => {
     let isBusy = true;
     const spin = () => {
       const until = performance.now() + 5;
@@ -60,11 +60,11 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
       [1, 2].map(() => db.listing.query<{ start: string }>({ text }, as('stream'))),
     );
     isBusy = false;
-    // Each says the time after its own sleep, and the pause is at least as long as the first took.
+    // Each reports the time after its own sleep, and the pause is at least as long as the first one took.
     expect(Number(second?.rows[0]?.start) - Number(first?.rows[0]?.start)).toBeGreaterThan(395);
   });
 
-  test('does not send what nobody waits for any more', async () => {
+  test('does not send a statement that nobody waits for any more', async () => {
     await db.pool.query('create table if not exists sent (n int)');
     const gone = new AbortController();
     const busy = Array.from({ length: 8 }, () => db.listing.query(sleep(0.1), as('page')));
@@ -90,7 +90,7 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
     await Promise.all(many);
   });
 
-  test('lets no account be all who wait', async () => {
+  test('does not let one account fill the whole queue', async () => {
     const all = Array.from({ length: 300 }, () => db.listing.query(sleep(0.001), as('page')));
     const bob = db.listing.query(sleep(0.001), as('page', undefined, 'bob'));
     const results = await Promise.allSettled(all);
@@ -100,7 +100,7 @@ describe.each(testableKinds)('the lane of listings (%s)', (kind) => {
     await bob;
   });
 
-  test('refuses when too many wait, and serves those that do', async () => {
+  test('refuses when too many are waiting, and serves the waiting ones', async () => {
     const all = Array.from({ length: 300 }, (_, n) =>
       db.listing.query(sleep(0.001), as('page', undefined, n % 2 ? 'ada' : 'bob')),
     );
@@ -135,7 +135,7 @@ describe.runIf(testableKinds.includes('postgres'))('a statement that runs on Pos
       )
     ).rowCount;
 
-  test('is cancelled when its client goes, and no later statement with it', async () => {
+  test('is cancelled when its client disconnects, and no later statement with it', async () => {
     const gone = new AbortController();
     const slow = db.listing.query(sleep(600), as('page', gone.signal));
     await until(async () => (await running()) === 1);
@@ -145,7 +145,7 @@ describe.runIf(testableKinds.includes('postgres'))('a statement that runs on Pos
     for (let n = 0; n < 20; n += 1) await db.listing.query(sleep(0.001), as('page'));
   });
 
-  test('has a limit of time, also behind a pooler, and says so when it is over it', async () => {
+  test('has a time limit, also behind a pooler, and reports when it exceeds it', async () => {
     for (const { listing } of [db, pooled]) {
       const { rows } = await listing.query({ text: 'show statement_timeout' }, as('page'));
       expect(rows).toEqual([{ statement_timeout: '15s' }]);
@@ -156,7 +156,7 @@ describe.runIf(testableKinds.includes('postgres'))('a statement that runs on Pos
     await lane.close();
   });
 
-  test('leaves nothing of its settings on a connection that a pooler hands on', async () => {
+  test('leaves none of its settings on a connection that a pooler passes on', async () => {
     const [client] = [await pooled.pool.connect()];
     const { rows } = await client.query('show statement_timeout');
     client.release();

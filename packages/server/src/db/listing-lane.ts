@@ -4,18 +4,18 @@ import pg from 'pg';
 import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
 
-/** So many pages are read at once. */
+/** How many pages are read at once. */
 const pagesAtOnce = 2;
-/** All the streams together: one reads a million files as fast with a connection as with several. */
+/** Shared by all streams: one connection reads a million files as fast as several. */
 const streamsAtOnce = 1;
-/** A thread that works for more of its time than this has somebody waiting. */
-const busyThread = 0.8;
+/** Above this share of working time, something is waiting for the thread. */
+const busyUtilization = 0.8;
 export const listingConnections = pagesAtOnce + streamsAtOnce;
 /**
- * What a connection for listings is told. A page has to come out of an index in its order, whatever the statistics say:
- * sorting and reading a whole table are for what has no index. Compiling pays for a report, and costs a page a hundred times its own time. What the index
- * of names finds has to fit into memory, or each name on its pages is cut into grams again. And no statement of a listing
- * takes seconds unless the database is in trouble.
+ * Settings of a connection for listings. A page must come out of an index in its order, whatever the statistics say;
+ * sorting and full table scans are for queries that no index serves. JIT compilation pays off for a report, but costs a
+ * page a hundred times its own time. The matches of the name index have to fit into memory, or each name on its pages
+ * is cut into grams again. No statement of a listing takes seconds unless the database is in trouble.
  */
 export const listingSettings = {
   enable_seqscan: 'off',
@@ -29,34 +29,35 @@ const pagesWaiting = 256;
 
 /** How a statement of a listing is run. */
 export interface Reading {
-  /** A page that somebody waits for, or the next piece of something long, which lets pages go first. */
+  /** A page that a client waits for, or the next piece of a long stream, which lets pages go first. */
   pace: 'page' | 'stream';
-  /** Whose account it is for: accounts take turns. */
+  /** The account it runs for: accounts take turns. */
   userId: string;
-  /** Aborts when nobody waits for it any more. */
+  /** Aborts when nobody waits for the result any more. */
   signal: AbortSignal;
 }
 
 /**
- * The way of listings to the database: a budget of their own, so that however many list, a presign or a record waits
- * for no more than their few statements.
+ * The path of listings to the database. They have their own budget, so that however many listings run, a presign or a
+ * record waits for no more than their few statements.
  */
 export interface ListingLane {
   /**
-   * One statement. When `signal` aborts, one that waits is not sent, and one that runs is cancelled where the database can.
+   * Runs one statement. If `signal` aborts, a waiting statement is not sent, and a running one is cancelled if the
+   * database supports it.
    * @throws TooManyListings, ListingTooSlow, the signal's reason
    */
   query<R extends pg.QueryResultRow>(statement: pg.QueryConfig, reading: Reading): Promise<pg.QueryResult<R>>;
-  /** Ends its own connections; those that it shares stay. */
+  /** Closes its own connections but not shared ones. */
   close(): Promise<void>;
 }
 
 interface LaneOptions {
-  /** Whether the connections are its own. */
+  /** Whether the lane owns the connections. */
   owns?: boolean;
-  /** Stops what runs on a connection, from another one. */
+  /** Stops a connection's running statement, from another connection. */
   cancel?: (client: pg.PoolClient) => Promise<unknown>;
-  /** Whether the settings come with each statement, since a connection cannot have its own. */
+  /** Whether every statement carries the settings, because the connection cannot keep its own. */
   setsEachTime?: boolean;
 }
 
@@ -88,8 +89,8 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
         throw error;
       } finally {
         const { milliseconds, utilization } = measureThread();
-        // While others want the thread, the streams together take half of the time, and not all that they can get.
-        if (pace === 'stream' && utilization > busyThread)
+        // While others need the thread, the streams together take at most half of its time.
+        if (pace === 'stream' && utilization > busyUtilization)
           void delay(milliseconds, undefined, { ref: false }).then(leave);
         else leave();
       }
@@ -119,7 +120,7 @@ async function run<R extends pg.QueryResultRow>(
   } finally {
     signal.removeEventListener('abort', stop);
     await cancelling;
-    // A cancellation can arrive late, and must not meet the next statement of this connection.
+    // A cancellation can arrive late and must not hit the next statement on this connection.
     client.release(cancelling !== undefined);
   }
 }
@@ -138,7 +139,7 @@ async function withSettings<R extends pg.QueryResultRow>(
   }
 }
 
-/** From now on until it is called: how long that was, and how much of it this thread worked. */
+/** Starts measuring; the function it returns says how much time has passed and how much of it this thread worked. */
 function startThreadMeasure(): () => { milliseconds: number; utilization: number } {
   const started = performance.now();
   const before = performance.eventLoopUtilization();

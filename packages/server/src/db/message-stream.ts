@@ -1,11 +1,13 @@
 import { Duplex } from 'node:stream';
 
-/** As much of a socket as `pg` needs, over messages. `pg` writes whole messages, and what it corks goes in one piece. */
+/**
+ * The parts of a socket that `pg` needs, over messages. `pg` writes whole messages; corked writes go out as one piece.
+ */
 export class MessageStream extends Duplex {
   readonly #open: () => void;
   readonly #send: (bytes: Uint8Array<ArrayBuffer>) => void;
 
-  /** @param open called when `pg` connects; what it throws is the connection's error */
+  /** @param open called when `pg` connects; an error it throws becomes the connection's error */
   constructor(open: () => void, send: (bytes: Uint8Array<ArrayBuffer>) => void) {
     super();
     this.#open = open;
@@ -29,11 +31,11 @@ export class MessageStream extends Duplex {
   }
 
   override _read(): void {
-    // Answers are pushed as they come: there is one query at a time, so one answer at the most waits here.
+    // Answers are pushed as they arrive: there is one query at a time, so at most one answer waits here.
   }
 
   override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    // A copy, because the memory goes to the other thread and pg may use its own again.
+    // A copy, because the memory is transferred to the other thread and pg may reuse its own.
     this.#send(new Uint8Array(chunk));
     done();
   }

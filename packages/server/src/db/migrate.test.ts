@@ -62,27 +62,29 @@ describe.each(testableKinds)('migrate (%s)', (kind) => {
     expect((await db.pool.query('select * from one')).rowCount).toBe(1);
   });
 
-  it('takes line ends of Windows for the same file', async () => {
+  it('treats Windows line endings as the same file', async () => {
     await writeFile(join(folder, '0003-three.sql'), 'select 1;\nselect 2;\n');
     await migrate(db.pool, url());
     await writeFile(join(folder, '0003-three.sql'), 'select 1;\r\nselect 2;\r\n');
     expect(await migrate(db.pool, url())).toEqual({ applied: [] });
   });
 
-  it('refuses a file that would come before one that is applied', async () => {
+  it('refuses a file that would come before an applied one', async () => {
     await migrate(db.pool, url());
     await writeFile(join(folder, '0001-older.sql'), 'select 1');
     await expect(migrate(db.pool, url())).rejects.toThrow('0001-older.sql');
   });
 
-  it('migrates once when six ask at the same moment', async () => {
+  it('migrates once when six calls come at the same moment', async () => {
     const answers = await Promise.all(Array.from({ length: 6 }, () => migrate(db.pool, url())));
     expect(answers.flatMap(({ applied }) => applied)).toEqual(['0001-one.sql', '0002-two.sql']);
   });
 });
 
 if (!testableKinds.includes('postgres')) {
-  console.warn('LEFT OUT: TEST_DATABASE_URL is not set, so six processes did not migrate one PostgreSQL at once.');
+  console.warn(
+    'LEFT OUT: TEST_DATABASE_URL is not set, so six processes migrating one PostgreSQL at once was not tested.',
+  );
 }
 
 describe.runIf(testableKinds.includes('postgres'))('six processes that start at once', () => {
@@ -98,7 +100,7 @@ describe.runIf(testableKinds.includes('postgres'))('six processes that start at 
     const answers = Promise.all(
       processes.map(async ({ lines }) => {
         expect(await lines.next()).toMatchObject({ value: 'ready' });
-        // The last one that is ready lets all go.
+        // The last one to get ready releases all of them.
         ready += 1;
         if (ready === processes.length) for (const other of processes) other.stdin.end();
         return JSON.parse((await lines.next()).value) as string[];
@@ -108,14 +110,14 @@ describe.runIf(testableKinds.includes('postgres'))('six processes that start at 
   });
 });
 
-it('has migrations whose names say their order', async () => {
+it('has migrations whose names give their order', async () => {
   const names = (await readdir(ownFolder)).sort();
   expect(names.every((name, i) => new RegExp(`^${String(i + 1).padStart(4, '0')}-[a-z-]+\\.sql$`).test(name))).toBe(
     true,
   );
 });
 
-it('finds its migrations from dist as well', async () => {
+it('also finds its migrations from dist', async () => {
   const folder = await makeTestFolder();
   const { migrate: built } = (await import('../../dist/db/migrate.js')) as { migrate: typeof migrate };
   const db = await openDatabase({ kind: 'embedded', dataDir: folder });

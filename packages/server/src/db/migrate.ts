@@ -5,7 +5,7 @@ import { findCatchUp } from './earlier-forms.ts';
 
 const ownFolder = new URL('../../src/db/migrations/', import.meta.url);
 
-/** Any number, the same in every process: who holds it migrates. */
+/** An arbitrary number, the same in every process: the process that holds this lock migrates. */
 const lockKey = 0x6361_6469;
 
 interface Migration {
@@ -14,31 +14,31 @@ interface Migration {
   sha256: string;
 }
 
-/** The database and the migrations of this version do not fit together. */
+/** The database does not match this version's migrations. */
 export class MigrationMismatch extends Error {
   override readonly name = 'MigrationMismatch';
 }
 
 /**
- * Brings the schema up to date: every SQL file that has not been applied, in the order of their names, in one
- * transaction. However many processes start at once, one does it while the others wait; the lock belongs to the
- * transaction, so it works through a pooler that hands connections around. What was applied in a form that it had before
- * the first release is brought to today's first.
- * @throws MigrationMismatch when an applied file was changed or is missing (the database belongs to a newer version),
- *   or when a pending file would come before an applied one
+ * Brings the schema up to date: applies every pending SQL file, in the order of their names, in one transaction.
+ * However many processes start at once, one migrates while the others wait; the lock belongs to the transaction, so it
+ * works through a pooler that hands connections around. A migration that was applied in a form from before the first
+ * release is brought to its last form.
+ * @throws MigrationMismatch if an applied file was changed or is missing (the database belongs to a newer version), or
+ *   if a pending file would come before an applied one
  */
 export async function migrate(pool: pg.Pool, folder: URL = ownFolder): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
   try {
-    // A migration takes as long as it takes, and so does waiting for the process that does it.
+    // A migration may take any length of time, and so may waiting for the process that runs it.
     await client.query('begin; set local statement_timeout = 0; set local lock_timeout = 0');
     const applied = await applyPending(client, migrations);
     await client.query('commit');
     client.release();
     return { applied };
   } catch (error) {
-    // The connection is closed rather than used again: that rolls back whatever is open.
+    // Closing the connection instead of reusing it rolls back whatever is open.
     client.release(true);
     throw error;
   }
@@ -92,12 +92,12 @@ function requireSame(applied: Applied[], migrations: Migration[]): void {
   for (const { name, sha256 } of applied) {
     if (!known.has(name)) {
       throw new MigrationMismatch(
-        `The database has had the migration ${name}, which this version of Cadiz does not know: a newer one has used it. Start that one, or restore the backup from before.`,
+        `The database has the migration ${name}, which this version of Cadiz does not know: a newer version has used the database. Start the newer version, or restore a backup from before it ran.`,
       );
     }
     if (known.get(name) !== sha256) {
       throw new MigrationMismatch(
-        `The database has had the migration ${name} in another form than this version of Cadiz has it. If you have changed the file, undo that (git checkout packages/server/src/db/migrations), and put the change into a new one. If not, start the version that has used the database last; "Upgrading" in docs/operations.md says how its files get into a new one.`,
+        `The database has the migration ${name} in another form than this version of Cadiz. If you changed the file, undo that (git checkout packages/server/src/db/migrations) and put the change into a new migration. If not, start the version that last used the database; "Upgrading" in docs/operations.md explains how to move its files to a new database.`,
       );
     }
   }
@@ -108,7 +108,7 @@ function requireInOrder(done: Set<string>, pending: Migration[]): void {
   const late = pending.find(({ name }) => name < last);
   if (!late) return;
   throw new MigrationMismatch(
-    `The database has had the migration ${last}, and not ${late.name}, which comes before it: another line of versions has used it. Start the version that has used it last. If you have written ${late.name}, give it a higher number.`,
+    `The database has the migration ${last} but not ${late.name}, which comes before it: a different branch of Cadiz has used the database. Start the version that last used it. If you wrote ${late.name}, give it a higher number.`,
   );
 }
 
@@ -116,7 +116,7 @@ async function readMigrations(folder: URL): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(
     names.map(async (name) => {
-      // A checkout on Windows may have other line ends, and is the same migration all the same.
+      // A checkout on Windows may have other line endings, but it is the same migration.
       const sql = (await readFile(new URL(name, folder), 'utf8')).replaceAll('\r\n', '\n');
       return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
     }),

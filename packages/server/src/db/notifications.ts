@@ -1,21 +1,21 @@
 import pg from 'pg';
 
-/** Hears what other processes tell by NOTIFY, until it is closed. */
+/** Receives NOTIFY messages from other processes until it is closed. */
 export interface Notifications {
   close(): Promise<void>;
 }
 
 export interface Listener {
   onMessage(payload: string): void;
-  /** Called each time that listening begins, at first and after the connection was lost: messages may have been missed. */
+  /** Called each time listening begins, at first and after a lost connection: messages may have been missed. */
   onListening(): void;
 }
 
 const retryMilliseconds = 1_000;
 
 /**
- * Listens over a connection of its own, which is made again when it is lost. It must lead to the server itself: a pooler
- * that hands connections around would lose the LISTEN.
+ * Listens over its own connection, which is reopened when it is lost. It must lead to the server itself: a pooler that
+ * hands connections around would lose the LISTEN.
  * @see https://www.postgresql.org/docs/current/sql-listen.html
  */
 export function openNotifications(connectionString: string, channel: string, listener: Listener): Notifications {
@@ -34,7 +34,7 @@ export function openNotifications(connectionString: string, channel: string, lis
     next.on('end', lost);
     next.on('error', () => {
       lost();
-      // A connection that failed may never say that it has ended.
+      // A connection that failed may never report that it has ended.
       void next.end().catch(() => undefined);
     });
     next.on('notification', ({ payload }) => listener.onMessage(payload ?? ''));
@@ -43,7 +43,7 @@ export function openNotifications(connectionString: string, channel: string, lis
       await next.query(`listen ${channel}`);
       if (client === next) listener.onListening();
     } catch {
-      // Not being able to listen is no failure: whoever listens also asks again from time to time.
+      // Failing to listen is not an error: every listener also checks from time to time.
       lost();
       void next.end().catch(() => undefined);
     }

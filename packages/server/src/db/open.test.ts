@@ -18,7 +18,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
 
   const countPeople = async () => (await db.pool.query<{ n: number }>('select count(*) n from people')).rows[0]?.n;
 
-  it('answers checks, and says its version', async () => {
+  it('answers checks and reports its version', async () => {
     await Promise.all([db.check(), db.check()]);
     expect(db.kind).toBe(kind);
     expect(Number.parseInt(db.serverVersion, 10)).toBeGreaterThanOrEqual(15);
@@ -37,7 +37,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     expect((await db.pool.query('select $1::timestamptz(3) as at', [at])).rows).toEqual([{ at }]);
   });
 
-  it('keeps any text as it is, sorts by code points, and refuses NUL', async () => {
+  it('keeps any text unchanged, sorts by code points, and refuses NUL', async () => {
     const text = 'Zoë 日本語 😀 %+#\u0301';
     expect((await db.pool.query('select $1::text as text', [text])).rows).toEqual([{ text }]);
     const { rows } = await db.pool.query<{ x: string }>("select x from unnest(array['ä', 'a', 'Z', 'z']) x order by x");
@@ -45,7 +45,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     await expect(db.pool.query('select $1::text', ['a\0b'])).rejects.toMatchObject({ code: '22021' });
   });
 
-  it('takes and gives every type that the tables use, and null', async () => {
+  it('accepts and returns every type that the tables use, and null', async () => {
     const values = {
       uuid: '019aa5f0-0000-7000-8000-000000000001',
       bool: true,
@@ -69,8 +69,8 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     }
   });
 
-  describe('what got in the way of something else', () => {
-    // nextval is not undone with the rest: the first calls fail, and then it works.
+  describe('a conflict with other work', () => {
+    // nextval is not rolled back: the first calls fail, and then it works.
     beforeAll(() =>
       db.pool.query(`
         create sequence calls;
@@ -85,13 +85,13 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     const call = (times: number, code = '40P01') =>
       sql<{ call: number }>`select conflict_first(${times}, ${code}) as call`;
 
-    it.each(['40P01', '40001'])('is sent again (%s): a statement', async (code) => {
+    it.each(['40P01', '40001'])('has its statement sent again (%s)', async (code) => {
       const text = 'select conflict_first($1, $2) as call';
       expect((await db.pool.query(text, [1, code])).rows).toEqual([{ call: 2 }]);
       expect((await db.pool.query({ name: 'conflict', text, values: [3, code] })).rows).toEqual([{ call: 4 }]);
     });
 
-    it('is run again as a whole: a transaction', async () => {
+    it('has its transaction run again as a whole', async () => {
       const { rows } = await db.transaction(async (trx) => {
         await sql`insert into people values (1, 'Ada')`.execute(trx);
         return call(2).execute(trx);
@@ -101,13 +101,13 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
       await db.pool.query('delete from people');
     });
 
-    it('fails once it was tried five times', async () => {
+    it('fails after five attempts', async () => {
       await expect(call(5).execute(db.kysely)).rejects.toMatchObject({ code: '40P01' });
       await expect(db.transaction((trx) => call(10).execute(trx))).rejects.toMatchObject({ code: '40P01' });
       expect((await db.pool.query("select nextval('calls') as next")).rows).toEqual([{ next: 11 }]);
     });
 
-    it('is not sent again by itself when it was part of a transaction, nor when it failed for another reason', async () => {
+    it('does not resend a single statement of a transaction, nor one that failed for another reason', async () => {
       const failing = db.kysely.transaction().execute((trx) => call(1).execute(trx));
       await expect(failing).rejects.toMatchObject({ code: '40P01' });
       await expect(db.transaction((trx) => call(3, '23514').execute(trx))).rejects.toMatchObject({ code: '23514' });
@@ -115,7 +115,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     });
   });
 
-  it('names the constraint that a reference breaks', async () => {
+  it('names the constraint that a reference violates', async () => {
     await db.pool.query(
       'create table pets (owner int constraint pets_owner_fkey references people, name text not null)',
     );
@@ -125,7 +125,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     await db.pool.query('drop table pets');
   });
 
-  it('goes on after a parameter that cannot be sent, and after one that does not fit its type', async () => {
+  it('keeps working after a parameter that cannot be sent and after one that does not fit its type', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     const client = await db.pool.connect();
@@ -138,7 +138,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     await db.check();
   });
 
-  it('tells errors as PostgreSQL does, and goes on', async () => {
+  it('reports errors as PostgreSQL does, and keeps working', async () => {
     await db.pool.query("insert into people values (1, 'Ada')");
     const error: unknown = await db.pool
       .query({ name: 'add', text: 'insert into people values ($1, $2)', values: [2, 'Ada'] })
@@ -152,7 +152,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     await db.pool.query('delete from people');
   });
 
-  it('commits, rolls back, and refuses to go on in a transaction that has failed', async () => {
+  it('commits, rolls back, and refuses statements in a failed transaction', async () => {
     const client = await db.pool.connect();
     await client.query('begin');
     await client.query("insert into people values (3, 'Edsger')");
@@ -168,14 +168,14 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     await db.pool.query('delete from people');
   });
 
-  it('runs several statements in one query, and rolls all back when one fails', async () => {
+  it('runs several statements in one query, and rolls all of them back if one fails', async () => {
     await expect(db.pool.query("insert into people values (5, 'x'); select 1/0")).rejects.toMatchObject({
       code: '22012',
     });
     expect(await countPeople()).toBe(0);
   });
 
-  it('forgets a client that goes in the middle of a transaction', async () => {
+  it('forgets a client that disconnects in the middle of a transaction', async () => {
     const client = await db.pool.connect();
     await client.query('begin');
     await client.query("insert into people values (6, 'Alan')");
@@ -185,7 +185,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     await db.pool.query('delete from people');
   });
 
-  it('survives a client that is torn away while its query runs, ten times', async () => {
+  it('survives a client that is cut off while its query runs, ten times', async () => {
     for (let i = 0; i < 10; i++) {
       const client = await db.pool.connect();
       client.on('error', () => undefined);
@@ -229,7 +229,7 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
 });
 
 describe('openDatabase', () => {
-  it('says which server it cannot reach, and never the password', async () => {
+  it('names the server it cannot reach, and never the password', async () => {
     const url = 'postgres://somebody:s3cret@127.0.0.1:1/cadiz';
     const error: unknown = await openDatabase({ kind: 'postgres', url }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(DatabaseUnreachable);
@@ -237,7 +237,7 @@ describe('openDatabase', () => {
     expect(String(error)).not.toContain('s3cret');
   });
 
-  it('asks once for all who check while the database hangs', async () => {
+  it('shares one query among all checks while the database hangs', async () => {
     const db = await openEmptyDatabase('embedded');
     const only = await db.pool.connect();
     const checks = Array.from({ length: 50 }, () => db.check());
@@ -255,8 +255,8 @@ describe('openDatabase', () => {
   });
 });
 
-describe.runIf(testableKinds.includes('postgres'))('with a pooler in between', () => {
-  it('sends statements unnamed, and goes past it where that is asked for', async () => {
+describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
+  it('sends statements unnamed, and bypasses the pooler on request', async () => {
     const { url, drop } = await createServerDatabase();
     const settings = { kind: 'postgres', url, directUrl: url, maxConnections: 1 } as const;
     const db = await openDatabase(settings);
@@ -280,7 +280,7 @@ describe.runIf(testableKinds.includes('postgres'))('with a pooler in between', (
     await drop();
   });
 
-  it('says which setting is wrong, and never the password', async () => {
+  it('names the wrong setting, and never the password', async () => {
     const { url, drop } = await createServerDatabase();
     const db = await openDatabase({ kind: 'postgres', url });
     const directUrl = 'postgres://somebody:s3cret@127.0.0.1:1/cadiz';
@@ -292,7 +292,7 @@ describe.runIf(testableKinds.includes('postgres'))('with a pooler in between', (
   });
 });
 
-describe.runIf(testableKinds.includes('postgres'))('a connection that breaks while it is used (checklist 49)', () => {
+describe.runIf(testableKinds.includes('postgres'))('a connection that breaks while it is in use (checklist 49)', () => {
   let wires: Socket[];
   let proxy: Server;
   let db: Database;
@@ -351,7 +351,7 @@ describe.runIf(testableKinds.includes('postgres'))('a connection that breaks whi
   };
   const cases = Object.keys(ways).flatMap((way) => Object.keys(uses).map((use) => [way, use] as const));
 
-  it.each(cases)('%s: %s fails by itself, and the service goes on', async (way, use) => {
+  it.each(cases)('%s: %s fails alone, and the service keeps working', async (way, use) => {
     const breaks = uses[use]?.(async () => {
       await delay(200);
       await ways[way]?.();

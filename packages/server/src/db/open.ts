@@ -15,31 +15,31 @@ export type DatabaseSettings =
 export interface PostgresSettings {
   kind: 'postgres';
   url: string;
-  /** Goes past the pooler that stands at `url`: for migrations. */
+  /** Bypasses the pooler at `url`, for migrations. */
   directUrl?: string | undefined;
   maxConnections?: number;
 }
 
-/** Both databases speak PostgreSQL through `pg`, so the rest of the service does not know which one it is. */
+/** Both databases speak PostgreSQL through `pg`, so the rest of the service does not know which one it uses. */
 export interface Database {
   kind: 'embedded' | 'postgres';
   pool: pg.Pool;
   kysely: Kysely<Schema>;
   /**
-   * Runs a transaction, and runs it anew when PostgreSQL undoes it because it got in the way of another one: so its work
-   * has no effect beyond the database. The order of locks is in ARCHITECTURE.md.
+   * Runs a transaction, and runs it again if PostgreSQL undoes it because of a conflict. So `work` must have no effect
+   * outside the database. ARCHITECTURE.md gives the order of locks.
    */
   transaction<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
-  /** What listings use instead of the pool. */
+  /** Listings use this instead of the pool. */
   listing: ListingLane;
-  /** Such as `15.14`. */
+  /** For example `15.14`. */
   serverVersion: string;
-  /** Resolves when the database answers, and throws its error otherwise. Whoever asks decides how long to wait. */
+  /** Resolves if the database answers, and throws its error otherwise. The caller decides how long to wait. */
   check(): Promise<void>;
-  /** Tells every process that listens. On the embedded database there is no other one. */
+  /** Notifies every process that listens. The embedded database has no other process. */
   notify(channel: string, payload: string): Promise<void>;
   listen(channel: string, listener: Listener): Notifications;
-  /** Resolves with the reason if the embedded database ends without having been asked to. */
+  /** Resolves with the reason if the embedded database ends on its own. */
   failed: Promise<Error>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface Database {
 const oldestVersion = 15;
 const int8 = 20;
 
-/** bigint as number: sizes and counts stay far below 2^53, and anything else is a mistake that must be seen. */
+/** Reads bigint as a number: sizes and counts stay far below 2^53, and anything larger is a bug that must surface. */
 function parseInt8(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value)) throw new RangeError(`bigint ${text} is too large for a number`);
@@ -70,11 +70,11 @@ export function openDatabase(settings: DatabaseSettings): Promise<Database> {
 async function openOnDisk(dataDir: string): Promise<Database> {
   const embedded = await openEmbedded(dataDir);
   const pool = createPool({
-    // One session is all that PGlite has: whoever wants it waits for it here.
+    // PGlite has only one session, so its users queue here.
     max: 1,
     idleTimeoutMillis: 0,
     stream: () => embedded.connect(),
-    // PGSSLMODE in the environment is meant for others.
+    // PGSSLMODE in the environment is meant for other databases.
     ssl: false,
     user: 'postgres',
     database: 'postgres',
@@ -91,8 +91,8 @@ async function openOnDisk(dataDir: string): Promise<Database> {
 }
 
 /**
- * A connection that breaks is replaced by the pool, and a query that fails for it tells its own caller. The pool hears of idle
- * ones only; of one that is lent out nobody would hear, and that ends the process.
+ * The pool replaces a broken connection, and the query that it fails reports the error to its own caller. The pool
+ * listens for errors on idle connections only; an unheard error on one that is in use would end the process.
  */
 function createPool(config: pg.PoolConfig): pg.Pool {
   return new pg.Pool({ Client, ...config })
@@ -101,10 +101,10 @@ function createPool(config: pg.PoolConfig): pg.Pool {
 }
 
 /**
- * How long anything may wait for the database, so that whoever asks is told to come again while it hangs, and one table
- * that is locked does not take every connection for good. Behind a pooler only the last can be set.
+ * How long anything may wait for the database, so that callers are told to retry while it hangs, and a locked table
+ * does not hold every connection for ever. Behind a pooler, only the last can be set.
  */
-const patience = { statement_timeout: 60_000, lock_timeout: 10_000, query_timeout: 300_000 };
+const timeouts = { statement_timeout: 60_000, lock_timeout: 10_000, query_timeout: 300_000 };
 
 function createPostgresPool(url: string, max: number, isPooled: boolean, more: pg.PoolConfig = {}): pg.Pool {
   return createPool({
@@ -114,14 +114,14 @@ function createPostgresPool(url: string, max: number, isPooled: boolean, more: p
     keepAlive: true,
     application_name: 'cadiz',
     types,
-    ...(isPooled ? { Client: UnnamedClient, query_timeout: patience.query_timeout } : patience),
+    ...(isPooled ? { Client: UnnamedClient, query_timeout: timeouts.query_timeout } : timeouts),
     ...more,
   });
 }
 
 /**
- * Behind a pooler a connection has no settings of its own, and its process is not the one that is seen here, so nothing
- * is cancelled there.
+ * Behind a pooler, a connection has no settings of its own and the backend process id seen here is not the real one, so
+ * nothing is cancelled.
  */
 function openListing(pool: pg.Pool, url: string, isPooled: boolean): ListingLane {
   const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
@@ -136,7 +136,7 @@ function openListing(pool: pg.Pool, url: string, isPooled: boolean): ListingLane
   return createListingLane(own, { owns: true, ...(isPooled ? { setsEachTime: true } : { cancel }) });
 }
 
-/** Does something over a connection that no pooler stands in, such as migrating. */
+/** Runs something over a direct connection, without a pooler, such as a migration. */
 export async function withDirectPool<T>(
   settings: DatabaseSettings,
   db: Database,
@@ -167,7 +167,7 @@ async function openPostgres({ url, directUrl, maxConnections = 10 }: PostgresSet
       listen: (channel, listener) => openNotifications(directUrl ?? url, channel, listener),
     });
     if (Number.parseInt(database.serverVersion, 10) < oldestVersion) {
-      throw new Error(`it is version ${database.serverVersion}, and Cadiz needs ${oldestVersion} or newer`);
+      throw new Error(`it is version ${database.serverVersion}, but Cadiz needs ${oldestVersion} or newer`);
     }
     return database;
   } catch (error) {
@@ -177,11 +177,11 @@ async function openPostgres({ url, directUrl, maxConnections = 10 }: PostgresSet
 }
 
 function unreachable(setting: string, url: string, error: unknown): DatabaseUnreachable {
-  // A host with several addresses fails with one error for each.
+  // A host with several addresses fails with one error for each of them.
   const reason = error instanceof AggregateError ? error.errors.map(toMessage).join('; ') : toMessage(error);
   const { host, database, port } = new pg.Client(url);
   return new DatabaseUnreachable(
-    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. Check ${setting}, and that the server runs.`,
+    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. Check ${setting}, and that the server is running.`,
   );
 }
 
@@ -198,8 +198,8 @@ async function wrap(
     `select current_setting('server_version') as version, current_setting('client_min_messages') as told`,
   );
   const { version, told } = rows[0] ?? { version: '', told: '' };
-  // A warning says when a commit was not replicated.
-  if (told === 'error') throw new Error('its client_min_messages is error: set it to warning, or leave it out');
+  // A warning is how PostgreSQL reports a commit that was not replicated.
+  if (told === 'error') throw new Error('its client_min_messages is error; set it to warning or remove it');
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   let closed: Promise<void> | undefined;
   return {
@@ -217,7 +217,7 @@ async function wrap(
   };
 }
 
-/** Checks that come while one is under way share it, so that probes of a database that hangs do not pile up. */
+/** Concurrent checks share one query, so that probes of a database that hangs do not pile up. */
 function createCheck(pool: pg.Pool): () => Promise<void> {
   let asking: Promise<void> | undefined;
   return () => {

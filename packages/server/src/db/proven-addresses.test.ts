@@ -9,7 +9,7 @@ import type { Database } from './open.ts';
 
 const ownFolder = fileURLToPath(new URL('./migrations/', import.meta.url));
 
-describe.each(testableKinds)('accounts from before addresses were proven (%s)', (kind) => {
+describe.each(testableKinds)('accounts from before e-mail addresses were verified (%s)', (kind) => {
   let db: Database;
   let before: string;
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe.each(testableKinds)('accounts from before addresses were proven (%s)', 
       JSON.stringify(subject),
     ]);
 
-  test('are proven where something says so, and asked for nothing', async () => {
+  test('count as verified where there is evidence, and need not do anything', async () => {
     await migrate(db.pool, pathToFileURL(`${before}/`));
     await addUser('owner', { role: 'owner' });
     await addUser('issuer', { verified: true });

@@ -151,7 +151,7 @@ interface ApiKeysTable {
   last_used_at: Date | null;
 }
 
-/** Set on what is in the trash, and null elsewhere. */
+/** Set on rows in the trash, and null on all others. */
 interface Trashed {
   trash_id: string | null;
   trashed_at: Date | null;
@@ -293,7 +293,7 @@ interface RateLimitsTable {
   ends_at: Date;
 }
 
-/** Every table, as Kysely sees it. The SQL of `migrations/` has the last word. */
+/** Every table, as Kysely sees it. The SQL in `migrations/` has the last word. */
 export interface Schema {
   users: UsersTable;
   sessions: SessionsTable;

@@ -11,31 +11,31 @@ const terminate = 0x58;
 /** What PostgreSQL logs before it gives up. */
 const fatal = /\b(?:FATAL|PANIC): +(.*)/;
 
-/** A file system that counts what it writes through to the disk. */
+/** A file system that counts its flushes to the disk. */
 type CountingFs = NodeFS & { readonly fsyncs: number };
 
-/** Runs the embedded database in this worker thread, until the service's thread says `close`. */
+/** Runs the embedded database in this worker thread until the service's thread sends `close`. */
 export async function serveEmbedded(openFs: (folder: string) => CountingFs): Promise<void> {
   const { folder, template } = workerData as WorkerData;
   let fs: CountingFs;
   let pglite: PGlite;
   let session: WireSession;
-  // PGlite throws no more than `Aborted()` for a disk that is full; PostgreSQL has said why.
-  let lastWords: string | undefined;
+  // For a full disk, PGlite only throws `Aborted()`; PostgreSQL has logged the reason.
+  let lastLogLine: string | undefined;
   try {
     await prepareFolder(folder, template);
     fs = openFs(folder);
     pglite = await openPGlite(fs, (line) => {
-      lastWords = fatal.exec(line)?.[1] ?? lastWords;
+      lastLogLine = fatal.exec(line)?.[1] ?? lastLogLine;
     });
     session = openWireSession(pglite, (cause) => {
-      say({ kind: 'crashed', reason: lastWords ?? String(cause) });
+      say({ kind: 'crashed', reason: lastLogLine ?? String(cause) });
       process.exit(1);
     });
     if (!(await commitsReachTheDisk(pglite, () => fs.fsyncs))) throw new DatabaseNotDurable(folder);
   } catch (error) {
     const { name, message, code, path } = error as NodeJS.ErrnoException;
-    say({ kind: 'refused', name, message: lastWords ?? message, ...(code && { code }), ...(path && { path }) });
+    say({ kind: 'refused', name, message: lastLogLine ?? message, ...(code && { code }), ...(path && { path }) });
     process.exit(1);
   }
 
@@ -53,7 +53,7 @@ export async function serveEmbedded(openFs: (folder: string) => CountingFs): Pro
   say({ kind: 'ready' });
 
   function answer(client: number, messages: Uint8Array): void {
-    // A client that says goodbye must not end the only session, and one that has been replaced has nothing to say.
+    // A client that disconnects must not end the only session, and a replaced client has nothing to say.
     if (client !== current || messages[0] === terminate) return;
     session.send(messages, (bytes) => say({ kind: 'data', client, bytes }, [bytes.buffer]));
   }

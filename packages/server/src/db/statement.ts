@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type pg from 'pg';
 
 interface Compiled {
-  /** PostgreSQL looks at its first 63 characters. */
+  /** PostgreSQL uses the first 63 characters. */
   name: string;
   text: string;
   parameters: readonly string[];
@@ -11,11 +11,11 @@ interface Compiled {
 const compiled = new Map<string, Compiled>();
 
 /**
- * A statement for the hot paths from SQL with named parameters (`:projectId`), each sent once however often it stands there.
- * Each text has a name of its own, by which a connection prepares it once: it must say the shape of a query and no values,
- * since every text that was ever seen is kept.
- * @param operation what the name begins with, for people who look at pg_prepared_statements
- * @throws Error when a parameter has no value
+ * Builds a statement for the hot paths from SQL with named parameters (`:projectId`); each value is sent once however
+ * often its parameter occurs. Each text gets its own name, under which a connection prepares it once. The text must
+ * contain the shape of a query and no values, because every text ever seen is kept.
+ * @param operation the beginning of the name, for people who look at pg_prepared_statements
+ * @throws Error if a parameter has no value
  */
 export function toStatement(operation: string, sql: string, values: Readonly<Record<string, unknown>>): pg.QueryConfig {
   let statement = compiled.get(sql);
@@ -32,7 +32,7 @@ export function toStatement(operation: string, sql: string, values: Readonly<Rec
 
 function compile(operation: string, sql: string): Compiled {
   const parameters: string[] = [];
-  // Neither in strings nor in casts (`::uuid`).
+  // Skips strings and casts (`::uuid`).
   const text = sql.replaceAll(/'[^']*'|::|:([a-zA-Z]\w*)/g, (token, name: string | undefined) => {
     if (name === undefined) return token;
     if (!parameters.includes(name)) parameters.push(name);

@@ -23,7 +23,7 @@ describe('the embedded database', () => {
   const addProjects = (count: number) =>
     db.pool.query(`insert into projects (id, name) select uuidv7(), 'P' from generate_series(1, $1)`, [count]);
 
-  test('tidies a table that has changed much, and no other, and not twice', async () => {
+  test('tidies only a table with many changes, and not twice', async () => {
     await addProjects(2000);
     expect(await tidyEmbedded(db, signal)).toEqual(['public.projects']);
     expect(await statistics()).toEqual({ rows: 2000, dead: 0 });
@@ -34,19 +34,19 @@ describe('the embedded database', () => {
     expect(await statistics()).toEqual({ rows: 500, dead: 0 });
   });
 
-  test('leaves a table be of which little has changed', async () => {
+  test('leaves a table with few changes alone', async () => {
     await db.pool.query('insert into projects (id, name) values ($1, $2)', [uuidv7(), 'One more']);
     expect(await tidyEmbedded(db, signal)).toEqual([]);
   });
 
-  test('stops when it is told to', async () => {
+  test('stops when its signal aborts', async () => {
     await addProjects(2000);
     const stopped = AbortSignal.abort(new Error('The service is stopping.'));
     await expect(tidyEmbedded(db, stopped)).rejects.toThrow('The service is stopping.');
   });
 });
 
-test.skipIf(!testableKinds.includes('postgres'))('PostgreSQL does it by itself', async () => {
+test.skipIf(!testableKinds.includes('postgres'))('leaves PostgreSQL to its autovacuum', async () => {
   const db = await openTestDatabase('postgres');
   await db.pool.query(`insert into projects (id, name) select gen_random_uuid(), 'P' from generate_series(1, 2000)`);
   expect(await tidyEmbedded(db, signal)).toEqual([]);

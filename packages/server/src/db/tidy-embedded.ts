@@ -1,9 +1,9 @@
 import type { Database } from './open.ts';
 
 /**
- * Vacuums and analyzes each table that has changed enough since the last time, by the measure of PostgreSQL's autovacuum,
- * which the embedded database lacks: rows that were deleted would keep their place for ever, and plans be made without
- * statistics. On PostgreSQL there is nothing to do.
+ * Vacuums and analyzes each table that has changed enough since the last time, by the thresholds of PostgreSQL's
+ * autovacuum, which the embedded database lacks. Without this, deleted rows would keep their space for ever, and plans
+ * would be made without statistics. On PostgreSQL there is nothing to do.
  * @see https://www.postgresql.org/docs/current/routine-vacuuming.html#AUTOVACUUM
  * @returns the tables that were tidied
  */
@@ -12,7 +12,7 @@ export async function tidyEmbedded(
   signal: AbortSignal,
 ): Promise<string[]> {
   if (kind !== 'embedded') return [];
-  // What has changed is written down a while later unless it is asked for.
+  // PostgreSQL writes its counters with a delay unless told to flush them.
   await pool.query('select pg_stat_force_next_flush()');
   const { rows } = await pool.query<{ table: string }>(
     `select quote_ident(schemaname) || '.' || quote_ident(stats.relname) as table
@@ -24,7 +24,7 @@ export async function tidyEmbedded(
   );
   for (const { table } of rows) {
     signal.throwIfAborted();
-    // One table at a time, so that requests get in between.
+    // One table at a time, so that requests can run in between.
     await pool.query(`vacuum (analyze) ${table}`);
   }
   return rows.map(({ table }) => table);

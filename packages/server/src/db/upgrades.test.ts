@@ -22,7 +22,7 @@ test('a migration that has landed never changes', async () => {
   const known = (await readFile(landed, 'utf8')).split(/\r?\n/).filter((line) => line !== '');
   expect(
     lines,
-    'Append the line of a new migration to landed-migrations.txt, and undo what changes one of the others',
+    'Append the line of a new migration to landed-migrations.txt, and undo any change to the others',
   ).toEqual(known);
 });
 
@@ -49,7 +49,7 @@ describe.each(testableKinds)('a database of an earlier version (%s)', (kind) => 
   });
   afterAll(() => service.close());
 
-  /** What the first version had written. */
+  /** The rows that the first version had written. */
   async function fill(): Promise<void> {
     const { pool } = db;
     await pool.query("insert into users (id, name, email, role) values ($1, 'Ada', $2, 'owner')", [userId, email]);
@@ -71,7 +71,7 @@ describe.each(testableKinds)('a database of an earlier version (%s)', (kind) => 
   }
 
   test.each(earlierDatabases.map((migrations) => ({ migrations, had: migrations.join(', ') })))(
-    'with $had has the tables of a new one after the start, and all that was in it',
+    'with $had has the tables of a new database after the start, and all its rows',
     async ({ migrations }) => {
       await db.pool.query('drop schema public cascade; create schema public');
       await makeEarlierDatabase(db.pool, migrations, fill);
@@ -85,7 +85,7 @@ describe.each(testableKinds)('a database of an earlier version (%s)', (kind) => 
       const get = async (path: string) => (await service.call('GET', `/api/storage/${path}`, { headers })).body;
       const file = { id: fileId, fileName: 'Photo of the harbour.jpg', fileSize: 5, folderId };
       expect((await get(`list?projectId=${projectId}&folderId=${folderId}`)).files).toMatchObject([file]);
-      // By the index of grams: within a name, and at its beginning.
+      // Through the index of grams: inside a name, and at its beginning.
       for (const part of ['arbo', 'phot']) {
         expect((await get(`list?projectId=${projectId}&search=${part}&limit=10`)).files).toMatchObject([file]);
       }
@@ -94,19 +94,19 @@ describe.each(testableKinds)('a database of an earlier version (%s)', (kind) => 
     },
   );
 
-  test('with another form of a migration is left as it is, with a sentence for who starts it', async () => {
+  test('with another form of a migration is left unchanged, with a message for the operator', async () => {
     await db.pool.query('drop schema public cascade; create schema public');
     await makeEarlierDatabase(db.pool, ['0001-foundation'], fill);
     await db.pool.query("update cadiz_migrations set sha256 = repeat('0', 64)");
     await expect(migrate(db.pool)).rejects.toThrow(MigrationMismatch);
     await expect(migrate(db.pool)).rejects.toThrow(
-      /start the version that has used the database last.*docs\/operations\.md/,
+      /start the version that last used the database.*docs\/operations\.md/,
     );
     expect((await db.pool.query('select name from cadiz_migrations')).rowCount).toBe(1);
   });
 });
 
-/** Tables, columns, constraints, indexes and functions: all but the order of columns. */
+/** Tables, columns, constraints, indexes and functions: everything except the order of columns. */
 async function readSchema({ pool }: Database): Promise<Record<string, unknown>> {
   const read = async (text: string) => (await pool.query(text)).rows;
   return {

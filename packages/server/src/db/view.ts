@@ -1,4 +1,4 @@
-/** One field of a public shape: the column it comes from, and its value as the database writes it into JSON and as we do. */
+/** One field of a public shape: its column, and its value as the database writes it into JSON and as this code does. */
 export interface Field<Row, Column extends keyof Row, Value> {
   column: Column;
   sql: string;
@@ -7,15 +7,15 @@ export interface Field<Row, Column extends keyof Row, Value> {
 
 type Fields<Row> = Readonly<Record<string, Field<Row, keyof Row, unknown>>>;
 
-/** The columns that the fields of a shape come from. */
+/** The columns behind the fields of a shape. */
 export type RowOf<Row, F extends Fields<Row>> = Pick<Row, F[keyof F]['column']>;
 
 type ColumnsOf<Row, Value> = { [C in keyof Row]-?: Row[C] extends Value ? C : never }[keyof Row] & string;
 
-/** How columns of a table become fields. */
+/** The kinds of fields that a table's columns can become. */
 export function fieldsOf<Row>() {
   return {
-    /** As it stands. */
+    /** The value unchanged. */
     plain: <C extends keyof Row & string>(column: C): Field<Row, C, Row[C]> => ({
       column,
       sql: column,
@@ -43,7 +43,7 @@ export function toSelectList<Row>(fields: Fields<Row>): string {
     .join(', ');
 }
 
-/** The same shape from a row. */
+/** Builds the same shape from a row. */
 export function toView<Row, F extends Fields<Row>>(
   fields: F,
   row: RowOf<Row, F>,

@@ -1,10 +1,10 @@
 import type { PGlite } from '@electric-sql/pglite';
 
-/** PGlite's one session, spoken to in PostgreSQL's wire protocol. */
+/** PGlite's one session, over PostgreSQL's wire protocol. */
 export interface WireSession {
-  /** Forgets what an earlier client left behind, such as an open transaction, named statements and LISTENs. */
+  /** Discards an earlier client's state, such as an open transaction, named statements and LISTENs. */
   reset(): void;
-  /** Takes whole messages, ending in Query, Sync or Flush, and gives the answer in pieces as it comes. */
+  /** Takes whole messages, ending in Query, Sync or Flush, and passes the answer on in pieces as it arrives. */
   send(messages: Uint8Array, answer: (bytes: Uint8Array<ArrayBuffer>) => void): void;
 }
 
@@ -13,14 +13,14 @@ interface Internals {
 }
 
 const pieceBytes = 64 * 1024;
-/** How PGlite's build of PostgreSQL returns to its main loop after an error of a statement. */
+/** How PGlite's build of PostgreSQL returns to its main loop after an error in a statement. */
 const longJump = 100;
 
 const sync = new Uint8Array([0x53, 0, 0, 0, 4]);
 
 /**
- * @param crash called, and expected not to return, when PostgreSQL itself has failed (a panic, a full disk, an fsync
- *   that failed). PGlite would swallow that and go on, or loop for ever, with a state in which nothing can be trusted.
+ * @param crash called, and expected not to return, if PostgreSQL itself has failed (a panic, a full disk, a failed
+ *   fsync). PGlite would swallow that and go on, or loop for ever, in a state that cannot be trusted.
  */
 export function openWireSession(pglite: PGlite, crash: (cause: unknown) => void): WireSession {
   const module: Internals = pglite.Module;
@@ -42,8 +42,8 @@ export function openWireSession(pglite: PGlite, crash: (cause: unknown) => void)
       pieces = [];
       size = 0;
     };
-    // Not execProtocolRaw: that also parses every answer and keeps what it has parsed for ever (0.5.16).
-    // It runs to the end before it returns; the promise waits for a file system that has nothing to do here.
+    // Not execProtocolRaw, which also parses every answer and keeps the result for ever (0.5.16). This call runs to the
+    // end before it returns; its promise waits for a file system that has nothing to do here.
     void pglite.execProtocolRawStream(messages, {
       syncToFs: false,
       onRawData: (bytes) => {
@@ -58,13 +58,14 @@ export function openWireSession(pglite: PGlite, crash: (cause: unknown) => void)
   return {
     send,
     reset() {
-      // The Sync ends what was skipped after an error. Each statement goes alone: DISCARD ALL refuses a transaction.
+      // The Sync ends the skipping after an error. Each statement goes alone, because DISCARD ALL refuses to run in a
+      // transaction.
       for (const message of [sync, toQuery('rollback'), toQuery('discard all')]) send(message, () => undefined);
     },
   };
 }
 
-/** Into memory of its own, which can change threads: a Buffer shares its memory with others. */
+/** Copies into memory of its own, which can be transferred to another thread: a Buffer shares its memory. */
 function join(pieces: Uint8Array[], size: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(size);
   let offset = 0;

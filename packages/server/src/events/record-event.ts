@@ -4,12 +4,12 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../access/caller.ts';
 import type { Schema } from '../db/schema.ts';
 
-/** Who did something: a caller, or somebody who is not signed in, such as in a failed sign-in. */
+/** Who did something: a caller, or nobody signed in, as in a failed sign-in. */
 export type Actor = Caller | { kind: 'nobody'; address?: string | undefined };
 
 export interface NewEvent {
   type: EventType;
-  /** Null for what concerns an account, or a key that is tied to no project. */
+  /** Null if the event concerns an account or a key tied to no project. */
   projectId: string | null;
   by: Actor;
   /** Ids, names and counts; never a secret. */
@@ -19,7 +19,7 @@ export interface NewEvent {
 let written = 0;
 
 /**
- * Writes an event down, by the transaction of the change that it tells of: neither is there without the other.
+ * Writes an event in the transaction of the change that it describes: neither exists without the other.
  * @param at Unix milliseconds
  */
 export async function recordEvent(trx: Kysely<Schema>, at: number, event: NewEvent): Promise<void> {
@@ -28,7 +28,7 @@ export async function recordEvent(trx: Kysely<Schema>, at: number, event: NewEve
     .insertInto('audit_events')
     .values({
       project_id: projectId,
-      // Counted up, so that the order of ids is that of events also within a millisecond.
+      // Counts up, so that ids follow the order of events even within a millisecond.
       id: uuidv7({ msecs: at, seq: written++ % 2 ** 32 }),
       type,
       at: new Date(at),

@@ -4,8 +4,8 @@ import { Problem } from '../problem.ts';
 import type { AllowedUpload } from './require-within-limits.ts';
 
 /**
- * Counts an address that is about to be given out. Where a project has a quota, addresses for one quota at most are out at a time,
- * so that what is uploaded and never recorded has an end, too (decision 0041).
+ * Counts an address that is about to be handed out. If a project has a quota, its outstanding addresses may together be
+ * worth at most one quota, so that unrecorded uploads are bounded too (decision 0041).
  * @throws Problem quota_exceeded
  */
 export function countPresigned(
@@ -17,14 +17,14 @@ export function countPresigned(
   if (fileSize > 0 && presigned.bytes + fileSize > quotaBytes) {
     throw new Problem(
       'quota_exceeded',
-      `The file has ${fileSize} bytes. Addresses for ${presigned.bytes} bytes were given out that have not been recorded, and the project may have ${quotaBytes} of these, too. Record what was uploaded, or come again when what was not recorded has been removed.`,
+      `The file has ${fileSize} bytes. The project has upload addresses for ${presigned.bytes} bytes that have not been recorded, and may have at most ${quotaBytes}. Record the finished uploads, or try again when the unrecorded ones have been removed.`,
     );
   }
   presigned.bytes += fileSize;
   deps.presigned.add(projectId, issuedAt, fileSize);
 }
 
-/** Counts an upload as recorded that `countPresigned` counted. */
+/** Marks an upload that `countPresigned` counted as recorded. */
 export async function countRecorded(
   deps: Pick<Deps, 'presigned' | 'limits'>,
   project: OpenProject<'files:write'>,

@@ -2,25 +2,28 @@ import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { isFresh } from '../access/found-cache.ts';
 
-/** What a project takes; null is no limit of its own. */
+/** The limits of a project; null means no limit of its own. */
 export interface ProjectLimits {
   quotaBytes: number | null;
   maxFileSizeBytes: number | null;
   allowedMimeTypes: readonly string[] | null;
-  /** Whether a file is refused whose first bytes are of another type than was declared. */
+  /** Whether a file is refused if its first bytes do not match the declared type. */
   refusesMismatch: boolean;
-  /** What the project stores, its trash too, where it has a quota; 0 otherwise. */
+  /** What the project stores, including its trash; 0 if it has no quota. */
   storedBytes: number;
-  /** What uploads in parts take beside that, which were begun. */
+  /** What unfinished uploads in parts take in addition. */
   openBytes: number;
-  /** What addresses were given out for and has not been recorded. What this process gives out and records is added at once. */
+  /**
+   * Bytes that upload addresses were handed out for and that are not recorded yet. This process adds its own changes at
+   * once.
+   */
   presigned: { bytes: number };
 }
 
 /** The limits of projects, at most ten seconds old (decision 0007). */
 export interface LimitsCache {
   find(projectId: string): Promise<ProjectLimits> | ProjectLimits;
-  /** Forgets a project's limits, since they have changed or something of it was removed. */
+  /** Forgets a project's limits, because they changed or something in the project was removed. */
   forgetProject(projectId: string): void;
   forgetAll(): void;
 }
@@ -41,23 +44,23 @@ interface Known {
 }
 
 /**
- * Limits by project. However many ask for one that is not known, one query is sent.
- * @param untold bytes that this process has given addresses out for, and that the database does not know of yet
+ * Caches limits by project. Concurrent requests for one that is not cached share a single query.
+ * @param unflushed bytes that this process has handed out addresses for and the database does not know of yet
  */
 export function createLimitsCache(
   pool: pg.Pool,
   now: () => number,
-  untold: (projectId: string) => number = () => 0,
+  unflushed: (projectId: string) => number = () => 0,
 ): LimitsCache {
   const known = new LRUCache<string, Known>({ max: 100_000 });
   const asking = new Map<string, Promise<ProjectLimits>>();
 
   async function askAndRemember(projectId: string): Promise<ProjectLimits> {
-    const answer = readLimits(pool, projectId, untold);
+    const answer = readLimits(pool, projectId, unflushed);
     asking.set(projectId, answer);
     try {
       const limits = await answer;
-      // What was changed while this query ran may not be in its answer.
+      // The answer may lack a change that was made while this query ran.
       if (asking.get(projectId) === answer) known.set(projectId, { limits, foundAt: now() });
       return limits;
     } finally {
@@ -98,7 +101,7 @@ interface UsedRow extends LimitsRow {
 async function readLimits(
   pool: pg.Pool,
   projectId: string,
-  untold: (projectId: string) => number,
+  unflushed: (projectId: string) => number,
 ): Promise<ProjectLimits> {
   const { rows } = await pool.query<UsedRow>({
     name: 'limits',
@@ -118,13 +121,13 @@ async function readLimits(
     values: [projectId],
   });
   const [row] = rows;
-  // A project that has gone takes nothing: the statement that inserts says so.
+  // A project that is gone has no limits here: the insert statement refuses the file.
   if (!row) return unlimited;
-  const presignedBytes = Math.max(row.presigned_bytes + untold(projectId), 0);
+  const presignedBytes = Math.max(row.presigned_bytes + unflushed(projectId), 0);
   return toLimits(row, { storedBytes: row.stored_bytes, openBytes: row.open_bytes, presignedBytes });
 }
 
-/** Bytes that a project uses of its quota. */
+/** Bytes of its quota that a project uses. */
 interface Used {
   storedBytes: number;
   openBytes: number;

@@ -24,7 +24,7 @@ async function change(projectId: string, settings: object): Promise<void> {
   expect(outcome(await call('PATCH', `/api/projects/${projectId}`, settings))).toBe(200);
 }
 
-/** Changes a project as another replica does: this one's cache does not hear of it. */
+/** Changes a project as another replica would: this one's cache does not notice. */
 async function changeElsewhere(projectId: string, column: string, value: unknown): Promise<void> {
   await service.deps.db.pool.query(`update projects set ${column} = $2 where id = $1`, [projectId, value]);
 }
@@ -52,12 +52,12 @@ async function storedBytes(projectId: string): Promise<{ slots: number; rows: nu
 }
 
 describe('presign', () => {
-  test('refuses what is over the limit of the project, and says which limit it is', async () => {
+  test('refuses a file over a limit of the project, and says which limit', async () => {
     const projectId = await createProject({ maxFileSizeBytes: 100 });
     expect(outcome(await presign(projectId, 100))).toBe(200);
     const refused = await presign(projectId, 101);
     expect(outcome(refused)).toBe('413 file_too_large');
-    expect(refused.body.detail).toBe('The file has 101 bytes, and this project takes at most 100.');
+    expect(refused.body.detail).toBe('The file has 101 bytes; this project accepts at most 100.');
   });
 
   test.each<[string[], string, number | string]>([
@@ -81,7 +81,7 @@ describe('presign', () => {
     expect(await countRows(projectId)).toBe(expected === 200 ? 1 : 0);
   });
 
-  test('refuses what does not fit any more, and takes what just fits', async () => {
+  test('accepts a file that just fits and refuses one that does not', async () => {
     const projectId = await createProject({ quotaBytes: 10 });
     expect(outcome(await presign(projectId, 11))).toBe('409 quota_exceeded');
     expect(outcome(await record(await upload(projectId, 6)))).toBe(200);
@@ -89,11 +89,11 @@ describe('presign', () => {
     expect(outcome(await presign(projectId, 4))).toBe(200);
     const refused = await presign(projectId, 5);
     expect(outcome(refused)).toBe('409 quota_exceeded');
-    expect(refused.body.detail).toContain('stores 6 of the 10');
+    expect(refused.body.detail).toContain('stores 6 of its 10');
     expect(outcome(await presign(projectId, 0))).toBe(200);
   });
 
-  test('asks the database once in ten seconds, however many ask at once, with limits and without', async () => {
+  test('sends one query in ten seconds however many requests come at once, with limits and without', async () => {
     for (const settings of [{}, { quotaBytes: 1000, allowedMimeTypes: ['image/png'] }]) {
       const projectId = await createProject(settings);
       const { pool } = service.deps.db;
@@ -114,7 +114,7 @@ describe('presign', () => {
     }
   });
 
-  test('a change that happens while the limits are asked for is not overwritten by the older answer', async () => {
+  test('a change made during the query for the limits is not overwritten by the older answer', async () => {
     const projectId = await createProject();
     const { limits } = service.deps;
     const before = limits.find(projectId);
@@ -130,7 +130,7 @@ describe('record has the last word', () => {
     ['a size', 'max_file_size_bytes', 4, '413 file_too_large'],
     ['a type', 'allowed_mime_types', ['text/plain'], '422 mime_type_not_allowed'],
     ['a quota', 'quota_bytes', 4, '409 quota_exceeded'],
-  ])('%s that another replica has forbidden a moment ago is refused', async (_what, column, value, expected) => {
+  ])('%s that another replica has just forbidden is refused', async (_what, column, value, expected) => {
     const projectId = await createProject();
     const recording = await upload(projectId, 5);
     expect(await service.deps.limits.find(projectId)).toMatchObject({ quotaBytes: null });
@@ -143,7 +143,7 @@ describe('record has the last word', () => {
     expect(outcome(await record(recording))).toBe(200);
   });
 
-  test('what is recorded is answered again, though the project is full and takes no such file any more', async () => {
+  test('a recorded file is answered again even if the project is full and no longer accepts such files', async () => {
     const projectId = await createProject({ quotaBytes: 5 });
     const recording = await upload(projectId, 5);
     const first = await record(recording);
@@ -153,7 +153,7 @@ describe('record has the last word', () => {
     expect(outcome(await record({ ...recording, fileName: 'b' }))).toBe('409 already_recorded');
   });
 
-  test('a quota below what is stored deletes nothing, and refuses all that has bytes', async () => {
+  test('a quota below the stored size deletes nothing and refuses any file that is not empty', async () => {
     const projectId = await createProject();
     const [first, second, empty] = [await upload(projectId, 5), await upload(projectId, 5), await upload(projectId, 0)];
     expect(outcome(await record(first))).toBe(200);
@@ -165,7 +165,7 @@ describe('record has the last word', () => {
     expect(outcome(await record(second))).toBe(200);
   });
 
-  test('a folder that is not there is told before the limits are charged', async () => {
+  test('a missing folder is reported before the limits are checked', async () => {
     const projectId = await createProject({ quotaBytes: 100 });
     const folder = await call('POST', '/api/storage/folders', { projectId, name: 'F', parentId: null });
     const recording = { ...(await upload(projectId, 5)), folderId: folder.body.id };
@@ -186,11 +186,11 @@ describe('fifty uploads at once (checklist 40, T12)', () => {
     return presigned.map(({ body }) => ({ ...facts, storeKey: body.storeKey }));
   }
 
-  test('into the last megabyte never exceed it, and fill it as far as they fit', async () => {
+  test('into the last megabyte never exceed it, and fill it as far as possible', async () => {
     const size = 100_000;
     const quotaBytes = 10_000_000;
     const projectId = await createProject({ quotaBytes });
-    // What fills the project up to its last megabyte, without its bytes.
+    // Rows that fill the project up to its last megabyte, without objects.
     await service.deps.db.pool.query(
       `with filled as (
          insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, etag)
@@ -205,13 +205,13 @@ describe('fifty uploads at once (checklist 40, T12)', () => {
     expect(taken).toHaveLength(10);
     expect(new Set(answers.map(outcome))).toEqual(new Set([200, '409 quota_exceeded']));
     expect(await storedBytes(projectId)).toEqual({ slots: quotaBytes, rows: quotaBytes });
-    // Again, all at once: what was taken is answered, what was not is refused.
+    // All at once again: recorded uploads are answered, the others are refused.
     const again = await Promise.all(recordings.map((recording) => record(recording)));
     expect(again.map(outcome)).toEqual(answers.map(outcome));
     expect(await storedBytes(projectId)).toEqual({ slots: quotaBytes, rows: quotaBytes });
   });
 
-  test('with a quota that is set in their midst stay within it, if they were within it then', async () => {
+  test('stay within a quota set in their midst, if they were within it at that moment', async () => {
     for (let round = 0; round < 5; round++) {
       const projectId = await createProject();
       const recordings = await fifty(projectId, 1000);
@@ -230,11 +230,11 @@ describe('fifty uploads at once (checklist 40, T12)', () => {
   });
 });
 
-/** PGlite has one session: there a recording is never under way while a project changes. */
+/** PGlite has one session, so a recording is never in progress while a project changes. */
 const onServer = process.env.TEST_DATABASE_URL !== undefined;
 
 test.runIf(onServer)(
-  'a change of the limits waits for a recording that has looked at them already (checklist 40)',
+  'a change of the limits waits for a recording that has already read them (checklist 40)',
   async () => {
     const projectId = await createProject();
     const recording = await upload(projectId, 5);

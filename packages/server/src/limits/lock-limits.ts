@@ -5,9 +5,10 @@ import { Problem } from '../problem.ts';
 import { type ProjectLimits, toLimits } from './find-limits.ts';
 
 /**
- * The exact limits of a project, which nobody changes or uses up until the transaction ends: whatever takes room in a project with a
- * quota does so under this lock. What it stores is asked by a later statement than the lock, and so has all that came before.
- * @param storeKey of what asks for room
+ * Reads the exact limits of a project and locks them until the transaction ends: everything that takes space in a
+ * project with a quota does so under this lock. A later statement than the lock reads what is stored, so it sees all
+ * earlier transactions.
+ * @param storeKey of the upload that needs space
  * @throws Problem project_not_found
  */
 export async function lockLimits(
@@ -27,7 +28,7 @@ export async function lockLimits(
   return { limits: toLimits(row, { storedBytes, openBytes }), recordFrom: row.record_from };
 }
 
-/** What the project stores, its trash included: the sum of its slots. */
+/** What the project stores, including its trash: the sum of its slots. */
 async function readStoredBytes(trx: Transaction<Schema>, project: OpenProject<'files:write'>): Promise<number> {
   const row = await trx
     .selectFrom('project_usage')
@@ -37,7 +38,7 @@ async function readStoredBytes(trx: Transaction<Schema>, project: OpenProject<'f
   return Number(row?.bytes ?? 0);
 }
 
-/** What uploads in parts take that were begun; nothing for one of them, which has its room already. */
+/** What unfinished uploads in parts take; 0 if the key is one of theirs, which has its space already. */
 async function readOpenBytes(
   trx: Transaction<Schema>,
   project: OpenProject<'files:write'>,

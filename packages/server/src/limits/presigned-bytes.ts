@@ -1,25 +1,26 @@
 import type pg from 'pg';
 
 /**
- * Bytes that addresses were given out for and that have not been recorded, of projects with a quota. A presign adds to a sum in memory, and
- * each process writes its sums down every few seconds: for other processes, and for itself after a restart.
+ * Bytes, in projects with a quota, that upload addresses were handed out for and that are not recorded. A presign adds
+ * to a sum in memory, and each process writes its sums to the database every few seconds, for the other processes and
+ * for itself after a restart.
  */
 export interface PresignedBytes {
   /**
    * @param issuedAt of the store key, Unix milliseconds
-   * @param bytes less than 0 for what has been recorded
+   * @param bytes negative for a recorded upload
    */
   add(projectId: string, issuedAt: number, bytes: number): void;
-  /** What was added here and is not written down yet. */
-  untold(projectId: string): number;
-  /** Writes the sums down. When that fails, they are kept for the next time. */
+  /** What this process has added and not written to the database yet. */
+  unflushed(projectId: string): number;
+  /** Writes the sums to the database. If that fails, they are kept for the next flush. */
   flush(): Promise<void>;
 }
 
-/** Store keys that were issued within so long are added up in one row. */
+/** Store keys issued within this period share one row. */
 const slotMilliseconds = 5 * 60_000;
 
-/** The beginning of the slot that a moment lies in (Unix milliseconds). */
+/** The start of the slot that contains a moment (Unix milliseconds). */
 export function toSlot(at: number): number {
   return Math.floor(at / slotMilliseconds) * slotMilliseconds;
 }
@@ -27,18 +28,18 @@ export function toSlot(at: number): number {
 type Sums = Map<string, Map<number, number>>;
 
 export function createPresignedBytes(pool: pg.Pool): PresignedBytes {
-  let untold: Sums = new Map();
+  let unflushed: Sums = new Map();
   let sending: Sums = new Map();
   let flushed: Promise<void> = Promise.resolve();
 
   async function send(): Promise<void> {
-    sending = untold;
-    untold = new Map();
+    sending = unflushed;
+    unflushed = new Map();
     const rows = toRows(sending);
     try {
       if (rows.length > 0) await write(pool, rows);
     } catch (error) {
-      for (const { projectId, since, bytes } of rows) addTo(untold, projectId, since, bytes);
+      for (const { projectId, since, bytes } of rows) addTo(unflushed, projectId, since, bytes);
       throw error;
     } finally {
       sending = new Map();
@@ -46,8 +47,8 @@ export function createPresignedBytes(pool: pg.Pool): PresignedBytes {
   }
 
   return {
-    add: (projectId, issuedAt, bytes) => addTo(untold, projectId, toSlot(issuedAt), bytes),
-    untold: (projectId) => sumOf(untold, projectId) + sumOf(sending, projectId),
+    add: (projectId, issuedAt, bytes) => addTo(unflushed, projectId, toSlot(issuedAt), bytes),
+    unflushed: (projectId) => sumOf(unflushed, projectId) + sumOf(sending, projectId),
     flush() {
       flushed = flushed.catch(() => undefined).then(send);
       return flushed;
@@ -57,7 +58,7 @@ export function createPresignedBytes(pool: pg.Pool): PresignedBytes {
 
 interface Row {
   projectId: string;
-  /** The beginning of a slot, Unix milliseconds. */
+  /** The start of a slot, Unix milliseconds. */
   since: number;
   bytes: number;
 }
@@ -77,7 +78,10 @@ function toRows(sums: Sums): Row[] {
   return [...sums].flatMap(([projectId, slots]) => [...slots].map(([since, bytes]) => ({ projectId, since, bytes })));
 }
 
-/** In one order everywhere, so that two processes never wait for each other; and nothing of projects that have gone, or lost their quota. */
+/**
+ * Writes in one order everywhere, so that two processes never wait for each other, and skips projects that are gone or
+ * have lost their quota.
+ */
 async function write(pool: pg.Pool, rows: Row[]): Promise<void> {
   await pool.query({
     name: 'add-presigned-bytes',

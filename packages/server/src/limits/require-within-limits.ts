@@ -5,7 +5,10 @@ import type { ProjectLimits } from './find-limits.ts';
 
 declare const allowed: unique symbol;
 
-/** Proof that a project takes an upload. `requireWithinLimits` is its only source; store keys are issued for nothing else. */
+/**
+ * Proof that a project accepts an upload. `requireWithinLimits` is its only source, and store keys are issued for
+ * nothing else.
+ */
 export interface AllowedUpload {
   readonly projectId: string;
   readonly fileSize: number;
@@ -13,16 +16,16 @@ export interface AllowedUpload {
   readonly [allowed]: true;
 }
 
-/** What of an upload a project may limit. */
+/** The properties of an upload that a project may limit. */
 export interface Declared {
   fileSize: number;
   mimeType: string;
 }
 
 /**
- * Refuses an upload that the project does not take, before it begins: whatever hands out an address to upload to calls
- * this, presign and uploads in parts alike. It believes figures that are at most ten seconds old and asks the database
- * for no others; `insertFile` asks the exact ones.
+ * Refuses an upload that the project does not accept, before it begins. Everything that hands out upload addresses
+ * calls this, both presign and uploads in parts. It trusts figures up to ten seconds old and queries no others;
+ * `insertFile` checks the exact ones.
  * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded
  */
 export function requireWithinLimits(
@@ -44,25 +47,28 @@ export function requireWithin(limits: ProjectLimits, { fileSize, mimeType }: Dec
   if (maxFileSizeBytes !== null && fileSize > maxFileSizeBytes) {
     throw new Problem(
       'file_too_large',
-      `The file has ${fileSize} bytes, and this project takes at most ${maxFileSizeBytes}.`,
+      `The file has ${fileSize} bytes; this project accepts at most ${maxFileSizeBytes}.`,
     );
   }
   if (allowedMimeTypes !== null && !toPatterns(mimeType).some((pattern) => allowedMimeTypes.includes(pattern))) {
     throw new Problem(
       'mime_type_not_allowed',
-      `The file is of type ${mimeType}, and this project takes ${allowedMimeTypes.join(', ')}.`,
+      `The file is of type ${mimeType}; this project accepts ${allowedMimeTypes.join(', ')}.`,
     );
   }
   if (quotaBytes !== null && storedBytes + openBytes + fileSize > quotaBytes) {
-    const open = openBytes > 0 ? `, and uploads in parts that are under way take ${openBytes}` : '';
+    const open = openBytes > 0 ? `, and unfinished uploads in parts take ${openBytes}` : '';
     throw new Problem(
       'quota_exceeded',
-      `The file has ${fileSize} bytes; the project stores ${storedBytes} of the ${quotaBytes} that it may, its trash included${open}.`,
+      `The file has ${fileSize} bytes; the project stores ${storedBytes} of its ${quotaBytes}, including its trash${open}.`,
     );
   }
 }
 
-/** What `allowedMimeTypes` may say to allow this type: itself, or its whole kind. Parameters make no difference. */
+/**
+ * The entries of `allowedMimeTypes` that allow this type: the type itself, or its whole kind. Parameters make no
+ * difference.
+ */
 export function toPatterns(mimeType: string): [string, string] {
   const [essence = ''] = mimeType.split(';');
   const type = essence.trim().toLowerCase();

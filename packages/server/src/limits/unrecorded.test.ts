@@ -6,7 +6,7 @@ import { sweepProjects } from '../features/janitor/sweep-projects.ts';
 
 const never = new AbortController().signal;
 const minute = 60_000;
-/** PRESIGN_TTL_SECONDS, JANITOR_MARGIN_SECONDS, and the five minutes that are counted together. */
+/** PRESIGN_TTL_SECONDS, JANITOR_MARGIN_SECONDS, and the five minutes counted together. */
 const settled = 15 * minute + 60 * minute + 5 * minute;
 
 let service: TestService;
@@ -35,7 +35,7 @@ async function settle(): Promise<void> {
   await settleProjects(service.deps, never, () => undefined);
 }
 
-/** Uploads until it is refused, and never records; returns how many bytes lie in the store by then. */
+/** Uploads until it is refused and never records; returns how many bytes are in the store by then. */
 async function hoard(projectId: string, size: number): Promise<number> {
   for (let count = 0; count < 60; count += 1) {
     const { status, body } = await presign(projectId, size);
@@ -49,8 +49,8 @@ async function hoard(projectId: string, size: number): Promise<number> {
   return objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 
-describe('what is uploaded and never recorded (checklist 40)', () => {
-  test('is at most a quota more than what the project may store', async () => {
+describe('uploads that are never recorded (checklist 40)', () => {
+  test('take at most one quota beyond what the project may store', async () => {
     const projectId = await createProject(1000);
     expect(outcome(await record(await upload(projectId, 800)))).toBe(200);
     expect(await hoard(projectId, 100)).toBe(800 + 1000);
@@ -58,14 +58,14 @@ describe('what is uploaded and never recorded (checklist 40)', () => {
     expect(body.detail).toContain('1000 bytes');
   });
 
-  test('counts no more once it is recorded', async () => {
+  test('no longer count once they are recorded', async () => {
     const projectId = await createProject(1000);
     for (let count = 0; count < 5; count += 1) {
       const recording = await upload(projectId, 400);
       const { status, body } = await record(recording);
       expect(status).toBe(200);
       expect((await record(recording)).text).toBe(JSON.stringify(body));
-      // Gone for good, so that the project has room again.
+      // Gone for good, so that the project has space again.
       await service.deps.db.pool.query('delete from files where project_id = $1', [projectId]);
       await service.deps.db.pool.query('delete from project_usage where project_id = $1', [projectId]);
       service.advance(10_001);
@@ -76,7 +76,7 @@ describe('what is uploaded and never recorded (checklist 40)', () => {
     expect((await service.deps.limits.find(projectId)).presigned.bytes).toBe(0);
   });
 
-  test('is not counted where there is no quota', async () => {
+  test('are not counted without a quota', async () => {
     const projectId = await createProject(null);
     expect(outcome(await presign(projectId, 5_000_000_000))).toBe(200);
     await service.deps.presigned.flush();
@@ -86,7 +86,7 @@ describe('what is uploaded and never recorded (checklist 40)', () => {
     expect(rowCount).toBe(0);
   });
 
-  test('is known after a restart, and to a second process', async () => {
+  test('are known after a restart and to a second process', async () => {
     const projectId = await createProject(1000);
     const { key } = await service.createKey(ada, projectId);
     const other = await startTestService({ beside: service });
@@ -98,21 +98,24 @@ describe('what is uploaded and never recorded (checklist 40)', () => {
     await other.close();
   });
 
-  test.skipIf(!testableKinds.includes('postgres'))('is recorded by one process for another, too', async () => {
-    const projectId = await createProject(1000);
-    const { key } = await service.createKey(ada, projectId);
-    const other = await startTestService({ beside: service });
-    other.advance(service.deps.now() - Date.now());
-    const recording = await upload(projectId, 900);
-    expect(outcome(await other.call('POST', '/api/storage/record', { key, body: recording }))).toBe(200);
-    await service.deps.presigned.flush();
-    await other.deps.presigned.flush();
-    service.advance(10_001);
-    expect((await service.deps.limits.find(projectId)).presigned.bytes).toBe(0);
-    await other.close();
-  });
+  test.skipIf(!testableKinds.includes('postgres'))(
+    'can be recorded by a process that did not presign them',
+    async () => {
+      const projectId = await createProject(1000);
+      const { key } = await service.createKey(ada, projectId);
+      const other = await startTestService({ beside: service });
+      other.advance(service.deps.now() - Date.now());
+      const recording = await upload(projectId, 900);
+      expect(outcome(await other.call('POST', '/api/storage/record', { key, body: recording }))).toBe(200);
+      await service.deps.presigned.flush();
+      await other.deps.presigned.flush();
+      service.advance(10_001);
+      expect((await service.deps.limits.find(projectId)).presigned.bytes).toBe(0);
+      await other.close();
+    },
+  );
 
-  test('what could not be written down is written down later', async () => {
+  test('are written to the database later if that fails at first', async () => {
     const projectId = await createProject(1000);
     await presign(projectId, 700);
     const { pool } = service.deps.db;
@@ -126,8 +129,8 @@ describe('what is uploaded and never recorded (checklist 40)', () => {
   });
 });
 
-describe('a project that has handed out more than half of its quota in vain', () => {
-  test('is settled soon: what was not recorded goes, cannot be recorded, and makes room', async () => {
+describe('a project with more than half of its quota in unrecorded addresses', () => {
+  test('is settled soon: unrecorded uploads are removed, cannot be recorded and free their space', async () => {
     const projectId = await createProject(1000);
     const kept = await upload(projectId, 100);
     expect(outcome(await record(kept))).toBe(200);
@@ -141,7 +144,7 @@ describe('a project that has handed out more than half of its quota in vain', ()
     await settle();
     expect((await keysOf(projectId)).sort()).toEqual([kept.storeKey, young.storeKey].sort());
     expect(outcome(await record(lost))).toBe('409 upload_missing');
-    // An upload that was so slow that it arrives only now.
+    // An upload so slow that it arrives only now.
     await send('PUT', service.deps.objects.presignPut(lost.storeKey, 900), Buffer.alloc(900, 1));
     expect(outcome(await record(lost))).toBe('400 invalid_store_key');
     await call('PATCH', `/api/projects/${projectId}`, { quotaBytes: null });
@@ -152,7 +155,7 @@ describe('a project that has handed out more than half of its quota in vain', ()
     expect(outcome(await presign(projectId, 800))).toBe(200);
   });
 
-  test('keeps what has less than half, the parts of uploads, and the files of others', async () => {
+  test('keeps uploads below half of the quota, parts of uploads, and the files of other projects', async () => {
     const half = await createProject(1000);
     const few = await upload(half, 400);
     const full = await createProject(1000);
@@ -169,7 +172,7 @@ describe('a project that has handed out more than half of its quota in vain', ()
     expect(await keysOf(full)).toEqual([storeKey]);
   });
 
-  test('loses nothing that is recorded at the same moment', async () => {
+  test('loses no upload that is recorded at the same moment', async () => {
     for (let round = 0; round < 10; round += 1) {
       const projectId = await createProject(1000);
       const uploads = await Promise.all(Array.from({ length: 8 }, () => upload(projectId, 100)));
@@ -183,14 +186,14 @@ describe('a project that has handed out more than half of its quota in vain', ()
     }
   });
 
-  test('what arrives behind it is found by the usual sweep, and counted things are forgotten', async () => {
+  test('leaves later arrivals to the usual sweep, and forgets what it counted', async () => {
     const projectId = await createProject(1000);
     const { body } = await presign(projectId, 900);
     await settle();
     service.advance(10 * minute);
     const late = send('PUT', body.presignedUrl, Buffer.alloc(900, 1));
     expect((await late).status).toBe(200);
-    // As if the upload had come to its end after the settling.
+    // As if the upload had finished after the settling.
     await service.deps.db.pool.query('delete from presigned_bytes where project_id = $1', [projectId]);
     service.advance(25 * 60 * minute);
     await sweepProjects(service.deps, never, () => undefined);
@@ -204,11 +207,11 @@ describe('a project that has handed out more than half of its quota in vain', ()
   });
 });
 
-describe('uploads in parts that were begun', () => {
+describe('unfinished uploads in parts', () => {
   const begin = (projectId: string, fileSize: number) =>
     call('POST', '/api/storage/uploads', { projectId, fileName: 'b', mimeType: 'a/b', fileSize, folderId: null });
 
-  test('have their room: what others begin, presign and record has to fit beside them', async () => {
+  test('reserve their space: other uploads, presigns and records have to fit beside them', async () => {
     const projectId = await createProject(1000);
     const single = await upload(projectId, 500);
     const { body } = await begin(projectId, 600);
@@ -223,7 +226,7 @@ describe('uploads in parts that were begun', () => {
     expect(outcome(await record(single))).toBe(200);
   });
 
-  test('have it for themselves', async () => {
+  test('can use the space they reserved', async () => {
     const projectId = await createProject(1000);
     const { body } = await begin(projectId, 1000);
     const signed = await call('POST', `/api/storage/uploads/${body.uploadId}/parts`, { partNumbers: [1] });
@@ -232,7 +235,7 @@ describe('uploads in parts that were begun', () => {
     expect(outcome(await call('POST', `/api/storage/uploads/${body.uploadId}/complete`, { parts }))).toBe(200);
   });
 
-  test('twenty at once are as many as fit, and leave nothing in the store', async () => {
+  test('started twenty at a time, only as many as fit begin, and the rest leave nothing in the store', async () => {
     const projectId = await createProject(1000);
     const answers = await Promise.all(Array.from({ length: 20 }, () => begin(projectId, 300)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);

@@ -1,2 +1,2 @@
-/** Recordings side by side mostly hit different slots, and seldom wait for each other. */
+/** Concurrent recordings mostly hit different slots and seldom wait for each other. */
 export const usageSlots = 16;

@@ -7,8 +7,8 @@ import type { S3Settings } from './s3-settings.ts';
 export type EmbeddedConfig = Omit<Config, 'objectStore'> & { objectStore: EmbeddedStoreSettings };
 
 /**
- * The embedded object store, in a thread of its own.
- * @throws StoreFolderInUse, StoreFolderUnwritable, or the system's error when the port is taken (`code` EADDRINUSE)
+ * Starts the embedded object store in a thread of its own.
+ * @throws StoreFolderInUse, StoreFolderUnwritable, or the system error if the port is taken (`code` EADDRINUSE)
  */
 export function startEmbeddedStore(
   config: EmbeddedConfig,
@@ -21,13 +21,13 @@ export function startEmbeddedStore(
     host,
     port: objectStore.port,
     dataDir: objectStore.dataDir,
-    // Who keeps a presigned address until it expires must not replace what has been recorded.
+    // Someone who keeps a presigned address until it expires must not replace a recorded object.
     presignedOverwrite: 'deny',
     log: ({ level, message, ...rest }) => log[level]({ from: 'store', ...rest }, message),
   });
 }
 
-/** How the service reaches the embedded store, like any other. */
+/** How the service reaches the embedded store, the same way as any other. */
 export function toEmbeddedS3Settings(
   { objectStore, host, presignTtlSeconds }: EmbeddedConfig,
   secrets: Secrets | undefined,
@@ -50,7 +50,7 @@ function toCredentials({ accessKeyId, secretAccessKey }: EmbeddedStoreSettings, 
   };
 }
 
-/** The address under which this machine reaches what listens on `host`. */
+/** An address at which this machine can reach a server listening on `host`. */
 function toReachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -2,21 +2,21 @@ import { parseXml, type XmlElement } from '@cadiz/store/xml-reader';
 import type { Problem } from '../problem.ts';
 import { type S3Answer, unavailable } from './s3-connection.ts';
 
-/** The error document of an S3 answer, whatever its status; undefined when the body is none. */
+/** The error document of an S3 answer, whatever its status; undefined if the body is not one. */
 export function findError({ text }: { text: string }): { code: string; message: string } | undefined {
   if (!text.includes('<Error')) return undefined;
   const root = findDocument(text);
   return root?.name === 'Error' ? toError(root) : undefined;
 }
 
-/** An `Error` element, which is a document or one line of an answer. */
+/** Reads an `Error` element, which is a whole document or one entry of an answer. */
 export function toError(element: XmlElement): { code: string; message: string } {
   return { code: textOf(element, 'Code'), message: textOf(element, 'Message') };
 }
 
 /**
- * The document of a successful answer. S3 may answer 200 before it knows the outcome, with an error in the body
- * (Amazon S3 API, CompleteMultipartUpload).
+ * The document of a successful answer. S3 may answer 200 before it knows the outcome, with an error in the body (Amazon
+ * S3 API, CompleteMultipartUpload).
  * @throws Problem store_unavailable for any other answer
  */
 export function requireDocument(operation: string, answer: S3Answer, rootName: string): XmlElement {
@@ -26,7 +26,7 @@ export function requireDocument(operation: string, answer: S3Answer, rootName: s
   return root;
 }
 
-/** Why an answer that should have been a success is none. */
+/** The Problem for an answer that should have been a success. */
 export function refused(operation: string, answer: { status: number; text: string }): Problem {
   const code = findError(answer)?.code;
   const reason = code ? `${answer.status} (${code})` : `${answer.status}`;
@@ -34,12 +34,12 @@ export function refused(operation: string, answer: { status: number; text: strin
   return unavailable(`The object store refused the service's ${operation} request with ${reason}.`);
 }
 
-/** The document of an answer; undefined when its text is none. */
+/** The document of an answer; undefined if its text is not XML. */
 export function findDocument(text: string): XmlElement | undefined {
   try {
     return parseXml(text);
   } catch {
-    // What is not well-formed is no document: every caller says so in words of its own.
+    // Malformed XML is no document; every caller reports that in its own words.
     return undefined;
   }
 }
@@ -48,14 +48,14 @@ export function childrenOf({ children }: XmlElement, name: string): XmlElement[]
   return children.filter((child) => child.name === name);
 }
 
-/** The text of a child, empty when there is none. */
+/** The text of a child element; empty if there is none. */
 export function textOf({ children }: XmlElement, name: string): string {
   return children.find((child) => child.name === name)?.text ?? '';
 }
 
 /**
- * A text of a listing that was asked for with encoding-type=url. Stores write a blank as %20 or, as forms do, as "+"; a
- * plus is always %2B.
+ * Decodes a string from a listing requested with encoding-type=url. Stores write a space as %20 or, like forms, as "+";
+ * a plus is always %2B.
  * @throws Problem store_unavailable
  */
 export function decodeText(text: string): string {
@@ -66,12 +66,12 @@ export function decodeText(text: string): string {
   }
 }
 
-/** An `Error` element of an answer as one text. */
+/** An `Error` element of an answer as one string. */
 export function toReason({ code, message }: { code: string; message: string }): string {
   return message === '' ? code : `${code}: ${message}`;
 }
 
-/** @throws Problem store_unavailable when it is no whole number */
+/** @throws Problem store_unavailable if it is not a whole number */
 export function requireCount(text: string): number {
   const count = Number(text);
   if (text === '' || !Number.isSafeInteger(count) || count < 0) {

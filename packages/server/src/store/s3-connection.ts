@@ -7,12 +7,12 @@ import type { S3Settings } from './s3-settings.ts';
 
 export interface S3Request {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE';
-  /** The key of an object; the bucket itself when it is left out. */
+  /** The key of an object; without one, the request is for the bucket itself. */
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: string;
-  /** The store may take its time: it may be silent for longer, and nobody waits for this connection. */
+  /** The store may take its time: it may stay silent for longer, and no other request waits for this connection. */
   isLong?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -23,15 +23,18 @@ export interface S3Answer {
   text: string;
 }
 
-/** Requests to one bucket, path style, signed by our own signer (decision 0009). */
+/** Sends requests to one bucket, path style, signed by our own signer (decision 0009). */
 export interface S3Connection {
-  /** The answer with its whole body, whatever its status. Throws `store_unavailable` when none comes. */
+  /** The answer with its whole body, whatever its status. Throws `store_unavailable` if none arrives. */
   send(request: S3Request): Promise<S3Answer>;
-  /** `send`, which also throws `store_unavailable` when the store says that the fault is its own (5xx). */
+  /** `send`, which also throws `store_unavailable` if the store reports a fault of its own (5xx). */
   call(request: S3Request): Promise<S3Answer>;
-  /** The answer as soon as its head is there, on a connection that `send` does not wait for. Its body must be consumed. */
+  /**
+   * The answer as soon as its head has arrived, on a connection that `send` does not wait for. Its body must be
+   * consumed.
+   */
   open(request: S3Request): Promise<http.IncomingMessage>;
-  /** The whole body of what `open` answered. Throws `store_unavailable` when it breaks off. */
+  /** The whole body of an `open` answer. Throws `store_unavailable` if it breaks off. */
   readText(response: http.IncomingMessage): Promise<string>;
   close(): void;
 }
@@ -39,7 +42,7 @@ export interface S3Connection {
 const silenceMilliseconds = 10_000;
 const longSilenceMilliseconds = 120_000;
 
-/** A page of 1000 keys of 1024 bytes is 3 MiB when each byte is percent-encoded. */
+/** A page of 1000 keys of 1024 bytes is 3 MiB if each byte is percent-encoded. */
 const maxAnswerBytes = 4 * 1024 ** 2;
 
 export function createS3Connection(settings: S3Settings, now: () => number): S3Connection {
@@ -47,7 +50,8 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
   const basePath = base.pathname.replace(/\/$/, '');
   const client = base.protocol === 'https:' ? https : http;
   const calls = new client.Agent({ keepAlive: true, maxSockets: 64 });
-  // Downloads last as long as their readers like, and completions as the store does: record must never queue behind them.
+  // Downloads last as long as their readers take, and completions as long as the store takes: record must never queue
+  // behind them.
   const streams = new client.Agent({ keepAlive: true });
   const sign = createRequestSigner(settings);
 
@@ -65,7 +69,7 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
       ...(query && { query }),
       ...(request.headers && { headers: request.headers }),
     });
-    // Sized also when it is empty: a POST without a length is a 411 on some stores.
+    // Sent even if it is 0: some stores answer a POST without a length with 411.
     if (body !== '' || method === 'POST') headers['content-length'] = `${Buffer.byteLength(body)}`;
     return new Promise((resolve, reject) => {
       let response: http.IncomingMessage | undefined;
@@ -84,12 +88,12 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
         resolve(answer);
       });
       sent.on('timeout', () => {
-        // It is the reader who is slow when bytes lie here: only a store that brings none has stalled.
+        // If bytes are waiting here, the reader is slow; only a store that sends none has stalled.
         if (response && response.readableLength > 0) sent.setTimeout(timeoutMilliseconds);
         else sent.destroy(new Error(`no answer within ${timeoutMilliseconds / 1000} s`));
       });
       sent.on('error', (error: NodeJS.ErrnoException) => {
-        // A kept-alive connection may be closed by the store just as it is used again: that is no failure of the store.
+        // The store may close a kept-alive connection just as it is reused; that is not a failure of the store.
         if (sent.reusedSocket && error.code === 'ECONNRESET' && !response)
           exchange(agent, request).then(resolve, reject);
         else reject(error);
@@ -98,7 +102,7 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
     });
   }
 
-  function doesNotAnswer(cause: unknown, signal?: AbortSignal): unknown {
+  function toFailure(cause: unknown, signal?: AbortSignal): unknown {
     if (signal?.aborted) return signal.reason;
     return unavailable(`The object store at ${settings.endpoint} does not answer.`, cause);
   }
@@ -109,7 +113,7 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
       const text = await readText(response);
       return { status: response.statusCode ?? 0, headers: response.headers, text };
     } catch (error) {
-      throw doesNotAnswer(error, request.signal);
+      throw toFailure(error, request.signal);
     }
   }
 
@@ -122,11 +126,11 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
     },
     open: (request) =>
       exchange(streams, request).catch((error: unknown) => {
-        throw doesNotAnswer(error, request.signal);
+        throw toFailure(error, request.signal);
       }),
     readText: (response) =>
       readText(response).catch((error: unknown) => {
-        throw doesNotAnswer(error);
+        throw toFailure(error);
       }),
     close() {
       calls.destroy();
@@ -141,7 +145,7 @@ function toSearch(query: Record<string, string> | undefined): string {
   return `?${pairs.join('&')}`;
 }
 
-/** The whole body, of a length that a store's answer may have. */
+/** The whole body, up to the longest answer that a store may give. */
 function readText(response: http.IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -149,7 +153,7 @@ function readText(response: http.IncomingMessage): Promise<string> {
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= maxAnswerBytes) chunks.push(chunk);
-      else response.destroy(new Error(`the answer has more than ${maxAnswerBytes} bytes`));
+      else response.destroy(new Error(`the answer is longer than ${maxAnswerBytes} bytes`));
     });
     response.on('end', () => resolve(Buffer.concat(chunks).toString()));
     response.on('error', reject);

@@ -19,18 +19,18 @@ type Multipart = Pick<
   'createMultipart' | 'listParts' | 'completeMultipart' | 'abortMultipart' | 'listMultiparts'
 >;
 
-/** Why a store may have failed that has every part still: it is joining them already, for somebody else who asked. */
-const underWay = new Error('The upload in parts is still there.');
+/** The cause of an error from a store that still has every part: it may already be joining them for another request. */
+const partsStillThere = new Error('The upload in parts is still there.');
 
-/** Three seconds in all. */
+/** Three seconds in total. */
 const completionRetries = {
   retries: 4,
   minTimeout: 200,
   factor: 2,
-  shouldRetry: ({ error }: RetryContext) => error.cause === underWay,
+  shouldRetry: ({ error }: RetryContext) => error.cause === partsStillThere,
 };
 
-/** What S3 says of parts that do not make an object. Everything else that it refuses is not the caller's to mend. */
+/** S3's codes for parts that do not make an object. The client cannot fix any other refusal. */
 const refusedParts = new Set(['InvalidPart', 'InvalidPartOrder', 'EntityTooSmall', 'EntityTooLarge']);
 
 /** CreateMultipartUpload, ListParts, CompleteMultipartUpload, AbortMultipartUpload and ListMultipartUploads. */
@@ -52,7 +52,7 @@ export function createS3Multipart(connection: S3Connection): Multipart {
       }
       if (textOf(result, 'IsTruncated') !== 'true') return parts;
       const next = requireCount(textOf(result, 'NextPartNumberMarker'));
-      if (next <= marker) throw unavailable("The object store's pages of parts do not go on.");
+      if (next <= marker) throw unavailable("The object store's pages of parts do not advance.");
       marker = next;
     }
   }
@@ -67,16 +67,16 @@ export function createS3Multipart(connection: S3Connection): Multipart {
       key,
       query: { uploadId },
       body: document('CompleteMultipartUpload', children),
-      // Some stores look at every part before they answer.
+      // Some stores check every part before they answer.
       isLong: true,
     });
     if (isUnknown(answer)) return 'unknown';
     const error = findError(answer);
     if (error && refusedParts.has(error.code)) return { refused: toReason(error) };
     if (answer.status >= 500) {
-      // Ceph RGW answers 500 for an upload that it does not know.
+      // Ceph RGW answers 500 for an unknown upload.
       if ((await listParts(key, uploadId)) === undefined) return 'unknown';
-      throw unavailable(`The object store answered ${answer.status}.`, underWay);
+      throw unavailable(`The object store answered ${answer.status}.`, partsStillThere);
     }
     requireDocument('CompleteMultipartUpload', answer, 'CompleteMultipartUploadResult');
     return 'completed';
@@ -112,7 +112,7 @@ export function createS3Multipart(connection: S3Connection): Multipart {
       };
       const answer = await connection.call({ method: 'GET', query });
       const result = requireDocument('ListMultipartUploads', answer, 'ListMultipartUploadsResult');
-      // Ceph RGW encodes the keys without saying so in EncodingType, and leaves the markers as they are.
+      // Ceph RGW encodes the keys without saying so in EncodingType, and leaves the markers unencoded.
       const uploads = childrenOf(result, 'Upload').map((upload) => ({
         storeKey: decodeText(textOf(upload, 'Key')),
         uploadId: textOf(upload, 'UploadId'),
@@ -126,8 +126,8 @@ export function createS3Multipart(connection: S3Connection): Multipart {
 }
 
 /**
- * Ceph RGW says NoSuchKey where it is asked for the parts of an upload that is not there. A completion that took long was
- * answered 200 before its error was known.
+ * Ceph RGW answers NoSuchKey for the parts of an unknown upload. A completion that takes long is answered 200 before
+ * its error is known.
  */
 function isUnknown(answer: S3Answer): boolean {
   if (answer.status !== 404 && answer.status !== 200) return false;

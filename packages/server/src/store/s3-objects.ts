@@ -65,7 +65,7 @@ export function createS3Objects(
       const { headers, statusCode: status = 0 } = response;
       if (status === 200 || status === 206) {
         const sizeBytes = readSize(headers);
-        // The whole object is no answer to a request for a part of it.
+        // The whole object is not an answer to a range request.
         const fits = status === 206 || sizeBytes === 0 || range.range === undefined;
         if (fits && sizeBytes !== undefined) return { body: response, sizeBytes, etag: etagOf(headers) };
         response.destroy();
@@ -73,7 +73,7 @@ export function createS3Objects(
       }
       const answer = { status, text: await connection.readText(response) };
       if (isAbsent(answer)) return undefined;
-      // An empty object, or one that ends before `start`, has no such range.
+      // An empty object, or one that ends before `start`, does not have the range.
       if (status === 416) return withoutBody(await head(key));
       throw refused('GET', answer);
     },
@@ -113,7 +113,10 @@ interface Head {
   headers: IncomingHttpHeaders;
 }
 
-/** In hex. That of an upload in parts is one of its parts' checksums, says so by `-<parts>`, and is no SHA-256 of the object. */
+/**
+ * In hex. The checksum of an upload in parts combines those of its parts, is marked with `-<parts>`, and is not a
+ * SHA-256 of the object.
+ */
 function readSha256(base64: string | string[] | undefined): string | undefined {
   return typeof base64 === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(base64)
     ? Buffer.from(base64, 'base64').toString('hex')
@@ -125,7 +128,7 @@ const maxBatch = 1000;
 const maxBatchCharacters = 512 * 1024;
 const elementCharacters = '<Object><Key></Key></Object>'.length;
 
-/** As many keys as one DeleteObjects takes, judged by their length in UTF-8 and with all that is escaped. */
+/** As many keys as fit into one DeleteObjects request, by their length in UTF-8 including escapes. */
 function toBatches(keys: readonly string[]): string[][] {
   const batches: string[][] = [];
   let characters = 0;
@@ -143,13 +146,13 @@ function toBatches(keys: readonly string[]): string[][] {
   return batches;
 }
 
-/** XML 1.0 (2.2) has no place for most control characters, not even as references. */
+/** XML 1.0 (2.2) cannot represent most control characters, not even as references. */
 function isWritableInXml(key: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
   return !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/.test(key);
 }
 
-/** A bucket that is absent is no absent object. */
+/** An absent bucket is not an absent object. */
 function isAbsent(answer: Pick<S3Answer, 'status' | 'text'>): boolean {
   return answer.status === 404 && findError(answer)?.code !== 'NoSuchBucket';
 }
@@ -159,7 +162,7 @@ function toRange({ start = 0, length }: ReadOptions): Record<string, string> {
   return { range: `bytes=${start}-${length === undefined ? '' : start + length - 1}` };
 }
 
-/** The size of the whole object, also where the answer is a part of it. */
+/** The size of the whole object, even if the answer contains only a part of it. */
 function readSize(headers: IncomingHttpHeaders): number | undefined {
   const range = headers['content-range'];
   const text = range === undefined ? headers['content-length'] : /\/(\d+)$/.exec(range)?.[1];

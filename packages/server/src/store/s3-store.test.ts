@@ -50,7 +50,7 @@ async function expectUnavailable(work: Promise<unknown>): Promise<Error> {
 }
 
 describe('prepare', () => {
-  test('makes a bucket that is not there, and is fine when it is', async () => {
+  test('creates a missing bucket, and accepts an existing one', async () => {
     const adapter = adapterWith({ bucket: newBucket() });
     await expectUnavailable(adapter.check());
     await adapter.prepare();
@@ -62,13 +62,13 @@ describe('prepare', () => {
     expect(await adapter.head('a')).toMatchObject({ sizeBytes: 5 });
   });
 
-  test('by six processes at once makes one bucket, and none of them fails', async () => {
+  test('by six processes at once creates one bucket, and none of them fails', async () => {
     const bucket = newBucket();
     await Promise.all(Array.from({ length: 6 }, () => adapterWith({ bucket }).prepare()));
     await adapterWith({ bucket }).check();
   });
 
-  test('is fine when another process makes the bucket in between, as stores outside us-east-1 tell it', async () => {
+  test('accepts a bucket that another process created in the meantime, as stores outside us-east-1 report it', async () => {
     const answers = ['404 Not Found', '409 Conflict', '200 OK'];
     const endpoint = await serveRaw((socket) =>
       socket.write(`HTTP/1.1 ${answers.shift()}\r\nContent-Length: 0\r\n\r\n`),
@@ -77,7 +77,7 @@ describe('prepare', () => {
     expect(answers).toEqual([]);
   });
 
-  test('says so when the bucket is there and is somebody else’s', async () => {
+  test('reports a bucket that belongs to another account', async () => {
     const answers = ['404 Not Found', '409 Conflict', '403 Forbidden'];
     const endpoint = await serveRaw((socket) =>
       socket.write(`HTTP/1.1 ${answers.shift()}\r\nContent-Length: 0\r\n\r\n`),
@@ -89,46 +89,46 @@ describe('prepare', () => {
   test.each<[string, Partial<S3Settings>]>([
     ['secret', { secretAccessKey: wrongSecret }],
     ['access key', { accessKeyId: 'NOBODY' }],
-  ])('with a wrong %s says where, what and which settings to check', async (_what, replaced) => {
+  ])('with a wrong %s names the place, the problem and the settings to check', async (_what, replaced) => {
     const { message } = await failureOf(adapterWith(replaced).prepare());
     expect(message).toBe(
       `The object store at ${settings.endpoint} answered 403 for the bucket "${settings.bucket}". Check S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.`,
     );
   });
 
-  test('on a closed port says where nothing answers', async () => {
+  test('on a closed port names the address that does not answer', async () => {
     const { message } = await expectUnavailable(adapterWith({ endpoint: 'http://127.0.0.1:1' }).prepare());
     expect(message).toBe('The object store at http://127.0.0.1:1 does not answer.');
   });
 });
 
 describe('check', () => {
-  test('resolves when the store answers for the bucket', async () => {
+  test('resolves if the store answers for the bucket', async () => {
     await objects.check();
   });
 
   test.each<[string, Partial<S3Settings>]>([
     ['a wrong secret', { secretAccessKey: wrongSecret }],
-    ['a bucket that is not there', { bucket: newBucket() }],
+    ['a missing bucket', { bucket: newBucket() }],
     ['a closed port', { endpoint: 'http://127.0.0.1:1' }],
-    ['a host that is none', { endpoint: 'http://store.invalid' }],
+    ['an unknown host', { endpoint: 'http://store.invalid' }],
   ])('with %s is store_unavailable', async (_what, replaced) => {
     await expectUnavailable(adapterWith(replaced).check());
   });
 });
 
-test('check with a clock that is off is store_unavailable', async () => {
+test('with a wrong clock is store_unavailable', async () => {
   const adapter = createS3Store(settings, () => Date.now() + 20 * 60_000);
   onTestFinished(() => adapter.close());
   await expectUnavailable(adapter.check());
 });
 
 describe('head', () => {
-  test('of what is not there is undefined', async () => {
+  test('of an absent object is undefined', async () => {
     expect(await objects.head(`${randomUUID()}/nothing`)).toBeUndefined();
   });
 
-  test('is the size and the ETag, without its quotes', async () => {
+  test('gives the size and the ETag without its quotes', async () => {
     const bytes = randomBytes(70_000);
     const key = `${randomUUID()}/a`;
     const { headers } = await put(key, bytes);
@@ -137,7 +137,7 @@ describe('head', () => {
     expect(await objects.head(key)).toEqual({ sizeBytes: 70_000, etag });
   });
 
-  test('of an empty object is 0 bytes', async () => {
+  test('of an empty object gives 0 bytes', async () => {
     const key = `${randomUUID()}/empty`;
     await put(key, new Uint8Array());
     expect(await objects.head(key)).toMatchObject({ sizeBytes: 0 });
@@ -165,7 +165,7 @@ describe('head', () => {
     '~',
     'x'.repeat(900),
     'x'.repeat(1024 - 37),
-  ])('finds %j, and no other key', async (name) => {
+  ])('finds %j and no other key', async (name) => {
     const key = `${randomUUID()}/${name}`;
     const size = 1 + (name.length % 50);
     await put(key, randomBytes(size));
@@ -178,7 +178,7 @@ describe('head', () => {
     }
   });
 
-  test('of any key at all is an object, nothing, or store_unavailable; never a surprise', async () => {
+  test('of any key at all gives an object, nothing or store_unavailable', async () => {
     const anyKey = fc.oneof(
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }),
       fc
@@ -212,13 +212,13 @@ describe('head', () => {
     await expectUnavailable(adapterWith({ endpoint }).head('a'));
   });
 
-  test('answered 200 without a length is not taken for an object of a known size', async () => {
+  test('answered 200 without a length does not pass for an object of known size', async () => {
     const endpoint = await serveRaw((socket) => socket.write('HTTP/1.1 200 OK\r\nETag: "e"\r\n\r\n'));
     await expectUnavailable(adapterWith({ endpoint }).head('a'));
   });
 });
 
-/** A server that answers each request as it is told; returns its address. */
+/** A server that answers each request through `answer`; returns its address. */
 async function serveRaw(answer: (socket: net.Socket, nthOnSocket: number, request: string) => void): Promise<string> {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((socket) => {
@@ -246,7 +246,7 @@ describe('connections', () => {
     ['closed', (socket) => socket.destroy()],
     ['reset', (socket) => socket.resetAndDestroy()],
     ['ended', (socket) => socket.end()],
-  ])('a kept-alive one that is %s just as it is used again is no failure', async (_how, cut) => {
+  ])('a kept-alive one that is %s just as it is reused is not a failure', async (_how, cut) => {
     let cuts = 0;
     const endpoint = await serveRaw((socket, nth) => {
       if (nth === 1) socket.write(found);
@@ -262,7 +262,7 @@ describe('connections', () => {
     expect(cuts).toBeGreaterThan(0);
   });
 
-  test('many that are closed between two bursts are no failure', async () => {
+  test('many that are closed between two bursts are not a failure', async () => {
     const endpoint = await serveRaw((socket, nth) => {
       if (nth === 1) socket.write(found);
       else socket.destroy();
@@ -274,7 +274,7 @@ describe('connections', () => {
     }
   });
 
-  test('a store that cuts every new one is store_unavailable, asked once', async () => {
+  test('a store that cuts every new one is store_unavailable after one attempt', async () => {
     let asked = 0;
     const endpoint = await serveRaw((socket) => {
       asked += 1;
@@ -293,7 +293,7 @@ describe('presigned addresses', () => {
     );
   });
 
-  test('die after their lifetime', async () => {
+  test('expire after their lifetime', async () => {
     const past = createS3Store(settings, () => Date.now() - 901_000);
     const alive = createS3Store(settings, () => Date.now() - 840_000);
     const bytes = Buffer.from('hello');
@@ -335,7 +335,7 @@ async function fill(names: readonly string[]): Promise<{ prefix: string; keys: s
 
 const put = (key: string, bytes: Uint8Array) => sendVerbatim('PUT', objects.presignPut(key, bytes.length), bytes);
 
-/** `send` that leaves the address as it is: URL would resolve ".." in it. */
+/** `send` without normalizing the address: URL would resolve ".." in it. */
 function sendVerbatim(method: string, address: string, bytes: Uint8Array) {
   const { origin, host } = new URL(address);
   return new Promise<{ status: number; headers: http.IncomingHttpHeaders }>((resolve, reject) => {
@@ -352,7 +352,7 @@ function sendVerbatim(method: string, address: string, bytes: Uint8Array) {
 
 const byBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-test('a second key signs uploads and their parts, and nothing else', () => {
+test('a separate upload key signs uploads and their parts, and nothing else', () => {
   const adapter = adapterWith({ upload: { accessKeyId: 'UPLOADS', secretAccessKey: 'of-uploads' } });
   const keyOf = (url: string) => new URL(url).searchParams.get('X-Amz-Credential')?.split('/')[0];
   const download = { expiresInSeconds: 60, contentType: 'text/plain', contentDisposition: 'inline' };
@@ -385,7 +385,7 @@ describe('presigned downloads', () => {
 });
 
 describe('read', () => {
-  test('of what is not there is undefined', async () => {
+  test('of an absent object is undefined', async () => {
     expect(await objects.read(`${randomUUID()}/nothing`)).toBeUndefined();
     expect(await objects.read(`${randomUUID()}/nothing`, { start: 5, length: 1 })).toBeUndefined();
   });
@@ -393,9 +393,9 @@ describe('read', () => {
   test.each<[string, { start?: number; length?: number }, number, number]>([
     ['the whole', {}, 0, 100_000],
     ['the first bytes', { length: 10 }, 0, 10],
-    ['some in the middle', { start: 500, length: 70_000 }, 500, 70_500],
-    ['all from a place on', { start: 99_990 }, 99_990, 100_000],
-    ['more than there is', { start: 99_990, length: 500 }, 99_990, 100_000],
+    ['bytes in the middle', { start: 500, length: 70_000 }, 500, 70_500],
+    ['everything from an offset', { start: 99_990 }, 99_990, 100_000],
+    ['more than there are', { start: 99_990, length: 500 }, 99_990, 100_000],
     ['none', { start: 10, length: 0 }, 10, 10],
     ['past the end', { start: 100_000, length: 5 }, 0, 0],
   ])('streams %s, with the size and ETag of the whole object', async (_what, options, from, to) => {
@@ -416,7 +416,7 @@ describe('read', () => {
     expect((await buffer(object?.body ?? Readable.from([]))).length).toBe(0);
   });
 
-  test('ends when its signal says so, with the reason of the signal', async () => {
+  test('ends when its signal aborts, with the reason of the signal', async () => {
     const key = `${randomUUID()}/large`;
     await put(key, randomBytes(8 * 1024 ** 2));
     const reason = new Error('the client has gone');
@@ -428,7 +428,7 @@ describe('read', () => {
     await failureOf(read);
   });
 
-  test('by a hundred who do not read on holds up no HEAD', async () => {
+  test('by a hundred stalled readers delays no HEAD', async () => {
     const key = `${randomUUID()}/large`;
     await put(key, randomBytes(2 * 1024 ** 2));
     const held = await Promise.all(Array.from({ length: 100 }, () => objects.read(key)));
@@ -455,7 +455,7 @@ describe('read', () => {
 });
 
 describe('list', () => {
-  test('gives every key as it was put, in the order of its bytes, a page at a time', async () => {
+  test('gives every key as it was put, in byte order, a page at a time', async () => {
     const { prefix, keys } = await fill(namesOfEveryKind);
     await put(`${prefix.slice(0, -1)}0`, Buffer.from('x'));
     const expected = keys.sort(byBytes);
@@ -474,7 +474,7 @@ describe('list', () => {
     expect(paged).toEqual(expected);
   });
 
-  test('tells size, ETag and time of each', async () => {
+  test('gives the size, ETag and time of each object', async () => {
     const key = `${randomUUID()}/a`;
     const bytes = randomBytes(1234);
     await put(key, bytes);
@@ -485,16 +485,16 @@ describe('list', () => {
     expect(Math.abs((found[0]?.modifiedAt.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
   });
 
-  test('of nothing is empty', async () => {
+  test('of a prefix without objects is empty', async () => {
     expect(await objects.list(`${randomUUID()}/`)).toEqual({ objects: [], more: false });
   });
 
   test.each([
-    ['what is no XML', 'hello'],
+    ['something that is not XML', 'hello'],
     ['another document', '<Other/>'],
     ['an entity', '<!DOCTYPE a [<!ENTITY b "c">]><ListBucketResult><Prefix>&b;</Prefix></ListBucketResult>'],
     ['an error', '<Error><Code>InternalError</Code></Error>'],
-    ['a size that is none', '<ListBucketResult><Contents><Key>a</Key><Size>x</Size></Contents></ListBucketResult>'],
+    ['an invalid size', '<ListBucketResult><Contents><Key>a</Key><Size>x</Size></Contents></ListBucketResult>'],
     [
       'a key that is not UTF-8',
       '<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%ff</Key><Size>1</Size></Contents></ListBucketResult>',
@@ -506,20 +506,20 @@ describe('list', () => {
     await expectUnavailable(adapterWith({ endpoint }).list(''));
   });
 
-  test('answered with more than an answer may have is store_unavailable', async () => {
+  test('answered with too long an answer is store_unavailable', async () => {
     const bytes = 6 * 1024 ** 2;
     const endpoint = await serveRaw((socket) => {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n`);
       socket.write(Buffer.alloc(bytes, ' '));
     });
-    // What an abort is answered is not even looked at.
+    // The body of the answer to an abort is not even parsed.
     await expectUnavailable(adapterWith({ endpoint }).abortMultipart('a', 'id'));
     await expectUnavailable(adapterWith({ endpoint }).list(''));
   });
 
   test.each<[string, Partial<S3Settings>]>([
     ['a wrong secret', { secretAccessKey: wrongSecret }],
-    ['a bucket that is not there', { bucket: newBucket() }],
+    ['a missing bucket', { bucket: newBucket() }],
     ['a closed port', { endpoint: 'http://127.0.0.1:1' }],
   ])('with %s is store_unavailable', async (_what, replaced) => {
     await expectUnavailable(adapterWith(replaced).list(''));
@@ -527,7 +527,7 @@ describe('list', () => {
 });
 
 describe('remove', () => {
-  test('removes keys of any kind, absent ones too, and nothing else', async () => {
+  test('removes keys of any kind, including absent ones, and nothing else', async () => {
     const { prefix, keys } = await fill([...namesOfEveryKind, 'stays']);
     const stays = keys.pop();
     expect(await objects.remove([...keys, `${prefix}absent`, `${prefix}absent\u0007`])).toEqual([]);
@@ -535,14 +535,14 @@ describe('remove', () => {
     expect(await objects.remove([])).toEqual([]);
   });
 
-  test('takes more keys than one request does', async () => {
+  test('takes more keys than fit into one request', async () => {
     const { prefix, keys } = await fill(['first', 'last']);
     const absent = Array.from({ length: 2500 }, (_, n) => `${prefix}${'&'.repeat(150)}${n}`);
     expect(await objects.remove([keys[0] ?? '', ...absent, keys[1] ?? ''])).toEqual([]);
     expect((await objects.list(prefix)).objects).toEqual([]);
   });
 
-  test('answers what the store would not remove', async () => {
+  test('returns the objects that the store did not remove', async () => {
     const body =
       '<DeleteResult><Error><Key>a&amp;b</Key><Code>AccessDenied</Code><Message>no</Message></Error><Error><Key>c</Key><Code>NoSuchKey</Code></Error></DeleteResult>';
     const endpoint = await serveRaw((socket) =>
@@ -568,7 +568,7 @@ async function putPart(key: string, uploadId: string, partNumber: number, bytes:
 }
 
 describe('multipart', () => {
-  test('makes one object of its parts, which is listed until then', async () => {
+  test('joins its parts into one object, and is listed until then', async () => {
     const key = `${randomUUID()}/ä+b & c.bin`;
     const uploadId = await objects.createMultipart(key);
     const [first, second] = [randomBytes(partBytes), randomBytes(7)];
@@ -594,7 +594,7 @@ describe('multipart', () => {
     expect((await objects.listMultiparts(key)).uploads).toEqual([]);
   });
 
-  test('takes parts of exactly the length that was signed', async () => {
+  test('accepts only parts of exactly the signed length', async () => {
     const key = `${randomUUID()}/a`;
     const uploadId = await objects.createMultipart(key);
     const address = objects.presignPart(key, { uploadId, partNumber: 1, sizeBytes: 10 });
@@ -606,7 +606,7 @@ describe('multipart', () => {
     await objects.abortMultipart(key, uploadId);
   });
 
-  test('refuses parts that are missing, other ones, or too small', async () => {
+  test('refuses parts that are missing, different or too small', async () => {
     const key = `${randomUUID()}/a`;
     const uploadId = await objects.createMultipart(key);
     const one = await putPart(key, uploadId, 1, randomBytes(partBytes));
@@ -621,7 +621,7 @@ describe('multipart', () => {
     await objects.abortMultipart(key, uploadId);
   });
 
-  test('that is not known is said to be so', async () => {
+  test('that is unknown is reported as unknown', async () => {
     const key = `${randomUUID()}/a`;
     const uploadId = await objects.createMultipart(key);
     const named = [await putPart(key, uploadId, 1, randomBytes(100))];
@@ -633,7 +633,7 @@ describe('multipart', () => {
     expect((await objects.listMultiparts(key)).uploads).toEqual([]);
   });
 
-  test('lists more parts than one page has', async () => {
+  test('lists more parts than fit on one page', async () => {
     const key = `${randomUUID()}/a`;
     const uploadId = await objects.createMultipart(key);
     const numbers = Array.from({ length: 1003 }, (_, n) => n + 1);
@@ -662,7 +662,7 @@ describe('multipart', () => {
     expect((await objects.listMultiparts(prefix)).uploads).toEqual([]);
   });
 
-  test('that a hundred complete at a slow store holds up no HEAD', async () => {
+  test('with a hundred completions at a slow store delays no HEAD', async () => {
     let waiting = 0;
     const endpoint = await serveRaw((socket, _nth, request) => {
       if (request.startsWith('HEAD')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 7\r\nETag: "e"\r\n\r\n');

@@ -7,8 +7,8 @@ import { createS3Objects } from './s3-objects.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 /**
- * Any S3 store, by path-style addresses and Signature V4. Control calls are signed by our own signer: a HEAD
- * through the AWS SDK costs more than the rest of `record` together.
+ * Any S3 store, through path-style addresses and Signature V4. Our own signer signs control calls: a HEAD through the
+ * AWS SDK costs more than the rest of `record` together.
  */
 export function createS3Store(settings: S3Settings, now: () => number): ObjectStore {
   const { bucket, presignTtlSeconds } = settings;
@@ -40,7 +40,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         expiresInSeconds,
         now: now(),
         query: {
-          // An object never changes under its key, and the address is a secret of who was given it.
+          // An object never changes under its key, and only the recipient knows the address.
           'response-cache-control': `private, max-age=${expiresInSeconds}`,
           'response-content-disposition': contentDisposition,
           'response-content-type': contentType,
@@ -66,7 +66,8 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
       if (status === 200) return;
       if (status !== 404) throw new Error(refusal(settings, status));
       const created = await connection.call({ method: 'PUT', body: toLocation(settings.region) });
-      // Another process made it in between: outside us-east-1 stores answer that with 409 (BucketAlreadyOwnedByYou).
+      // Another process created it in the meantime: outside us-east-1, stores report that with 409
+      // (BucketAlreadyOwnedByYou).
       if (created.status === 409 && (await connection.call({ method: 'HEAD' })).status === 200) return;
       if (created.status !== 200) throw new Error(refusal(settings, created.status));
     },
@@ -80,7 +81,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
   };
 }
 
-/** Everywhere but in us-east-1 a new bucket must be told its region (Amazon S3 API, CreateBucket). */
+/** Everywhere except us-east-1, a new bucket must be told its region (Amazon S3 API, CreateBucket). */
 function toLocation(region: string): string {
   if (region === 'us-east-1') return '';
   const namespace = 'http://s3.amazonaws.com/doc/2006-03-01/';

@@ -8,17 +8,19 @@ let lastDigits = 0;
 
 /**
  * The key under which an upload will be stored: `<projectId>/<13 digits of Unix milliseconds><6 digits>-<fileName>`.
- * The six digits start at random in each millisecond and count up, so that one process never gives a key twice and
- * two processes meet about once in a million when they sign the same name in the same millisecond.
+ * The six digits start at random in each millisecond and count up, so that one process never issues a key twice and two
+ * processes collide about once in a million when they sign the same name in the same millisecond.
  */
 export function makeStoreKey(projectId: string, fileName: string, nowMilliseconds: number): string {
   lastDigits = nowMilliseconds === lastMilliseconds ? (lastDigits + 1) % 1_000_000 : randomInt(1_000_000);
   lastMilliseconds = nowMilliseconds;
-  // 13 digits of milliseconds until the year 2286; the leading 1 keeps the zeros of the six.
+  // Milliseconds have 13 digits until the year 2286; the leading 1 keeps the zeros of the six.
   return `${projectId}/${nowMilliseconds}${String(1_000_000 + lastDigits).slice(1)}-${fileName}`;
 }
 
-/** When a storeKey of this project was issued (Unix milliseconds), or undefined when it cannot have been. */
+/**
+ * When a storeKey of this project was issued (Unix milliseconds), or undefined if this project cannot have issued it.
+ */
 export function findIssueTime(projectId: string, storeKey: string): number | undefined {
   const match = shape.exec(storeKey);
   if (!match || match[1] !== projectId) return undefined;

@@ -6,9 +6,9 @@ import type { Schema } from '../db/schema.ts';
 import { whereUnmarkedByParent } from './in-sight.ts';
 
 /**
- * Counts folders with the files in them, and loose files, each once.
- * @param folders selects the ids of the folders; it may be recursive on `tree`
- * @param loose the condition on `files` for those that count wherever they are
+ * Counts folders and the files in them, and loose files, each once.
+ * @param folders selects the ids of the folders; may be recursive on `tree`
+ * @param loose the condition on `files` for loose files, which count wherever they are
  */
 export async function countContents(
   trx: Transaction<Schema>,
@@ -16,7 +16,7 @@ export async function countContents(
   folders: RawBuilder<unknown>,
   loose: RawBuilder<boolean>,
 ): Promise<z.output<typeof Counts>> {
-  // As in `joinChildren`: one folder after the other, by the index that has the size in it.
+  // As in `joinChildren`: one folder at a time, through the index that includes the size.
   const { rows } = await sql<z.output<typeof Counts>>`
     with recursive tree as (${folders}),
     per_folder as (

@@ -10,7 +10,7 @@ type Row = Selectable<Schema['files']>;
 
 const { plain, time, hex } = fieldsOf<Row>();
 
-/** What a file looks like, wherever it is answered. */
+/** The public shape of a file, the same in every answer. */
 const fields = {
   id: plain('id'),
   projectId: plain('project_id'),
@@ -28,7 +28,7 @@ const fields = {
   updatedAt: time('updated_at'),
 } satisfies { [K in keyof FileView]: Field<Row, keyof Row, FileView[K]> };
 
-/** What the view of a file is made from. */
+/** The columns that the view of a file is made from. */
 export type FileRow = RowOf<Row, typeof fields>;
 
 /** The view as a select list. */

@@ -9,7 +9,7 @@ type Row = Selectable<Schema['folders']>;
 
 const { plain, time } = fieldsOf<Row>();
 
-/** What a folder looks like, wherever it is answered. */
+/** The public shape of a folder, the same in every answer. */
 const fields = {
   id: plain('id'),
   projectId: plain('project_id'),

@@ -1,21 +1,22 @@
 import { sql } from 'kysely';
 
-// What is in sight. A row is marked by `trash_id`: with its own id or that of a folder it lay in when somebody deleted it, or with a
-// quarantine's. A folder is in sight when it is not marked, since a deleted folder marks every folder in it. Files in a folder are not marked
-// with it, so a file is in sight when neither it nor its folder is marked. All queries take one of these.
+// Which rows are in sight. `trash_id` marks a row: with its own id, the id of a deleted folder that it was in, or the
+// id of a quarantine. A folder is in sight if it is not marked, since deleting a folder marks every folder in it. Files
+// are not marked along with their folder, so a file is in sight if neither it nor its folder is marked. All queries
+// take one of these conditions.
 
-/** Of a row of `files`, whether it and its folder are unmarked. */
+/** For a row of `files`: whether it and its folder are unmarked. */
 export const fileInSight = `files.trash_id is null and not exists (
   select 1 from folders
   where folders.project_id = files.project_id and folders.id = files.folder_id and folders.trash_id is not null
 )`;
 
-/** `fileInSight` for Kysely. For queries on `files` alone. */
+/** `fileInSight` for Kysely, for queries on `files` alone. */
 export const whereInSight = sql.raw<boolean>(fileInSight);
 
 /**
- * Of an unmarked row of `files` in the project `:projectId`, whether its folder is unmarked too. Asked row by row, so that the plan
- * depends on nothing; a project without a folder in the trash is not asked at all.
+ * For an unmarked row of `files` in the project `:projectId`: whether its folder is unmarked too. Evaluated row by row,
+ * so that the plan does not depend on it, and skipped if the project has no folder in the trash.
  */
 export const folderInSight = `(
   folder_id is null
@@ -24,8 +25,8 @@ export const folderInSight = `(
 )`;
 
 /**
- * Whether a row is unmarked, said in a way that no index of unmarked rows fits. A planner without statistics, as the embedded
- * database has, takes every index for as good as another; so it has to take that of the parent.
+ * Whether a row is unmarked, phrased so that no index of unmarked rows matches. Without statistics, as in the embedded
+ * database, the planner considers every index equally good; this leaves it only the index on the parent.
  */
 export const unmarkedByParent = 'num_nulls(trash_id) = 1';
 

@@ -4,18 +4,18 @@ import type { Schema } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 
-/** What the lock reads along. */
+/** Facts that the lock reads along the way. */
 export interface LockedTree {
-  /** Whatever was deleted until then can no longer be restored. */
+  /** Anything deleted at or before this can no longer be restored. */
   trashEmptiedAt: Date | null;
 }
 
 /**
- * Makes everything that changes the tree of folders of one project, takes something out of its trash, or changes many of its
- * files or keys, wait for each other until the transaction ends: two moves at once could otherwise make a cycle, a folder
- * could be made in one that is being deleted, something be restored whose object is being removed, and two that change
- * the same rows wait for each other for ever. Files that are recorded or moved do not wait.
- * @returns undefined when the project has gone
+ * Serializes everything that changes one project's folder tree, takes something out of its trash, or changes many of
+ * its files or keys, until the transaction ends. Without it, two moves at once could make a cycle, a folder could be
+ * created in one that is being deleted, something could be restored while its object is being removed, and two changes
+ * to the same rows could wait for each other for ever. Recording and moving files does not wait.
+ * @returns undefined if the project is gone
  */
 export async function lockTree(trx: Transaction<Schema>, projectId: string): Promise<LockedTree | undefined> {
   const row = await trx
@@ -27,7 +27,7 @@ export async function lockTree(trx: Transaction<Schema>, projectId: string): Pro
   return row && { trashEmptiedAt: row.trash_emptied_at };
 }
 
-/** Carries the answer of a dry run out of its transaction, which is rolled back by it. */
+/** Carries the answer of a dry run out of its transaction, which it rolls back. */
 class DryRun<T> extends Error {
   readonly answer: T;
 
@@ -38,7 +38,8 @@ class DryRun<T> extends Error {
 }
 
 /**
- * Runs a change of the tree in a transaction of its own, under the lock. A dry run runs the very same, and undoes it.
+ * Runs a change of the tree in a transaction of its own, under the tree lock. A dry run executes the same code and
+ * rolls it back.
  * @throws Problem project_not_found
  */
 export async function changeTree<T>(

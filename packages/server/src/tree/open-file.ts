@@ -9,8 +9,8 @@ import { Problem } from '../problem.ts';
 import { whereInSight } from './in-sight.ts';
 
 /**
- * A file by its id alone, with the project that it is in. Absent, in the trash (itself or its folder), and where
- * the caller cannot reach it are one and the same answer.
+ * A file by its id alone, with its project. A file that is absent, in the trash (itself or its folder) or out of the
+ * caller's reach gets the same answer.
  * @throws Problem scope_missing, file_not_found
  */
 export async function openFile<R extends Scope>(

@@ -5,19 +5,19 @@ import { Problem } from '../problem.ts';
 import { whereUnmarkedByParent } from './in-sight.ts';
 import { joinChildren } from './select-tree.ts';
 
-/** So many folders lie within each other at the most. */
+/** The maximum depth of nested folders. */
 export const maxFolderLevels = 32;
 
-/** A folder that is about to be somewhere, under a name. */
+/** A folder that is about to be put somewhere, under a name. */
 export interface Placed {
-  /** Undefined for one that is being made. */
+  /** Undefined for a new folder. */
   id?: string;
   name: string;
   nameKey: string;
 }
 
 /**
- * Checks that folders can lie in a parent, next to what is there and to each other. Right only under the lock of the tree.
+ * Checks that folders can be put into a parent, alongside its contents and each other. Valid only under the tree lock.
  * @throws Problem folder_not_found (parent), folder_cycle, folder_too_deep, folder_exists
  */
 export async function requirePlace(
@@ -35,13 +35,13 @@ export async function requirePlace(
   if (levels > maxFolderLevels) {
     throw new Problem(
       'folder_too_deep',
-      `That would be ${levels} levels of folders, and ${maxFolderLevels} are the most.`,
+      `That would make ${levels} levels of folders; the maximum is ${maxFolderLevels}.`,
     );
   }
   await requireFreeNames(trx, project, parentId, placed);
 }
 
-/** The folder, and those that it lies in, up to the root; empty when it is not there or in the trash. */
+/** The folder and its ancestors up to the root; empty if the folder is absent or in the trash. */
 export async function readPath(
   trx: Transaction<Schema>,
   project: OpenProject,
@@ -60,7 +60,9 @@ export async function readPath(
   return rows.map(({ id }) => id);
 }
 
-/** How many levels the tallest of these trees has, without those of these folders that lie in another of them. */
+/**
+ * The number of levels in the tallest of these trees, excluding those of these folders that are inside another of them.
+ */
 async function readHeight(trx: Transaction<Schema>, project: OpenProject, folderIds: string[]): Promise<number> {
   const { rows } = await sql<{ height: number }>`
     with recursive tree as (
@@ -90,7 +92,7 @@ export async function requireFreeNames(
   for (const nameKey of taken) throw nameTaken(byKey.get(nameKey)?.name ?? '');
 }
 
-/** Which of these names a folder has in the parent, other than those that are being placed there. */
+/** Which of these names are taken by folders in the parent, other than the ones being put there. */
 export async function findTakenNames(
   trx: Transaction<Schema>,
   project: OpenProject,
@@ -112,5 +114,5 @@ export async function findTakenNames(
 }
 
 function nameTaken(name: string): Problem {
-  return new Problem('folder_exists', `There is already a folder "${name}" here.`);
+  return new Problem('folder_exists', `There is already a folder named "${name}" here.`);
 }

@@ -4,11 +4,10 @@ import type { Schema } from '../db/schema.ts';
 import type { FileRow } from './file-view.ts';
 
 /**
- * Brings files that somebody deleted back, each to the folder that it was in, or to the root when that is not there (for a key
- * that is tied to a folder: into that one).
- * Right only under the lock of the tree.
- * @param after only what was deleted after this
- * @returns those that came back
+ * Restores deleted files, each to its folder, or to the root if that folder is gone (for a key tied to a folder: to
+ * that folder). Valid only under the tree lock.
+ * @param after restores only files deleted after this
+ * @returns the restored files
  */
 export async function restoreFiles(
   trx: Transaction<Schema>,

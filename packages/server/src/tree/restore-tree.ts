@@ -11,11 +11,11 @@ import { untrashed } from './retention.ts';
 type FolderRow = Selectable<Schema['folders']>;
 
 /**
- * Brings a folder that somebody deleted back, and the folders that went with it: to where it was, else to the root (for a
- * key that is tied to a folder: into that one); under its name, else under a free one like it. Right only under the lock of
- * the tree.
+ * Restores a deleted folder and the folders deleted with it: to its parent, or to the root if that is not possible (for
+ * a key tied to a folder: to that folder); under its name, or under a free variant of it. Valid only under the tree
+ * lock.
  * @param entry a row whose trash_id is its own id
- * @throws Problem folder_not_found (it fits nowhere that the key reaches)
+ * @throws Problem folder_not_found (it fits nowhere within the key's reach)
  */
 export async function restoreTree(
   trx: Transaction<Schema>,
@@ -27,7 +27,7 @@ export async function restoreTree(
   if (parentId !== entry.parent_id && !(await fitsInto(trx, project, entry, parentId))) {
     throw new Problem('folder_not_found');
   }
-  const name = await findFreeName(trx, project, parentId, entry.name);
+  const name = await chooseFreeName(trx, project, parentId, entry.name);
   const folder = await trx
     .updateTable('folders')
     .set({ ...untrashed, parent_id: parentId, name, name_key: toNameKey(name), updated_at: at })
@@ -47,7 +47,7 @@ export async function restoreTree(
   };
 }
 
-/** Whether a parent is there, and not so deep by now that the tree would not fit. */
+/** Whether the parent exists and is not too deep for the tree to fit. */
 async function fitsInto(
   trx: Transaction<Schema>,
   project: OpenProject,
@@ -84,7 +84,7 @@ function measureHeight(rootId: string, folders: { id: string; parent_id: string 
 const candidatesAtOnce = 100;
 
 /** The name itself, or `name (2)` and so on: the first that no folder in the parent has. */
-async function findFreeName(
+async function chooseFreeName(
   trx: Transaction<Schema>,
   project: OpenProject,
   parentId: string | null,
@@ -100,7 +100,7 @@ async function findFreeName(
 
 const maxNameBytes = 255;
 
-/** `Photos (2)`, cut to the longest name that a folder can have, between two characters. */
+/** `Photos (2)`, truncated between two characters to the longest allowed folder name. */
 export function toNumbered(name: string, number: number): string {
   if (number === 1) return name;
   const ending = ` (${number})`;

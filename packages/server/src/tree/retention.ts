@@ -3,25 +3,25 @@ import type { Deps } from '../deps.ts';
 
 const dayMilliseconds = 24 * 3600_000;
 
-/** What was deleted after this can be restored; what was deleted at it or before is gone for people. */
-export function findTrashStart({ config, now }: Pick<Deps, 'config' | 'now'>, trashEmptiedAt: Date | null): Date {
+/** Anything deleted after this can be restored; anything deleted at or before it no longer exists for users. */
+export function toTrashStart({ config, now }: Pick<Deps, 'config' | 'now'>, trashEmptiedAt: Date | null): Date {
   const oldest = now() - config.trashRetentionDays * dayMilliseconds;
   return new Date(Math.max(oldest, trashEmptiedAt?.getTime() ?? 0));
 }
 
-/** Until when something can be restored, as an answer says it. */
+/** When something stops being restorable, as answers state it. */
 export function toRestorableUntil({ config }: Pick<Deps, 'config'>, trashedAt: Date): string {
   return new Date(trashedAt.getTime() + config.trashRetentionDays * dayMilliseconds).toISOString();
 }
 
-/** When something went into the trash, and by whom. */
+/** When something went into the trash, and who put it there. */
 export interface TrashStamp {
   trashed_at: Date;
   trashed_by_user: string | null;
   trashed_by_key: string | null;
 }
 
-/** Later than the last emptying, also where another process has emptied the trash whose clock runs ahead. */
+/** Always later than the last emptying, even if a process whose clock runs ahead emptied the trash. */
 export function toTrashStamp({ now }: Pick<Deps, 'now'>, caller: Caller, trashEmptiedAt: Date | null): TrashStamp {
   return {
     trashed_at: new Date(Math.max(now(), (trashEmptiedAt?.getTime() ?? 0) + 1)),
@@ -30,5 +30,5 @@ export function toTrashStamp({ now }: Pick<Deps, 'now'>, caller: Caller, trashEm
   };
 }
 
-/** What is set on a row that leaves the trash. */
+/** The values set on a row that leaves the trash. */
 export const untrashed = { trash_id: null, trashed_at: null, trashed_by_user: null, trashed_by_key: null };

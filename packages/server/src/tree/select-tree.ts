@@ -3,8 +3,8 @@ import type { OpenProject } from '../access/open-project.ts';
 import { whereUnmarkedByParent } from './in-sight.ts';
 
 /**
- * The folders in each folder of `tree`, as `child`, for the recursive half of a query. `offset 0` makes the planner look up one parent
- * after the other: it would read all folders of the project for each one otherwise.
+ * The subfolders of each folder of `tree`, as `child`, for the recursive half of a query. `offset 0` makes the planner
+ * look up one parent after the other; without it, the planner reads all folders of the project for each one.
  */
 export function joinChildren(project: OpenProject): RawBuilder<unknown> {
   return sql`cross join lateral (
@@ -13,7 +13,7 @@ export function joinChildren(project: OpenProject): RawBuilder<unknown> {
   ) child`;
 }
 
-/** The ids of these folders and of all that lie in them, none of them in the trash, for a recursive `tree`. */
+/** Selects the ids of these folders and all folders inside them, excluding any in the trash, for a recursive `tree`. */
 export function selectTree(project: OpenProject, folderIds: string[]): RawBuilder<unknown> {
   return sql`
     select id from folders

@@ -6,8 +6,8 @@ import type { TrashStamp } from './retention.ts';
 import { joinChildren } from './select-tree.ts';
 
 /**
- * Marks folders and all that lie in them, with one statement for each of them. A folder that lies in another of them goes with
- * that one. What is in the trash already stays the entry that it is. Right only under the lock of the tree.
+ * Moves folders to the trash with everything inside them, in one statement for each folder. A folder inside another of
+ * them goes with that one. Anything already in the trash stays an entry of its own. Valid only under the tree lock.
  */
 export async function trashFolders(
   trx: Transaction<Schema>,

@@ -1,5 +1,5 @@
-// Commits rows one after the other, and counts what was written through to the disk meanwhile. The lines in between
-// which it does so go to standard output at once, so that strace sees them at their place among the fsyncs.
+// Commits rows one after the other, and counts the flushes to the disk meanwhile. The lines before and after go to
+// standard output at once, so that strace shows them in place among the fsyncs.
 import { writeSync } from 'node:fs';
 import pg from 'pg';
 import { openEmbedded } from '../../dist/db/embedded.js';
@@ -15,7 +15,7 @@ for (let id = 0; id < Number(commits); id += 1) {
   await client.query('insert into records values ($1)', [id]);
   writeSync(1, `committed ${id}\n`);
 }
-// Reaches for WAL segments, data files and folders, all of which must be written through as well.
+// Touches WAL segments, data files and folders, all of which must be flushed as well.
 await client.query('insert into records select generate_series(1000, 300000)');
 await client.query('checkpoint');
 writeSync(1, 'end\n');

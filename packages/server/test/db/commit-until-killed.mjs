@@ -1,4 +1,4 @@
-// Commits one row after the other, and says each one's number once its commit was acknowledged, until it is killed.
+// Commits one row after the other until it is killed, and prints each row's number once its commit is acknowledged.
 import { writeSync } from 'node:fs';
 import { openDatabase } from '../../dist/db/open.js';
 

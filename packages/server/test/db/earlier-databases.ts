@@ -6,8 +6,8 @@ const today = new URL('../../src/db/migrations/', import.meta.url);
 const earlier = new URL('./earlier-migrations/', import.meta.url);
 
 /**
- * The migrations that a database had, in the order in which versions came. `0002-library.3` is the third form of that file, of
- * those that it had before the first release; without a number it is the one that it has.
+ * The migrations of earlier databases, in the order of versions. `0002-library.3` is the third of the forms that file
+ * had before the first release; a name without a number means the present form.
  */
 export const earlierDatabases: string[][] = [
   ['0001-foundation.1'],
@@ -39,8 +39,8 @@ export const earlierDatabases: string[][] = [
 ];
 
 /**
- * Makes an empty database one of an earlier version.
- * @param fill writes rows once the first migration is there, so that the others meet them
+ * Turns an empty database into one of an earlier version.
+ * @param fill writes rows after the first migration, so that the others apply to them
  */
 export async function makeEarlierDatabase(
   pool: pg.Pool,
@@ -62,7 +62,7 @@ export async function makeEarlierDatabase(
 
 async function readForm(migration: string): Promise<{ name: string; sql: string }> {
   const [name = '', form] = migration.split('.');
-  // It had another number once.
+  // It had another number before.
   const file = name === '0003-janitor' ? '0004-janitor' : name;
   const url = form === undefined ? new URL(`${file}.sql`, today) : new URL(`${file}.${form}.sql`, earlier);
   return { name: `${name}.sql`, sql: await readFile(url, 'utf8') };

@@ -1,5 +1,5 @@
 // @ts-check
-// The embedded database on a disk that fails once a file `fail` lies beside its folder.
+// The embedded database on a disk that fails once there is a file `fail` beside its folder.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DurableFs } from '../../dist/db/durable-fs.js';

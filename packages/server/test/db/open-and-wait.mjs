@@ -1,4 +1,4 @@
-// Opens the embedded database, says so, and keeps it open; or says why it cannot.
+// Opens the embedded database, says so, and keeps it open; or prints why it cannot.
 import { openDatabase } from '../../dist/db/open.js';
 
 try {

@@ -3,12 +3,12 @@ import { findOperation, requireContract } from '../service.ts';
 import type { HostileRequest } from './requests.ts';
 import type { HostileAnswer } from './send.ts';
 
-/** What is true when 32 clients ask at once: there are so many listings and archives at a time. */
+/** Refusals that are true if 32 clients ask at once: the number of simultaneous listings and archives is limited. */
 const truthful = new Set(['too_many_listings', 'archives_busy']);
-/** What is answered before a route is looked at, or where there is none. */
+/** Refusals that come before a route is found, or without one. */
 const ofNoRoute = new Set(['not_found', 'method_not_allowed', 'body_too_large', 'malformed_request']);
 
-/** What a failure must not let out: SQL, the database's own words, where the code lies. The requests have none of it. */
+/** What a failure must not reveal: SQL, the database's own words, file paths. The requests contain none of it. */
 const leaks =
   /\b(?:select|insert|update|delete)\b.{0,200}\b(?:from|into|set|where|values)\b|SQLSTATE|\brelation "|\bconstraint\b|duplicate key|invalid input syntax|violates|invalid byte sequence|out of range for type|node_modules|\.[tj]s:\d|\bat \w+ \(|file:\/\/|\/tmp\/|\/root\/|TypeError|RangeError|\[object Object\]|PGlite|kysely|better-auth|Better Auth/i;
 
@@ -20,7 +20,7 @@ export function findFault(
 ): string | undefined {
   const { status, headers, text } = answer;
   if (headers.get('cache-control') !== 'no-store') return 'the answer may be cached';
-  if (headers.get('x-content-type-options') !== 'nosniff') return 'the type of the answer may be guessed at';
+  if (headers.get('x-content-type-options') !== 'nosniff') return 'the type of the answer may be sniffed';
   if (!headers.get('x-request-id')) return 'the answer has no request id';
   for (const secret of secrets) if (text.includes(secret)) return 'the answer repeats a credential';
   if (request.method === 'HEAD')
@@ -32,16 +32,15 @@ export function findFault(
   if (status >= 500 && !truthful.has(body?.code)) return `${status}`;
   if (status >= 400) {
     const entry = errorCatalogue[body?.code as keyof typeof errorCatalogue];
-    if (entry?.status !== status) return `${status} is no problem of the catalogue`;
+    if (entry?.status !== status) return `${status} is not in the catalogue of problems`;
     const told = text.replaceAll(JSON.stringify(request.target).slice(1, -1), '');
     const leak = leaks.exec(told);
-    if (leak) return `it lets out ${JSON.stringify(leak[0])}`;
+    if (leak) return `it reveals ${JSON.stringify(leak[0])}`;
   }
-  // A head of 16 KiB is refused before anything in it is read; a session and a key are below 4.
+  // A head over 16 KiB is refused before it is parsed; a session and a key together are below 4 KiB.
   if (body?.code === 'headers_too_large' && request.target.length > 12 * 1024) return undefined;
   const [path = ''] = request.target.split('?');
-  if (!findOperation(request.method, path))
-    return ofNoRoute.has(body?.code) ? undefined : `${status} where no route is`;
+  if (!findOperation(request.method, path)) return ofNoRoute.has(body?.code) ? undefined : `${status} without a route`;
   try {
     requireContract(request.method, request.target, { ...answer, body });
   } catch (error) {

@@ -1,12 +1,12 @@
-/** Random choices that are the same again for the same seed. */
+/** Random choices that are repeatable for the same seed. */
 export interface Random {
-  /** From 0 to `below`, without it. */
+  /** From 0 up to but excluding `below`. */
   integer(below: number): number;
   chance(probability: number): boolean;
   pick<T>(list: readonly T[]): T;
 }
 
-/** Mulberry32: 32 bits of state, which is enough to choose with and nothing to keep a secret with. */
+/** Mulberry32: 32 bits of state, which is enough to make choices but not to protect a secret. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   const next = () => {

@@ -13,7 +13,7 @@ export interface Operation {
   operationId: string;
   method: string;
   path: string;
-  /** Whether it takes a session and no key. */
+  /** Whether it accepts a session and no key. */
   isForPeople: boolean;
   parameters: Parameter[];
   body: Schema | undefined;
@@ -58,7 +58,7 @@ export function readOperations(document: Document): Operation[] {
   );
 }
 
-/** The same with every reference to a schema replaced by it. */
+/** The same part with every schema reference resolved. */
 function resolveReferences<T>(part: T, schemas: Record<string, Schema>): T {
   if (typeof part !== 'object' || part === null) return part;
   if (Array.isArray(part)) return part.map((item) => resolveReferences(item, schemas)) as T;
@@ -68,15 +68,15 @@ function resolveReferences<T>(part: T, schemas: Record<string, Schema>): T {
   return Object.fromEntries(Object.entries(part).map(([key, value]) => [key, resolveReferences(value, schemas)])) as T;
 }
 
-/** What is known of the service under attack. */
+/** What is known about the service under attack. */
 export interface Surroundings {
-  /** Ids and tokens that exist, by the field or by `path/{parameter}`. */
+  /** Existing ids and tokens, by field name or by `path/{parameter}`. */
   pools: Pools;
-  /** The columns of all tables, in SQL's spelling and in JSON's. */
+  /** The columns of all tables, in the spelling of SQL and of JSON. */
   columns: string[];
 }
 
-/** A request to this operation, with hardly ever more than one or two things wrong with it, so that it gets far. */
+/** A request for this operation, usually with only one or two faults, so that it gets far. */
 export function toHostileRequest(random: Random, operation: Operation, surroundings: Surroundings): HostileRequest {
   const { pools } = surroundings;
   const place = random.pick([
@@ -203,7 +203,9 @@ function spoilQuery(
   }
 }
 
-/** Percent-encodes rightly, not enough, or twice; what cannot be in a request line always. */
+/**
+ * Percent-encodes correctly, too little, or twice; characters that a request line cannot contain are always encoded.
+ */
 function encode(random: Random, text: string): string {
   const bytes = Buffer.from(text);
   const whole = [...bytes].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
@@ -247,7 +249,7 @@ function toBody(
   return Buffer.from(toJson(valid));
 }
 
-/** Fields that nobody asked for, names that come twice, and what every object has. */
+/** Adds unknown fields, repeated names, and names that every object has. */
 function withMembers(random: Random, valid: Record<string, unknown>, columns: string[]): Members {
   const entries = Object.entries(valid);
   const value = () =>
@@ -326,7 +328,7 @@ function toBrokenJson(random: Random, json: string, valid: object): Buffer {
   }
 }
 
-/** What to type in a shell to send the request once more. */
+/** The shell command that sends the request again. */
 export function toCurl({ method, target, headers, body }: HostileRequest, origin: string): string {
   const quote = (bytes: Buffer | string) =>
     `$'${[...Buffer.from(bytes)].map((byte) => (byte > 0x1f && byte < 0x7f && byte !== 0x27 && byte !== 0x5c ? String.fromCharCode(byte) : `\\x${byte.toString(16).padStart(2, '0')}`)).join('')}'`;

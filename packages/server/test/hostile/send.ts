@@ -7,7 +7,7 @@ export interface HostileAnswer {
   text: string;
 }
 
-/** Sends requests over connections that are kept. */
+/** Sends requests over persistent connections. */
 export function createSender(port: number, connections: number) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
   return {

@@ -4,19 +4,19 @@ import { readColumns } from '../rows.ts';
 import type { Answer, Person, TestService } from '../service.ts';
 import { type Operation, readOperations, type Surroundings } from './requests.ts';
 
-/** Who attacks, what they know, and what none of them may reach. */
+/** The attackers, what they know, and what none of them may reach. */
 export interface Subject {
   /** The headers of each caller. */
   callers: Record<string, Record<string, string>>;
-  /** Whose session an operation on accounts may end. */
+  /** The user whose session an account operation may end. */
   mayfly: Record<string, string>;
   surroundings: Surroundings;
   operations: Operation[];
-  /** A project of somebody who does not attack; a viewer of it and a key that only reads do. */
+  /** A project whose owner does not attack; a viewer of it and a read-only key do. */
   victim: { owner: Person; projectId: string; folderId: string; fileId: string; uploadId: string };
   /** Credentials, which no answer may repeat. */
   secrets: string[];
-  /** Takes ids and tokens out of an answer, for later requests. */
+  /** Collects ids and tokens from an answer for later requests. */
   learn(answer: unknown): void;
   /** Whether the callers can still do what they could at first. */
   isIntact(): Promise<boolean>;
@@ -24,7 +24,7 @@ export interface Subject {
 
 const capacity = 60;
 
-/** A service with two projects, everything in them that there can be, and callers of every kind. */
+/** A service with two projects that contain one of everything, and callers of every kind. */
 export async function prepareSubject(service: TestService): Promise<Subject> {
   const ask = async (as: Person, method: string, path: string, body?: unknown): Promise<Answer['body']> => {
     const answer = await service.call(method, path, { as, body });
@@ -65,7 +65,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
     role: 'viewer',
   });
 
-  // The first entries stay, the others make room for what is learned.
+  // The first entries stay; later ones are replaced by what is learned.
   const kept = new Map<string[], number>();
   const pool = (...ids: string[]): string[] => {
     kept.set(ids, ids.length);
@@ -148,7 +148,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
       pools[`${path} ${name}`] = bySegment[segment] ?? anyId;
     }
   }
-  // What these do to a project, they do not do to the one that the others need.
+  // These operations get projects of their own, so that they spare the one that the others need.
   pools['/api/projects/{projectId} projectId'] = spareProjects;
 
   const columns = new Set([...(await readColumns(service.deps.db)).values()].flat());

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Random } from './random.ts';
 
-/** What our OpenAPI document uses of JSON Schema. */
+/** The parts of JSON Schema that our OpenAPI document uses. */
 export interface Schema {
   type?: string;
   format?: string;
@@ -20,7 +20,7 @@ export interface Schema {
   anyOf?: Schema[];
 }
 
-/** Text that stands in the JSON as it is, for what JSON.stringify would not write. */
+/** Text copied into the JSON verbatim, for what JSON.stringify would not write. */
 export class Raw {
   readonly text: string;
 
@@ -29,7 +29,7 @@ export class Raw {
   }
 }
 
-/** An object whose members are written in this order, also when a name comes twice. */
+/** An object whose members are written in this order, even if a name repeats. */
 export class Members {
   readonly entries: [string, unknown][];
 
@@ -38,15 +38,15 @@ export class Members {
   }
 }
 
-/** Values that exist, by the name of the field that they fit into. */
+/** Existing values, by the name of the field that they fit. */
 export type Pools = Record<string, string[]>;
 
 const samples = new Map<string, string[]>();
 
-/** Strings that match a pattern, made once. */
+/** Strings that match a pattern, generated once. */
 function matching(pattern: string): string[] {
   const whole = new RegExp(pattern);
-  // fast-check knows no lookaheads: without them some of what it makes matches, and that is enough.
+  // fast-check does not support lookaheads: without them, some generated strings match, which is enough.
   const simple = new RegExp(pattern.replaceAll(/\(\?!(?:[^()\\]|\\.)*\)/g, ''));
   const made = samples.get(pattern) ?? fc.sample(fc.stringMatching(simple), { seed: 1, numRuns: 40 });
   samples.set(
@@ -56,7 +56,7 @@ function matching(pattern: string): string[] {
   return samples.get(pattern) ?? [];
 }
 
-/** A value that the schema allows, an existing one where the field is known. */
+/** A value that the schema allows, an existing one if the field is known. */
 export function toValid(random: Random, schema: Schema, pools: Pools, name = ''): unknown {
   const pool = pools[name];
   if (pool && pool.length > 0 && schema.type !== 'array' && random.chance(0.9)) return random.pick(pool);
@@ -103,7 +103,7 @@ function toValidString(random: Random, schema: Schema, pools: Pools): string {
   return `name ${random.integer(1e6)}`;
 }
 
-/** What no schema foresees: pieces that are put before, behind or instead of a text. */
+/** Input that no schema foresees: pieces that are put before, after or in place of a string. */
 export const nastyTexts = [
   '\0',
   '\ud800',
@@ -207,7 +207,7 @@ export function toHostile(random: Random, schema: Schema, pools: Pools, name = '
   }
 }
 
-/** A text with something nasty in it. */
+/** A string with something nasty in it. */
 export function nasty(random: Random, valid: unknown): string {
   const text = typeof valid === 'string' ? valid : '';
   const piece = random.pick(nastyTexts);
@@ -219,7 +219,7 @@ function swapCase(text: string): string {
   return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
 }
 
-/** Exactly at a bound, and one beyond it. */
+/** A value exactly at a bound, or one beyond it. */
 function atBounds(random: Random, schema: Schema): unknown {
   const bounds: unknown[] = [-1, 0, 2 ** 31, 2 ** 53];
   if (schema.minimum !== undefined) bounds.push(schema.minimum - 1, schema.minimum);
@@ -235,14 +235,14 @@ function atBounds(random: Random, schema: Schema): unknown {
   return random.pick(bounds);
 }
 
-/** A list or an object with one thing in it made hostile. */
+/** A list or an object with one hostile part. */
 function spoil(random: Random, schema: Schema, valid: object, pools: Pools): unknown {
   if (Array.isArray(valid)) return [...valid, toHostile(random, schema.items ?? {}, pools)];
   const [name, property] = random.pick(Object.entries(schema.properties ?? { x: {} }));
   return { ...valid, [name]: toHostile(random, property, pools, name) };
 }
 
-/** JSON, also of what JSON.stringify cannot say. */
+/** Writes JSON, including what JSON.stringify cannot express. */
 export function toJson(value: unknown): string {
   if (value instanceof Raw) return value.text;
   if (value instanceof Members) return toMembers(value.entries);

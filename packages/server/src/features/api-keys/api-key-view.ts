@@ -3,7 +3,9 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
 
-/** What may be said about a key: never the key. Its hash lets a person tell whether a key that leaked is this one. */
+/**
+ * The public facts about a key, without the key itself. Its hash lets a person tell whether a leaked key is this one.
+ */
 export function toApiKeyView(row: Selectable<Schema['api_keys']>): z.output<typeof ApiKey> {
   return {
     id: row.id,

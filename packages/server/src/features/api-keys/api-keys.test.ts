@@ -7,7 +7,7 @@ let service: TestService;
 let ada: Person;
 let bob: Person;
 let projectId: string;
-/** The moment at which the clock stands still, if it does. */
+/** The moment at which the clock stands still, if it is stopped. */
 let stoppedAt: number | undefined;
 
 beforeAll(async () => {
@@ -39,8 +39,8 @@ async function listed(as: Person, id = projectId): Promise<View[]> {
   return (await service.call('GET', `/api/api-keys?projectId=${id}`, { as })).body.apiKeys;
 }
 
-describe('making a key', () => {
-  test('answers the raw key once, and lists everything but it', async () => {
+describe('creating a key', () => {
+  test('returns the raw key once, and lists everything else about it', async () => {
     const { body } = await create(ada, { name: 'CI', projectId });
     expect(Object.keys(body)).toEqual(['id', 'name', 'key', 'projectId', 'createdAt']);
     expect(body).toMatchObject({ name: 'CI', projectId, key: expect.stringMatching(/^cz_live_[0-9A-Za-z]{49}$/) });
@@ -68,14 +68,14 @@ describe('making a key', () => {
     ['a name with half of a surrogate pair', { name: '\udfff' }, ['name']],
     ['a name of 201 bytes', { name: 'x'.repeat(201) }, ['name']],
     ['no projectId', { projectId: undefined }, ['projectId']],
-    ['a projectId that is no UUID', { projectId: 'x' }, ['projectId']],
-    ['a scope that there is not', { scopes: ['files:read', 'admin'] }, ['scopes.1']],
+    ['a projectId that is not a UUID', { projectId: 'x' }, ['projectId']],
+    ['an unknown scope', { scopes: ['files:read', 'admin'] }, ['scopes.1']],
     ['no scope at all', { scopes: [] }, ['scopes']],
-    ['scopes as a text', { scopes: 'files:read' }, ['scopes']],
-    ['scopes that are null', { scopes: null }, ['scopes']],
-    ['an expiry that is over', { expiresAt: '2020-01-01T00:00:00Z' }, ['expiresAt']],
+    ['scopes as a string', { scopes: 'files:read' }, ['scopes']],
+    ['null scopes', { scopes: null }, ['scopes']],
+    ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00Z' }, ['expiresAt']],
     ['an expiry without a time zone', { expiresAt: '2099-01-01T00:00:00' }, ['expiresAt']],
-    ['an expiry that is no time', { expiresAt: '2099-02-30T00:00:00Z' }, ['expiresAt']],
+    ['an expiry that is not a time', { expiresAt: '2099-02-30T00:00:00Z' }, ['expiresAt']],
     ['an expiry past the year 9999', { expiresAt: '9999-12-31T23:59:59-12:00' }, ['expiresAt']],
     ['an expiry as a number', { expiresAt: 4_000_000_000 }, ['expiresAt']],
   ])('%s: 400', async (_what, wrong, paths) => {
@@ -85,7 +85,7 @@ describe('making a key', () => {
     expect(await listed(ada)).toEqual([]);
   });
 
-  test('unknown fields set nothing', async () => {
+  test('ignores unknown fields', async () => {
     const id = randomUUID();
     const { body } = await create(ada, {
       name: 'K',
@@ -107,7 +107,7 @@ describe('making a key', () => {
     expect(rows[0].created_by).toBe(ada.id);
   });
 
-  test('needs the project, and a folder that is there', async () => {
+  test('needs the project, and an existing folder', async () => {
     expect(outcome(await create(bob, { name: 'K', projectId }))).toBe('404 project_not_found');
     const viewer = await service.join(ada, projectId, 'viewer');
     expect(outcome(await create(viewer, { name: 'K', projectId }))).toBe('403 role_missing');
@@ -120,26 +120,26 @@ describe('making a key', () => {
     expect(outcome(await create(ada, { name: 'K', projectId, folderId }))).toBe('404 folder_not_found');
   });
 
-  test('an expiry is after now, to the last second of 9999', async () => {
+  test('accepts an expiry between now and the last second of 9999', async () => {
     const now = new Date(service.deps.now()).toISOString();
     const late = await create(ada, { name: 'K', projectId, expiresAt: now });
     expect(late.body).toMatchObject({
-      detail: 'expiresAt must lie in the future.',
-      issues: [{ path: 'expiresAt', message: 'must lie in the future' }],
+      detail: 'expiresAt must be in the future.',
+      issues: [{ path: 'expiresAt', message: 'must be in the future' }],
     });
     const expiresAt = '9999-12-31T23:59:59.000Z';
     expect(outcome(await create(ada, { name: 'K', projectId, expiresAt }))).toBe(200);
     expect((await listed(ada)).map((key) => key.expiresAt)).toEqual([expiresAt]);
   });
 
-  test('a scope that is named twice counts once', async () => {
+  test('counts a repeated scope once', async () => {
     await create(ada, { name: 'K', projectId, scopes: ['files:read', 'files:read'] });
     expect((await listed(ada))[0]?.scopes).toEqual(['files:read']);
   });
 });
 
-describe('what a key may do', () => {
-  test('no more than its scopes', async () => {
+describe('the rights of a key', () => {
+  test('include no more than its scopes', async () => {
     const reader = (await service.createKey(ada, projectId, { scopes: ['files:read'] })).key;
     const writer = (await service.createKey(ada, projectId, { scopes: ['files:write'] })).key;
     const remover = (await service.createKey(ada, projectId, { scopes: ['files:delete'] })).key;
@@ -151,7 +151,7 @@ describe('what a key may do', () => {
     ]);
   });
 
-  test('an untied key (checklist 32) reaches what its creator reaches at that moment', async () => {
+  test('let an untied key (checklist 32) reach what its creator can reach at that moment', async () => {
     const { key } = await service.createKey(ada, null);
     const later = await service.createProject(ada);
     const foreign = await service.createProject(bob);
@@ -176,7 +176,7 @@ describe('what a key may do', () => {
     expect(outcome(await list(key))).toBe(200);
   });
 
-  test('a key of somebody who was taken out of the project is dead for good when it is tied to it, and an untied one is back with them', async () => {
+  test('end for good when the creator of a tied key is removed from the project, and return with an untied one’s creator', async () => {
     const eve = await service.join(ada, projectId, 'editor');
     const tied = await service.createKey(eve, projectId);
     const untied = await service.createKey(eve, null);
@@ -193,7 +193,7 @@ describe('what a key may do', () => {
     expect(outcome(await presign(untied.key))).toBe('403 role_missing');
   });
 
-  test('a tied key may no more than its creator may at that moment', async () => {
+  test('let a tied key do no more than its creator may at that moment', async () => {
     const eve = await service.join(ada, projectId, 'editor');
     const tied = await service.createKey(eve, projectId);
     expect(outcome(await presign(tied.key))).toBe(200);
@@ -205,7 +205,7 @@ describe('what a key may do', () => {
     expect(outcome(await presign(tied.key))).toBe(200);
   });
 
-  test('the keys of a disabled account are dead at once, tied or not, and alive with it (checklist 7)', async () => {
+  test('end at once when the account is disabled, tied or not, and return when it is enabled (checklist 7)', async () => {
     const eve = await service.signUp('Eve');
     const project = await service.createProject(eve);
     const all = [await service.createKey(eve, project), await service.createKey(eve, null)];
@@ -226,7 +226,7 @@ describe('what a key may do', () => {
     expect(await outcomes()).toEqual([200, 200]);
   });
 
-  test('a key of an account that is gone is dead within ten seconds', async () => {
+  test('end within ten seconds of the deletion of the account', async () => {
     const eve = await service.signUp('Eve');
     const { key } = await service.createKey(eve, await service.createProject(eve));
     await service.deps.db.pool.query('delete from users where id = $1', [eve.id]);
@@ -234,7 +234,7 @@ describe('what a key may do', () => {
     expect(outcome(await list(key))).toBe('401 invalid_api_key');
   });
 
-  test('the keys of a deleted project are dead at once, also those that were in use', async () => {
+  test('end at once when the project is deleted, even for keys in use', async () => {
     const { key } = await service.createKey(ada, projectId);
     const untied = await service.createKey(ada, null);
     expect([outcome(await list(key)), outcome(await presign(untied.key))]).toEqual([200, 200]);
@@ -244,7 +244,7 @@ describe('what a key may do', () => {
     expect(outcome(await presign(untied.key))).toBe('404 project_not_found');
   });
 
-  test('a key that has expired is dead at that moment, cached or not (checklist 29)', async () => {
+  test('end at the moment of expiry, cached or not (checklist 29)', async () => {
     const expiresAt = new Date(service.deps.now() + 5000).toISOString();
     const used = await service.createKey(ada, projectId, { expiresAt });
     const unused = await service.createKey(ada, projectId, { expiresAt });
@@ -255,11 +255,11 @@ describe('what a key may do', () => {
   });
 
   test.each(['used', 'not used'])(
-    'a key that has expired stays dead when the clock goes back, also after a restart, when it was %s meanwhile',
+    'stay ended when the clock is set back, even after a restart, for an expired key that was %s in the meantime',
     async (use) => {
       const { id, key } = await service.createKey(ada, projectId);
       const { pool } = service.deps.db;
-      // By the clock of the database, which no test moves.
+      // Uses the database's clock, which no test can move.
       await pool.query(`update api_keys set expires_at = now() + interval '1 second' where id = $1`, [id]);
       const running = await startTestService({ beside: service });
       const path = `/api/storage/list?projectId=${projectId}`;
@@ -279,25 +279,25 @@ describe('what a key may do', () => {
     },
   );
 
-  test('when the clock goes back, what was believed before is not believed for longer', async () => {
+  test('are not cached for longer when the clock is set back', async () => {
     const { id, key } = await service.createKey(ada, projectId);
     const process = await startTestService({ beside: service });
     const use = () => process.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
     expect(outcome(await use())).toBe(200);
-    // As another process does it whose word is lost.
+    // As another process would whose message is lost.
     await service.deps.db.pool.query('update api_keys set revoked_at = now() where id = $1', [id]);
     process.advance(-3_600_000);
     expect(outcome(await use())).toBe('401 invalid_api_key');
     await process.close();
   });
 
-  test('a well-formed key that nobody was given is none', async () => {
+  test('are none for a well-formed key that was never issued', async () => {
     expect(outcome(await list(mintToken()))).toBe('401 invalid_api_key');
   });
 });
 
 describe('revoking a key', () => {
-  test('kills it at once, and doing it twice is the same', async () => {
+  test('ends it at once, and again gives the same answer', async () => {
     const { id, key } = await service.createKey(ada, projectId);
     expect(outcome(await list(key))).toBe(200);
     const first = await revoke(ada, id);
@@ -315,7 +315,7 @@ describe('revoking a key', () => {
     expect(outcome(await list(kept.key))).toBe(200);
   });
 
-  test('wins against look-ups that race it: none brings the key back to life', async () => {
+  test('wins against racing look-ups: none revives the key', async () => {
     for (let round = 0; round < 20; round++) {
       const { id, key } = await service.createKey(ada, projectId);
       const lookUps = Array.from({ length: 4 }, () => service.deps.apiKeys.find(key));
@@ -324,7 +324,7 @@ describe('revoking a key', () => {
     }
   });
 
-  test('wins also against a look-up whose answer is still on its way', async () => {
+  test('also wins against a look-up whose answer is still on its way', async () => {
     const { id, key } = await service.createKey(ada, projectId);
     const lookUp = service.deps.apiKeys.find(key);
     service.deps.apiKeys.forget(id);
@@ -336,13 +336,13 @@ describe('revoking a key', () => {
   test('reaches other processes within ten seconds', async () => {
     const { id, key } = await service.createKey(ada, projectId);
     expect(outcome(await list(key))).toBe(200);
-    // As another replica does it: this process is not told.
+    // As another replica would: this process gets no message.
     await service.deps.db.pool.query('update api_keys set revoked_at = now() where id = $1', [id]);
     service.advance(10_001);
     expect(outcome(await list(key))).toBe('401 invalid_api_key');
   });
 
-  test('a member can see and revoke the keys of the project, and nobody else can', async () => {
+  test('is possible for a member who may manage the keys, and for nobody else', async () => {
     const { id } = await service.createKey(ada, projectId);
     const own = await service.createKey(ada, null);
     expect(outcome(await revoke(bob, id))).toBe('404 api_key_not_found');
@@ -355,7 +355,7 @@ describe('revoking a key', () => {
     expect(outcome(await revoke(bob, id))).toBe(200);
   });
 
-  test.each(['owner', 'editor', 'viewer'] as const)('%s: who sees and revokes the keys of a project', async (role) => {
+  test.each(['owner', 'editor', 'viewer'] as const)('%s: which keys of a project they see and revoke', async (role) => {
     const [member, elsewhere] = [await service.join(ada, projectId, role), await service.createProject(ada)];
     const [first, second] = [await service.createKey(ada, projectId), await service.createKey(ada, projectId)];
     await service.createKey(ada, elsewhere);
@@ -368,23 +368,23 @@ describe('revoking a key', () => {
     expect(outcome(await list(second.key))).toBe(200);
     const ofProject = await service.call('GET', `/api/api-keys?projectId=${projectId}`, { as: ada });
     expect(ofProject.body.apiKeys.map(({ id }: { id: string }) => id)).toEqual([first.id, second.id]);
-    // One's own keys stay in sight, whatever one is.
+    // Everybody keeps seeing their own keys, whatever their role.
     const own = await service.createKey(member, null);
     expect(await seen()).toContain(own.id);
   });
 
-  test('an id that is no UUID is 400, one that does not exist 404', async () => {
+  test('answers 400 for an id that is not a UUID, and 404 for an unknown one', async () => {
     expect(outcome(await revoke(ada, 'x'))).toBe('400 invalid_request');
     expect(outcome(await revoke(ada, randomUUID()))).toBe('404 api_key_not_found');
   });
 });
 
-describe('when a key was used', () => {
+describe('lastUsedAt', () => {
   const lastUsedAt = async () => (await listed(ada))[0]?.lastUsedAt;
 
-  test('is written by the flush alone: a thousand calls write nothing (checklist 36)', async () => {
+  test('is written only by the flush: a thousand calls write nothing (checklist 36)', async () => {
     const { key } = await service.createKey(ada, projectId);
-    // However long a thousand take here, nothing that is remembered grows old.
+    // However long a thousand calls take here, no cache entry expires.
     stoppedAt = Date.now();
     await presign(key);
     const thousand = await statementsDuring(async () => {
@@ -402,7 +402,7 @@ describe('when a key was used', () => {
     expect(await lastUsedAt()).not.toBeNull();
   });
 
-  test('is when it was used last', async () => {
+  test('is the time of the last use', async () => {
     const { key } = await service.createKey(ada, projectId);
     await list(key);
     expect(await lastUsedAt()).toBeNull();
@@ -419,7 +419,7 @@ describe('when a key was used', () => {
     expect(Date.parse(String(await lastUsedAt()))).toBeGreaterThan(written);
   });
 
-  test('survives a key that was deleted in between', async () => {
+  test('is flushed even if another key was deleted in between', async () => {
     const gone = await service.createProject(ada);
     const { key } = await service.createKey(ada, gone);
     await list(key, gone);
@@ -428,8 +428,8 @@ describe('when a key was used', () => {
   });
 });
 
-describe('what cannot be a key (checklist 26)', () => {
-  test('is refused without a query; what can be one takes one', async () => {
+describe('a malformed key (checklist 26)', () => {
+  test('is refused without a query, while a well-formed one takes a query', async () => {
     const { key } = await service.createKey(ada, projectId);
     const wrong = [
       ...Array.from({ length: 57 }, (_, at) => key.slice(0, at) + (key[at] === 'x' ? 'y' : 'x') + key.slice(at + 1)),
@@ -449,7 +449,7 @@ describe('what cannot be a key (checklist 26)', () => {
 });
 
 describe('the raw key (checklist 27)', () => {
-  test('is in no row, no log line and no later answer', async () => {
+  test('appears in no row, no log line and no later answer', async () => {
     const tied = await service.createKey(ada, projectId);
     const untied = await service.createKey(ada, null);
     const answers: Answer[] = [];
@@ -467,7 +467,7 @@ describe('the raw key (checklist 27)', () => {
     const everything = [...answers.map(({ text }) => text), service.logged(), await dump()].join('\n');
     expect(everything).not.toMatch(/cz_live_[0-9A-Za-z]{49}/);
     for (const { key } of [tied, untied]) {
-      // Its parts either: without the prefix, and its random part in hexadecimal as a dump shows bytea.
+      // Nor do parts of it: without the prefix, or its random part in hexadecimal, as a dump shows bytea.
       expect(everything).not.toContain(key.slice(8));
       expect(everything).not.toContain(Buffer.from(key).toString('hex'));
       expect(everything).not.toContain(key.slice(8, 51));
@@ -477,7 +477,10 @@ describe('the raw key (checklist 27)', () => {
   });
 });
 
-/** The names of the statements that reach the database meanwhile; `connection` for one that was taken out of the pool. */
+/**
+ * The names of the statements that reach the database during `work`; `connection` for a connection taken out of the
+ * pool.
+ */
 async function statementsDuring(work: () => Promise<unknown>): Promise<string[]> {
   const { pool } = service.deps.db;
   const { query, connect } = pool;
@@ -487,7 +490,7 @@ async function statementsDuring(work: () => Promise<unknown>): Promise<string[]>
     query: (...all: unknown[]) => {
       const [statement] = all as [{ name?: string } | string];
       statements.push(typeof statement === 'string' ? statement : (statement.name ?? 'unnamed'));
-      // A query takes a connection out by itself, before it returns.
+      // A query takes a connection out on its own before it returns.
       isOwn = true;
       const answer: unknown = Reflect.apply(query, pool, all);
       isOwn = false;
@@ -506,7 +509,7 @@ async function statementsDuring(work: () => Promise<unknown>): Promise<string[]>
   return statements;
 }
 
-/** Every row of every table, as a dump has it. */
+/** Every row of every table, as a dump would have it. */
 async function dump(): Promise<string> {
   const { pool } = service.deps.db;
   const { rows: tables } = await pool.query<{ name: string }>(

@@ -13,9 +13,9 @@ import { Problem } from '../../problem.ts';
 import { holdMaker } from './hold-maker.ts';
 
 /**
- * Makes an API key. The raw key is in this answer and nowhere else: only its SHA-256 is kept.
- * @throws Problem project_not_found, role_missing, folder_not_found, too_many_api_keys, invalid_request (an expiry
- *   that is over), email_not_verified
+ * Creates an API key. The raw key appears in this answer and nowhere else: only its SHA-256 is kept.
+ * @throws Problem project_not_found, role_missing, folder_not_found, too_many_api_keys, invalid_request (an expiry in
+ *   the past), email_not_verified
  */
 export async function createApiKey(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'mail' | 'now'>,
@@ -65,12 +65,12 @@ export async function createApiKey(
   return { id, name: request.name, key, projectId, createdAt: createdAt.toISOString() };
 }
 
-/** @throws Problem invalid_request (an expiry that is over) */
+/** @throws Problem invalid_request (an expiry in the past) */
 export function toExpiry(text: string | null | undefined, now: number): Date | null {
   if (text === null || text === undefined) return null;
   const expiresAt = new Date(text);
   if (expiresAt.getTime() > now) return expiresAt;
-  throw new Problem('invalid_request', 'expiresAt must lie in the future.', {
-    issues: [{ path: 'expiresAt', message: 'must lie in the future' }],
+  throw new Problem('invalid_request', 'expiresAt must be in the future.', {
+    issues: [{ path: 'expiresAt', message: 'must be in the future' }],
   });
 }

@@ -7,11 +7,11 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * Keeps what allows the caller to make a key as it is until the transaction ends: their membership and role in the project, since a
- * key made while its maker is being removed would otherwise live again with their next invitation, and the number of their keys.
- * `openProject` comes first, and may have believed a cache. What the key hangs on is locked in the order of locks; whatever
- * is gone, the key's references say.
- * @param tied what the key is to be tied to; null where it is not
+ * Locks everything that entitles the caller to create a key until the transaction ends: their membership and role in
+ * the project, since a key created while its maker is being removed would otherwise revive with their next invitation,
+ * and the number of their keys. Call `openProject` first; it may have trusted a cache. Rows are locked in the order of
+ * locks; if a row is gone, the key's foreign keys fail.
+ * @param tied what the key will be tied to; null if it is untied
  * @throws Problem project_not_found, role_missing, too_many_api_keys
  */
 export async function holdMaker(
@@ -21,7 +21,7 @@ export async function holdMaker(
   { projectId, folderId }: { projectId: string | null; folderId: string | null },
   right: Right,
 ): Promise<void> {
-  // Of two keys at once, the second waits, and counts the first.
+  // If two keys are created at once, the second waits and counts the first.
   await trx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute();
   if (projectId !== null) {
     await keepProject(trx, projectId);
@@ -39,7 +39,7 @@ export async function holdMaker(
   if (count >= config.apiKeysPerAccount) {
     throw new Problem(
       'too_many_api_keys',
-      `You have ${count} API keys, and an account may have ${config.apiKeysPerAccount}.`,
+      `You have ${count} API keys; the maximum for an account is ${config.apiKeysPerAccount}.`,
     );
   }
 }

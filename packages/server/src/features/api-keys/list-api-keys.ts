@@ -7,7 +7,7 @@ import { toApiKeyView } from './api-key-view.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 
 /**
- * The keys that the caller can manage, the oldest first; those of one project with `projectId`.
+ * The keys that the caller can manage, the oldest first; with `projectId`, only those of that project.
  * @throws Problem project_not_found
  */
 export async function listApiKeys(

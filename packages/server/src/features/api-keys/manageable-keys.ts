@@ -2,7 +2,7 @@ import type { Kysely, SelectQueryBuilder } from 'kysely';
 import type { SessionCaller } from '../../access/caller.ts';
 import type { Schema } from '../../db/schema.ts';
 
-/** The keys that a person can see and revoke: their own, and those of the projects that they own or edit. */
+/** The keys that a user can see and revoke: their own, and those of the projects they own or edit. */
 export function selectManageableKeys(
   kysely: Kysely<Schema>,
   caller: SessionCaller,

@@ -8,8 +8,8 @@ import { toApiKeyView } from './api-key-view.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 
 /**
- * Revokes a key: dead everywhere at once, or within the ten seconds of a cache that NOTIFY does not reach. The row
- * stays, so that people can see what there was. Doing it again answers the same.
+ * Revokes a key: it is dead everywhere at once, or within the ten seconds of a cache that NOTIFY does not reach. The
+ * row stays as a record. Revoking it again gives the same answer.
  * @throws Problem api_key_not_found
  */
 export async function revokeApiKey(

@@ -27,7 +27,7 @@ async function find(id: string): Promise<Record<string, unknown>> {
   return body.apiKeys.find((key: { id: string }) => key.id === id);
 }
 
-test('both keys work for the overlap, and then only the new one (checklist 34)', async () => {
+test('both keys work during the overlap, then only the new one (checklist 34)', async () => {
   const old = await service.createKey(ada, projectId);
   expect(await use(old.key)).toBe(200);
   const { status, body } = await rotate(ada, old.id, { overlapSeconds: 600 });
@@ -41,14 +41,14 @@ test('both keys work for the overlap, and then only the new one (checklist 34)',
   expect([await use(old.key), await use(body.key)]).toEqual(['401 invalid_api_key', 200]);
 });
 
-test('without an overlap the old key is dead at once, although it was used a moment ago', async () => {
+test('without an overlap the old key is dead at once, even if it has just been used', async () => {
   const old = await service.createKey(ada, projectId);
   expect(await use(old.key)).toBe(200);
   expect(outcome(await rotate(ada, old.id, { overlapSeconds: 0 }))).toBe(200);
   expect(await use(old.key)).toBe('401 invalid_api_key');
 });
 
-test('unless told, the overlap is a day', async () => {
+test('the default overlap is a day', async () => {
   const old = await service.createKey(ada, projectId);
   const before = service.deps.now();
   await rotate(ada, old.id);
@@ -57,7 +57,7 @@ test('unless told, the overlap is a day', async () => {
   expect(expiresAt).toBeLessThanOrEqual(service.deps.now() + day);
 });
 
-test('the new key has the name, project, scopes and expiry of the old one, and the old one never lives longer', async () => {
+test('the new key inherits name, project, scopes and expiry, and the old one never lives longer', async () => {
   const expiresAt = new Date(service.deps.now() + 3_600_000).toISOString();
   const old = await service.createKey(ada, projectId, { name: 'CI', scopes: ['files:read'], expiresAt });
   const { body } = await rotate(ada, old.id, { overlapSeconds: 604_800 });
@@ -65,7 +65,7 @@ test('the new key has the name, project, scopes and expiry of the old one, and t
   expect(await find(old.id)).toMatchObject({ expiresAt });
 });
 
-test('the new key may be given another expiry, or none', async () => {
+test('the new key can have another expiry or none', async () => {
   const expiresAt = new Date(service.deps.now() + 3_600_000).toISOString();
   const old = await service.createKey(ada, projectId, { expiresAt });
   const later = new Date(service.deps.now() + 5 * day).toISOString();
@@ -75,7 +75,7 @@ test('the new key may be given another expiry, or none', async () => {
   expect(await find(third.id)).toMatchObject({ expiresAt: null });
 });
 
-test('a key that is dead brings no new one', async () => {
+test('a dead key cannot be rotated', async () => {
   const revoked = await service.createKey(ada, projectId);
   await service.call('DELETE', `/api/api-keys/${revoked.id}`, { as: ada });
   const expired = await service.createKey(ada, projectId, {
@@ -85,7 +85,7 @@ test('a key that is dead brings no new one', async () => {
   for (const { id } of [revoked, expired]) expect(outcome(await rotate(ada, id))).toBe('409 api_key_dead');
 });
 
-test('a rotation and a revocation at once leave no key that escaped', async () => {
+test('a simultaneous rotation and revocation never leave the old key alive', async () => {
   for (let round = 0; round < 10; round += 1) {
     const old = await service.createKey(ada, projectId);
     const [rotated, revoked] = await Promise.all([
@@ -98,7 +98,7 @@ test('a rotation and a revocation at once leave no key that escaped', async () =
   }
 });
 
-test('a stranger is told exactly what an absent key is', async () => {
+test('a stranger gets the same answer as for an absent key', async () => {
   const { id } = await service.createKey(ada, projectId);
   const foreign = await rotate(bob, id);
   const absent = await rotate(bob, randomUUID());
@@ -106,7 +106,7 @@ test('a stranger is told exactly what an absent key is', async () => {
   expect({ ...foreign.body, requestId: '' }).toEqual({ ...absent.body, requestId: '' });
 });
 
-describe('who may rotate a key is who may make such a key', () => {
+describe('rotating a key takes the right to create such a key', () => {
   const setRole = (userId: string, role: string) =>
     service.call('PATCH', `/api/projects/${projectId}/members/${userId}`, { as: ada, body: { role } });
   const remove = (userId: string) =>
@@ -114,7 +114,7 @@ describe('who may rotate a key is who may make such a key', () => {
   const countKeys = async () => (await service.deps.db.pool.query('select from api_keys')).rowCount;
   const countEvents = async () => (await service.deps.db.pool.query('select from audit_events')).rowCount;
 
-  test('an editor rotates their own keys, and as a viewer no more: nothing is written', async () => {
+  test('an editor can rotate their own keys, but not after becoming a viewer: nothing is written', async () => {
     const eve = await service.join(ada, projectId, 'editor');
     const own = await service.createKey(eve, projectId);
     const { body } = await rotate(eve, own.id);
@@ -125,7 +125,7 @@ describe('who may rotate a key is who may make such a key', () => {
     expect([await countKeys(), await countEvents()]).toEqual(before);
   });
 
-  test('who was taken out of the project rotates nothing there, and their keys stay dead when they are back', async () => {
+  test('a removed member can rotate nothing there, and their keys stay dead when they return', async () => {
     const eve = await service.join(ada, projectId, 'editor');
     const own = await service.createKey(eve, projectId);
     await remove(eve.id);
@@ -137,7 +137,7 @@ describe('who may rotate a key is who may make such a key', () => {
     expect(outcome(await rotate(eve, own.id))).toBe('409 api_key_dead');
   });
 
-  test('the key of somebody else is rotated by an owner alone, and is theirs then', async () => {
+  test('only an owner can rotate another member’s key, which is then theirs', async () => {
     const [eve, max] = [await service.join(ada, projectId, 'editor'), await service.join(ada, projectId, 'editor')];
     const own = await service.createKey(ada, projectId);
     const other = await service.createKey(max, projectId);
@@ -149,14 +149,14 @@ describe('who may rotate a key is who may make such a key', () => {
     expect(await use(body.key)).toBe(200);
   });
 
-  test('the key of a disabled account is dead, and brings no new one', async () => {
+  test('the key of a disabled account is dead and cannot be rotated', async () => {
     const eve = await service.join(ada, projectId, 'editor');
     const { id } = await service.createKey(eve, projectId);
     await service.deps.db.pool.query('update users set disabled_at = now() where id = $1', [eve.id]);
     expect(outcome(await rotate(ada, id))).toBe('409 api_key_dead');
   });
 
-  test('the key of a folder that is gone brings no new one', async () => {
+  test('the key of a folder that is gone cannot be rotated', async () => {
     const folder = { projectId, name: randomUUID(), parentId: null };
     const folderId = (await service.call('POST', '/api/storage/folders', { as: ada, body: folder })).body.id;
     const { id } = await service.createKey(ada, projectId, { folderId });
@@ -165,8 +165,8 @@ describe('who may rotate a key is who may make such a key', () => {
   });
 });
 
-describe('against a removal that this process has not heard of yet', () => {
-  test.each(['rotates', 'makes'])('who was taken out a moment ago %s no key', async (how) => {
+describe('after a removal that this process has not heard of yet', () => {
+  test.each(['rotates', 'makes'])('a member who was just removed %s no key', async (how) => {
     const eve = await service.join(ada, projectId, 'editor');
     const { id, key } = await service.createKey(eve, projectId);
     expect(await use(key)).toBe(200);
@@ -184,7 +184,7 @@ describe('against a removal that this process has not heard of yet', () => {
     expect((await service.deps.db.pool.query('select from api_keys')).rowCount).toBe(before);
   });
 
-  test('a removal that races it leaves no key that lives with the next invitation', async () => {
+  test('a racing removal leaves no key that the next invitation would revive', async () => {
     for (let round = 0; round < 10; round += 1) {
       const eve = await service.join(ada, projectId, 'editor');
       const own = await service.createKey(eve, projectId);
@@ -208,8 +208,8 @@ test.each([
   ['a negative overlap', { overlapSeconds: -1 }, 'overlapSeconds'],
   ['more than a week', { overlapSeconds: 604_801 }, 'overlapSeconds'],
   ['half a second', { overlapSeconds: 0.5 }, 'overlapSeconds'],
-  ['a text', { overlapSeconds: '60' }, 'overlapSeconds'],
-  ['an expiry that is over', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
+  ['a string', { overlapSeconds: '60' }, 'overlapSeconds'],
+  ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
 ])('%s: 400', async (_what, body, path) => {
   const { id } = await service.createKey(ada, projectId);
   const answer = await rotate(ada, id, body);

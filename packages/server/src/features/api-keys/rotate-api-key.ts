@@ -17,13 +17,13 @@ import { holdMaker } from './hold-maker.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 
 /**
- * A new key with the name, the project, the folder, the scopes and, unless told otherwise, the expiry of the old one. Both work for
- * the overlap, so that a program can be given the new key without an interruption; then the old one expires.
+ * Creates a new key with the old key's name, project, folder, scopes and, unless the request says otherwise, expiry.
+ * Both work during the overlap, so that a program can switch without an interruption; then the old one expires.
  *
- * It asks what making such a key asks, and the new key is the caller's: it can do what they can. The key of somebody else is rotated by
- * an owner of the project alone, since its maker loses a key by it.
- * @throws Problem api_key_not_found, api_key_dead, project_not_found, role_missing, folder_not_found, too_many_api_keys,
- *   invalid_request (an expiry that is over)
+ * It requires whatever creating such a key requires, and the new key belongs to the caller: it can do what the caller
+ * can. Only an owner of the project can rotate somebody else's key, since its maker loses a key.
+ * @throws Problem api_key_not_found, api_key_dead, project_not_found, role_missing, folder_not_found,
+ *   too_many_api_keys, invalid_request (an expiry in the past)
  */
 export async function rotateApiKey(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
@@ -68,13 +68,13 @@ export async function rotateApiKey(
     await recordEvent(trx, now.getTime(), { type: 'api_key.rotated', projectId: row.project_id, by: caller, subject });
     return row;
   });
-  // The old key is remembered with its old expiry.
+  // The caches have the old key with its old expiry.
   await deps.accessChanges.publish({ kind: 'apiKey', id });
   return { id: created.id, name: created.name, key, projectId: created.project_id, createdAt: now.toISOString() };
 }
 
 /**
- * The lock lets a revocation that comes at the same moment win or wait, but never be overtaken.
+ * With this lock, a simultaneous revocation either wins or waits, and is never overtaken.
  * @throws Problem api_key_dead
  */
 async function lockAliveKey(trx: Transaction<Schema>, id: string, now: Date): Promise<{ expires_at: Date | null }> {

@@ -34,7 +34,7 @@ interface Event {
 const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
 const audit = (query = '', as = ada) => service.call('GET', `/api/projects/${projectId}/audit${query}`, { as });
 
-/** What happened in the project since it and its key were made, the earliest first. */
+/** The project's events since it and its key were created, the earliest first. */
 async function events(): Promise<Event[]> {
   return (await audit()).body.events.reverse().slice(2);
 }
@@ -58,8 +58,8 @@ async function createFolder(parentId: string | null = null): Promise<string> {
   return (await ok('POST', '/api/storage/folders', { key: key.key, body })).id;
 }
 
-describe('every change of access is written down: who, what, when (checklist 47)', () => {
-  test('the project and its keys', async () => {
+describe('every change of access is recorded: who, what, when (checklist 47)', () => {
+  test('of the project and its keys', async () => {
     const body = { name: 'Renamed', quotaBytes: 1000 };
     await ok('PATCH', `/api/projects/${projectId}`, { as: ada, body });
     const rotated = await ok('POST', `/api/api-keys/${key.id}/rotate`, { as: ada, body: { overlapSeconds: 60 } });
@@ -78,7 +78,7 @@ describe('every change of access is written down: who, what, when (checklist 47)
     for (const { at } of all) expect(Math.abs(Date.parse(at) - service.deps.now())).toBeLessThan(60_000);
   });
 
-  test('members and invitations, without the token', async () => {
+  test('of members and invitations, without the token', async () => {
     const eve = await service.join(ada, projectId, 'viewer');
     const path = `/api/projects/${projectId}`;
     await ok('PATCH', `${path}/members/${eve.id}`, { as: ada, body: { role: 'editor' } });
@@ -99,7 +99,7 @@ describe('every change of access is written down: who, what, when (checklist 47)
     expect(JSON.stringify(all)).not.toContain(url.split('#')[1]);
   });
 
-  test('the deletion of a project outlives it', async () => {
+  test('of the project’s deletion, which outlives it', async () => {
     await ok('DELETE', `/api/projects/${projectId}`, { as: ada });
     expect(outcome(await audit())).toBe('404 project_not_found');
     const { rows } = await service.deps.db.pool.query(
@@ -109,7 +109,7 @@ describe('every change of access is written down: who, what, when (checklist 47)
     expect(rows).toEqual([{ type: 'project.deleted', user_id: ada.id, subject: { name: 'A project' } }]);
   });
 
-  test('somebody who signs out, once', async () => {
+  test('of a sign-out, once', async () => {
     const eve = await service.signUp('Eve');
     for (let n = 0; n < 2; n++) await ok('POST', '/api/auth/sign-out', { as: eve });
     const { rows } = await service.deps.db.pool.query(
@@ -119,7 +119,7 @@ describe('every change of access is written down: who, what, when (checklist 47)
     expect(rows).toEqual([{ project_id: null, api_key_id: null, ip: expect.stringMatching(/^2001:db8:/) }]);
   });
 
-  test('an untied key is an event of no project', async () => {
+  test('of an untied key, in no project', async () => {
     const { id } = await service.createKey(ada, null);
     expect(await events()).toEqual([]);
     const { rows } = await service.deps.db.pool.query(
@@ -144,7 +144,7 @@ describe('the address of an event', () => {
     return (await events()).at(-1)?.ip;
   };
 
-  test('is that of the connection, whatever the request says (checklist 47)', async () => {
+  test('is the address of the connection, whatever the request claims (checklist 47)', async () => {
     expect(await deleteFrom('192.0.2.9', { key: key.key })).toBe('192.0.2.9');
     expect(await deleteFrom('::ffff:192.0.2.10', { cookie: ada.cookie })).toBe('192.0.2.10');
     expect(await deleteFrom('2001:db8::7', { key: key.key })).toBe('2001:db8::7');
@@ -152,8 +152,8 @@ describe('the address of an event', () => {
   });
 });
 
-describe('every deletion is written down once, with what it concerned', () => {
-  test('a file and a folder, and that they came back', async () => {
+describe('every deletion is recorded once, with its subject', () => {
+  test('of a file and of a folder, and their restoration', async () => {
     const folderId = await createFolder();
     const fileId = await record(folderId);
     await ok('DELETE', `/api/storage/files/${fileId}`, { key: key.key });
@@ -169,7 +169,7 @@ describe('every deletion is written down once, with what it concerned', () => {
     ]);
   });
 
-  test('many at once, and the emptied trash; a dry run and a move are none', async () => {
+  test('of many at once and of an emptied trash, but not of a dry run or a move', async () => {
     const fileIds = [await record(), await record()];
     const bulk = (body: object) => ok('POST', '/api/storage/bulk', { key: key.key, body: { projectId, ...body } });
     await bulk({ action: 'delete', fileIds, dryRun: true });
@@ -184,7 +184,7 @@ describe('every deletion is written down once, with what it concerned', () => {
     ]);
   });
 
-  test('what was refused is none', async () => {
+  test('but not if it was refused', async () => {
     const folderId = await createFolder();
     await createFolder(folderId);
     const refused = await service.call('DELETE', `/api/storage/folders/${folderId}`, { key: key.key });
@@ -194,7 +194,7 @@ describe('every deletion is written down once, with what it concerned', () => {
     expect(await events()).toEqual([]);
   });
 
-  test('no change goes without its event: where that fails, the change is undone', async () => {
+  test('or is undone if its event cannot be written', async () => {
     const fileId = await record();
     const { pool } = service.deps.db;
     await pool.query(`alter table audit_events add constraint refuse check (type <> 'file.deleted') not valid`);
@@ -206,7 +206,7 @@ describe('every deletion is written down once, with what it concerned', () => {
 });
 
 describe('reading the events', () => {
-  test('in pages, each event once, the latest first', async () => {
+  test('works in pages, each event once, the latest first', async () => {
     const at = service.deps.now();
     for (let n = 0; n < 250; n++) {
       const by = { kind: 'session', userId: ada.id, address: '192.0.2.7' } as const;
@@ -224,7 +224,7 @@ describe('reading the events', () => {
     expect(seen).toHaveLength(252);
   });
 
-  test('a cursor of another project, of another listing, and nonsense are 400', async () => {
+  test('refuses a cursor of another project, a cursor of another listing, and nonsense', async () => {
     const other = await service.createProject(ada);
     const at = service.deps.now();
     const by = { kind: 'session', userId: ada.id } as const;
@@ -239,7 +239,7 @@ describe('reading the events', () => {
     }
   });
 
-  test('by owners only', async () => {
+  test('is for owners only', async () => {
     const editor = await service.join(ada, projectId, 'editor');
     const stranger = await service.signUp('Bob');
     expect(outcome(await audit('', editor))).toBe('403 role_missing');
@@ -247,7 +247,7 @@ describe('reading the events', () => {
   });
 });
 
-test('events go when they are older than AUDIT_RETENTION_DAYS', async () => {
+test('no longer finds events older than AUDIT_RETENTION_DAYS', async () => {
   const { kysely } = service.deps.db;
   const by = { kind: 'nobody', address: '192.0.2.7' } as const;
   const day = 24 * 3600_000;

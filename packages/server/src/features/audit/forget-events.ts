@@ -3,8 +3,8 @@ import type { Deps } from '../../deps.ts';
 const dayMilliseconds = 24 * 3600_000;
 
 /**
- * Removes the oldest events, when they are older than AUDIT_RETENTION_DAYS.
- * @param limit at most so many; when that many have gone, there may be more
+ * Deletes the oldest events once they are older than AUDIT_RETENTION_DAYS.
+ * @param limit at most this many; if that many were deleted, there may be more
  */
 export async function forgetEvents(
   { db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>,

@@ -8,7 +8,7 @@ import type { Deps } from '../../deps.ts';
 const pageSize = 100;
 
 /**
- * The audit events of a project, the latest first. For its owners.
+ * The audit events of a project, the latest first, for its owners.
  * @throws Problem project_not_found, role_missing, invalid_request (cursor)
  */
 export async function listEvents(
@@ -44,9 +44,9 @@ export async function listEvents(
 
 const Cursor = z.tuple([z.literal('audit'), z.uuid(), z.uuid()]);
 
-/** @throws Problem invalid_request when the text is no cursor of this project's events */
+/** @throws Problem invalid_request if the string is not a cursor of this project's events */
 function decodeCursor(text: string, projectId: string): string {
   const parsed = readCursorText(Cursor, text);
-  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor of the events of this project');
+  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor for the events of this project');
   return parsed[2];
 }

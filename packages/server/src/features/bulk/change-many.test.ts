@@ -31,7 +31,7 @@ async function expectUnchanged<T>(work: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** A dry run says the same, and changes nothing. */
+/** A dry run gives the same answer and changes nothing. */
 async function both(body: object) {
   const dry = await expectUnchanged(() => bulk({ ...body, dryRun: true }));
   const wet = await bulk(body);
@@ -40,7 +40,7 @@ async function both(body: object) {
 }
 
 describe('delete', () => {
-  test('takes files and trees, and counts each once, however it was chosen', async () => {
+  test('deletes files and trees, and counts each once, however it was chosen', async () => {
     const above = await library.folder();
     const [outer = '', inner = ''] = await library.chain(2, above);
     const [inOuter, inInner, beside] = [
@@ -54,7 +54,7 @@ describe('delete', () => {
       folderIds: [inner, outer, outer.toUpperCase()],
     });
     expect(body).toEqual({ files: 3, folders: 2, bytes: 1110 });
-    // What lay in a chosen folder went with it: the outermost folder and the file beside it are the entries.
+    // The contents of a chosen folder went with it: the outermost folder and the file beside it are the entries.
     const entries = (await library.trash()).map(({ id, files }) => ({ id, files }));
     expect(entries).toHaveLength(2);
     expect(entries).toContainEqual({ id: outer, files: 2 });
@@ -64,7 +64,7 @@ describe('delete', () => {
     expect(await library.listed(inner)).toEqual({ files: [inInner.id], folders: [] });
   });
 
-  test('makes uploads into it 404 at once, and a dry run does not', async () => {
+  test('makes uploads into a deleted folder 404 at once, and a dry run does not', async () => {
     const folderId = await library.folder();
     const presign = () =>
       library.call('POST', '/api/storage/presign', {
@@ -82,7 +82,7 @@ describe('delete', () => {
 });
 
 describe('move', () => {
-  test('takes files and trees to a folder, and to the root', async () => {
+  test('moves files and trees to a folder, and to the root', async () => {
     const [outer = '', inner = ''] = await library.chain(2, await library.folder());
     await library.file(inner, 3);
     const file = await library.file(null, 4);
@@ -95,7 +95,7 @@ describe('move', () => {
     expect((await library.call('GET', `/api/storage/files/${file.id}`)).body.folderId).toBeNull();
   });
 
-  test('a folder and one that lies in it end side by side', async () => {
+  test('puts a folder and one of its subfolders side by side', async () => {
     const [outer = '', inner = ''] = await library.chain(2, await library.folder());
     const target = await library.folder();
     const { body } = await both({ action: 'move', folderIds: [outer, inner], folderId: target });
@@ -112,7 +112,7 @@ describe('move', () => {
     expect(body.updatedAt > body.createdAt).toBe(true);
   });
 
-  test('into one of them or below it is 409, and so is where it would be too deep', async () => {
+  test('into or below one of the folders is 409, and so is a place where they would be too deep', async () => {
     const [outer = '', inner = ''] = await library.chain(2, await library.folder());
     const other = await library.folder();
     for (const folderId of [outer, inner]) {
@@ -129,11 +129,11 @@ describe('move', () => {
     );
     const file = await library.file();
     expect((await bulk({ action: 'move', fileIds: [file.id], folderId: deep.at(-1) })).status).toBe(200);
-    // Once the inner one is out of it, the outer one fits.
+    // With the inner one taken out of it, the outer one fits.
     expect((await bulk({ action: 'move', folderIds: [outer, inner], folderId: deep.at(-2) })).status).toBe(200);
   });
 
-  test('of two of the same name, or to where a folder has the name, is 409', async () => {
+  test('of two folders with the same name, or to a place where the name is taken, is 409', async () => {
     const [from, target] = [await library.folder(), await library.folder()];
     const [a, b] = [await library.folder('Same', from), await library.folder('SAME', await library.folder())];
     await expectUnchanged(() =>
@@ -144,11 +144,11 @@ describe('move', () => {
       expectProblem(bulk({ action: 'move', folderIds: [a], folderId: target }), 409, 'folder_exists'),
     );
     expect(body.detail).toContain('"Same"');
-    // Where it is already it may stay.
+    // A folder may stay where it is.
     expect((await bulk({ action: 'move', folderIds: [a], folderId: from })).status).toBe(200);
   });
 
-  test('to a folder that is not there or in the trash is 404', async () => {
+  test('to a missing folder, or one in the trash, is 404', async () => {
     const file = await library.file();
     const trashed = await library.folder();
     await library.call('DELETE', `/api/storage/folders/${trashed}`);
@@ -161,7 +161,7 @@ describe('move', () => {
 });
 
 describe('restore', () => {
-  test('brings entries back, a folder into one that comes back with it', async () => {
+  test('restores entries, even a folder into one that is restored with it', async () => {
     const above = await library.folder();
     const [outer = '', middle = '', inner = ''] = await library.chain(3, above);
     const file = await library.file(inner, 9);
@@ -175,7 +175,7 @@ describe('restore', () => {
     expect(await library.listed(inner)).toEqual({ files: [file.id], folders: [] });
   });
 
-  test('says what did not go back to where it was', async () => {
+  test('reports the entries that did not go back to where they were', async () => {
     const above = await library.folder();
     const taken = await library.folder('Taken', above);
     const gone = await library.folder();
@@ -193,7 +193,7 @@ describe('restore', () => {
     });
   });
 
-  test('of what is not an entry of the trash is 404', async () => {
+  test('of anything that is not an entry of the trash is 404', async () => {
     const [outer = '', inner = ''] = await library.chain(2, await library.folder());
     const within = await library.file(inner);
     const alive = await library.file();
@@ -209,18 +209,18 @@ describe('restore', () => {
   });
 });
 
-test.each(['move', 'delete', 'restore'])('%s of nothing counts nothing', async (action) => {
+test.each(['move', 'delete', 'restore'])('%s with no ids counts nothing', async (action) => {
   const { body } = await both({ action, fileIds: [], folderIds: [], folderId: null });
   expect(body).toMatchObject({ files: 0, folders: 0, bytes: 0 });
 });
 
-test('one id that is not there stops all, and every one of them is named', async () => {
+test('one missing id stops everything, and every missing id is named', async () => {
   const [file, folder] = [await library.file(), await library.folder()];
   for (const more of [{ action: 'delete' }, { action: 'move', folderId: null }]) {
     const { body } = await expectUnchanged(() =>
       expectProblem(bulk({ ...more, fileIds: [file.id], folderIds: [randomUUID(), folder] }), 404, 'folder_not_found'),
     );
-    expect(body.issues).toEqual([{ path: 'folderIds.0', message: 'is not there' }]);
+    expect(body.issues).toEqual([{ path: 'folderIds.0', message: 'was not found' }]);
   }
   const { body } = await expectUnchanged(() =>
     expectProblem(bulk({ action: 'delete', fileIds: [file.id, folder], folderIds: [file.id] }), 404, 'file_not_found'),
@@ -228,7 +228,7 @@ test('one id that is not there stops all, and every one of them is named', async
   expect(body.issues.map(({ path }: { path: string }) => path)).toEqual(['fileIds.1', 'folderIds.0']);
 });
 
-test('a thousand ids fit, and 1001 do not', async () => {
+test('a thousand ids are allowed, and 1001 are not', async () => {
   const ids = (count: number) => Array.from({ length: count }, () => randomUUID());
   const { body } = await expectProblem(
     bulk({ action: 'delete', fileIds: ids(600), folderIds: ids(400) }),
@@ -241,17 +241,17 @@ test('a thousand ids fit, and 1001 do not', async () => {
 });
 
 test.each([
-  ['an action that there is not', { action: 'copy' }, 'action'],
-  ['a move to nowhere', { action: 'move' }, 'folderId'],
-  ['an id that is none', { action: 'delete', fileIds: ['x'] }, 'fileIds.0'],
-  ['ids that are no list', { action: 'delete', folderIds: 'x' }, 'folderIds'],
-  ['a dryRun that is a text', { action: 'delete', dryRun: 'true' }, 'dryRun'],
+  ['an unknown action', { action: 'copy' }, 'action'],
+  ['a move without a destination', { action: 'move' }, 'folderId'],
+  ['an invalid id', { action: 'delete', fileIds: ['x'] }, 'fileIds.0'],
+  ['ids that are not a list', { action: 'delete', folderIds: 'x' }, 'folderIds'],
+  ['a dryRun that is a string', { action: 'delete', dryRun: 'true' }, 'dryRun'],
 ])('%s is 400', async (_what, body, path) => {
   const answer = await expectProblem(bulk(body), 400, 'invalid_request');
   expect(answer.body.issues).toMatchObject([{ path }]);
 });
 
-test('the scope follows from the action', async () => {
+test('the action determines the scope', async () => {
   const writer = await service.createKey(library.ada, library.projectId, { scopes: ['files:write'] });
   const deleter = await service.createKey(library.ada, library.projectId, { scopes: ['files:delete'] });
   const file = await library.file();

@@ -13,7 +13,7 @@ import { changeTree } from '../../tree/lock-tree.ts';
 import { requirePlace } from '../../tree/require-place.ts';
 import { restoreFiles } from '../../tree/restore-files.ts';
 import { restoreTree } from '../../tree/restore-tree.ts';
-import { findTrashStart, type TrashStamp, toTrashStamp } from '../../tree/retention.ts';
+import { type TrashStamp, toTrashStamp, toTrashStart } from '../../tree/retention.ts';
 import { selectTree } from '../../tree/select-tree.ts';
 import { trashFolders } from '../../tree/trash-folders.ts';
 import { type Chosen, requireDeleted, requireInSight } from './require-chosen.ts';
@@ -21,10 +21,10 @@ import { type Chosen, requireDeleted, requireInSight } from './require-chosen.ts
 type Answer = z.output<typeof BulkAnswer>;
 
 /**
- * Moves, deletes or restores files and folders: all or none, in one transaction. A dry run does the same and undoes it. The
- * counts are of everything concerned: folders with all that lies in them, each file and folder once.
- * @throws Problem project_not_found, project_not_allowed, scope_missing, file_not_found and folder_not_found (`issues` names
- *   every id), folder_exists, folder_cycle, folder_too_deep
+ * Moves, deletes or restores files and folders: all or none, in one transaction. A dry run does the same and rolls it
+ * back. The counts include everything affected: folders with all their contents, each file and folder once.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing, file_not_found and folder_not_found (`issues`
+ *   names every id), folder_exists, folder_cycle, folder_too_deep
  */
 export async function changeMany(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
@@ -54,7 +54,7 @@ export async function changeMany(
       async (trx, { trashEmptiedAt }) => {
         const at = new Date(deps.now());
         if (action === 'move') return move(trx, project, chosen, request.folderId ?? null, at);
-        const counts = await restore(trx, project, chosen, findTrashStart(deps, trashEmptiedAt), at);
+        const counts = await restore(trx, project, chosen, toTrashStart(deps, trashEmptiedAt), at);
         await record(trx, 'bulk.restored', counts);
         return counts;
       },
@@ -100,7 +100,7 @@ async function remove(
   await requireInSight(trx, project, chosen);
   const counts = await countInSight(trx, project, chosen);
   await trashFolders(trx, project, chosen.folderIds, stamp);
-  // A file in one of those folders goes with it, and comes back with it.
+  // A file in one of these folders is deleted and restored with it.
   await sql`
     update files set trash_id = id, trashed_at = ${stamp.trashed_at},
                      trashed_by_user = ${stamp.trashed_by_user}::uuid, trashed_by_key = ${stamp.trashed_by_key}::uuid

@@ -5,7 +5,7 @@ import type { Schema } from '../../db/schema.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 
-/** What somebody chose to do something with. */
+/** The files and folders that a request names. */
 export interface Chosen {
   fileIds: string[];
   folderIds: string[];
@@ -14,9 +14,9 @@ export interface Chosen {
 type FolderRow = Selectable<Schema['folders']>;
 
 /**
- * The folders that were chosen, once all of them and all of the files are there. The files stay as they are until the
+ * The chosen folders, after checking that all chosen folders and files are in sight. Locks the files until the
  * transaction ends.
- * @throws Problem file_not_found, folder_not_found; `issues` names every id that is not there
+ * @throws Problem file_not_found, folder_not_found; `issues` names every id that was not found
  */
 export async function requireInSight(
   trx: Transaction<Schema>,
@@ -41,13 +41,13 @@ export async function requireInSight(
     .where('trash_id', 'is', null)
     .where(whereBelow(project, 'id'))
     .execute();
-  requireAll({ fileIds, folderIds }, files, folders);
+  requireAllFound({ fileIds, folderIds }, files, folders);
   return folders;
 }
 
 /**
- * The same for entries of the trash, in an order in which a folder comes after the one that it lies in.
- * @param after only what was deleted after this
+ * The same for entries of the trash; a folder comes after the one it is inside.
+ * @param after accepts only entries deleted after this
  * @throws Problem file_not_found, folder_not_found
  */
 export async function requireDeleted(
@@ -80,7 +80,7 @@ export async function requireDeleted(
     .where('folders.trashed_at', '>', after)
     .where(whereBelow(project, 'folders.id'))
     .execute();
-  requireAll({ fileIds, folderIds }, files, folders);
+  requireAllFound({ fileIds, folderIds }, files, folders);
   return sortOuterFirst(folders);
 }
 
@@ -96,16 +96,16 @@ function sortOuterFirst<T extends { id: string; parent_entry: string | null }>(e
   return [...sorted];
 }
 
-function requireAll(chosen: Chosen, files: { id: string }[], folders: { id: string }[]): void {
+function requireAllFound(chosen: Chosen, files: { id: string }[], folders: { id: string }[]): void {
   const fileIssues = toIssues('fileIds', chosen.fileIds, files);
   const folderIssues = toIssues('folderIds', chosen.folderIds, folders);
   const issues = [...fileIssues, ...folderIssues];
   if (issues.length === 0) return;
-  const detail = `${issues.length} of the ids ${issues.length === 1 ? 'is' : 'are'} not there.`;
+  const detail = `${issues.length} of the ids ${issues.length === 1 ? 'was' : 'were'} not found.`;
   throw new Problem(fileIssues.length > 0 ? 'file_not_found' : 'folder_not_found', detail, { issues });
 }
 
 function toIssues(field: keyof Chosen, ids: string[], found: { id: string }[]): Issue[] {
   const known = new Set(found.map(({ id }) => id));
-  return ids.flatMap((id, index) => (known.has(id) ? [] : [{ path: `${field}.${index}`, message: 'is not there' }]));
+  return ids.flatMap((id, index) => (known.has(id) ? [] : [{ path: `${field}.${index}`, message: 'was not found' }]));
 }

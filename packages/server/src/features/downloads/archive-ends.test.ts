@@ -4,11 +4,11 @@ import { type Person, startTestService, type TestService } from '../../../test/s
 import { runCommand } from '../../users/run-command.ts';
 import { hashResetToken } from '../accounts/request-password-reset.ts';
 
-/** Two processes on one database, as behind a balancer; what one signs the other opens. */
+/** Two processes on one database, as behind a load balancer; each opens what the other signs. */
 let here: TestService;
 let there: TestService;
 let owner: Person;
-/** Who makes the addresses, and the same account in another session, at the other process. */
+/** The user who creates the addresses, and the same account in another session, on the other process. */
 let bob: Person;
 let elsewhere: Person;
 let projectId: string;
@@ -47,7 +47,7 @@ async function makeLink(as: Person, service = here): Promise<string> {
   return new URL(answer.body.url).pathname;
 }
 
-/** What both processes answer. */
+/** The answers of both processes. */
 async function follow(link: string): Promise<unknown[]> {
   const answers = [await here.call('GET', link), await there.call('GET', link)];
   return answers.map(({ status, body }) => body?.code ?? status);
@@ -83,19 +83,19 @@ const newPassword = { currentPassword: password, newPassword: 'another horse bat
 describe('an archive address ends with the session that made it (checklist 6, 8)', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['signing out', () => call(here, bob, 'POST', '/api/auth/sign-out')],
-    ['signing in anew with it', () => signIn(here, bob, bob.cookie)],
+    ['signing in again with it', () => signIn(here, bob, bob.cookie)],
     ['a changed password', () => call(there, elsewhere, 'POST', '/api/account/password', newPassword)],
-    ['a password that is reset by e-mail', resetPassword],
-    ['a password that the operator resets', () => operate('reset-password')],
+    ['a password reset by e-mail', resetPassword],
+    ['a password reset by the operator', () => operate('reset-password')],
     ['ending that one session', endBobsSession],
     ['ending all other sessions', () => call(there, elsewhere, 'DELETE', '/api/account/sessions')],
     ['the operator’s end-sessions', () => operate('end-sessions')],
-    ['the owner who ends its sessions', () => call(here, owner, 'DELETE', `/api/users/${bob.id}/sessions`)],
+    ['the owner ending its sessions', () => call(here, owner, 'DELETE', `/api/users/${bob.id}/sessions`)],
     ['disabling the account', () => call(here, owner, 'PATCH', `/api/users/${bob.id}`, { disabled: true })],
     ['the operator’s disable', () => operate('disable')],
     ['deleting the account', () => call(here, owner, 'DELETE', `/api/users/${bob.id}`)],
     [
-      'its longest life',
+      'its longest lifetime',
       () =>
         here.deps.db.pool.query("update sessions set created_at = created_at - interval '31 days' where user_id = $1", [
           bob.id,
@@ -113,7 +113,7 @@ describe('an archive address ends with the session that made it (checklist 6, 8)
     expect(await follow(link)).toEqual(dead);
   });
 
-  test('and with no other session', async () => {
+  test('but not with another session', async () => {
     const link = await makeLink(bob);
     await call(there, elsewhere, 'POST', '/api/auth/sign-out');
     await call(here, owner, 'POST', '/api/auth/sign-out');
@@ -121,13 +121,13 @@ describe('an archive address ends with the session that made it (checklist 6, 8)
     owner = { ...owner, cookie: await signIn(here, owner) };
   });
 
-  test('which goes on when the password is changed in it', async () => {
+  test('and survives a change of the password in that session', async () => {
     const link = await makeLink(bob);
     await call(here, bob, 'POST', '/api/account/password', newPassword);
     expect(await follow(link)).toEqual(alive);
   });
 
-  test('one of a key lives on when sessions end, and ends with the key', async () => {
+  test('or with the key that made it, and then survives the end of sessions', async () => {
     const { id, key } = await here.createKey(bob, projectId);
     const answer = await here.call('POST', '/api/storage/archives', { key, body: { projectId } });
     const link = new URL(answer.body.url).pathname;

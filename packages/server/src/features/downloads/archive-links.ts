@@ -1,25 +1,25 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Asker } from '../../access/caller.ts';
 
-/** What an archive is to hold, who asked for it, and until when it may be fetched. */
+/** What an archive will contain, who asked for it, and until when it may be fetched. */
 export interface ArchiveOrder {
   asker: Asker;
   projectId: string;
-  /** Neither files nor folders: the whole project. */
+  /** Without files and folders, the whole project. */
   fileIds: readonly string[];
   folderIds: readonly string[];
-  /** The name of the archive, with `.zip`. */
+  /** The name of the archive, including `.zip`. */
   name: string;
-  /** Milliseconds since 1970: what was uploaded later is not in it. */
+  /** Milliseconds since 1970: anything uploaded later is left out. */
   madeAt: number;
   /** Whole seconds since 1970. */
   expiresAt: number;
 }
 
-/** Orders as text that stands in an address, so that none of them needs a row. */
+/** Encodes orders as text in an address, so that none of them needs a row. */
 export interface ArchiveLinks {
   sign(order: ArchiveOrder): string;
-  /** Undefined when the text is not of our making, or has expired. */
+  /** Undefined if the token is not ours or has expired. */
   open(token: string): ArchiveOrder | undefined;
 }
 
@@ -34,8 +34,8 @@ type Facts = [
 ];
 
 /**
- * @param secret that of the service; the key is derived from it, so that no other signature is good here, nor one of
- * other facts: their number in the label grows with them
+ * @param secret the service's; the key is derived from it with a label, so that signatures made for other purposes are
+ *   not valid here. The number in the label increases whenever the signed facts change.
  */
 export function createArchiveLinks(secret: string, now: () => number): ArchiveLinks {
   const key = Buffer.from(hkdfSync('sha256', secret, '', 'cadiz archive links 2', 32));

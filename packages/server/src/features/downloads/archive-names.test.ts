@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { toNameKey } from '../../tree/name-key.ts';
 import { createEntryNames, toArchiveName, toSafeName, withNumber } from './archive-names.ts';
 
-/** As the page of Microsoft has it, written another way than in the code. */
+/** The rules on Microsoft's page, written differently from the code. */
 function whyUnsafe(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (Buffer.byteLength(name) > 255) return 'is too long';
@@ -17,7 +17,7 @@ function whyUnsafe(name: string): string | undefined {
   return devices.includes(stem.trimEnd()) ? 'is a device' : undefined;
 }
 
-/** Names as the library takes them, with much of what is difficult. */
+/** Names that the library accepts, with many difficult parts. */
 const parts = [
   'a',
   'A',
@@ -99,7 +99,7 @@ describe('a safe name', () => {
     expect(toSafeName(name)).toBe(name);
   });
 
-  test('is one that every system can write, and the name itself where that is one', () => {
+  test('can be written on every system, and is the name itself if that can', () => {
     fc.assert(
       fc.property(fc.oneof(libraryName, fc.string({ minLength: 1, maxLength: 60 })), (name) => {
         const safe = toSafeName(name);
@@ -112,7 +112,7 @@ describe('a safe name', () => {
   });
 });
 
-test('a number stands before the ending, and a name that would be too long is cut', () => {
+test('a number goes before the ending, and a name that would be too long is cut', () => {
   expect(withNumber('photo.jpg', 2)).toBe('photo (2).jpg');
   expect(withNumber('.env', 3)).toBe('.env (3)');
   expect(withNumber('photo', 2)).toBe('photo (2)');
@@ -126,7 +126,7 @@ test('the archive itself has a safe name', () => {
 });
 
 describe('the names of entries', () => {
-  /** Names folders, then files in the order of their keys, as the library has them. */
+  /** Names folders, then files in the order of their keys, as the library does. */
   async function nameAll(folders: readonly string[], files: readonly string[]): Promise<string[]> {
     const keyOf = (name: string) => toNameKey(name);
     const folderKeys = new Set(folders.map(keyOf));
@@ -143,7 +143,7 @@ describe('the names of entries', () => {
     return given;
   }
 
-  test('are their own; what has to change gets a number where another entry has the name', async () => {
+  test('stay unchanged; a changed name gets a number if another entry has it', async () => {
     expect(await nameAll(['a:b'], ['a*b', 'a_b', 'A?b', 'a_B (2)', 'c.txt', 'C.txt'])).toEqual([
       'a_b (3)',
       'a_b (4)',
@@ -155,14 +155,14 @@ describe('the names of entries', () => {
     ]);
   });
 
-  test('are safe, and differ, also by case and however they are written', async () => {
+  test('are safe and differ, even ignoring case and Unicode form', async () => {
     const set = fc.uniqueArray(libraryName, { maxLength: 12, selector: toNameKey });
     await fc.assert(
       fc.asyncProperty(set, fc.array(libraryName, { maxLength: 24 }), async (folders, files) => {
         const given = await nameAll(folders, files);
         expect(new Set(given.map(toNameKey)).size).toBe(given.length);
         for (const name of given) expect([name, whyUnsafe(name)]).toEqual([name, undefined]);
-        // What can keep its name does: safe, and the only one of it.
+        // A name that can stay does stay: it is safe, and the only one of its kind.
         const keys = [...folders, ...files].map(toNameKey);
         const kept = [...folders, ...files].filter(
           (name) =>
@@ -174,7 +174,7 @@ describe('the names of entries', () => {
     );
   });
 
-  test('of a hundred thousand that become one are found without looking at each number again', async () => {
+  test('of a hundred thousand entries with one safe name are found without trying each number again', async () => {
     let asked = 0;
     const names = createEntryNames(() => {
       asked += 1;
@@ -183,7 +183,7 @@ describe('the names of entries', () => {
     let last = '';
     for (let n = 0; n < 100_000; n += 1) last = await names.give('a?', n > 0);
     expect(last).toBe('a_ (100000)');
-    // Of those that are asked for, next to none is asked for twice.
+    // Almost no name is asked for twice.
     expect(asked).toBeLessThan(100_100);
   });
 });

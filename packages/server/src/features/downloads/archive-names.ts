@@ -2,20 +2,20 @@ import { crc32 } from 'node:zlib';
 import { toNameKey } from '../../tree/name-key.ts';
 
 /**
- * What Windows does not take in a name: these characters and control characters anywhere, a dot or a space at the end. macOS
- * and Linux take less offence.
+ * What Windows does not allow in a name: these characters and control characters anywhere, and a dot or space at the
+ * end. macOS and Linux allow more.
  * @see https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file
  */
 const forbidden = /[<>:"/\\|?*\p{Cc}]|[. ]$/gu;
-/** Names of devices, whatever ending they have: the page above, and CONIN$ and CONOUT$ of the console. */
+/** Device names, with any ending: those on the page above, and the console's CONIN$ and CONOUT$. */
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)/i;
 
-/** What every file system in use takes as one name. */
+/** The longest name that every file system in use accepts. */
 const maxNameBytes = 255;
-/** What follows the last dot is an ending if it is no longer than this. */
+/** The text after the last dot is an ending if it is no longer than this. */
 const maxEndingBytes = 32;
 
-/** The name as Windows, macOS and Linux can write it, which is mostly as it is. */
+/** The name in a form that Windows, macOS and Linux can write, which is usually unchanged. */
 export function toSafeName(name: string): string {
   const plain = name.replace(forbidden, '_');
   return device.test(plain) ? join(`_${plain}`, '').replace(/[. ]$/, '_') : plain;
@@ -26,7 +26,7 @@ export function withNumber(name: string, number: number): string {
   return join(name, ` (${number})`);
 }
 
-/** Something between a name and its ending; where that is too long for a file system, the name is cut. */
+/** Puts a suffix between a name and its ending; if the result is too long for a file system, the name is cut. */
 function join(name: string, suffix: string): string {
   const dot = name.lastIndexOf('.');
   const end = dot > 0 && Buffer.byteLength(name.slice(dot)) <= maxEndingBytes ? dot : name.length;
@@ -36,24 +36,24 @@ function join(name: string, suffix: string): string {
   return start + rest;
 }
 
-/** A name for a file of the archive's own, from what may be a project's label. */
+/** The file name of the archive itself, made from what may be a project's label. */
 export function toArchiveName(name: string): string {
   return toSafeName(/\.zip$/i.test(name) ? name : `${name}.zip`);
 }
 
-/** The names that the entries of one folder have in an archive. */
+/** The names of one folder's entries in an archive. */
 export interface EntryNames {
   /**
-   * The entry's own name, if every system can write it and no other entry has it; else a safe one, with a number where
-   * that is needed. No two are the same, also not by case.
+   * The entry's own name, if every system can write it and no other entry has it; otherwise a safe name, with a number
+   * if needed. No two names are the same, even ignoring case.
    * @param isShared whether an entry that was named before has the same name
    */
   give(name: string, isShared: boolean): Promise<string>;
 }
 
-/** @param isTaken whether an entry of the folder, named already or not, has this name in the library */
+/** @param isTaken whether an entry of the folder, already named or not, has this name in the library */
 export function createEntryNames(isTaken: (name: string) => boolean | Promise<boolean>): EntryNames {
-  // Checksums instead of names, since a folder may have millions: two names of one checksum cost a number, and no more.
+  // Checksums instead of names, because a folder may have millions: two names with one checksum only cost a number.
   const given = new Set<number>();
   const lastNumbers = new Map<number, number>();
   return {
@@ -75,7 +75,7 @@ export function createEntryNames(isTaken: (name: string) => boolean | Promise<bo
   };
 }
 
-/** Of 30 bits, which need no memory of their own in a Set or a Map. */
+/** 30 bits, which need no memory of their own in a Set or Map. */
 function toChecksum(name: string): number {
   return crc32(toNameKey(name)) >>> 2;
 }

@@ -6,7 +6,7 @@ const never = () => new AbortController().signal;
 const kilobyte = 1024;
 const minute = 60_000;
 
-/** Slots with a clock that stands still but for `pass`. */
+/** Slots with a clock that only `pass` moves. */
 function open(atOnce: number, longestWait = 0) {
   let at = 0;
   const slots = createArchiveSlots(atOnce, () => at, longestWait);
@@ -16,7 +16,7 @@ function open(atOnce: number, longestWait = 0) {
     },
     take: (userId: string, projectId = `project of ${userId}`, signal = never()) =>
       slots.take({ userId, projectId }, signal),
-    /** Gives a client so much at once, and lets it take as long for it as said. */
+    /** Gives a client a number of bytes at once, and lets it take as long as stated. */
     give(slot: ArchiveSlot, bytes: number, milliseconds: number) {
       slot.hand(bytes);
       at += milliseconds;
@@ -27,7 +27,7 @@ function open(atOnce: number, longestWait = 0) {
 
 const busy = { code: 'archives_busy', headers: { 'Retry-After': '5' } };
 
-test('half of the slots are for one account, and half for one project', async () => {
+test('one account gets at most half of the slots, and so does one project', async () => {
   const { take } = open(4);
   const first = await take('ada', 'a');
   await take('ada', 'b');
@@ -43,7 +43,7 @@ test('half of the slots are for one account, and half for one project', async ()
   await expect(take('joe')).rejects.toMatchObject(busy);
 });
 
-test('who waits gets the slot that is left, and one account does not go before another', async () => {
+test('a waiting request gets the next free slot, and accounts take turns', async () => {
   const { take } = open(2, minute);
   const [ada, bob] = [await take('ada'), await take('bob')];
   const order: string[] = [];
@@ -53,7 +53,7 @@ test('who waits gets the slot that is left, and one account does not go before a
       return slot;
     });
   const [again, eve] = [wait('bob', 'another'), wait('eve')];
-  // One for each slot of a share may wait.
+  // One request may wait for each slot of a share.
   await expect(take('bob', 'a third')).rejects.toMatchObject(busy);
   bob.leave();
   (await eve).leave();
@@ -62,7 +62,7 @@ test('who waits gets the slot that is left, and one account does not go before a
   ada.leave();
 });
 
-test('who goes away while waiting waits no more', async () => {
+test('a request that goes away stops waiting', async () => {
   const { take } = open(1, minute);
   const ada = await take('ada');
   const gone = new AbortController();
@@ -73,7 +73,7 @@ test('who goes away while waiting waits no more', async () => {
   await take('eve');
 });
 
-test('whoever took least is cut off for others, when that was too little for a minute', async () => {
+test('the slowest reader is cut off for others if it was too slow for a minute', async () => {
   const { take, pass } = open(2);
   const [ada, bob] = [await take('ada'), await take('bob')];
   for (const [slot, bytes] of [
@@ -90,7 +90,7 @@ test('whoever took least is cut off for others, when that was too little for a m
   const eve = await take('eve');
   expect([ada.lost.aborted, bob.lost.aborted]).toEqual([false, true]);
   expect(String(bob.lost.reason)).toContain('too slow');
-  // What was taken away is not given back once more.
+  // A slot that was taken away is not released twice.
   bob.leave();
   await take('kim');
   expect(ada.lost.aborted).toBe(true);
@@ -98,11 +98,11 @@ test('whoever took least is cut off for others, when that was too little for a m
   expect(eve.lost.aborted).toBe(false);
 });
 
-test('nobody is cut off who takes enough, who waits for the store, or while there is room', async () => {
+test('a reader is not cut off if it is fast enough, waits for the store, or a slot is free', async () => {
   const { take, give, pass } = open(2);
   const [quick, served] = [await take('ada'), await take('bob')];
   for (let n = 0; n < 60; n += 1) give(quick, 33 * kilobyte, 1000);
-  // Nothing was handed to this one for a long time.
+  // This reader was given nothing for a long time.
   give(served, kilobyte, 0);
   pass(minute);
   await expect(take('eve')).rejects.toMatchObject(busy);
@@ -114,12 +114,12 @@ test('nobody is cut off who takes enough, who waits for the store, or while ther
   roomy.pass(2 * minute);
   await roomy.take('bob', 'b');
   await roomy.take('eve', 'e');
-  // Full, but no help to her: it is her own share that is used up.
+  // Full, but cutting her off would not help: it is her own share that is used up.
   await expect(roomy.take('ada', 'c')).rejects.toMatchObject(busy);
   expect([idle.lost.aborted, other.lost.aborted]).toEqual([false, false]);
 });
 
-test('a client that was slow once may have become quick', async () => {
+test('a client that was slow may become fast', async () => {
   const { take, give } = open(1);
   const ada = await take('ada');
   give(ada, kilobyte, minute);
@@ -130,7 +130,7 @@ test('a client that was slow once may have become quick', async () => {
   expect(ada.lost.aborted).toBe(true);
 });
 
-test('who has waited in vain looks once more for a slow one before it gives up', async () => {
+test('a request that has waited in vain looks for a slow reader once more before it gives up', async () => {
   const { take, pass } = open(1, 50);
   const ada = await take('ada');
   ada.hand(kilobyte);

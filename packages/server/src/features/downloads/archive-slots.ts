@@ -2,44 +2,47 @@ import { Problem } from '../../problem.ts';
 import { createFairGate, type Parties } from '../../rate-limits/fair-gate.ts';
 import { createReaderPace, type ReaderPace } from './reader-pace.ts';
 
-/** How many archives are made at once: their bytes go through the service, which must have time for others. */
+/**
+ * Limits how many archives are made at once: their bytes go through the service, which must have time for other
+ * requests.
+ */
 export interface ArchiveSlots {
   /**
-   * Waits a while for a slot. At most half of them go to one account, and half to one project; accounts take turns. Where
-   * all are taken, the slowest reader is cut off, if it is too slow.
+   * Waits a while for a slot. One account gets at most half of the slots, and so does one project; accounts take turns.
+   * If all slots are taken, the slowest reader is cut off if it is too slow.
    * @param signal aborts when nobody waits for the archive any more
    * @throws Problem archives_busy, or the signal's reason
    */
   take(asker: ArchiveAsker, signal: AbortSignal): Promise<ArchiveSlot>;
 }
 
-/** On whose account an archive is made, by a session or by any of its keys, and of which project. */
+/** The account that an archive is made for, whether through a session or any of its keys, and the project. */
 export interface ArchiveAsker {
   userId: string;
   projectId: string;
 }
 
 export interface ArchiveSlot extends Pick<ReaderPace, 'hand' | 'take'> {
-  /** Aborts when the slot is taken away, with the reason. */
+  /** Aborts, with the reason, when the slot is taken away. */
   readonly lost: AbortSignal;
-  /** Must be called at the end, once or more. */
+  /** Must be called at the end; calling it again is harmless. */
   leave(): void;
 }
 
 /**
- * 256 kbit/s: slower than any line on which somebody downloads archives, so that a slot cannot be held for next to
+ * 256 kbit/s: slower than any line on which people download archives, so that a slot cannot be held for next to
  * nothing.
  */
-const leastBytesPerSecond = 32 * 1024;
-/** A line that stutters for some seconds is not slow. */
+const minBytesPerSecond = 32 * 1024;
+/** A line that stutters for a few seconds is not slow. */
 const paceMilliseconds = 60_000;
-/** As long as every proxy waits for a first byte. */
+/** Every proxy waits at least this long for a first byte. */
 const waitMilliseconds = 20_000;
-/** Whoever asks again soon is mostly waiting, and has its turn when a slot is free. */
+/** A client that retries soon spends most of its time waiting, and gets its turn when a slot is free. */
 const retryAfterSeconds = 5;
 
 /**
- * @param atOnce for everybody together
+ * @param atOnce slots for all accounts together
  * @param longestWait milliseconds that a request waits for a slot
  */
 export function createArchiveSlots(
@@ -51,12 +54,12 @@ export function createArchiveSlots(
   const gate = createFairGate({ size: atOnce, share, mostWaiting: Number.POSITIVE_INFINITY, mostWaitingEach: share });
   const taken = new Map<ArchiveSlot, { pace: ReaderPace; cutOff: () => void }>();
 
-  /** Makes room by cutting off the slowest, where that is what these need. */
+  /** Cuts off the slowest reader, if that makes room for these parties. */
   function cutOffSlowest(parties: Parties): void {
     if (!gate.isFullFor(parties)) return;
     const paces = [...taken.values()].map(({ pace, cutOff }) => ({ pace: pace.bytesPerSecond(), cutOff }));
     const [slowest] = paces
-      .filter(({ pace = Number.POSITIVE_INFINITY }) => pace < leastBytesPerSecond)
+      .filter(({ pace = Number.POSITIVE_INFINITY }) => pace < minBytesPerSecond)
       .sort((a, b) => Number(a.pace) - Number(b.pace));
     slowest?.cutOff();
   }
@@ -75,7 +78,7 @@ export function createArchiveSlots(
     };
     const cutOff = () => {
       slot.leave();
-      lost.abort(new Error('The client was too slow, and others waited.'));
+      lost.abort(new Error('The client was too slow while others were waiting.'));
     };
     taken.set(slot, { pace, cutOff });
     return slot;

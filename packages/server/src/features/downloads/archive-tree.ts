@@ -4,7 +4,7 @@ import { fileInSight } from '../../tree/in-sight.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { createEntryNames, type EntryNames } from './archive-names.ts';
 
-/** The files and folders of a selection that are there. */
+/** The files and folders of a selection that exist. */
 export interface Selected {
   files: ArchivedFile[];
   folders: { id: string; name: string; updatedAt: Date }[];
@@ -19,27 +19,27 @@ export interface ArchivedFile {
 }
 
 export interface ArchivedFolder {
-  /** Null for the root of the project. */
+  /** Null for the project's root. */
   id: string | null;
   /** Ends in a slash; empty for the root. */
   path: string;
-  /** Of the root: when the archive was asked for. */
+  /** For the root, when the archive was requested. */
   createdAt: Date;
   updatedAt: Date;
   fileCount: number;
-  /** The marks of its files, xor: a text, since it has 64 bits. */
+  /** The marks of its files, combined by xor: a string, since it has 64 bits. */
   fileMarks: string;
-  /** The names in it, where some were given to its folders already. */
+  /** The names used in it, if its folders have been named already. */
   names?: EntryNames | undefined;
 }
 
 const fileColumns = `id, file_name as name, store_key as "storeKey", file_size as "sizeBytes", created_at as "createdAt"`;
-/** 64 bits of a file, so that a folder's files can be compared with those that were read, in whichever order. */
+/** A 64-bit mark of a file, so that a folder's files can be compared with those read, in any order. */
 const mark = 'hashtextextended(files.id::text, 0)';
 const pageSize = 500;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Those of the files and folders that are there for the caller, each in the order of their names. */
+/** The files and folders among these that exist for the caller, each kind in the order of their names. */
 export async function findSelected(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject<'files:read'>,
@@ -64,13 +64,13 @@ export async function findSelected(
   return { files: files.rows, folders: folders.rows };
 }
 
-/** With the path that a folder has in the library, below the names of the roots. */
+/** With the folder's path in the library, below the names of the roots. */
 type FolderRow = Omit<ArchivedFolder, 'names'>;
 
 /**
- * The folders below some, or all of the project, with how many files and which were in each at one moment. Folders
- * come before what is in them.
- * @param roots ids of folders, and the name that each has in the archive; undefined for the whole project
+ * The folders below the roots, or all folders of the project, with the number and marks of the files in each at one
+ * moment. A folder comes before its contents.
+ * @param roots ids of folders, and the name of each in the archive; undefined for the whole project
  */
 export async function readTree(
   deps: Pick<Deps, 'db'>,
@@ -86,12 +86,12 @@ export async function readTree(
     const start = path.lastIndexOf('/', path.length - 2) + 1;
     const [place, name] = [path.slice(0, start), path.slice(start, -1)];
     const parent = above.get(place);
-    if (!parent) throw new Error('A folder of an archive comes before the one that it lies in.');
+    if (!parent) throw new Error('A folder in an archive comes before its parent.');
     let given = name;
     if (path !== '' && !(roots && place === '')) {
       const names = namesBelow.get(place) ?? createNamesIn(deps, project, parent.id);
       given = await names.give(name, false);
-      // What else lies there has to avoid a name that is not the folder's own, and which no query finds.
+      // The folder's other contents must avoid a name that is not the subfolder's own, which no query would find.
       if (given !== name) namesBelow.set(place, names);
     }
     const safePath = path === '' ? '' : `${parent.path}${given}/`;
@@ -135,7 +135,7 @@ async function readFolders(
   return rows;
 }
 
-/** The names of what lies in one folder of the library (null: the root). */
+/** The names in one folder of the library (null: the root). */
 function createNamesIn(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject<'files:read'>,
@@ -163,8 +163,10 @@ interface FileRow extends ArchivedFile {
 }
 
 /**
- * The files of one folder that were there at a moment, a page at a time, in the order of their names, each under another name.
- * @throws when they are not those that the tree had: one that was renamed or moved meanwhile can come twice, or never
+ * The files that were in a folder at a moment, a page at a time, in the order of their names, each under a distinct
+ * name.
+ * @throws Error if they are not the files that the tree counted: one that is renamed or moved in the meantime can come
+ *   twice, or never
  */
 export async function* readFiles(
   deps: Pick<Deps, 'db'>,
@@ -174,7 +176,7 @@ export async function* readFiles(
 ): AsyncGenerator<ArchivedFile[], void> {
   const inFolder = (column: string) => (folderId === null ? `${column} is null` : `${column} = $2`);
   const values = folderId === null ? [project.id, null] : [project.id, folderId];
-  // A null that no condition uses still needs a type.
+  // A null parameter that no condition uses still needs a type.
   const typed = folderId === null ? 'and $2::uuid is null' : '';
   const kind = folderId === null ? 'root' : 'folder';
 
@@ -182,7 +184,7 @@ export async function* readFiles(
   let count = 0;
   let marks = 0n;
   for (;;) {
-    // Both columns that come first in the order have one value; without them the planner does not take the index for it.
+    // Both leading columns of the order have a single value; without them, the planner does not use the index.
     const { rows } = await deps.db.pool.query<FileRow>({
       name: `archive-files-${kind}`,
       text: `select ${fileColumns}, ${mark}::text as mark, name_key as "nameKey",
@@ -205,7 +207,7 @@ export async function* readFiles(
     if (page.length > 0) yield page;
     if (rows.length < pageSize) break;
   }
-  if (count < fileCount) throw new Error(`Of ${fileCount} files in one folder of an archive only ${count} are left.`);
+  if (count < fileCount) throw new Error(`Only ${count} of ${fileCount} files in a folder of the archive are left.`);
   if (String(marks) !== fileMarks)
-    throw new Error('Files in one folder of an archive were renamed or moved meanwhile.');
+    throw new Error('Files in a folder of the archive were renamed or moved in the meantime.');
 }

@@ -59,11 +59,11 @@ async function linkTo(body: object = {}, caller: CallOptions = { as: ada }): Pro
   return new URL(answer.body.url).pathname;
 }
 
-/** The answer itself, whose body is made as it is read. */
+/** The answer itself, whose body is produced as it is read. */
 const follow = (link: string, method = 'GET') =>
   service.fetch(new Request(service.deps.config.publicUrl + link, { method }));
 
-/** What is in the archive, read by Python and tested by Info-ZIP. */
+/** The contents of the archive, read by Python and tested by Info-ZIP. */
 async function contentsOf(link: string): Promise<Record<string, string>> {
   const response = await follow(link);
   expect(response.status).toBe(200);
@@ -80,8 +80,8 @@ async function contentsOf(link: string): Promise<Record<string, string>> {
 
 const readBack = test.skipIf(!hasZipTools);
 
-describe('what is in an archive', () => {
-  readBack('a folder with all below it: paths, names of every script, empty folders and files', async () => {
+describe('the contents of an archive', () => {
+  readBack('a folder and everything below it: paths, names in every script, empty folders and files', async () => {
     const holiday = await createFolder('Urlaub 👍');
     const deeper = await createFolder('写真', holiday);
     await createFolder('leer', holiday);
@@ -106,7 +106,7 @@ describe('what is in an archive', () => {
     expect(await contentsOf(await linkTo())).toEqual({ 'root.txt': 'root', 'a/': '', 'a/in.txt': 'in' });
   });
 
-  readBack('files and folders of several places, under names of their own', async () => {
+  readBack('files and folders from several places, under distinct names', async () => {
     const one = await createFolder('one');
     const two = await createFolder('two');
     const [same, sameToo] = [await createFolder('Same', one), await createFolder('same', two)];
@@ -127,7 +127,7 @@ describe('what is in an archive', () => {
     });
   });
 
-  readBack('files of one name get a number, which no other has, and none is lost', async () => {
+  readBack('files with the same name get a unique number, and none is lost', async () => {
     const folder = await createFolder('f');
     await createFolder('b.txt', folder);
     for (const [name, content] of [
@@ -156,7 +156,7 @@ describe('what is in an archive', () => {
   });
 
   readBack(
-    'names that Windows does not take are safe, in folders, files and a selection, and none is lost',
+    'names that Windows does not allow become safe, in folders, files and a selection, and none is lost',
     async () => {
       const top = await createFolder('C:');
       const names = ['a?b', 'a*b', 'A_B', 'a_b (2)', 'nul', 'con.txt', 'COM¹', 'dots...', 'space ', 'é', 'é'];
@@ -195,7 +195,7 @@ describe('what is in an archive', () => {
     },
   );
 
-  readBack('a folder that is chosen beside the one that it lies in has the same names in both', async () => {
+  readBack('a folder selected along with its parent has the same names in both', async () => {
     const outer = await createFolder('outer');
     const inner = await createFolder('in:ner', outer);
     await createFile('a?', '1', inner);
@@ -213,7 +213,7 @@ describe('what is in an archive', () => {
     });
   });
 
-  readBack('what is in the trash is not in it', async () => {
+  readBack('nothing from the trash', async () => {
     const folder = await createFolder('f');
     const trashed = await createFolder('trashed', folder);
     await createFile('in trashed', 'x', trashed);
@@ -228,29 +228,26 @@ describe('what is in an archive', () => {
     expect(Object.keys(await contentsOf(await linkTo({ folderIds: [folder] })))).toEqual(['f/', 'f/here']);
   });
 
-  readBack(
-    'what was uploaded after its address was made is not in it; what was moved or renamed since is',
-    async () => {
-      const folder = await createFolder('f');
-      const moved = await createFile('moved', 'm');
-      await createFile('early', 'e', folder);
-      const links = [await linkTo({ folderIds: [folder] }), await linkTo()];
-      service.advance(1);
-      await createFile('late', 'l', folder);
-      await createFile('late at the root', 'l');
-      await createFolder('made later', folder);
-      const inside = await createFolder('made later, with something early', folder);
-      await service.call('PATCH', `/api/storage/files/${moved.id}`, {
-        as: ada,
-        body: { fileName: 'renamed', folderId: inside },
-      });
-      const expected = { 'f/': '', 'f/early': 'e', 'f/made later, with something early/renamed': 'm' };
-      for (const link of links) expect(await contentsOf(link)).toEqual(expected);
-      expect(Object.keys(await contentsOf(await linkTo()))).toContain('f/late');
-    },
-  );
+  readBack('nothing uploaded after its address was created, but anything moved or renamed since', async () => {
+    const folder = await createFolder('f');
+    const moved = await createFile('moved', 'm');
+    await createFile('early', 'e', folder);
+    const links = [await linkTo({ folderIds: [folder] }), await linkTo()];
+    service.advance(1);
+    await createFile('late', 'l', folder);
+    await createFile('late at the root', 'l');
+    await createFolder('made later', folder);
+    const inside = await createFolder('made later, with something early', folder);
+    await service.call('PATCH', `/api/storage/files/${moved.id}`, {
+      as: ada,
+      body: { fileName: 'renamed', folderId: inside },
+    });
+    const expected = { 'f/': '', 'f/early': 'e', 'f/made later, with something early/renamed': 'm' };
+    for (const link of links) expect(await contentsOf(link)).toEqual(expected);
+    expect(Object.keys(await contentsOf(await linkTo()))).toContain('f/late');
+  });
 
-  readBack('a file is in it that was recorded by a process whose clock runs ahead', async () => {
+  readBack('a file recorded by a process whose clock runs ahead', async () => {
     const ahead = await startTestService({ beside: service });
     ahead.advance(60_000);
     const body = await service.upload({ as: ada }, projectId, Buffer.from('x'), { fileName: 'ahead' });
@@ -263,7 +260,7 @@ describe('what is in an archive', () => {
   readBack('many files, page by page, in the order of their names', async () => {
     const { storeKey } = await createFile('a', 'bytes');
     const folder = await createFolder('f');
-    // As many rows as two pages and a piece, whose objects are one and the same.
+    // Two pages of rows and a bit more, all with the same object.
     const names = Array.from({ length: 1200 }, (_, i) => (i < 700 ? `same.jpg` : `${i}.jpg`));
     await service.deps.db.pool.query(
       `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
@@ -284,7 +281,7 @@ describe('what is in an archive', () => {
 });
 
 describe('POST /api/storage/archives', () => {
-  test('200: an address for an hour, or as long as was asked for', async () => {
+  test('200: an address for an hour, or for the requested time', async () => {
     const { body } = await order();
     expect(body.url).toContain(`${service.deps.config.publicUrl}/api/storage/archives/`);
     const seconds = (Date.parse(body.expiresAt) - Date.now()) / 1000;
@@ -294,7 +291,7 @@ describe('POST /api/storage/archives', () => {
     expect((Date.parse(short.body.expiresAt) - Date.now()) / 1000).toBeLessThanOrEqual(5);
   });
 
-  test('the largest selection has an address that can be followed', async () => {
+  test('the largest selection still has an address that works', async () => {
     const { id } = await createFile('a', 'x');
     const ids = [id, ...Array.from({ length: 249 }, () => randomUUID())];
     expect((await order({ fileIds: ids })).body.code).toBe('file_not_found');
@@ -321,14 +318,14 @@ describe('POST /api/storage/archives', () => {
     expect([answer.status, answer.body.issues[0].path]).toEqual([400, issue]);
   });
 
-  test('404 for what is not there', async () => {
+  test('404 for an unknown id', async () => {
     expect((await order({ fileIds: [randomUUID()] })).body.code).toBe('file_not_found');
     expect((await order({ folderIds: [randomUUID()] })).body.code).toBe('folder_not_found');
   });
 });
 
 describe('GET /api/storage/archives/{token}', () => {
-  test('200: saved under the name of the folder, never shown', async () => {
+  test('200: saved under the name of the folder, never displayed', async () => {
     const link = await linkTo({ folderIds: [await createFolder('Urlaub 写真')] });
     const { status, headers } = await service.call('GET', link);
     expect(status).toBe(200);
@@ -342,14 +339,14 @@ describe('GET /api/storage/archives/{token}', () => {
     });
   });
 
-  test('its name is the one that was asked for, or the project’s', async () => {
+  test('its name is the requested one, or the project’s', async () => {
     const nameOf = async (link: string) => (await service.call('HEAD', link)).headers.get('content-disposition');
     expect(await nameOf(await linkTo())).toBe('attachment; filename="Ada_Photos.zip"');
     expect(await nameOf(await linkTo({ name: 'mine' }))).toBe('attachment; filename="mine.zip"');
     expect(await nameOf(await linkTo({ name: 'mine.ZIP' }))).toBe('attachment; filename="mine.ZIP"');
   });
 
-  test('404 when it is altered', async () => {
+  test('404 if the token is altered', async () => {
     const link = await linkTo({ fileIds: [(await createFile('a', 'x')).id] });
     const start = link.lastIndexOf('/') + 1;
     for (let at = start; at < link.length - 1; at += 7) {
@@ -370,7 +367,7 @@ describe('GET /api/storage/archives/{token}', () => {
     }
   });
 
-  test('404 when it has expired', async () => {
+  test('404 if it has expired', async () => {
     const link = await linkTo({ expiresIn: 100 });
     service.advance(98_000);
     expect((await service.call('GET', link)).status).toBe(200);
@@ -378,7 +375,7 @@ describe('GET /api/storage/archives/{token}', () => {
     expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
   });
 
-  test('404 when the key is revoked, or has expired', async () => {
+  test('404 if the key is revoked or has expired', async () => {
     const { id, key } = await service.createKey(ada, projectId);
     const link = await linkTo({}, { key });
     expect((await service.call('GET', link)).status).toBe(200);
@@ -393,7 +390,7 @@ describe('GET /api/storage/archives/{token}', () => {
     expect((await service.call('GET', later)).body.code).toBe('archive_not_found');
   });
 
-  test('404 when the membership has ended', async () => {
+  test('404 if the membership has ended', async () => {
     const bob = await service.signUp('Bob');
     const shared = await service.createProject(bob);
     const link = await linkTo({ projectId: shared }, { as: bob });
@@ -402,7 +399,7 @@ describe('GET /api/storage/archives/{token}', () => {
     expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
   });
 
-  test('404 when the account is disabled that asked for it (checklist 7)', async () => {
+  test('404 if the account that asked for it is disabled (checklist 7)', async () => {
     const bob = await service.join(ada, projectId, 'viewer');
     const link = await linkTo({}, { as: bob });
     expect((await service.call('GET', link)).status).toBe(200);
@@ -410,20 +407,20 @@ describe('GET /api/storage/archives/{token}', () => {
     expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
   });
 
-  test('404 when what it names has gone to the trash', async () => {
+  test('404 if something it names is in the trash', async () => {
     const folder = await createFolder('f');
     const link = await linkTo({ folderIds: [folder] });
     await service.deps.db.pool.query('update folders set trash_id = id, trashed_at = now() where id = $1', [folder]);
     expect((await service.call('GET', link)).body.code).toBe('archive_not_found');
   });
 
-  describe('when many want archives', () => {
-    /** Nobody waits for a slot: whoever gets none is told at once. */
+  describe('many archives at once', () => {
+    /** Nobody waits for a slot: a request without one is refused at once. */
     beforeEach(() => {
       service.deps.archiveSlots = createArchiveSlots(4, service.deps.now, 0);
     });
 
-    test('503 for a third one of a project; there is room when one has ended, or been left', async () => {
+    test('503 for a third archive of a project until one has ended or been abandoned', async () => {
       await createFile('a', 'x');
       const link = await linkTo();
       const first = await follow(link);
@@ -441,7 +438,7 @@ describe('GET /api/storage/archives/{token}', () => {
       expect((await service.call('GET', link)).status).toBe(200);
     });
 
-    test('one account has half of the slots at the most, by whatever session, key and project', async () => {
+    test('one account gets at most half of the slots, through whatever session, key and project', async () => {
       const bob = await service.signUp('Bob');
       const ofBob = await linkTo({ projectId: await service.createProject(bob) }, { as: bob });
       const other = await service.createProject(ada);
@@ -453,7 +450,7 @@ describe('GET /api/storage/archives/{token}', () => {
       expect((await service.call('GET', ofBob)).status).toBe(200);
     });
 
-    test('who takes next to nothing is cut off when others want the slot, and nobody else is', async () => {
+    test('only a reader that takes next to nothing is cut off when others want its slot', async () => {
       const bytes = randomBytes(8 * 1024 * 1024);
       const readers: { name: string; reader: ReadableStreamDefaultReader<Uint8Array> | undefined }[] = [];
       for (const name of ['quick', 'slow', 'slowest', 'store']) {
@@ -468,7 +465,7 @@ describe('GET /api/storage/archives/{token}', () => {
         const reader = readers.find(({ name }) => name === who)?.reader;
         for (let n = 0; n < pieces; n += 1) await reader?.read();
       };
-      // What each has taken when a minute is over; the last one waited for the store, and not we for it.
+      // What each reader has taken after a minute; the last one waited for the store, and not the store for it.
       await read('slowest', 2);
       await read('slow', 5);
       await read('quick', 20);
@@ -489,8 +486,8 @@ describe('GET /api/storage/archives/{token}', () => {
   });
 });
 
-describe('an archive that cannot be whole breaks off', () => {
-  /** Reads the first piece, or some, does something, and reads the rest. */
+describe('an archive that cannot be complete breaks off', () => {
+  /** Reads the first piece or pieces, calls `between`, and reads the rest. */
   async function readAround(link: string, between: () => Promise<unknown>, first = 1): Promise<number> {
     const reader = (await follow(link)).body?.getReader();
     for (let n = 0; n < first; n += 1) await reader?.read();
@@ -502,32 +499,32 @@ describe('an archive that cannot be whole breaks off', () => {
     }
   }
 
-  test('when an object has gone', async () => {
+  test('if an object is gone', async () => {
     await createFile('a', 'x');
     const { storeKey } = await createFile('b', 'x');
     await objects.remove([storeKey]);
     const link = await linkTo();
-    await expect(readAround(link, async () => undefined)).rejects.toThrow('has gone');
+    await expect(readAround(link, async () => undefined)).rejects.toThrow('is gone');
     expect(service.logged()).toContain('A download broke off');
 
-    // Over the wire the end of the answer is missing, which every client notices.
+    // Over the wire, the end of the answer is missing, which every client notices.
     const listening = await listen(createApp(service.deps), '127.0.0.1', 0);
     await expect(send('GET', `http://127.0.0.1:${listening.port}${link}`)).rejects.toThrow('aborted');
     await listening.close(0);
   });
 
-  test('when a file is deleted before its turn', async () => {
+  test('if a file is deleted before its turn', async () => {
     const folder = await createFolder('f');
     const { id } = await createFile('a', 'x', folder);
     await createFile('b', 'x', folder);
     const link = await linkTo({ folderIds: [folder] });
     const remove = () =>
       service.deps.db.pool.query('update files set trash_id = id, trashed_at = now() where id = $1', [id]);
-    await expect(readAround(link, remove)).rejects.toThrow('only 1 are left');
+    await expect(readAround(link, remove)).rejects.toThrow('Only 1 of 2 files');
     expect(await readAround(link, async () => undefined)).toBeGreaterThan(100);
   });
 
-  test('when files are renamed meanwhile, so that one comes twice and one never', async () => {
+  test('if files are renamed in the meantime, so that one would come twice and one never', async () => {
     const folder = await createFolder('f');
     const first = await createFile('a', 'x', folder);
     await service.deps.db.pool.query(
@@ -551,10 +548,10 @@ describe('an archive that cannot be whole breaks off', () => {
         await service.call('PATCH', `/api/storage/files/${id}`, { as: ada, body: { fileName } });
       }
     };
-    await expect(readAround(link, rename, 5)).rejects.toThrow('renamed or moved meanwhile');
+    await expect(readAround(link, rename, 5)).rejects.toThrow('renamed or moved in the meantime');
   });
 
-  test('when the key is revoked on the way, also within one large file', async () => {
+  test('if the key is revoked on the way, even within one large file', async () => {
     const { id: fileId } = await createFile('a', randomBytes(8 * 1024 * 1024));
     const { id, key } = await service.createKey(ada, projectId);
     const link = await linkTo({ fileIds: [fileId] }, { key });
@@ -564,10 +561,10 @@ describe('an archive that cannot be whole breaks off', () => {
       await service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
       await later();
     };
-    await expect(readAround(link, revoke, 3)).rejects.toThrow('has lost their access');
+    await expect(readAround(link, revoke, 3)).rejects.toThrow('has lost access');
   });
 
-  test('when the session ends on the way that asked for it', async () => {
+  test('if the session that asked for it ends on the way', async () => {
     const bob = await service.join(ada, projectId, 'viewer');
     const folder = await createFolder('f');
     await createFile('a', 'x', folder);
@@ -576,11 +573,11 @@ describe('an archive that cannot be whole breaks off', () => {
       await service.call('POST', '/api/auth/sign-out', { as: bob });
       service.advance(1000);
     };
-    await expect(readAround(link, signOut)).rejects.toThrow('has lost their access');
+    await expect(readAround(link, signOut)).rejects.toThrow('has lost access');
   });
 });
 
-describe('who goes away ends the reading from the store at once', () => {
+describe('a client that goes away ends the reading from the store at once', () => {
   const size = 8 * 1024 * 1024;
   const bodies: Readable[] = [];
 
@@ -607,7 +604,7 @@ describe('who goes away ends the reading from the store at once', () => {
     for (const slot of both) slot.leave();
   }
 
-  test('and memory stays flat until then', async () => {
+  test('with flat memory until then', async () => {
     const before = await measureBuffers();
     const reader = (await follow(await linkTo())).body?.getReader();
     for (let received = 0; received < 2.5 * size; )
@@ -635,7 +632,7 @@ describe('who goes away ends the reading from the store at once', () => {
   });
 });
 
-test('no token is logged', async () => {
+test('tokens are never logged', async () => {
   const link = await linkTo();
   await service.call('GET', link);
   expect(service.logged()).not.toContain(link.slice(-43));

@@ -3,7 +3,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { toContentDisposition } from './content-disposition.ts';
 
-/** What ends a quoted text, a parameter or a header, what is decoded twice, and what readers disagree about. */
+/**
+ * Pieces that end a quoted string, a parameter or a header, are decoded twice, or are read differently by different
+ * readers.
+ */
 const hostilePieces = [
   ...['"', '\\"', '\\', "'", "''", ';', ',', '=', '*', '(', ')', '<', '>', ' ', '%', '%22', '%0d%0a', '%00', '%zz'],
   ...['\r\n', '\n', '\0', '\t', '\x7f', '\x85', '\u2028', '\u202e', 'é', '写', '👍🏽'],
@@ -17,12 +20,12 @@ const names = fc
   .map((pieces) => pieces.join(''))
   .filter((name) => name.isWellFormed());
 
-/** RFC 6266 with a quoted text that needs no escape, and the extended value of RFC 8187. */
+/** RFC 6266 with a quoted string that needs no escape, and the extended value of RFC 8187. */
 const grammar =
   /^(?:inline|attachment); filename="[\x20\x21\x23\x24\x26-\x5b\x5d-\x7e]*"(?:; filename\*=UTF-8''(?:[\w!#$&+.^`|~-]|%[0-9A-F]{2})*)?$/;
 
 describe('no name breaks out of the header (checklist 43, T16)', () => {
-  test('any name is read back as it is, from a header that keeps to the grammar', () => {
+  test('any name is read back unchanged from a header that follows the grammar', () => {
     fc.assert(
       fc.property(names, fc.constantFrom('inline' as const, 'attachment' as const), (fileName, disposition) => {
         const header = toContentDisposition(disposition, fileName);

@@ -8,9 +8,9 @@ import { toArchiveName } from './archive-names.ts';
 import { findSelected, type Selected } from './archive-tree.ts';
 
 /**
- * An address of the service that makes and serves one ZIP of files and folders, or of the whole project when neither are
- * named, without what is uploaded after this. It ends with the key or the session that asks for it. Its token is signed,
- * and says what and for whom; nothing is written down.
+ * Creates an address at the service that makes and serves one ZIP of files and folders, or of the whole project if none
+ * are named, without anything uploaded after this. It ends with the key or session that asked for it. Its signed token
+ * says what it contains and for whom; no row is written.
  * @throws Problem scope_missing, project_not_allowed, project_not_found, file_not_found, folder_not_found
  */
 export async function createArchiveUrl(
@@ -21,13 +21,13 @@ export async function createArchiveUrl(
   const project = await openProject(deps, caller, request.projectId, 'files:read');
   const fileIds = [...new Set(request.fileIds)];
   const isAll = fileIds.length + request.folderIds.length === 0;
-  // All that there is for a key that is tied to a folder.
+  // For a key tied to a folder, that folder is everything.
   const folderIds = isAll && project.within !== null ? [project.within] : [...new Set(request.folderIds)];
   const selected = await findSelected(deps, project, fileIds, folderIds);
   if (selected.files.length < fileIds.length) throw new Problem('file_not_found');
   if (selected.folders.length < folderIds.length) throw new Problem('folder_not_found');
 
-  const madeAt = Math.max(deps.now(), await findLatest(deps, project));
+  const madeAt = Math.max(deps.now(), await readLatestRecordTime(deps, project));
   const expiresAt = Math.floor(deps.now() / 1000) + request.expiresIn;
   const token = deps.archiveLinks.sign({
     asker: toAsker(caller),
@@ -45,10 +45,10 @@ export async function createArchiveUrl(
 }
 
 /**
- * When the last file of the project was recorded, in milliseconds since 1970. It can be later than now where another
- * process recorded it, whose clock runs ahead: what is there already must not be missing in the archive.
+ * When the last file of the project was recorded, in milliseconds since 1970. It can be in the future if a process
+ * whose clock runs ahead recorded it: a file that already exists must not be missing from the archive.
  */
-async function findLatest({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:read'>): Promise<number> {
+async function readLatestRecordTime({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:read'>): Promise<number> {
   const row = await db.kysely
     .selectFrom('files')
     .select('created_at')
@@ -59,7 +59,7 @@ async function findLatest({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:
   return row?.created_at.getTime() ?? 0;
 }
 
-/** The one folder's name, or that of the project, or of the folder that is all of it for the caller. */
+/** The single folder's name, or the project's, or that of the folder that the caller's key is tied to. */
 async function nameOf(
   { db }: Pick<Deps, 'db'>,
   { id, within }: OpenProject<'files:read'>,

@@ -7,7 +7,7 @@ import { toContentDisposition } from './content-disposition.ts';
 import { toServed } from './served-type.ts';
 
 /**
- * An address at the object store that serves a file under its name and type, for `expiresIn` seconds.
+ * Creates an address at the object store that serves a file under its name and type for `expiresIn` seconds.
  * @throws Problem scope_missing, file_not_found
  */
 export async function createDownloadUrl(
@@ -22,7 +22,7 @@ export async function createDownloadUrl(
     contentType,
     contentDisposition: toContentDisposition(disposition, file.file_name),
   });
-  // A signature counts from the whole second in which it was made.
+  // The lifetime of a signature starts at the whole second in which it was made.
   const signedAt = Math.floor(deps.now() / 1000) * 1000;
   return { url, expiresAt: new Date(signedAt + expiresIn * 1000).toISOString() };
 }

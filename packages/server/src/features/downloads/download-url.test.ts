@@ -55,7 +55,7 @@ describe('POST /api/storage/files/{id}/url', () => {
     'a%22; filename=evil.html',
     'a%0d%0aSet-Cookie: a=b',
     'a\u2028Content-Type: text%2Fhtml',
-  ])('200: %j arrives as the name of the file, and as nothing else (checklist 43)', async (fileName) => {
+  ])('200: %j arrives as the name of the file and nothing else (checklist 43)', async (fileName) => {
     const { body } = await ask(await createFile('x', { fileName }));
     const { headers } = await get(body.url);
     const { type, parameters } = parse(headers['content-disposition'] ?? '');
@@ -64,7 +64,7 @@ describe('POST /api/storage/files/{id}/url', () => {
     expect(headers['content-type']).toBe('image/jpeg');
   });
 
-  test('200: inline where it was asked for and is safe, whatever the object was stored with', async () => {
+  test('200: inline if requested and safe, whatever the object was stored with', async () => {
     for (const [mimeType, disposition, contentType] of [
       ['image/png', 'inline', 'image/png'],
       ['text/plain', 'inline', 'text/plain; charset=utf-8'],
@@ -78,7 +78,7 @@ describe('POST /api/storage/files/{id}/url', () => {
     }
   });
 
-  test('an address is dead when it says so, and an altered one serves nothing', async () => {
+  test('an address expires on time, and an altered one serves nothing', async () => {
     const id = await createFile('bytes');
     const { body } = await ask(id, { expiresIn: 1 });
     const altered = (await ask(id)).body.url.replace('image%2Fjpeg', 'text%2Fhtml');
@@ -87,7 +87,7 @@ describe('POST /api/storage/files/{id}/url', () => {
     expect((await get(body.url)).status).toBe(403);
   });
 
-  test('seven days is the longest', async () => {
+  test('seven days is the maximum', async () => {
     const { body } = await ask(await createFile('x'), { expiresIn: 604_800 });
     expect((await get(body.url)).status).toBe(200);
   });
@@ -106,21 +106,21 @@ describe('POST /api/storage/files/{id}/url', () => {
     expect(answer.body.issues.map((issue: { path: string }) => issue.path)).toEqual([path]);
   });
 
-  test('404 for a file that is not there, or in the trash', async () => {
+  test('404 for a missing file, or one in the trash', async () => {
     expect((await ask(randomUUID())).body.code).toBe('file_not_found');
     const id = await createFile('x');
     await service.deps.db.pool.query('update files set trash_id = id, trashed_at = now() where id = $1', [id]);
     expect((await ask(id)).body.code).toBe('file_not_found');
   });
 
-  test('no address is logged', async () => {
+  test('addresses are never logged', async () => {
     const { body } = await ask(await createFile('x'));
     expect(service.logged()).not.toContain(new URL(body.url).searchParams.get('X-Amz-Signature'));
   });
 });
 
 describe('GET /api/storage/files/{id}/content', () => {
-  test('302 to an address that serves the file for 15 minutes, and is neither stored nor passed on', async () => {
+  test('302 to an address that serves the file for 15 minutes, and must be neither cached nor sent as a referrer', async () => {
     const id = await createFile('bytes', { mimeType: 'image/png' });
     const answer = await service.call('GET', `/api/storage/files/${id}/content`, { as: ada });
     expect(answer.status).toBe(302);
@@ -133,7 +133,7 @@ describe('GET /api/storage/files/{id}/content', () => {
     expect(file.headers['content-disposition']).toBe('attachment; filename="photo.jpg"');
   });
 
-  test('disposition counts as in an address', async () => {
+  test('disposition works as in an address', async () => {
     for (const [mimeType, disposition] of [
       ['image/png', 'inline'],
       ['image/svg+xml', 'attachment'],
@@ -145,7 +145,7 @@ describe('GET /api/storage/files/{id}/content', () => {
     }
   });
 
-  test('400 for another disposition, 401 without a credential, 404 for what is not there', async () => {
+  test('400 for another disposition, 401 without a credential, 404 for a missing file', async () => {
     const path = `/api/storage/files/${await createFile('x')}/content`;
     expect((await service.call('GET', `${path}?disposition=x`, { as: ada })).body.code).toBe('invalid_request');
     expect((await service.call('GET', path)).body.code).toBe('invalid_api_key');

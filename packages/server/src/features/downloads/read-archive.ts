@@ -14,20 +14,20 @@ import { writeZip, type ZipEntry } from './write-zip.ts';
 
 export interface Archive {
   name: string;
-  /** The ZIP. It throws when a file of it has gone or cannot be read: half an archive must not look whole. */
+  /** The ZIP. It throws if a file in it is gone or cannot be read: half an archive must not look complete. */
   bytes: AsyncGenerator<Buffer, void>;
-  /** Aborts when others have waited and the client was too slow: the bytes are to end there. */
+  /** Aborts if the client was too slow while others were waiting: the bytes must end there. */
   lost: AbortSignal;
-  /** Ends the reading from the store, and makes room for another archive. Must be called, also after the last byte. */
+  /** Stops reading from the store, and makes room for another archive. Must be called, even after the last byte. */
   close(): void;
 }
 
-/** A query for each second of an archive is little, and a slow client is cut off soon after its access ends. */
+/** One query for each second of an archive is cheap, and a slow client is cut off soon after its access ends. */
 const accessMilliseconds = 1000;
 
 /**
- * The archive that a token stands for. Whoever asked for it is looked up again, here and for as long as it is read.
- * @param signal aborts when nobody waits for it any more
+ * The archive behind a token. The asker's access is looked up again, here and for as long as the archive is read.
+ * @param signal aborts when nobody waits for the archive any more
  * @throws Problem archive_not_found, archives_busy, or the signal's reason
  */
 export async function readArchive(
@@ -57,7 +57,7 @@ export async function readArchive(
   }
 }
 
-/** Looks at the access before each piece, since many files, a large one or a slow client take long. */
+/** Checks access before each piece, since many files, a large one or a slow client take long. */
 async function* handOver(
   pieces: AsyncGenerator<Buffer, void>,
   slot: ArchiveSlot,
@@ -71,7 +71,7 @@ async function* handOver(
   }
 }
 
-/** What is looked up before the first byte, so that a selection that has gone is a 404, and the rest as it is read. */
+/** Looks up the selection before the first byte, so that a missing one is a 404, and the rest as it is read. */
 async function selectEntries(
   deps: Pick<Deps, 'db' | 'objects'>,
   order: ArchiveOrder,
@@ -93,7 +93,7 @@ async function selectEntries(
     yield* toEntries(deps, '', names.files, signal);
     for (const folder of tree) {
       const { path, createdAt, updatedAt } = folder;
-      // One that was made later is there for the earlier files that were moved into it, and not for itself.
+      // A folder created later is there only as the place of earlier files moved into it, and has no entry of its own.
       if (path !== '' && createdAt <= at) yield { path, modifiedAt: updatedAt };
       for await (const files of readFiles(deps, project, folder, at)) yield* toEntries(deps, path, files, signal);
     }
@@ -101,7 +101,10 @@ async function selectEntries(
   return entries();
 }
 
-/** Files of up to so many bytes are fetched while those before them are sent: for them the way to the store counts most. */
+/**
+ * Files of up to this size are fetched while earlier ones are sent, because the round trip to the store dominates their
+ * cost.
+ */
 const smallBytes = 64 * 1024;
 const fetchedAhead = 8;
 
@@ -116,7 +119,7 @@ async function* toEntries(
     for (const file of files.slice(from, from + fetchedAhead)) {
       if (file.sizeBytes > smallBytes || fetched.has(file.id)) continue;
       const content = read(deps, file, signal).then(buffer);
-      // Whoever waits for it is told; until then nobody does.
+      // The consumer sees this error when it awaits the content; until then, nothing handles it.
       content.catch(() => undefined);
       fetched.set(file.id, content);
     }
@@ -137,11 +140,11 @@ async function read(
   signal: AbortSignal,
 ): Promise<Readable> {
   const object = await deps.objects.read(storeKey, { signal });
-  if (!object) throw new Error(`The object of the file ${id} has gone.`);
+  if (!object) throw new Error(`The object of the file ${id} is gone.`);
   return object.body;
 }
 
-/** The names of what was selected, which may come from several folders: first those of folders, then those of files. */
+/** The names of the selection, which may come from several folders: folders first, then files. */
 async function nameSelected({ folders, files }: Selected): Promise<{ folders: string[]; files: ArchivedFile[] }> {
   const all = new Set([...folders, ...files].map(({ name }) => toNameKey(name)));
   const names = createEntryNames((name) => all.has(toNameKey(name)));

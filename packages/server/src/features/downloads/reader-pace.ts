@@ -1,17 +1,20 @@
-/** How fast a client takes what it is given. */
+/** Measures how fast a client takes the bytes it is given. */
 export interface ReaderPace {
-  /** A piece is there for the client. */
+  /** A piece is ready for the client. */
   hand(bytes: number): void;
-  /** The client has taken it, and wants the next. */
+  /** The client has taken it and wants the next one. */
   take(): void;
-  /** Bytes a second, over the last full window; undefined before there was one. Infinite for who never let us wait. */
+  /**
+   * Bytes per second over the last full window; undefined before there was one. Infinite for a client that never made
+   * us wait.
+   */
   bytesPerSecond(): number | undefined;
 }
 
 /**
- * Only the time counts in which a piece waited for the client: where the store is slow, its readers are not.
+ * Counts only the time in which a piece waited for the client: if the store is slow, its readers are not.
  * @param now milliseconds
- * @param windowMilliseconds over how long the pace is taken
+ * @param windowMilliseconds the period over which the pace is measured
  */
 export function createReaderPace(now: () => number, windowMilliseconds: number): ReaderPace {
   let pace: number | undefined;

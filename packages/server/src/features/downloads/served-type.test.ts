@@ -12,7 +12,7 @@ test.each([
   ['text/plain; charset=iso-8859-1', 'text/plain; charset=iso-8859-1'],
   ['image/png; a="x, text/html"', 'image/png'],
   ['text/plain;charset="utf-8"', 'text/plain'],
-])('%s is shown as %s', (mimeType, contentType) => {
+])('%s is displayed as %s', (mimeType, contentType) => {
   expect(toServed(mimeType, 'inline')).toEqual({ contentType, disposition: 'inline' });
   expect(toServed(mimeType, 'attachment')).toEqual({ contentType, disposition: 'attachment' });
 });
@@ -27,7 +27,7 @@ test.each([
   ['font/woff2', 'font/woff2'],
   ['model/gltf-binary', 'model/gltf-binary'],
   ['application/octet-stream', 'application/octet-stream'],
-])('%s is never shown, and is saved as %s (checklist 42, T15)', (mimeType, contentType) => {
+])('%s is never displayed, and is saved as %s (checklist 42, T15)', (mimeType, contentType) => {
   expect(toServed(mimeType, 'inline')).toEqual({ contentType, disposition: 'attachment' });
 });
 
@@ -54,7 +54,7 @@ test.each([
   'application/x-mimearchive',
   'application/x-shockwave-flash',
   'application/signed-exchange;v=b3',
-])('%s is never shown, and has no type (checklist 42, T15)', (mimeType) => {
+])('%s is never displayed, and is served without its type (checklist 42, T15)', (mimeType) => {
   const served = { contentType: 'application/octet-stream', disposition: 'attachment' };
   expect(toServed(mimeType, 'inline')).toEqual(served);
   expect(toServed(mimeType, 'attachment')).toEqual(served);

@@ -1,10 +1,10 @@
-/** How a file is handed out: what the store is told to say of it. */
+/** How the store is told to serve a file. */
 export interface Served {
   contentType: string;
   disposition: 'inline' | 'attachment';
 }
 
-/** What a browser shows without a document around it that could run script (decision 0017). */
+/** The types that a browser displays without a document around them that could run scripts (decision 0017). */
 const inlineTypes: ReadonlySet<string> = new Set([
   'text/plain',
   ...['apng', 'avif', 'bmp', 'gif', 'jpeg', 'png', 'webp', 'x-icon', 'vnd.microsoft.icon'].map(
@@ -16,15 +16,15 @@ const inlineTypes: ReadonlySet<string> = new Set([
   ...['mp4', 'mpeg', 'ogg', 'quicktime', 'webm', 'x-m4v', 'x-matroska'].map((name) => `video/${name}`),
 ]);
 
-/** Texts that are only read. Every other `text/…` may be a document, a style or a script. */
+/** Text types that are only read. Any other `text/…` may be a document, a style sheet or a script. */
 const readTypes: ReadonlySet<string> = new Set(
   ['plain', 'csv', 'markdown', 'calendar', 'vcard', 'vtt'].map((name) => `text/${name}`),
 );
 
 /**
- * The type and the disposition that a file is served with. Inline only where it was asked for and the type cannot run
- * script. The recorded type is kept, but what a browser would run or open as a document has none but
- * `application/octet-stream`, so that it is harmless also where a store or a browser forgets the disposition.
+ * The type and disposition that a file is served with. Inline only if requested and if the type cannot run scripts. The
+ * recorded type is kept, but anything a browser would run or open as a document becomes `application/octet-stream`, so
+ * that it is harmless even if a store or a browser drops the disposition.
  */
 export function toServed(mimeType: string, wanted: 'inline' | 'attachment'): Served {
   const [type = '', ...parameters] = mimeType.split(';');
@@ -34,7 +34,7 @@ export function toServed(mimeType: string, wanted: 'inline' | 'attachment'): Ser
   return { contentType: essence + toParameters(essence, parameters), disposition };
 }
 
-/** SVG stays what it is: as an attachment it opens nowhere, and in an `img` it runs nothing. */
+/** SVG keeps its type: as an attachment it opens nowhere, and in an `img` it runs nothing. */
 function isActive(essence: string): boolean {
   if (essence === 'image/svg+xml') return false;
   if (essence.startsWith('text/')) return !readTypes.has(essence);
@@ -43,14 +43,14 @@ function isActive(essence: string): boolean {
   );
 }
 
-/** Archives of pages, and what speaks for another origin. */
+/** Archives of web pages, and formats that can speak for another origin. */
 const activeTypes: ReadonlySet<string> = new Set(
   ['hta', 'mimearchive', 'x-mimearchive', 'mbox', 'http', 'signed-exchange', 'webbundle', 'x-java-applet'].map(
     (name) => `application/${name}`,
   ),
 );
 
-/** Parameters of plain words only: in a quoted one a browser may see a comma, and after it a second type. */
+/** Keeps only parameters of plain words: in a quoted one, a browser may see a comma followed by a second type. */
 function toParameters(essence: string, parameters: string[]): string {
   const plain = parameters.map((text) => text.trim());
   if (!plain.every((text) => /^[\w.+-]+=[\w.+-]+$/.test(text))) return '';

@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Bytes that are put aside and read back once: in memory while they are few, then in a temporary file. */
+/** Bytes that are set aside and read back once: small amounts in memory, larger ones in a temporary file. */
 export interface Spool {
   readonly sizeBytes: number;
   add(bytes: Buffer): Promise<void>;
@@ -41,7 +41,7 @@ export function createSpool(memoryBytes: number): Spool {
     async *read() {
       for (let at = 0; file && at < writtenBytes; ) {
         const { bytesRead, buffer } = await file.read(Buffer.alloc(pieceBytes), 0, pieceBytes, at);
-        if (bytesRead === 0) throw new Error('The temporary file has lost its end.');
+        if (bytesRead === 0) throw new Error('The temporary file is truncated.');
         at += bytesRead;
         yield buffer.subarray(0, bytesRead);
       }
@@ -53,7 +53,7 @@ export function createSpool(memoryBytes: number): Spool {
   };
 }
 
-/** A file that nobody else can open, and that is gone with the process. */
+/** A file that nobody else can open, and that disappears with the process. */
 async function openNameless(): Promise<FileHandle> {
   const path = join(tmpdir(), `cadiz-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);

@@ -43,7 +43,7 @@ const bytesOf = async (entries: Iterable<ZipEntry>) => {
   return Buffer.concat(pieces);
 };
 
-readBack('names of every script, empty files and folders are read back by two readers', async () => {
+readBack('two readers read back names in every script, empty files and folders', async () => {
   const names = [
     'Grüße.txt',
     '写真/',
@@ -68,7 +68,7 @@ readBack('names of every script, empty files and folders are read back by two re
   await testZip(path);
 });
 
-readBack('an archive of nothing is one', async () => {
+readBack('an empty archive is valid', async () => {
   await save([]);
   expect(await readZip(path)).toEqual([]);
 });
@@ -99,19 +99,19 @@ readBack('a file over 4 GiB, and one after it', { timeout: 300_000 }, async () =
   const read = await readZip(path, 'index');
   expect(read.map(({ name }) => name)).toEqual(['before', 'large', 'after']);
   expect(read.map((entry) => entry.sizeBytes)).toEqual([1, sizeBytes, 1]);
-  // This one reads all of the zeros.
+  // This one reads all the zeros.
   if (isFull) await testZip(path);
 });
 
 test.each([
   ['fewer', 3],
   ['more', 5],
-])('a file of %s bytes than it should have breaks the archive off', async (_what, sizeBytes) => {
+])('a file with %s bytes than declared breaks off the archive', async (_what, sizeBytes) => {
   const wrong = { path: 'a', modifiedAt, content: { sizeBytes, pieces: toAsync([Buffer.from('four')]) } };
   await expect(bytesOf([wrong])).rejects.toThrow('a does not have the');
 });
 
-test('a failure of an entry is the failure of the archive', async () => {
+test('an error in an entry fails the archive', async () => {
   async function* broken(): AsyncGenerator<ZipEntry, void> {
     yield toFile('a', 'a');
     throw new Error('gone');

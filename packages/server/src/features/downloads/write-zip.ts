@@ -3,14 +3,14 @@ import { createSpool } from './spool.ts';
 
 /** A folder (its path ends in a slash), or a file with its bytes. */
 export interface ZipEntry {
-  /** With slashes, and none at its start. */
+  /** With slashes, but none at its start. */
   path: string;
   modifiedAt: Date;
-  /** Left out for a folder. */
+  /** Absent for a folder. */
   content?: { sizeBytes: number; pieces: AsyncIterable<Buffer> };
 }
 
-/** What the index of a ZIP keeps of each entry, until it is written at the end. */
+/** What the ZIP's index keeps of each entry until it is written at the end. */
 interface Written {
   name: Buffer;
   modifiedAt: Date;
@@ -25,9 +25,10 @@ const max16 = 0xffff;
 const indexMemoryBytes = 1024 ** 2;
 
 /**
- * A ZIP of entries as they come, stored as they are: media does not get smaller. Nothing is held but the index, which
- * a ZIP has at its end, and that goes to a temporary file. ZIP64 where 4 GiB or 65,535 entries are reached.
- * @throws Error when an entry has not as many bytes as it said, and whatever the entries throw
+ * Writes a ZIP of entries as they arrive, stored without compression, because media does not get smaller. Nothing is
+ * held except the index, which a ZIP has at its end and which goes to a temporary file. Uses ZIP64 from 4 GiB or 65,535
+ * entries.
+ * @throws Error if an entry does not have as many bytes as declared, and whatever the entries throw
  * @see https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT (6.3.10)
  */
 export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerator<Buffer, void> {
@@ -56,7 +57,7 @@ export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerato
           entry.crc = crc32(piece, entry.crc);
           yield piece;
         }
-        if (left !== 0) throw new Error(`${path} does not have the ${content.sizeBytes} bytes that it should have.`);
+        if (left !== 0) throw new Error(`${path} does not have the declared ${content.sizeBytes} bytes.`);
         const descriptor = toDescriptor(entry);
         yield descriptor;
         offset += content.sizeBytes + descriptor.length;
@@ -80,7 +81,7 @@ function toFlags({ isFolder }: Written): number {
   return isFolder ? 0x0800 : 0x0808;
 }
 
-/** 4.3.7. The version that a reader must know is 4.5 for ZIP64, else 2.0. */
+/** 4.3.7. The version that a reader must support is 4.5 for ZIP64, otherwise 2.0. */
 function toLocalHeader(entry: Written): Buffer {
   const large = isLarge(entry);
   const extra = Buffer.concat([large ? toExtra(0x0001, u64(0), u64(0)) : Buffer.alloc(0), toTimeExtra(entry)]);
@@ -107,7 +108,7 @@ function toDescriptor(entry: Written): Buffer {
   return Buffer.concat([u32(0x08074b50), u32(entry.crc), size, size]);
 }
 
-/** 4.3.12, and 4.5.3 for what does not fit into 32 bits. Made by version 4.5 on Unix, so that modes count. */
+/** 4.3.12, and 4.5.3 for values that do not fit into 32 bits. Made by version 4.5 on Unix, so that modes count. */
 function toIndexEntry(entry: Written): Buffer {
   const large = isLarge(entry);
   const far = entry.offset >= max32;
@@ -169,7 +170,7 @@ function toEnd(count: number, indexBytes: number, indexOffset: number): Buffer {
   ]);
 }
 
-/** Local time of no place in particular, from 1980 on and in steps of two seconds: UTC here, and exactly in the extra field. */
+/** Local time without a zone, from 1980 on, in steps of two seconds: UTC here, and exact in the extra field. */
 function toDosTime(at: Date): Buffer {
   const year = Math.min(Math.max(at.getUTCFullYear(), 1980), 2107);
   const time = (at.getUTCHours() << 11) | (at.getUTCMinutes() << 5) | (at.getUTCSeconds() >> 1);

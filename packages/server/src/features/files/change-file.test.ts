@@ -13,7 +13,7 @@ const patch = (id: unknown, body: unknown) => library.call('PATCH', `/api/storag
 const get = (id: unknown) => library.call('GET', `/api/storage/files/${id}`);
 
 describe('a file', () => {
-  test('is answered as it was recorded', async () => {
+  test('is returned as it was recorded', async () => {
     const file = await library.file();
     expect((await get(file.id)).body).toEqual(file);
     expect((await get(file.id.toUpperCase())).body).toEqual(file);
@@ -21,7 +21,7 @@ describe('a file', () => {
     await expectProblem(get('root'), 400, 'invalid_request');
   });
 
-  test('gets another name, and updatedAt says when; its object stays', async () => {
+  test('can be renamed, with a new updatedAt and the same object', async () => {
     const file = await library.file();
     library.service.advance(5);
     const { status, body } = await patch(file.id, { fileName: '100% + #1 写真.png' });
@@ -32,20 +32,20 @@ describe('a file', () => {
     expect(await library.service.deps.objects.head(file.storeKey)).toBeDefined();
   });
 
-  test('is sorted and searched by its new name', async () => {
+  test('is sorted and found by its new name', async () => {
     const file = await library.file();
     await patch(file.id, { fileName: 'Straße.txt' });
     const { rows } = await library.service.deps.db.pool.query('select name_key from files where id = $1', [file.id]);
     expect(rows).toEqual([{ name_key: 'STRASSE.TXT' }]);
   });
 
-  test('may have the name of another file beside it', async () => {
+  test('may have the same name as another file in its folder', async () => {
     const folderId = await library.folder();
     const [a, b] = [await library.file(folderId, 1, 'a'), await library.file(folderId, 1, 'b')];
     expect((await patch(b.id, { fileName: a.fileName })).body.fileName).toBe('a');
   });
 
-  test('moves into a folder, and back to the root, with a new name at once', async () => {
+  test('can move into a folder, and back to the root with a new name', async () => {
     const file = await library.file();
     const folderId = await library.folder();
     expect((await patch(file.id, { folderId, fileName: 'b' })).body).toMatchObject({ folderId, fileName: 'b' });
@@ -54,7 +54,7 @@ describe('a file', () => {
     expect(await library.listed(folderId)).toEqual({ files: [], folders: [] });
   });
 
-  test('does not move into a folder that is not there, in the trash, or of another project', async () => {
+  test('cannot move into a folder that is missing, in the trash or in another project', async () => {
     const file = await library.file();
     const trashed = await library.folder();
     await library.call('DELETE', `/api/storage/folders/${trashed}`);
@@ -66,7 +66,7 @@ describe('a file', () => {
     expect((await get(file.id)).body).toEqual(file);
   });
 
-  test('does not move into a folder that has just gone, though another process still believes in it', async () => {
+  test('cannot move into a folder that has just been deleted, even if another process still has it cached', async () => {
     const file = await library.file();
     const folderId = await library.folder();
     await library.file(folderId);
@@ -78,7 +78,7 @@ describe('a file', () => {
     expect((await get(file.id)).body).toEqual(file);
   });
 
-  test('that moves into a folder while it is deleted because it is empty, is in it or is refused', async () => {
+  test('that moves into an empty folder while it is being deleted is either in it or refused', async () => {
     for (let round = 0; round < 10; round += 1) {
       const file = await library.file();
       const folderId = await library.folder();
@@ -104,7 +104,7 @@ test.each([
   expect((await get(file.id)).body).toEqual(file);
 });
 
-test('one that is not there or in the trash is 404', async () => {
+test('that is missing or in the trash is 404', async () => {
   const { id } = await library.file();
   await library.call('DELETE', `/api/storage/files/${id}`);
   await expectProblem(patch(id, { fileName: 'x' }), 404, 'file_not_found');

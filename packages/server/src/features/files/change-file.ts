@@ -10,8 +10,8 @@ import { toNameKey } from '../../tree/name-key.ts';
 import { openFile } from '../../tree/open-file.ts';
 
 /**
- * Renames a file, moves it, or both. Its object stays where it is. Files side by side may have the same name.
- * @throws Problem scope_missing, file_not_found, folder_not_found (where it should go)
+ * Renames a file, moves it, or both. Its object stays where it is. Files in one folder may have the same name.
+ * @throws Problem scope_missing, file_not_found, folder_not_found (the destination)
  */
 export async function changeFile(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
@@ -30,7 +30,7 @@ export async function changeFile(
     .where('project_id', '=', project.id)
     .where('id', '=', fileId)
     .where(whereInSight)
-    // The locks make it wait for a project or a folder that is being deleted, and look at the folder again.
+    // The locks make this wait for a project or folder that is being deleted, and then check the folder again.
     .$if(typeof folderId === 'string', (query) =>
       query.where(
         sql<boolean>`exists (
@@ -43,7 +43,7 @@ export async function changeFile(
     .returningAll()
     .executeTakeFirst();
   if (row) return toFileView(row);
-  // One of the two has gone meanwhile.
+  // Either the file or the folder has disappeared in the meantime.
   await openFile(deps, caller, fileId, 'files:write');
   throw new Problem('folder_not_found');
 }

@@ -2,34 +2,34 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
 
-/** What is listed: a whole project, its root, or one folder; in which order; and which names. */
+/** What a listing covers: a whole project, its root or one folder; in which order; and which names. */
 export interface Listed {
   projectId: string;
   folderId: string | undefined;
   sort: 'name' | 'createdAt' | 'fileSize';
   order: 'asc' | 'desc';
-  /** The folder outside of which nothing is there for the caller; null when everything is. */
+  /** The folder that limits what the caller can see; null if nothing does. */
   within?: string | null;
-  /** What the names contain, as `toNameKey` makes it. */
+  /** What the names must contain, in the form that `toNameKey` makes. */
   search: string | undefined;
 }
 
 export type Kind = 'folders' | 'files';
 
-/** A place in the order: the id, and what is sorted by, as text. */
+/** A position in the order: the id, and the sort key as a string. */
 export interface Position {
   key: string;
   id: string;
 }
 
-/** Where the next page starts: after this position (null: at the first), in the folders or in the files. */
+/** Where the next page starts: after this position (null: at the beginning), in the folders or in the files. */
 export interface Cursor {
   kind: Kind;
   after: Position | null;
 }
 
 const id = z.uuid();
-/** PostgreSQL refuses NUL, and a lone surrogate is in no name. */
+/** PostgreSQL refuses NUL, and no name contains a lone surrogate. */
 const name = z.string().refine((text) => !text.includes('\0') && text.isWellFormed());
 const size = z.string().regex(/^\d{1,18}$/);
 
@@ -38,13 +38,13 @@ const Encoded = z.union([
   z.tuple([z.string(), z.enum(['folders', 'files']), id, z.string()]),
 ]);
 
-/** An opaque text that belongs to one listing, so that it cannot be used on another one. */
+/** An opaque string bound to one listing, so that it cannot be used with another. */
 export function encodeCursor({ kind, after }: Cursor, listed: Listed): string {
   const position = after ? [after.id, after.key] : [];
   return toCursorText([fingerprint(listed), kind, ...position]);
 }
 
-/** @throws Problem invalid_request when the text is no cursor of this listing */
+/** @throws Problem invalid_request if the string is not a cursor of this listing */
 export function decodeCursor(text: string, listed: Listed): Cursor {
   const parsed = readCursorText(Encoded, text);
   if (!parsed) throw invalidCursor('is not a nextCursor of this service');
@@ -59,7 +59,7 @@ export function decodeCursor(text: string, listed: Listed): Cursor {
   return { kind, after: { id: afterId, key } };
 }
 
-/** No secret: who makes one up gets to see what the same query without a cursor shows. */
+/** Not a secret: a forged cursor shows only what the same query without a cursor shows. */
 function fingerprint({ projectId, folderId, sort, order, search }: Listed): string {
   const text = JSON.stringify([projectId, folderId ?? null, sort, order, search ?? null]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Reads the beginning of the whole project, does something, and reads the rest: how many files that were. */
+/** Reads the beginning of the whole project, calls `between`, and reads the rest. Returns how many files there were. */
 async function readAround(headers: Record<string, string>, between: () => Promise<unknown>): Promise<number> {
   const url = `${service.deps.config.publicUrl}/api/storage/list?projectId=${projectId}`;
   const reader = (await service.fetch(new Request(url, { headers }))).body?.getReader();
@@ -41,31 +41,31 @@ const byAda = (method: string, path: string, body?: unknown) => by(ada, method, 
 const byBob = (method: string, path: string) => by(bob, method, path);
 const later = () => service.advance(10_001);
 
-test('who reads slowly, and is still allowed to, reads to the end', async () => {
+test('a slow reader who still has access reads to the end', async () => {
   const { key } = await service.createKey(ada, projectId);
   for (const headers of [bearer(key), { Cookie: ada.cookie }]) {
     expect(await readAround(headers, async () => later())).toBe(2500);
   }
 });
 
-test('a listing ends when its key is revoked on the way (checklist 28)', async () => {
+test('a listing ends if its key is revoked on the way (checklist 28)', async () => {
   const { id, key } = await service.createKey(ada, projectId);
   const revoke = async () => {
     await byAda('DELETE', `/api/api-keys/${id}`);
     later();
   };
-  await expect(readAround(bearer(key), revoke)).rejects.toThrow('has lost their access');
+  await expect(readAround(bearer(key), revoke)).rejects.toThrow('has lost access');
 });
 
 test.each([
   ['is disabled', (id: string) => byAda('PATCH', `/api/users/${id}`, { disabled: true })],
   ['signs out', () => byBob('POST', '/api/auth/sign-out')],
-  ['is taken out of the project', (id: string) => byAda('DELETE', `/api/projects/${projectId}/members/${id}`)],
-])('a listing ends when whoever asked for it %s', async (_what, end) => {
+  ['is removed from the project', (id: string) => byAda('DELETE', `/api/projects/${projectId}/members/${id}`)],
+])('a listing ends if the user who asked for it %s', async (_what, end) => {
   bob = await service.join(ada, projectId, 'viewer');
   const endNow = async () => {
     await end(bob.id);
     later();
   };
-  await expect(readAround({ Cookie: bob.cookie }, endNow)).rejects.toThrow('has lost their access');
+  await expect(readAround({ Cookie: bob.cookie }, endNow)).rejects.toThrow('has lost access');
 });

@@ -17,11 +17,11 @@ const fillMilliseconds = 240_000;
 
 let service: TestService;
 let key: string;
-/** Half of its files lie in its root, half in one folder; another folder has ten, the last ones. */
+/** Half of its files are in its root, half in one folder; another folder has the last ten. */
 let dense: string;
 let denseFolder: string;
 let sparseFolder: string;
-/** Its root has ten files, the last ones, behind those of a folder, which lies in the trash. */
+/** Its root has the last ten files, after those of a folder that is in the trash. */
 let sparse: string;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ beforeAll(async () => {
   sparseFolder = await folder(dense, 'Few');
   const trashed = await folder(sparse, 'Many');
   const { pool } = service.deps.db;
-  // To build it afterwards takes a fraction of the time.
+  // Building it afterwards takes a fraction of the time.
   const indexSql = `select indexdef as sql from pg_indexes where indexname = 'files_search_index'`;
   const [index] = (await pool.query<{ sql: string }>(indexSql)).rows;
   await pool.query('drop index files_search_index');
@@ -58,7 +58,7 @@ afterAll(() => service.close());
 
 const idAt = (n: number) => `0199f3a0-0000-7000-8000-${n.toString(16).padStart(12, '0')}`;
 
-/** Names and sizes are in another order than ids, as they are with people. */
+/** Names and sizes are in a different order from ids, as in real projects. */
 async function addFiles(projectId: string, from: number, count: number, folderId: string | null): Promise<void> {
   await service.deps.db.pool.query(
     `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
@@ -84,7 +84,7 @@ function flatten(node: Node): Node[] {
 }
 
 async function planOf({ name, text, values }: pg.QueryConfig, mode: 'custom' | 'generic'): Promise<Node[]> {
-  // PostgreSQL takes two statements for one when so many characters of their names are the same.
+  // PostgreSQL confuses two statements whose names share that many first characters.
   expect(name?.length).toBeLessThan(64);
   const client = await service.deps.db.pool.connect();
   try {
@@ -125,7 +125,7 @@ function middle(kind: Kind, sort: Listed['sort']): Position {
   return { id, key: kind === 'files' ? 'FILE 15' : 'FOLDER 15' };
 }
 
-/** Its rows come out of one index in its order, and no node handles more than so many. */
+/** Checks that the rows come out of one index in its order, and that no node handles more than `most` of them. */
 async function expectIndexed(kind: Kind, statement: pg.QueryConfig, most: number): Promise<void> {
   for (const mode of ['custom', 'generic'] as const) {
     const nodes = await planOf(statement, mode);
@@ -140,7 +140,8 @@ async function expectIndexed(kind: Kind, statement: pg.QueryConfig, most: number
   }
 }
 
-// Without statistics first, as a database is just after many uploads, and as an embedded one, which nothing analyses, stays.
+// Without statistics first: that is the state of a database just after many uploads, and of an embedded one that is
+// never analysed.
 describe.each([false, true])('with statistics: %s', (analyzed) => {
   beforeAll(async () => {
     if (analyzed) await service.deps.db.pool.query('analyze');
@@ -159,7 +160,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
   );
 
   test.each(variants)(
-    'a search for $kind in $where by $sort, $order, looks at no more than it may',
+    'a search for $kind in $where by $sort, $order, reads no more rows than allowed',
     async ({ place, sort, order, kind }) => {
       for (const search of ['E', 'NOT THERE']) {
         const listed: Listed = { ...place(), sort, order, search };
@@ -172,10 +173,10 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
   );
 
   test.each(variants)(
-    'a search for a rare name of $kind in $where by $sort, $order, takes the index of names',
+    'a search for a rare name of $kind in $where by $sort, $order, uses the name index',
     async ({ place, sort, order, kind }) => {
       for (const [search, most] of [
-        // The index lets a few through that have the grams, and not side by side.
+        // The index also returns a few names that have the grams, but not next to each other.
         [kind === 'files' ? 'E 4567' : 'R 4567', 30],
         ['写真', 1],
         ["'\\%", 1],
@@ -197,7 +198,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
   );
 
   test.each(variants.filter(({ sort }) => sort === 'name'))(
-    'a search for what many names of $kind in $where begin with, by name, $order, looks at no more than it may',
+    'a search for a common beginning of $kind names in $where, by name, $order, reads no more rows than allowed',
     async ({ place, sort, order, kind }) => {
       const search = kind === 'files' ? 'FILE ' : 'FOLDER ';
       for (const start of [null, middle(kind, sort), { id: idAt(1), key: 'A' }, { id: idAt(1), key: 'Z' }]) {
@@ -214,7 +215,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
   );
 
   test.each(sorts.flatMap((sort) => orders.map((order) => ({ sort, order }))))(
-    'a deleted folder of 12,000 files is passed over in a jump, by $sort, $order',
+    'a deleted folder of 12,000 files is skipped in one jump, by $sort, $order',
     async ({ sort, order }) => {
       const listed: Listed = { projectId: sparse, folderId: undefined, sort, order, search: undefined };
       const id = idAt(order === 'asc' ? 1 : deleted);
@@ -229,7 +230,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
 });
 
 test.each(sorts.flatMap((sort) => orders.map((order) => ({ sort, order }))))(
-  'what lies behind a deleted folder of 12,000 files is the first page, by $sort, $order',
+  'the files after a deleted folder of 12,000 files make up the first page, by $sort, $order',
   async ({ sort, order }) => {
     for (const query of ['limit=100', 'limit=10', '']) {
       const { body } = await service.call(
@@ -243,7 +244,7 @@ test.each(sorts.flatMap((sort) => orders.map((order) => ({ sort, order }))))(
   },
 );
 
-test('a client that takes nothing more is not read for, and one that leaves ends the reading', async () => {
+test('a client that stops reading pauses the reads, and one that leaves ends them', async () => {
   let queries = 0;
   const { listing } = service.deps.db;
   const counting: typeof listing = {
@@ -262,7 +263,7 @@ test('a client that takes nothing more is not read for, and one that leaves ends
   });
   const [response] = (await once(request, 'response')) as [http.IncomingMessage];
   response.pause();
-  // The buffers of the connection fill up, and then nothing moves any more.
+  // The connection's buffers fill up, and then nothing moves any more.
   let before = -1;
   while (before !== queries) {
     before = queries;
@@ -279,7 +280,7 @@ test('a client that takes nothing more is not read for, and one that leaves ends
   expect(service.logged()).not.toContain('A listing broke off');
 });
 
-test('a listing of 30,000 files streams in memory that does not grow with it', async () => {
+test('a listing of 30,000 files streams in constant memory', async () => {
   const headers = { Authorization: `Bearer ${key}` };
   const response = await createApp(service.deps).fetch(
     new Request(`http://localhost/api/storage/list?projectId=${dense}&folderId=${denseFolder}&sort=name`, { headers }),

@@ -29,24 +29,27 @@ describe.runIf(testableKinds.includes('postgres'))('a listing that waits in Post
 
   const waiting = () => countWaiting(service.deps.db);
 
-  test.each(['', '&limit=10', '&search=x&sort=name'])('ends there when its client goes (%s)', async (query) => {
-    const holder = await service.deps.db.pool.connect();
-    await holder.query('begin; lock table files in access exclusive mode');
-    const request = http.get({
-      port: listening.port,
-      path: `/api/storage/list?projectId=${projectId}${query}`,
-      headers: { Authorization: `Bearer ${key}` },
-    });
-    const failed = once(request, 'error');
-    while ((await waiting()) === 0) await delay(10);
-    request.destroy(new Error('gone'));
-    await failed;
-    while ((await waiting()) !== 0) await delay(10);
-    await holder.query('rollback');
-    holder.release();
-    const { status } = await service.call('GET', `/api/storage/list?projectId=${projectId}${query}`, { key });
-    expect(status).toBe(200);
-    expect(service.logged()).not.toContain('internal_error');
-    expect(service.logged()).not.toContain('"level":50');
-  });
+  test.each(['', '&limit=10', '&search=x&sort=name'])(
+    'is cancelled when its client disconnects (%s)',
+    async (query) => {
+      const holder = await service.deps.db.pool.connect();
+      await holder.query('begin; lock table files in access exclusive mode');
+      const request = http.get({
+        port: listening.port,
+        path: `/api/storage/list?projectId=${projectId}${query}`,
+        headers: { Authorization: `Bearer ${key}` },
+      });
+      const failed = once(request, 'error');
+      while ((await waiting()) === 0) await delay(10);
+      request.destroy(new Error('gone'));
+      await failed;
+      while ((await waiting()) !== 0) await delay(10);
+      await holder.query('rollback');
+      holder.release();
+      const { status } = await service.call('GET', `/api/storage/list?projectId=${projectId}${query}`, { key });
+      expect(status).toBe(200);
+      expect(service.logged()).not.toContain('internal_error');
+      expect(service.logged()).not.toContain('"level":50');
+    },
+  );
 });

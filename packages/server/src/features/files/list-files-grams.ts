@@ -1,15 +1,15 @@
-/** More narrow a search no further, and each costs a look into the index. */
-const mostGrams = 8;
-/** Grams side by side, none over another: a quarter of the time of all of them, measured. */
-const leastStep = 3;
+/** More grams narrow a search no further, and each costs an index look-up. */
+const maxGrams = 8;
+/** Adjacent grams that do not overlap take a quarter of the time of all grams (measured). */
+const minStep = 3;
 
-/** What stands before the gram at the beginning of a name, as `name_grams` has it. */
+/** The character before the gram at the beginning of a name, as in `name_grams`. */
 const beginning = '\u0001';
 
 /**
- * What every name key that contains `part` has in the index of `name_grams`, as a tsquery. Two characters or one are the
- * beginning of a gram.
- * @param where `inside` leaves out the names that have `part` only at their beginning
+ * What every name key that contains `part` has in the index of `name_grams`, as a tsquery. One or two characters match
+ * the beginning of a gram.
+ * @param where `inside` leaves out names that have `part` only at their beginning
  */
 export function toGramQuery(projectId: string, part: string, where: 'anywhere' | 'inside'): string {
   const prefix = projectId.slice(-12);
@@ -20,7 +20,7 @@ export function toGramQuery(projectId: string, part: string, where: 'anywhere' |
   const asFirst = beginnings.map((before) => quote(prefix + before + first) + end).join(' | ');
   const grams = new Set<string>();
   const last = characters.length - 3;
-  const step = Math.max(leastStep, last / (mostGrams - 1));
+  const step = Math.max(minStep, last / (maxGrams - 1));
   for (let place = step; place < last; place += step) grams.add(gramAt(characters, Math.floor(place)));
   if (last > 0) grams.add(gramAt(characters, last));
   return [`(${asFirst})`, ...[...grams].map((gram) => quote(prefix + gram))].join(' & ');

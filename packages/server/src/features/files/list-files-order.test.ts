@@ -26,7 +26,7 @@ interface Row {
   isFolder: boolean;
 }
 
-/** A project that is kept twice: in the database, and as a list. */
+/** A project that is kept twice: in the database and as a list. */
 class Model {
   readonly projectId: string;
   rows: Row[] = [];
@@ -81,7 +81,7 @@ class Model {
     this.rows.push(...rows);
   }
 
-  /** Renames, resizes, moves and deletes some files; returns the ids that it left alone. */
+  /** Renames, resizes, moves and deletes some files; returns the ids of the others. */
   async disturb(): Promise<void> {
     const { pool } = service.deps.db;
     const files = this.rows.filter(({ isFolder }) => !isFolder);
@@ -109,7 +109,7 @@ class Model {
 
   readonly touched = new Set<string>();
 
-  /** The same as the listing, by sorting what is in memory. */
+  /** The expected listing, sorted in memory. */
   expected(query: Query): string[] {
     const { sort, order, search, folderId } = query;
     const part = search === undefined ? '' : toNameKey(search);
@@ -191,18 +191,21 @@ describe.each([1, 2])('a project of random names and sizes (%d)', (seed) => {
     model = await makeModel(seed);
   });
 
-  test.each(variants)('by $sort, $order, with "$search" in the name, is the sorted list', async (variant) => {
-    const [folder] = model.rows;
-    for (const folderId of [undefined, 'root', folder?.id]) {
-      const query = { ...variant, folderId };
-      const expected = model.expected(query);
-      expect(idsOf(await list(model, query))).toEqual(expected);
-      for (const limit of [3, 50]) expect(await walk(model, query, limit)).toEqual(expected);
-    }
-  });
+  test.each(variants)(
+    'listed by $sort, $order, with "$search" in the name, equals the sorted list',
+    async (variant) => {
+      const [folder] = model.rows;
+      for (const folderId of [undefined, 'root', folder?.id]) {
+        const query = { ...variant, folderId };
+        const expected = model.expected(query);
+        expect(idsOf(await list(model, query))).toEqual(expected);
+        for (const limit of [3, 50]) expect(await walk(model, query, limit)).toEqual(expected);
+      }
+    },
+  );
 
   test.each(variants)(
-    'by $sort, $order, with "$search", while files come, go and change: the others each once, in order',
+    'by $sort, $order, with "$search", while files come, go and change: all others once, in order',
     async (variant) => {
       const query = { ...variant, folderId: undefined };
       const before = model.expected(query);
@@ -229,7 +232,7 @@ test.each([
   expect(answer.body.issues).toMatchObject([{ path: field }]);
 });
 
-describe('what is in the trash', () => {
+describe('an entry of the trash', () => {
   let projectId: string;
   let kept: string;
   let gone: string;
@@ -268,7 +271,7 @@ describe('what is in the trash', () => {
     sorts.flatMap((sort) =>
       orders.flatMap((order) => ['', '&search=n', '&search=name'].map((search) => ({ sort, order, search }))),
     ),
-  )('is nowhere by $sort, $order$search', async ({ sort, order, search }) => {
+  )('is nowhere in the listing by $sort, $order$search', async ({ sort, order, search }) => {
     for (const page of ['', '&limit=1', '&limit=100']) {
       const seen = async (where: string) => {
         const names: string[] = [];
@@ -288,7 +291,7 @@ describe('what is in the trash', () => {
     }
   });
 
-  test('cannot be listed, as if it had never been', async () => {
+  test('cannot be listed, as if it had never existed', async () => {
     const path = `/api/storage/list?projectId=${projectId}&folderId=`;
     const absent = await service.call('GET', path + uuidv7(), { key });
     for (const folderId of [gone, below]) {

@@ -12,18 +12,18 @@ import {
   skipStatement,
 } from './list-files-sql.ts';
 
-/** A page that is only looked for in the order of its index looks at so many rows, at least. */
+/** A page that only its order's index can serve examines this many rows first. */
 const firstBound = 5000;
-/** And then at so many for each statement: some 20 ms, so that nobody waits long who shares the connection. */
+/** Each further statement examines this many: about 20 ms, so that others on the connection do not wait long. */
 const nextBound = 20_000;
-/** After so many of them the index of names is asked for more. */
-const mostScans = 5;
-/** So many names are read that the index of names finds: at first, and when reading on has not filled the page. */
-const mostFound = 10_000;
-const mostFoundLate = 200_000;
+/** After this many statements, the name index is asked for more. */
+const maxScans = 5;
+/** How many matches of the name index are read: at first, and if reading on has not filled the page. */
+const maxFound = 10_000;
+const maxFoundLate = 200_000;
 
-/** So many of the names that begin with what is searched for are looked at: more than a page, since some may be in the trash. */
-const mostBeginning = 2000;
+/** How many names that begin with the search string are examined: more than a page, since some may be in the trash. */
+const maxBeginning = 2000;
 
 export interface Page {
   json: string;
@@ -33,9 +33,10 @@ export interface Page {
 }
 
 /**
- * One page, by bounded statements only. Mostly the index of the order has it at once. Where the rows of a page lie far
- * apart, a search goes on in the index of names, which is quick for what is rare; what is frequent, and yet not in
- * front, is found by going on in the order. Files in a deleted tree are passed over by a jump to the next that is not.
+ * Reads one page using bounded statements only. Usually the index of the order has the page at once. If the rows of a
+ * page lie far apart, a search continues in the name index, which finds rare names fast; names that are frequent but
+ * not near the start are found by reading on in the order. Files in a deleted tree are skipped by a jump to the next
+ * file outside it.
  */
 export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page> {
   const { listed, limit } = request;
@@ -43,15 +44,15 @@ export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, rea
   const first = await read(deps, scanStatement(request, bound), reading);
   if (first.more || !first.reached) return toPage(first);
   const seemsRare = first.count * 20 <= limit;
-  const found = seemsRare ? await find(deps, request, mostFound, reading) : undefined;
+  const found = seemsRare ? await find(deps, request, maxFound, reading) : undefined;
   if (found) return found;
 
   const onward: Reading = { ...reading, pace: 'stream' };
   const page = toPage(first);
   let reached: PageRow['reached'] = first.reached;
   for (let scans = 1; !page.more && reached; scans += 1) {
-    if (scans === mostScans) {
-      const whole = await find(deps, request, mostFoundLate, onward);
+    if (scans === maxScans) {
+      const whole = await find(deps, request, maxFoundLate, onward);
       if (whole) return whole;
     }
     const start = await findNext(deps, listed, { key: reached[0], id: reached[1] }, onward);
@@ -64,7 +65,7 @@ export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, rea
   return page;
 }
 
-/** The page by the index of names; undefined when it finds more than `most`, and when nothing is searched for. */
+/** The page from the name index; undefined if there are more than `most` matches, or nothing is searched for. */
 async function find(
   deps: Pick<Deps, 'db'>,
   request: PageRequest,
@@ -77,13 +78,13 @@ async function find(
   const searched = { ...request, listed: { ...listed, search } };
   const statement =
     sort === 'name' || (kind === 'folders' && sort === 'fileSize')
-      ? findByNameStatement(searched, { most, bound: mostBeginning })
+      ? findByNameStatement(searched, { most, bound: maxBeginning })
       : findStatement(searched, most);
   const found = await read(deps, statement, reading);
   return found.overflow ? undefined : toPage(found);
 }
 
-/** Where it is worth going on: at once, or, where nothing but deleted folders lies in between, behind them. */
+/** Where to continue: right here, or after a run of deleted folders if nothing else lies in between. */
 async function findNext(
   deps: Pick<Deps, 'db'>,
   listed: Listed,

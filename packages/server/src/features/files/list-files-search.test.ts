@@ -68,11 +68,11 @@ const names = [
   'z'.repeat(255),
 ];
 
-/** What the search must find, said once more without any index. */
+/** What the search must find, computed without an index. */
 const expected = (search: string) => names.filter((name) => toNameKey(name).includes(toNameKey(search)));
 
-// Both ways to find: in the order of the listing, and, in a project with thousands of other files in front, by the
-// index of names.
+// Both ways of finding: in the order of the listing, and, in a project with thousands of other files first, through the
+// name index.
 describe.each(['few', 'many'])('in a project of %s files', (size) => {
   let projectId: string;
   let folderId: string;
@@ -159,7 +159,7 @@ describe.each(['few', 'many'])('in a project of %s files', (size) => {
     expect(namesOf(elsewhere).filter((name) => names.includes(name))).toEqual([]);
   });
 
-  test('pages have what one answer has, whatever their length', async () => {
+  test('pages of any length contain what one answer contains', async () => {
     for (const limit of ['1', '2', '7']) {
       for (const sort of ['name', 'createdAt', 'fileSize']) {
         const found: string[] = [];
@@ -177,7 +177,7 @@ describe.each(['few', 'many'])('in a project of %s files', (size) => {
   });
 });
 
-test('folders are found as files are, in the project and in one folder', async () => {
+test('folders are found like files, in the project and in one folder', async () => {
   const projectId = await service.createProject(ada, 'Folders');
   const photos = await createFolder(projectId, 'Fotos 写真');
   const year = await createFolder(projectId, '2026 photos', photos);
@@ -193,7 +193,7 @@ test('folders are found as files are, in the project and in one folder', async (
   expect(namesOf(second)).toEqual(['photo.jpg']);
 });
 
-test('a name that changed is found by its new one only', async () => {
+test('a renamed file is found by its new name only', async () => {
   const projectId = await service.createProject(ada, 'Renamed');
   await addFiles(projectId, ['before.jpg']);
   await service.deps.db.pool.query(
@@ -204,7 +204,7 @@ test('a name that changed is found by its new one only', async () => {
   expect(namesOf(await list({ projectId, search: 'after' }))).toEqual(['after.jpg']);
 });
 
-test('of names that more contain than the index of names is asked for, each is found once', async () => {
+test('finds each name once if more match than the name index is asked for', async () => {
   const projectId = await service.createProject(ada, 'Frequent');
   await addFiles(
     projectId,
@@ -226,7 +226,7 @@ test('of names that more contain than the index of names is asked for, each is f
   expect(namesOf(await list({ projectId, search: 'word' }))).toHaveLength(10_300);
 });
 
-// Behind thousands of other names, so that the index of names and that of the order have to find them.
+// After thousands of other names, so that the name index and the order's index have to find them.
 describe.each(['asc', 'desc'] as const)('a word that many names begin with, by name, %s', (order) => {
   let projectId: string;
   let hidden: string;
@@ -254,8 +254,8 @@ describe.each(['asc', 'desc'] as const)('a word that many names begin with, by n
     expect(deleted.status).toBe(200);
   });
 
-  // The last page of so many has few, some of which begin with it.
-  test.each(['m word', 'm', 'm '])('%j, all of them in their order, each once', async (search) => {
+  // The last page of so many has only a few names, some of which begin with it.
+  test.each(['m word', 'm', 'm '])('%j finds all of them in order, each once', async (search) => {
     const bytes = (name: string) => Buffer.from(toNameKey(name));
     const wanted = [...beginning, ...inside, last]
       .filter((name) => toNameKey(name).includes(toNameKey(search)))

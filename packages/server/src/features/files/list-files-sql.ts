@@ -6,44 +6,44 @@ import { folderInSight } from '../../tree/in-sight.ts';
 import type { Kind, Listed, Position } from './cursor.ts';
 import { toGramQuery } from './list-files-grams.ts';
 
-/** Where a page starts: after a position, or with it. */
+/** Where a page starts: after a position, or at it. */
 export type Start = Position & { inclusive?: true };
 
-/** Which page is asked for. */
+/** Describes the page that is requested. */
 export interface PageRequest {
   kind: Kind;
   listed: Listed;
-  /** Null: at the first. */
+  /** Null: at the beginning. */
   start: Start | null;
-  /** How many rows, up to 1000. */
+  /** The number of rows, up to 1000. */
   limit: number;
 }
 
-/** One page as the database answers it. */
+/** One page as the database returns it. */
 export interface PageRow {
-  /** JSON objects with commas between them, made by the database: twice as fast as rows. */
+  /** JSON objects separated by commas, built by the database: twice as fast as rows. */
   json: string;
   count: number;
-  /** Whether something follows for sure. */
+  /** Whether more is known to follow. */
   more: boolean;
   lastId: string | null;
   lastKey: string | null;
-  /** How far the search got when that was not enough for a page: key and id. Null: to the end. */
+  /** How far the search got, if that did not fill a page: key and id. Null: to the end. */
   reached?: [key: string, id: string] | null;
-  /** Whether there was more to look at than may be looked at at once. */
+  /** Whether there was more to examine than one statement may. */
   overflow?: boolean;
 }
 
 const parentColumns = { files: 'folder_id', folders: 'parent_id' } as const;
 const selectLists = { files: fileColumns, folders: folderColumns };
-/** Ids are UUIDs v7, which begin with the time that `created_at` says: their order is that of creation. */
+/** Ids are UUIDs v7, which begin with the time that `created_at` holds: their order is the order of creation. */
 const sortColumns = {
   files: { name: 'name_key', createdAt: 'id', fileSize: 'file_size' },
   folders: { name: 'name_key', createdAt: 'id', fileSize: 'name_key' },
 } as const;
 const columnTypes = { name_key: 'text', file_size: 'bigint', id: 'uuid' } as const;
 
-/** The shape of a query, without any value: what is read, from where, in which order, and what is filtered. */
+/** The shape of a query without values: what is read, from where, in which order, and with which filters. */
 interface Plan {
   kind: Kind;
   parent: (typeof parentColumns)[Kind];
@@ -69,7 +69,7 @@ function toPlan({ kind, listed, start }: Pick<PageRequest, 'kind' | 'listed' | '
   };
 }
 
-/** The values that a plan's parameters may have. */
+/** The values for a plan's parameters. */
 function toValues({ listed, start, limit }: Omit<PageRequest, 'kind'>): Record<string, unknown> {
   const { projectId, folderId, search, within } = listed;
   return { projectId, folderId, search, within, limit, startKey: start?.key, startId: start?.id };
@@ -84,9 +84,9 @@ function toOrder({ column, direction }: Plan): string {
 }
 
 /**
- * The columns of the one index that is meant. `is null` fixes a column's value, but only a planner that is told to order
- * by it takes the order of such an index: without, the whole root was read and sorted for each page, or a project was
- * gathered from among the ids of all projects.
+ * The columns of the one index to use. `is null` fixes a column's value, but a planner uses the order of such an index
+ * only if the query orders by that column. Without it, the planner read and sorted the whole root for each page, or
+ * collected a project from the ids of all projects.
  */
 function toIndexOrder(plan: Plan): string {
   const { place, parent, column, direction } = plan;
@@ -100,7 +100,7 @@ function inPlace({ place, parent, column }: Plan): string {
   return place === 'root' ? `and ${parent} is null` : `and ${parent} = :folderId`;
 }
 
-/** @param name of the parameters that the position comes in */
+/** @param name of the parameters that hold the position */
 function fromStart({ column, direction }: Plan, start: Plan['start'], name = 'start'): string {
   if (start === 'first') return '';
   const sign = (direction === 'asc' ? '>' : '<') + (start === 'from' ? '=' : '');
@@ -108,14 +108,16 @@ function fromStart({ column, direction }: Plan, start: Plan['start'], name = 'st
   return `and (${column}, id) ${sign} (:${name}Key::${columnTypes[column]}, :${name}Id::uuid)`;
 }
 
-/** Whether the name matches. */
+/** The condition that the name matches. */
 function toMatches({ searches }: Plan): string[] {
   return searches ? ['strpos(name_key, :search) > 0'] : [];
 }
 
-/** Whether the file's folder is in the trash, or beyond the folder of the key: no index of the order knows. */
+/**
+ * The conditions that no index of the order covers: the file's folder is not in the trash, and inside the key's folder.
+ */
 function toSight({ kind, place, parent, isWithin }: Plan): string[] {
-  // A folder within another one has been looked up already.
+  // The caller has already checked a specific folder.
   if (place !== 'project') return [];
   return [
     kind === 'files' ? [folderInSight] : [],
@@ -127,7 +129,7 @@ function all(conditions: readonly string[]): string {
   return conditions.join(' and ') || 'true';
 }
 
-/** Numbers a page's rows and makes one row of them. */
+/** Numbers a page's rows and combines them into one row. */
 function gather(plan: Plan, more: string): string {
   return `
   numbered as (
@@ -142,10 +144,10 @@ function gather(plan: Plan, more: string): string {
   from numbered`;
 }
 
-/** A constant, since a planner that is told a parameter expects a tenth of the table, and sorts that. */
+/** A constant, because with a parameter the planner expects a tenth of the table, and sorts that. */
 const planned = (limit: number) => (limit <= 100 ? 101 : 1001);
 
-/** One page in the order of its index. Where rows have to be filtered, no more than `bound` of them are looked at. */
+/** One page in the order of its index. If rows must be filtered, it examines at most `bound` of them. */
 export function scanStatement(request: PageRequest, bound: number): pg.QueryConfig {
   const plan = toPlan(request);
   const { kind, column } = plan;
@@ -161,7 +163,7 @@ export function scanStatement(request: PageRequest, bound: number): pg.QueryConf
      ${gather(plan, 'null as reached')}`;
     return toStatement(`list-scan-${kind}`, sql, values);
   }
-  // Names are looked at in the index alone, which has them: a tenth of the price of looking at the rows.
+  // Names are examined in the index alone, which contains them: a tenth of the cost of reading the rows.
   const found =
     matches.length > 0 && column === 'name_key'
       ? `select row.* from (
@@ -180,14 +182,14 @@ export function scanStatement(request: PageRequest, bound: number): pg.QueryConf
   return toStatement(`list-scan-${kind}`, sql, values);
 }
 
-/** A page of what a search finds. */
+/** A page of search results. */
 export type SearchRequest = PageRequest & { listed: { search: string } };
 
-/** One page of a search by the index of names, unless more than `most` names have to be looked at. */
+/** One page of a search through the name index, unless more than `most` names have to be examined. */
 export function findStatement(request: SearchRequest, most: number): pg.QueryConfig {
   const plan = toPlan(request);
   const { projectId, search } = request.listed;
-  // The project is in the grams: as a condition on its own it could lead the planner to another index.
+  // The project is part of the grams: as a separate condition it could lead the planner to another index.
   const sql = `
     with candidates as materialized (
       select * from ${plan.kind} where name_grams(project_id, name_key) @@ :grams::tsquery and trash_id is null
@@ -203,12 +205,15 @@ export function findStatement(request: SearchRequest, most: number): pg.QueryCon
   return toStatement(`list-find-${plan.kind}`, sql, { ...toValues(request), grams });
 }
 
-/** The last character that there is, once more than fits into the 255 bytes of a name: names that begin with a word come before it. */
+/**
+ * The last Unicode character, more often than fits into the 255 bytes of a name: every name that begins with a word
+ * sorts before the word plus this.
+ */
 const beyond = '\u{10FFFF}'.repeat(64);
 
 /**
- * One page of a search in the order of names. Names that begin with what is searched for lie side by side in the index of
- * the order, where the first `bound` of them are looked at; those that have it further inside come from the index of names,
+ * One page of a search in the order of names. Names that begin with the search string are adjacent in the index of the
+ * order, where the first `bound` of them are examined; names that contain it further inside come from the name index,
  * unless there are more than `most`.
  */
 export function findByNameStatement(
@@ -255,14 +260,14 @@ export function findByNameStatement(
 const leastId = '00000000-0000-0000-0000-000000000000';
 const greatestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** Whichever comes later in the order. Names are ordered by their UTF-8 bytes. */
+/** The start that comes later in the order. Names are ordered by their UTF-8 bytes. */
 function laterOf(start: Start | null, other: Start, order: Listed['order']): Start {
   if (!start) return other;
   const isAfter = Buffer.compare(Buffer.from(start.key), Buffer.from(other.key)) >= 0;
   return isAfter === (order === 'asc') ? start : other;
 }
 
-/** The next file after `start` that no trashed folder hides: the first of the first ones of all folders. */
+/** The next file after `start` that no trashed folder hides: the first, in the order, of every folder's first file. */
 export function skipStatement(listed: Listed, start: Start): pg.QueryConfig {
   const plan = toPlan({ kind: 'files', listed, start });
   const { column, direction } = plan;

@@ -39,7 +39,7 @@ async function createFolder(projectId: string, name: string, parentId: string | 
 
 let added = 0;
 
-/** Rows without objects, in one statement; later calls make later ids, as time does. */
+/** Rows without objects, in one statement; later calls make later ids, as in real life. */
 async function addFiles(projectId: string, count: number, folderId: string | null = null): Promise<void> {
   const start = uuidv7().slice(0, 24);
   await service.deps.db.pool.query(
@@ -61,7 +61,7 @@ async function expectInvalid(field: string, query: Named): Promise<void> {
 }
 
 describe('a project', () => {
-  test('that is empty has its breadcrumb, and nothing else', async () => {
+  test('that is empty has its breadcrumb and nothing else', async () => {
     const projectId = await service.createProject(ada, 'Leer "und" \\ 🗂');
     const { status, body } = await list({ projectId });
     expect(status).toBe(200);
@@ -73,7 +73,7 @@ describe('a project', () => {
     });
   });
 
-  test('is listed whole with its id alone, however the id and the rest of the query are written', async () => {
+  test('is listed completely with its id alone, however the id and the rest of the query are written', async () => {
     const projectId = await service.createProject(ada);
     const folderId = await createFolder(projectId, 'A');
     await addFiles(projectId, 2);
@@ -90,7 +90,7 @@ describe('a project', () => {
     expect(odd.text).toBe((await list({ projectId })).text);
   });
 
-  test('shows what a file and a folder are, to the letter', async () => {
+  test('shows the exact shape of a file and a folder', async () => {
     const projectId = await service.createProject(ada);
     const name = 'a "b" \\ \u2028 é e\u0301 👩‍👩‍👧 \u202e </script>';
     const folderId = await createFolder(projectId, 'Ordner "1" 🗂');
@@ -123,7 +123,7 @@ describe('a project', () => {
     expect(body.folders).toEqual([(await service.call('GET', `/api/storage/folders/${folderId}`, { as: ada })).body]);
   });
 
-  test('of somebody else is answered as one that does not exist', async () => {
+  test('of somebody else gets the same answer as a missing one', async () => {
     const projectId = await service.createProject(await service.signUp('Eve'), 'Secret');
     const foreign = await list({ projectId });
     const absent = await list({ projectId: randomUUID() });
@@ -131,7 +131,7 @@ describe('a project', () => {
     expect({ ...foreign.body, requestId: '' }).toEqual({ ...absent.body, requestId: '' });
   });
 
-  test.each(['', 'no-uuid', 'null', '*'])('projectId %j is no UUID', (projectId) =>
+  test.each(['', 'no-uuid', 'null', '*'])('projectId %j is not a UUID', (projectId) =>
     expectInvalid('projectId', { projectId }),
   );
 
@@ -159,7 +159,7 @@ describe(`a project of ${largeCount} files`, () => {
 
   type Query = Deps['db']['listing']['query'];
 
-  /** The service with something in between it and the statements of its listings. */
+  /** The service with something between it and its listing statements. */
   function intercepting(intercept: (query: Query) => Query): Deps {
     const { listing } = service.deps.db;
     return { ...service.deps, db: { ...service.deps.db, listing: { ...listing, query: intercept(listing.query) } } };
@@ -167,7 +167,7 @@ describe(`a project of ${largeCount} files`, () => {
 
   const isPageOfFiles = (name: string | undefined) => name?.startsWith('list-scan-files') ?? false;
 
-  /** The service over a database that fails after so many queries for files. */
+  /** The service over a database that fails after this many queries for files. */
   function failingAfter(pages: number): Deps {
     let left = pages;
     return intercepting((query) => (statement, reading) => {
@@ -184,7 +184,7 @@ describe(`a project of ${largeCount} files`, () => {
     const chunks: Uint8Array[] = [];
     for await (const chunk of response.body ?? []) chunks.push(chunk);
     expect(chunks.length).toBeGreaterThan(5);
-    // No chunk is a good part of the whole: what is in memory at a time does not grow with the project.
+    // No chunk is a large part of the whole: memory use does not grow with the project.
     const total = chunks.reduce((sum, { length }) => sum + length, 0);
     expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThan(total / 5);
 
@@ -198,12 +198,12 @@ describe(`a project of ${largeCount} files`, () => {
     expect(body.nextCursor).toBeNull();
   });
 
-  test('answers as the contract says', async () => {
+  test('gives the answer that the contract describes', async () => {
     const { status, body } = await list({ projectId });
     expect({ status, files: body.files.length }).toEqual({ status: 200, files: largeCount });
   });
 
-  test('is read from the database as the client takes it, and no further when it stops or goes', async () => {
+  test('is read from the database as the client reads, and no further if it stops or leaves', async () => {
     const queries = { count: 0 };
     const counting = intercepting((query) => (statement, reading) => {
       queries.count += 1;
@@ -224,14 +224,14 @@ describe(`a project of ${largeCount} files`, () => {
     expect(queries.count).toBe(atStart + 1);
   });
 
-  test('breaks off when the database fails on the way, and is never taken for whole', async () => {
+  test('breaks off if the database fails on the way, and never looks complete', async () => {
     const response = await ask(failingAfter(3));
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
     expect(service.logged()).toContain('A listing broke off');
   });
 
-  test('breaks the connection off over the wire', async () => {
+  test('closes the connection early over the wire', async () => {
     const listening = await listen(createApp(failingAfter(3)), '127.0.0.1', 0);
     const request = http.get({
       port: listening.port,
@@ -249,7 +249,7 @@ describe(`a project of ${largeCount} files`, () => {
     await listening.close(0);
   });
 
-  test('is 503 when the database fails before anything was sent', async () => {
+  test('is 503 if the database fails before anything was sent', async () => {
     const response = await ask(failingAfter(0));
     expect({ status: response.status, code: JSON.parse(await response.text()).code }).toEqual({
       status: 503,
@@ -257,7 +257,7 @@ describe(`a project of ${largeCount} files`, () => {
     });
   });
 
-  test('in pages of 1000 is the same, in the same order', async () => {
+  test('is the same in pages of 1000, in the same order', async () => {
     const whole = (await list({ projectId })).body;
     const files: string[] = [];
     const folders: string[] = [];
@@ -301,7 +301,7 @@ describe('a folder', () => {
     await addFiles(projectId, 4, c);
   });
 
-  test('has its direct children only, and breadcrumbs from the root to itself', async () => {
+  test('lists only its direct children, with breadcrumbs from the root to itself', async () => {
     const { body } = await list({ projectId, folderId: b });
     expect(body.files).toHaveLength(3);
     expect(body.files.every((file: { folderId: string }) => file.folderId === b)).toBe(true);
@@ -314,20 +314,20 @@ describe('a folder', () => {
     expect(body.nextCursor).toBeNull();
   });
 
-  test('that lies deep has all of its breadcrumbs', async () => {
+  test('deep in the tree has all of its breadcrumbs', async () => {
     const { body } = await list({ projectId, folderId: c.toUpperCase() });
     expect(body.breadcrumbs.map(({ name }: { name: string }) => name)).toEqual(['Nested', 'A', 'B', 'C "quoted"']);
     expect(body.files).toHaveLength(4);
   });
 
-  test('`root` is what lies in no folder', async () => {
+  test('`root` lists what is in no folder', async () => {
     const { body } = await list({ projectId, folderId: 'root' });
     expect(body.files).toHaveLength(1);
     expect(idsOf(body.folders)).toEqual([a]);
     expect(body.breadcrumbs).toEqual([{ id: null, name: 'Nested' }]);
   });
 
-  test('of another project is answered as one that does not exist', async () => {
+  test('of another project gets the same answer as a missing one', async () => {
     const other = await service.createProject(ada);
     const foreign = await list({ projectId: other, folderId: a });
     const absent = await list({ projectId: other, folderId: randomUUID() });
@@ -378,7 +378,7 @@ describe('pages', () => {
   }
 
   test.each([1, 7, 10, 20, 30, 59, 60, 61, 1000])(
-    'of %d: the whole folder once, in a stable order, none empty, none but the last short',
+    'of %d: the whole folder once, in a stable order, no empty page, only the last one short',
     async (limit) => {
       const whole = (await list({ projectId, folderId })).body;
       const pages = await walk({ projectId, folderId, limit });
@@ -391,12 +391,12 @@ describe('pages', () => {
     },
   );
 
-  test.each([1, 2, 3])('of %d where there are folders only: the last is not empty', async (limit) => {
+  test.each([1, 2, 3])('of %d with folders only: the last is not empty', async (limit) => {
     const pages = await walk({ projectId, folderId: emptyId, limit });
     expect(pages.map(({ folders }) => folders.length)).toEqual({ 1: [1, 1], 2: [2], 3: [2] }[limit]);
   });
 
-  test('of a folder with nothing in it: one, empty', async () => {
+  test('of an empty folder: a single empty one', async () => {
     const nothing = await createFolder(await service.createProject(ada, 'Pages'), 'Nothing');
     const { body: folder } = await service.call('GET', `/api/storage/folders/${nothing}`, { as: ada });
     expect(await walk({ projectId: folder.projectId, folderId: nothing, limit: 3 })).toEqual([
@@ -404,7 +404,7 @@ describe('pages', () => {
     ]);
   });
 
-  test.each([1, 7])('of %d while files arrive: all that was there once, nothing twice', async (limit) => {
+  test.each([1, 7])('of %d while files arrive: everything that was there once, nothing twice', async (limit) => {
     const before = (await list({ projectId, folderId: 'root' })).body;
     let arrived = 0;
     const pages = await walk({ projectId, folderId: 'root', limit }, async () => {
@@ -425,7 +425,7 @@ describe('pages', () => {
   describe('cursors', () => {
     const first = async (query: Named): Promise<string> => (await list({ limit: 1, ...query })).body.nextCursor;
 
-    test('of another folder, of the root, of the whole project and of another project are refused', async () => {
+    test('of another folder, the root, the whole project or another project are refused', async () => {
       const other = await service.createProject(ada);
       await createFolder(other, 'A');
       await createFolder(other, 'B');
@@ -446,7 +446,7 @@ describe('pages', () => {
       }
     });
 
-    test('cut short at any place are refused', async () => {
+    test('truncated anywhere are refused', async () => {
       const cursor = await first({ projectId, folderId });
       for (let length = 1; length < cursor.length; length += 1) {
         await expectInvalid('cursor', { projectId, folderId, cursor: cursor.slice(0, length) });
@@ -461,7 +461,7 @@ describe('pages', () => {
       ['an id', () => randomUUID()],
       ['a number', () => '7'],
       ['NUL', () => '\0'],
-      ['JSON that is none', () => Buffer.from('[').toString('base64url')],
+      ['invalid JSON', () => Buffer.from('[').toString('base64url')],
       ['null', () => encode(null)],
       ['an object', () => encode({ kind: 'files' })],
       ['too few parts', (place) => encode([place])],
@@ -471,9 +471,9 @@ describe('pages', () => {
       ['SQL instead of an id', (place) => encode([place, 'files', "' or true --", "' or true --"])],
       ['an id with NUL', (place) => encode([place, 'files', `${randomUUID()}\0`, randomUUID()])],
       ['a number for an id', (place) => encode([place, 'files', 1, 1])],
-      ['what is no id to sort by', (place) => encode([place, 'files', randomUUID(), 'x'])],
+      ['a sort key that is not an id', (place) => encode([place, 'files', randomUUID(), 'x'])],
       ['more than 2048 characters', (place) => encode([place, 'files', 'x'.repeat(1600), ''])],
-    ])('%s is none', async (_what, make) => {
+    ])('%s is not a cursor', async (_what, make) => {
       const [place] = decode(await first({ projectId, folderId }));
       await expectInvalid('cursor', { projectId, folderId, cursor: make(place) });
     });
@@ -517,7 +517,7 @@ describe('pages', () => {
       expect((await list({ ...spelled, cursor: cursors[5] ?? '', limit: 1 })).status).toBe(200);
     });
 
-    test('made up for a place show nothing but that place', async () => {
+    test('that are forged show only the place they name', async () => {
       const eve = await service.signUp('Eve');
       const secret = await service.createProject(eve, 'Secret');
       await addFiles(secret, 3);

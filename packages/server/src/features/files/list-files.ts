@@ -9,7 +9,10 @@ import { toNameKey } from '../../tree/name-key.ts';
 import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed, type Position } from './cursor.ts';
 import { type Page, readPage } from './list-files-page.ts';
 
-/** So many rows are read and sent at once when a whole project streams: memory stays at this, however large it is. */
+/**
+ * How many rows are read and sent at once when a whole project streams: memory use is limited to this, however large
+ * the project.
+ */
 const batchSize = 1000;
 
 interface Breadcrumb {
@@ -18,8 +21,7 @@ interface Breadcrumb {
 }
 
 /**
- * From the root, which bears the project's name, to the folder that is listed; for a key that is tied to a folder, from
- * that one.
+ * From the root, under the project's name, to the listed folder; for a key tied to a folder, from that folder.
  * @throws Problem project_not_found, folder_not_found
  */
 async function readBreadcrumbs(
@@ -53,8 +55,8 @@ async function readBreadcrumbs(
 }
 
 /**
- * The answer of the listing as pieces of JSON text. Access, the folder and the cursor are checked before the first
- * piece. Without `limit` every file and folder of the place follows, in batches, never cut.
+ * The listing as pieces of JSON text. Access, the folder and the cursor are checked before the first piece. Without
+ * `limit`, every file and folder of the place follows in batches, never truncated.
  * @param gone aborts when nobody waits for the answer any more
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, invalid_request (cursor)
  * @throws TooManyListings, ListingTooSlow

@@ -13,7 +13,7 @@ const remove = (id: string) => library.call('DELETE', `/api/storage/files/${id}`
 const restore = (id: string) => library.call('POST', `/api/storage/files/${id}/restore`);
 const get = (id: string) => library.call('GET', `/api/storage/files/${id}`);
 
-test('a deleted file is in no listing, keeps its object, and comes back as it was', async () => {
+test('a deleted file is in no listing, keeps its object, and can be restored unchanged', async () => {
   const folderId = await library.folder();
   const file = await library.file(folderId);
   const { status, body } = await remove(file.id);
@@ -36,14 +36,14 @@ test('a deleted file is in no listing, keeps its object, and comes back as it wa
   expect((await library.listed(folderId)).files).toEqual([file.id]);
 });
 
-test('a second deletion is 404, and of twenty at once one succeeds', async () => {
+test('a second deletion is 404, and one of twenty at once succeeds', async () => {
   const { id } = await library.file();
   const answers = await Promise.all(Array.from({ length: 20 }, () => remove(id)));
   expect(tally(answers)).toEqual({ '200': 1, '404 file_not_found': 19 });
   await expectProblem(remove(id), 404, 'file_not_found');
 });
 
-test('it comes back to the root when its folder has gone, also for good', async () => {
+test('it is restored to the root if its folder is in the trash or purged', async () => {
   const [a, b] = [await library.folder(), await library.folder()];
   const [first, second] = [await library.file(a), await library.file(b)];
   await remove(first.id);
@@ -51,13 +51,13 @@ test('it comes back to the root when its folder has gone, also for good', async 
   await library.call('DELETE', `/api/storage/folders/${a}`);
   const expected = { folderId: null, restored: { movedToRoot: true, renamedFrom: null } };
   expect((await restore(first.id)).body).toMatchObject(expected);
-  // It stays there, also when its folder comes back.
+  // It stays there even when its folder is restored.
   await library.call('POST', `/api/storage/folders/${a}/restore`);
   expect((await get(first.id)).body.folderId).toBeNull();
   expect((await restore(second.id)).body).toMatchObject({ folderId: b, restored: { movedToRoot: false } });
 });
 
-test('a file that went with its folder is 404, and comes back with it', async () => {
+test('a file deleted with its folder is 404, and is restored with it', async () => {
   const folderId = await library.folder();
   const { id } = await library.file(folderId);
   await library.call('DELETE', `/api/storage/folders/${folderId}?recursive=true`);
@@ -66,7 +66,7 @@ test('a file that went with its folder is 404, and comes back with it', async ()
   expect((await get(id)).status).toBe(200);
 });
 
-test('restoring what is not in the trash answers it as it is, and what is not there is 404', async () => {
+test('restoring a file that is not in the trash returns it unchanged, and a missing file is 404', async () => {
   const file = await library.file();
   const there = { ...file, restored: { movedToRoot: false, renamedFrom: null } };
   expect((await restore(file.id)).body).toEqual(there);
@@ -75,7 +75,7 @@ test('restoring what is not in the trash answers it as it is, and what is not th
   await expectProblem(remove('no-uuid'), 400, 'invalid_request');
 });
 
-test('after the time to restore it is 404', async () => {
+test('restoring it too late is 404', async () => {
   const other = await startLibrary({ TRASH_RETENTION_DAYS: '1' });
   const { id } = await other.file();
   const { body } = await other.call('DELETE', `/api/storage/files/${id}`);
@@ -86,7 +86,7 @@ test('after the time to restore it is 404', async () => {
   await other.service.close();
 });
 
-test('recording it again says that it is deleted, and does not bring it back', async () => {
+test('recording it again reports that it is deleted, and does not restore it', async () => {
   const recording = await library.service.upload(library, library.projectId, Buffer.from('x'));
   const { body: file } = await library.call('POST', '/api/storage/record', recording);
   await remove(file.id);

@@ -9,7 +9,7 @@ import { whereInSight } from '../../tree/in-sight.ts';
 import { openFile } from '../../tree/open-file.ts';
 import { toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
 
-/** Puts a file into the trash; its object stays until it goes from there. @throws Problem scope_missing, file_not_found */
+/** Moves a file to the trash; its object stays until it is purged. @throws Problem scope_missing, file_not_found */
 export async function removeFile(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   caller: Caller,
@@ -23,7 +23,7 @@ export async function removeFile(
       .set({
         ...stamp,
         trash_id: fileId,
-        // As toTrashStamp does where the moment of the emptying is at hand.
+        // The same as toTrashStamp does if the last emptying is known.
         trashed_at: sql<Date>`greatest(${stamp.trashed_at}::timestamptz,
         (select trash_emptied_at + interval '1 millisecond' from projects where id = ${project.id}))`,
       })

@@ -10,12 +10,12 @@ import { toFileView } from '../../tree/file-view.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { restoreFiles } from '../../tree/restore-files.ts';
-import { findTrashStart } from '../../tree/retention.ts';
+import { toTrashStart } from '../../tree/retention.ts';
 
 /**
- * Brings a deleted file back, to the folder that it was in, else to the root; one that is not in the trash is answered as
- * it is. A file that went with its folder comes back with it, and not for itself.
- * @throws Problem scope_missing, file_not_found (also when the trash was emptied, or the time is over)
+ * Restores a deleted file to its folder, or to the root if the folder is gone; a file that is not in the trash is
+ * returned unchanged. A file that was deleted with its folder is restored with it, and not on its own.
+ * @throws Problem scope_missing, file_not_found (also if the trash was emptied, or it is too late)
  */
 export async function restoreFile(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
@@ -32,13 +32,7 @@ export async function restoreFile(
   const isThere = (project: ReachedProject) => isWithin(deps, project, found.folder_id);
   const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'file_not_found', isThere);
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
-    const [file] = await restoreFiles(
-      trx,
-      project,
-      [fileId],
-      findTrashStart(deps, trashEmptiedAt),
-      new Date(deps.now()),
-    );
+    const [file] = await restoreFiles(trx, project, [fileId], toTrashStart(deps, trashEmptiedAt), new Date(deps.now()));
     if (file) {
       const subject = { fileId, fileName: file.file_name, bytes: file.file_size };
       await recordEvent(trx, deps.now(), { type: 'file.restored', projectId: project.id, by: caller, subject });

@@ -32,7 +32,7 @@ describe('renaming', () => {
     expect(await get(id)).toEqual(body);
   });
 
-  test('to its own name, in another case too, is fine', async () => {
+  test('to its own name, even in another case, is allowed', async () => {
     const id = await library.folder(`own ${randomUUID()}`);
     const { name } = await get(id);
     expect((await patch(id, { name })).status).toBe(200);
@@ -56,7 +56,7 @@ describe('renaming', () => {
     await library.folder('A', parentId);
   });
 
-  test('twenty of the same parent to one name at once: one gets it', async () => {
+  test('twenty siblings to one name at once: one gets it', async () => {
     const parentId = await library.folder();
     const ids = await Promise.all(Array.from({ length: 20 }, () => library.folder(undefined, parentId)));
     const answers = await Promise.all(ids.map((id) => patch(id, { name: 'Wanted' })));
@@ -65,7 +65,7 @@ describe('renaming', () => {
 });
 
 describe('moving', () => {
-  test('takes everything in it along', async () => {
+  test('takes its contents along', async () => {
     const [outer = '', inner = ''] = await library.chain(2, await library.folder());
     const file = await library.file(inner);
     const target = await library.folder();
@@ -79,7 +79,7 @@ describe('moving', () => {
     expect(listing.breadcrumbs.map(({ id }: { id: string }) => id)).toEqual([null, target, outer, inner]);
   });
 
-  test('to the root and back, with a new name at once', async () => {
+  test('to the root and back, with a new name in the same request', async () => {
     const parentId = await library.folder();
     const id = await library.folder('Kid', parentId);
     const name = randomUUID();
@@ -87,7 +87,7 @@ describe('moving', () => {
     expect((await patch(id, { parentId, name: 'Kid' })).body).toMatchObject({ parentId, name: 'Kid' });
   });
 
-  test('with a new name is not hindered by the name that it leaves behind', async () => {
+  test('with a new name ignores conflicts with the old name', async () => {
     const from = await library.folder();
     const to = await library.folder();
     await library.folder('Taken', to);
@@ -103,7 +103,7 @@ describe('moving', () => {
     }
   });
 
-  test('into a folder that is not there, is in the trash, or is of another project, is 404', async () => {
+  test('into a folder that is missing, in the trash or in another project is 404', async () => {
     const id = await library.folder();
     const trashed = await library.folder();
     await library.call('DELETE', `/api/storage/folders/${trashed}`);
@@ -116,7 +116,7 @@ describe('moving', () => {
     }
   });
 
-  test('so that the lowest is the 32nd level is fine, and one more is 409', async () => {
+  test('to exactly 32 levels is allowed, and one more is 409', async () => {
     const deep = await library.chain(30, await library.folder());
     const [tree = ''] = await library.chain(2, await library.folder());
     await expectUnchanged(tree, () => patch(tree, { parentId: deep.at(-1) }), 409, 'folder_too_deep');
@@ -124,7 +124,7 @@ describe('moving', () => {
     expect((await patch(tree, { parentId: deep.at(-2) })).status).toBe(200);
   });
 
-  test('counts no folder that is in the trash', async () => {
+  test('does not count folders in the trash', async () => {
     const deep = await library.chain(30, await library.folder());
     const [tree = '', inner = ''] = await library.chain(2, await library.folder());
     await library.call('DELETE', `/api/storage/folders/${inner}`);
@@ -141,7 +141,7 @@ describe('moving', () => {
       expect(others).toEqual({});
       expect(moved).toBeGreaterThan(0);
       expect(refused).toBeGreaterThan(0);
-      // Each way up ends at the root.
+      // Every path up ends at the root.
       for (const id of ids) {
         let at: string | null = id;
         for (let steps = 0; at !== null; steps += 1) {
@@ -156,7 +156,7 @@ describe('moving', () => {
 
 test.each([
   ['nothing', {}, ''],
-  ['only what is unknown', { title: 'x' }, ''],
+  ['only unknown fields', { title: 'x' }, ''],
   ['a name with a slash', { name: 'a/b' }, 'name'],
   ['an empty name', { name: '' }, 'name'],
   ['null as its name', { name: null }, 'name'],
@@ -168,7 +168,7 @@ test.each([
   expect(answer.body.issues).toMatchObject([{ path }]);
 });
 
-test('a folder that is not there or in the trash is 404, and an id that is no UUID 400', async () => {
+test('a folder that is missing or in the trash is 404, and an id that is not a UUID 400', async () => {
   const trashed = await library.folder();
   await library.call('DELETE', `/api/storage/folders/${trashed}`);
   await expectProblem(patch(trashed, { name: 'x' }), 404, 'folder_not_found');

@@ -11,7 +11,8 @@ import { openFolder } from './open-folder.ts';
 
 /**
  * Renames a folder, moves it with everything in it, or both: one row changes, however large the tree.
- * @throws Problem scope_missing, folder_not_found (itself or the new parent), folder_exists, folder_cycle, folder_too_deep
+ * @throws Problem scope_missing, folder_not_found (the folder or the new parent), folder_exists, folder_cycle,
+ *   folder_too_deep
  */
 export async function changeFolder(
   deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,

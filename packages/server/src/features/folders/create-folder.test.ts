@@ -22,7 +22,7 @@ function create(name: unknown, parentId: unknown = null, project: unknown = proj
   return service.call('POST', '/api/storage/folders', { key, body: { projectId: project, name, parentId } });
 }
 
-/** A folder of its own for each test, so that names do not meet. */
+/** A separate folder for each test, so that names do not collide. */
 async function newParent(project = projectId): Promise<string> {
   const { status, body } = await create(randomUUID(), null, project);
   expect(status).toBe(200);
@@ -66,7 +66,7 @@ describe('a new folder', () => {
     });
   });
 
-  test('can lie 32 deep and no deeper, and is listed with all of its breadcrumbs', async () => {
+  test('can be 32 levels deep and no deeper, and is listed with all of its breadcrumbs', async () => {
     let parentId: string | null = null;
     const ids: string[] = [];
     for (let depth = 0; depth < 32; depth += 1) {
@@ -81,7 +81,7 @@ describe('a new folder', () => {
     await expectNothingWritten(create('too deep', parentId), 409, 'folder_too_deep');
   });
 
-  test('takes nothing from unknown fields', async () => {
+  test('ignores unknown fields', async () => {
     const id = randomUUID();
     const body = { projectId, name: randomUUID(), parentId: null, id, nameKey: 'x', createdAt: '2000-01-01' };
     const answer = await service.call('POST', '/api/storage/folders', { key, body });
@@ -94,14 +94,14 @@ describe('names', () => {
   test.each([
     ['spaces at the ends', ' a '],
     ['percent, plus and hash', '100% + #1'],
-    ['quotes and angles', `"'<b>`],
-    ['an emoji of several', '👩‍👩‍👧'],
+    ['quotes and angle brackets', `"'<b>`],
+    ['a composed emoji', '👩‍👩‍👧'],
     ['right to left', 'תיקייה \u202e'],
     ['three dots', '...'],
     ['255 bytes', 'x'.repeat(255)],
-    ['255 bytes with characters of four', `${'👍'.repeat(63)}abc`],
+    ['255 bytes of four-byte characters', `${'👍'.repeat(63)}abc`],
     ['decomposed letters', 'cafe\u0301'],
-    ['letters that grow in the other case', 'ß'.repeat(127)],
+    ['letters that are longer in the other case', 'ß'.repeat(127)],
   ])('with %s are kept exactly', async (_what, name) => {
     const { status, body } = await create(name, await newParent());
     expect({ status, name: body.name }).toEqual({ status: 200, name });
@@ -121,7 +121,7 @@ describe('names', () => {
     ['two dots', '..'],
     ['half a surrogate pair', '\ud83d'],
     ['256 bytes', 'x'.repeat(256)],
-    ['256 bytes in characters of four', '👍'.repeat(64)],
+    ['256 bytes of four-byte characters', '👍'.repeat(64)],
     ['a number', 1],
     ['null', null],
   ])('of %s are refused', async (_what, name) => {
@@ -165,7 +165,7 @@ describe('siblings', () => {
   test('the key of a name is the same in every case and form', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 }), (name) => {
-        // The iota below a letter of ancient Greek becomes one beside it, and changes places with other marks.
+        // The iota subscript of ancient Greek becomes a separate letter, and changes places with other marks.
         fc.pre(!name.normalize('NFD').includes('\u0345'));
         const nameKey = toNameKey(name);
         for (const same of [
@@ -182,7 +182,7 @@ describe('siblings', () => {
     );
   });
 
-  test('the same name elsewhere is fine: in the root, in another folder, in itself, in another project', async () => {
+  test('the same name is allowed elsewhere: in the root, in another folder, in itself, in another project', async () => {
     const name = `Photos ${randomUUID()}`;
     const inRoot = await create(name);
     const statuses = [
@@ -198,7 +198,7 @@ describe('siblings', () => {
   test.each([
     ['the root', async () => null],
     ['a folder', () => newParent()],
-  ])('twenty at once in %s make one folder, and nineteen are told that it exists', async (_where, parent) => {
+  ])('of twenty at once in %s, one creates the folder and nineteen get folder_exists', async (_where, parent) => {
     const parentId = await parent();
     const name = `Race ${randomUUID()}`;
     const before = await countFolders();
@@ -212,26 +212,26 @@ describe('siblings', () => {
 });
 
 describe('parents', () => {
-  test('that is not there, or is of another project, is 404', async () => {
+  test('that are missing or in another project are 404', async () => {
     const absent = await expectNothingWritten(create('a', randomUUID()), 404, 'folder_not_found');
     const foreignId = await newParent(otherProjectId);
     const foreign = await expectNothingWritten(create('a', foreignId), 404, 'folder_not_found');
     expect({ ...foreign.body, requestId: '' }).toEqual({ ...absent.body, requestId: '' });
   });
 
-  test('that has just gone is 404, though it is still in the cache', async () => {
+  test('that have just been deleted are 404, even if still cached', async () => {
     const parentId = await newParent();
     const { body } = await create('a', parentId);
     await service.deps.db.pool.query('delete from folders where id = any($1)', [[body.id, parentId]]);
     await expectNothingWritten(create('b', parentId), 404, 'folder_not_found');
   });
 
-  test.each(['root', '', 'no-uuid', 7])('%j is neither a UUID nor null', async (parentId) => {
+  test.each(['root', '', 'no-uuid', 7])('as %j are neither a UUID nor null', async (parentId) => {
     const { body } = await expectNothingWritten(create('a', parentId), 400, 'invalid_request');
     expect(body.issues).toMatchObject([{ path: 'parentId' }]);
   });
 
-  test('every field that is missing is named, all at once', async () => {
+  test('must be given: all missing fields are named at once', async () => {
     const { body } = await expectNothingWritten(
       service.call('POST', '/api/storage/folders', { key, body: {} }),
       400,
@@ -240,7 +240,7 @@ describe('parents', () => {
     expect(body.issues.map(({ path }: { path: string }) => path)).toEqual(['projectId', 'name', 'parentId']);
   });
 
-  test('in a project that is not there is 404', async () => {
+  test('in a missing project are 404', async () => {
     await expectNothingWritten(create('a', null, randomUUID()), 404, 'project_not_found');
   });
 });

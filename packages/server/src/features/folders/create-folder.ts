@@ -10,7 +10,7 @@ import { toNameKey } from '../../tree/name-key.ts';
 import { requirePlace } from '../../tree/require-place.ts';
 
 /**
- * Makes a folder. Names of siblings are unique, upper and lower case and composed and decomposed letters alike.
+ * Creates a folder. Sibling names are unique, ignoring case and composed versus decomposed letters.
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found (parent), folder_exists,
  *   folder_too_deep
  */

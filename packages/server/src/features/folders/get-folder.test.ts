@@ -20,7 +20,7 @@ function get(id: unknown, caller: CallOptions): Promise<Answer> {
   return service.call('GET', `/api/storage/folders/${id}`, caller);
 }
 
-test('answers the folder as creation did, to the session, a key of the project and an untied key', async () => {
+test('returns the folder as creation did, to a session, a key of the project and an untied key', async () => {
   const { key: tied } = await service.createKey(ada, projectId);
   const { key: untied } = await service.createKey(ada, null);
   for (const caller of [{ as: ada }, { key: tied }, { key: untied }]) {
@@ -30,12 +30,12 @@ test('answers the folder as creation did, to the session, a key of the project a
   expect((await get(String(folder.id).toUpperCase(), { as: ada })).body).toEqual(folder);
 });
 
-test('answers a folder out of reach exactly as one that does not exist', async () => {
+test('gives the same answer for a folder out of reach as for a missing one', async () => {
   const eve = await service.signUp('Eve');
   const evesProject = await service.createProject(eve);
   const { key: tied } = await service.createKey(eve, evesProject);
   const { key: untied } = await service.createKey(eve, null);
-  // A key of Ada's own, but tied to another project of hers.
+  // Ada's own key, but tied to another of her projects.
   const { key: elsewhere } = await service.createKey(ada, await service.createProject(ada));
   for (const caller of [{ as: eve }, { key: tied }, { key: untied }, { key: elsewhere }]) {
     const foreign = await get(folder.id, caller);
@@ -46,7 +46,7 @@ test('answers a folder out of reach exactly as one that does not exist', async (
   }
 });
 
-test.each(['root', 'no-uuid', 'null', '%00', randomUUID().slice(1)])('an id of %s is no UUID', async (id) => {
+test.each(['root', 'no-uuid', 'null', '%00', randomUUID().slice(1)])('an id of %s is not a UUID', async (id) => {
   const { status, body } = await get(id, { as: ada });
   expect({ status, code: body.code, issues: body.issues }).toMatchObject({
     status: 400,

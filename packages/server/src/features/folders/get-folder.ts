@@ -12,6 +12,6 @@ export async function getFolder(
   { id: folderId }: Input<'getFolder'>,
 ): Promise<z.output<typeof Folder>> {
   const { project, folder } = await openFolder(deps, caller, folderId, 'files:read');
-  // What it lies in is not there for a key that is tied to it.
+  // A key tied to a folder cannot see the folder's parent.
   return toFolderView(folderId === project.within ? { ...folder, parent_id: null } : folder);
 }

@@ -8,8 +8,8 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * A folder by its id alone, with the project that it is in. Absent, in the trash, and where the caller cannot reach it are
- * one and the same answer. A key that is tied to a folder can look at that one, and change only what lies in it.
+ * A folder by its id alone, with its project. A folder that is absent, in the trash or out of the caller's reach gets
+ * the same answer. A key tied to a folder can read that folder, but change only its contents.
  * @throws Problem scope_missing, folder_not_found
  */
 export async function openFolder<R extends Scope>(

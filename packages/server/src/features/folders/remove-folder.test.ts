@@ -13,7 +13,7 @@ const remove = (id: string, recursive = '') =>
   library.call('DELETE', `/api/storage/folders/${id}${recursive && `?recursive=${recursive}`}`);
 
 describe('an empty folder', () => {
-  test('goes into the trash, says until when it can come back, and is nowhere else', async () => {
+  test('goes into the trash, says until when it can be restored, and is nowhere else', async () => {
     const id = await library.folder();
     const before = Date.now();
     const { status, body } = await remove(id);
@@ -37,7 +37,7 @@ describe('an empty folder', () => {
     await library.folder('photos', parentId);
   });
 
-  test('is one whose files and folders are all in the trash', async () => {
+  test('is also one whose files and folders are all in the trash', async () => {
     const id = await library.folder();
     const file = await library.file(id);
     await library.call('DELETE', `/api/storage/files/${file.id}`);
@@ -46,7 +46,7 @@ describe('an empty folder', () => {
   });
 });
 
-describe('a folder with something in it', () => {
+describe('a folder that is not empty', () => {
   test.each(['', 'false'])('is 409 with recursive=%j', async (recursive) => {
     const withFolder = await library.folder();
     await library.folder('Inner', withFolder);
@@ -58,7 +58,7 @@ describe('a folder with something in it', () => {
     }
   });
 
-  test('goes with everything in it, and nothing beside it, when recursive', async () => {
+  test('is deleted with everything in it, and nothing else, if recursive', async () => {
     const above = await library.folder();
     const [outer = '', inner = ''] = await library.chain(2, above);
     const beside = await library.folder('Beside', above);
@@ -79,7 +79,7 @@ describe('a folder with something in it', () => {
     expect(await library.listed(beside)).toEqual({ files: [stays.id], folders: [] });
   });
 
-  test('touches no row of a file', async () => {
+  test('is deleted without touching a row of a file', async () => {
     const id = await library.folder();
     const file = await library.file(id);
     const read = async () =>
@@ -90,7 +90,7 @@ describe('a folder with something in it', () => {
   });
 });
 
-describe('uploads into it', () => {
+describe('uploads into a deleted folder', () => {
   const presign = (folderId: string) =>
     library.call('POST', '/api/storage/presign', {
       projectId: library.projectId,
@@ -100,7 +100,7 @@ describe('uploads into it', () => {
       folderId,
     });
 
-  test('are 404 at once, though it was in the cache', async () => {
+  test('are 404 at once, even if the folder was cached', async () => {
     const id = await library.folder();
     const upload = await library.service.upload(library, library.projectId, Buffer.from('x'), { folderId: id });
     await remove(id);
@@ -109,7 +109,7 @@ describe('uploads into it', () => {
     expect((await library.call('POST', '/api/storage/record', { ...upload, folderId: null })).status).toBe(200);
   });
 
-  test('that another process still believes in are 404 when they are recorded', async () => {
+  test('that another process still has cached are 404 at record', async () => {
     const id = await library.folder();
     const upload = await library.service.upload(library, library.projectId, Buffer.from('x'), { folderId: id });
     await library.service.deps.db.pool.query(
@@ -120,11 +120,11 @@ describe('uploads into it', () => {
     await expectProblem(library.call('POST', '/api/storage/record', upload), 404, 'folder_not_found');
   });
 
-  test('that are recorded while it goes because nothing is in it wait for that, and are 404', async () => {
+  test('that are recorded during the deletion of the empty folder wait for it, and are 404', async () => {
     const id = await library.folder();
     const upload = await library.service.upload(library, library.projectId, Buffer.from('x'), { folderId: id });
     const client = await library.service.deps.db.pool.connect();
-    // What removeFolder does, held in the middle.
+    // The steps of removeFolder, paused halfway.
     await client.query('begin');
     await client.query('select 1 from folders where id = $1 for update', [id]);
     await client.query('update folders set trash_id = id, trashed_at = now() where id = $1', [id]);
@@ -135,7 +135,7 @@ describe('uploads into it', () => {
     await expectProblem(recorded, 404, 'folder_not_found');
   });
 
-  test('that race its deletion are in it, or are refused', async () => {
+  test('that race its deletion are either in it or refused', async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = await library.folder();
       const uploads = await Promise.all(
@@ -150,7 +150,7 @@ describe('uploads into it', () => {
       const recorded = records.filter(({ status }) => status === 200).length;
       const { '200': _, '404 folder_not_found': __, ...others } = tally(records);
       expect(others).toEqual({});
-      // Not recursive: it goes only while nothing is in it, and nothing gets into it then.
+      // Not recursive: the folder is deleted only if it is empty, and then nothing gets into it.
       if (removed.status === 200) expect(recorded).toBe(0);
       else
         expect({ code: removed.body.code, recorded: recorded > 0 }).toEqual({
@@ -161,7 +161,7 @@ describe('uploads into it', () => {
     }
   });
 
-  test('and folders made in it while it goes, never lie in sight within it', async () => {
+  test('and folders created in it during its deletion are never in sight', async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = await library.folder();
       const [removed, ...made] = await Promise.all([
@@ -187,7 +187,7 @@ describe('uploads into it', () => {
   });
 });
 
-test('a recursive that is neither true nor false, and an id that is no UUID, are 400', async () => {
+test('a recursive that is neither true nor false, and an id that is not a UUID, are 400', async () => {
   const id = await library.folder();
   const { body } = await expectProblem(remove(id, '1'), 400, 'invalid_request');
   expect(body.issues).toMatchObject([{ path: 'recursive' }]);
@@ -195,7 +195,7 @@ test('a recursive that is neither true nor false, and an id that is no UUID, are
   expect((await library.call('GET', `/api/storage/folders/${id}`)).status).toBe(200);
 });
 
-test('who deleted it is kept', async () => {
+test('the deleting user is recorded', async () => {
   const [byKey, byAda] = [await library.folder(), await library.folder()];
   await remove(byKey);
   await library.call('DELETE', `/api/storage/folders/${byAda}`, undefined, { as: library.ada });

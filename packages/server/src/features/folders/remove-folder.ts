@@ -17,7 +17,7 @@ import { trashFolders } from '../../tree/trash-folders.ts';
 import { openFolder } from './open-folder.ts';
 
 /**
- * Puts a folder into the trash with everything in it: its folders are marked, its files are out of sight by that.
+ * Moves a folder to the trash with everything in it: its folders are marked, which also takes its files out of sight.
  * @throws Problem scope_missing, folder_not_found, folder_not_empty
  */
 export async function removeFolder(
@@ -45,7 +45,7 @@ async function requireEmpty(
   project: OpenProject<'files:delete'>,
   folderId: string,
 ): Promise<void> {
-  // Waits for files that are being recorded or moved into it at this moment, and makes later ones wait.
+  // Waits for files that are being recorded in it or moved into it now, and makes later ones wait.
   await trx
     .selectFrom('folders')
     .select('id')

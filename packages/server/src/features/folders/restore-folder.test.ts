@@ -16,8 +16,8 @@ const restore = (id: string) => library.call('POST', `/api/storage/folders/${id}
 const get = async (id: string) => (await library.call('GET', `/api/storage/folders/${id}`)).body;
 const asBefore = { movedToRoot: false, renamedFrom: null };
 
-describe('a folder comes back', () => {
-  test('to where it was, with everything that went with it', async () => {
+describe('a folder is restored', () => {
+  test('to its place, with everything deleted with it', async () => {
     const [outer = '', inner = ''] = await library.chain(2, await library.folder());
     const file = await library.file(inner);
     const before = await get(outer);
@@ -32,7 +32,7 @@ describe('a folder comes back', () => {
     expect(await library.trash()).toEqual([]);
   });
 
-  test('without what was in the trash before it went', async () => {
+  test('without anything that was in the trash before', async () => {
     const [outer = '', inner = ''] = await library.chain(2, await library.folder());
     const [kept, gone] = [await library.file(outer), await library.file(outer)];
     await remove(inner);
@@ -45,19 +45,19 @@ describe('a folder comes back', () => {
     expect(body).toMatchObject({ folderId: outer, restored: asBefore });
   });
 
-  test('to the root, when the folder that it was in is in the trash', async () => {
+  test('to the root if its parent is in the trash', async () => {
     const [outer = '', inner = '', innermost = ''] = await library.chain(3, await library.folder());
     await remove(inner);
     await remove(outer);
     const { body } = await restore(inner);
     expect(body).toMatchObject({ id: inner, parentId: null, restored: { movedToRoot: true, renamedFrom: null } });
     expect(await library.listed(inner)).toEqual({ files: [], folders: [innermost] });
-    // Its parent comes back without it.
+    // Its parent is restored without it.
     await restore(outer);
     expect(await library.listed(outer)).toEqual({ files: [], folders: [] });
   });
 
-  test('to the root, when it would lie too deep where it was', async () => {
+  test('to the root if it would be too deep in its place', async () => {
     const [mover = '', inner = ''] = await library.chain(2, await library.folder());
     await library.folder('Innermost', inner);
     await remove(inner);
@@ -67,7 +67,7 @@ describe('a folder comes back', () => {
     expect(body).toMatchObject({ parentId: null, restored: { movedToRoot: true } });
   });
 
-  test('under a free name, when a folder there has taken its own', async () => {
+  test('under a free name if its own is taken', async () => {
     const parentId = await library.folder();
     const id = await library.folder('Été', parentId);
     await remove(id);
@@ -78,7 +78,7 @@ describe('a folder comes back', () => {
     expect(await get(id)).toMatchObject({ name: 'Été (3)' });
   });
 
-  test('under a free name in the root, too', async () => {
+  test('under a free name, in the root too', async () => {
     const name = randomUUID();
     const outer = await library.folder();
     const inner = await library.folder(name, outer);
@@ -94,7 +94,7 @@ describe('a folder comes back', () => {
   });
 
   const many = series({ full: 150, short: 30 });
-  test(`after ${many} of its name`, async () => {
+  test(`under a free name after ${many} others`, async () => {
     const parentId = await library.folder();
     const ids: string[] = [];
     for (let n = 0; n < many; n += 1) {
@@ -107,7 +107,7 @@ describe('a folder comes back', () => {
     expect(names).toEqual(['Same', ...Array.from({ length: many - 1 }, (_, n) => `Same (${n + 2})`)]);
   });
 
-  test('and may be uploaded into and moved again', async () => {
+  test('ready for uploads and moves', async () => {
     const id = await library.folder();
     await remove(id);
     await restore(id);
@@ -118,14 +118,14 @@ describe('a folder comes back', () => {
   });
 });
 
-test('a name with a number is still a name of a folder', () => {
+test('a name with a number is still a valid folder name', () => {
   expect(toNumbered('A', 1)).toBe('A');
   expect(toNumbered('A', 2)).toBe('A (2)');
   expect(toNumbered('x'.repeat(255), 12)).toBe(`${'x'.repeat(250)} (12)`);
   expect(toNumbered('👍'.repeat(63), 2)).toBe(`${'👍'.repeat(62)} (2)`);
 });
 
-test('repeated, or asked of a folder that is not in the trash, answers the folder as it is', async () => {
+test('restoring again, or restoring a folder that is not in the trash, returns it unchanged', async () => {
   const id = await library.folder();
   const before = await get(id);
   expect((await restore(id)).body).toEqual({ ...before, restored: asBefore });
@@ -143,7 +143,7 @@ test('twenty at once restore it once', async () => {
   expect(new Set(answers.map(({ body }) => body.name))).toEqual(new Set(['Once']));
 });
 
-test('a folder that went with another one is 404, and comes back with it', async () => {
+test('a folder deleted with another one is 404, and is restored with it', async () => {
   const [outer = '', inner = ''] = await library.chain(2, await library.folder());
   await remove(outer);
   await expectProblem(restore(inner), 404, 'folder_not_found');
@@ -151,7 +151,7 @@ test('a folder that went with another one is 404, and comes back with it', async
   expect((await get(inner)).parentId).toBe(outer);
 });
 
-test('after the time to restore is 404, and so is one that is not there', async () => {
+test('restoring too late is 404, and so is restoring a missing folder', async () => {
   const other = await startLibrary({ TRASH_RETENTION_DAYS: '2' });
   const id = await other.folder();
   await other.call('DELETE', `/api/storage/folders/${id}`);

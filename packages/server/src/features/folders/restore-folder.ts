@@ -9,12 +9,12 @@ import { Problem } from '../../problem.ts';
 import { toFolderView } from '../../tree/folder-view.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { restoreTree } from '../../tree/restore-tree.ts';
-import { findTrashStart } from '../../tree/retention.ts';
+import { toTrashStart } from '../../tree/retention.ts';
 
 /**
- * Brings a deleted folder back with all that went with it; one that is not in the trash is answered as it is. A folder
- * that went with another one is not there for itself.
- * @throws Problem scope_missing, folder_not_found (also when the trash was emptied, or the time is over)
+ * Restores a deleted folder with everything deleted with it; a folder that is not in the trash is returned unchanged. A
+ * folder that was deleted with another one cannot be restored on its own.
+ * @throws Problem scope_missing, folder_not_found (also if the trash was emptied, or it is too late)
  */
 export async function restoreFolder(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
@@ -38,7 +38,7 @@ export async function restoreFolder(
       .where('id', '=', folderId)
       .executeTakeFirst();
     if (row?.trash_id === null) return { folder: row, restored: { movedToRoot: false, renamedFrom: null } };
-    if (!row?.trashed_at || row.trash_id !== row.id || row.trashed_at <= findTrashStart(deps, trashEmptiedAt)) {
+    if (!row?.trashed_at || row.trash_id !== row.id || row.trashed_at <= toTrashStart(deps, trashEmptiedAt)) {
       throw new Problem('folder_not_found');
     }
     const subject = { folderId, name: row.name };

@@ -14,8 +14,9 @@ export function live(): Answer<'live'> {
 }
 
 /**
- * For a proxy, about this process alone: an outage of what all processes share must not take all of them out at once, since
- * what needs no dependency goes on. The dependencies are named as they are known, without waiting for one that hangs.
+ * For a proxy, about this process alone: an outage of a shared dependency must not take every process out at once,
+ * since requests that do not need it still work. The dependencies are listed as last known, without waiting for one
+ * that hangs.
  * @throws Problem not_ready
  */
 export async function ready({ health, draining }: Pick<Deps, 'health' | 'draining'>): Promise<Answer<'ready'>> {
@@ -23,11 +24,13 @@ export async function ready({ health, draining }: Pick<Deps, 'health' | 'drainin
   const dependencies = health.latest();
   const unwritable = namesOf(dependencies, 'available');
   if (!draining() && unwritable.length === 0) return { status: 'ready', dependencies };
-  const detail = draining() ? 'The service is stopping.' : `Its own disk takes no writes: ${unwritable.join(', ')}.`;
+  const detail = draining()
+    ? 'The service is stopping.'
+    : `The service cannot write to its own disk: ${unwritable.join(', ')}.`;
   throw new Problem('not_ready', detail, { extra: { dependencies }, headers: { 'Retry-After': '5' } });
 }
 
-/** For people and alarms, about everything that the service depends on. @throws Problem dependency_down */
+/** For people and alerts, about every dependency of the service. @throws Problem dependency_down */
 export async function health({ health }: Pick<Deps, 'health'>): Promise<Answer<'health'>> {
   const dependencies = await health.look();
   const down = namesOf(dependencies, 'down');
@@ -38,7 +41,7 @@ export async function health({ health }: Pick<Deps, 'health'>): Promise<Answer<'
   return { status: namesOf(dependencies, 'available').length > 0 ? 'available' : 'healthy', dependencies };
 }
 
-/** A proxy waits a second or two for its answer. */
+/** A proxy waits a second or two for the answer. */
 const readyMilliseconds = 500;
 
 function namesOf(dependencies: DependenciesHealth, status: Status): string[] {

@@ -8,8 +8,9 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * Makes the caller a member by an invitation to their e-mail address, and uses it up. Who is a member already keeps
- * their role. Absent, used, expired and somebody else's are one answer, and so are those of who may invite no more.
+ * Makes the caller a member through an invitation to their e-mail address, and consumes it. An existing member keeps
+ * their role. Absent, used, expired and other people's invitations get the same answer, and so do those whose inviter
+ * may no longer invite.
  * @throws Problem invitation_not_found, email_not_verified
  */
 export async function acceptInvitation(

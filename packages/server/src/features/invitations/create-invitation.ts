@@ -14,8 +14,8 @@ import { recordEvent } from '../../events/record-event.ts';
 const lifetimeMilliseconds = 7 * 86_400_000;
 
 /**
- * Invites the owner of an e-mail address into a project. The address of the answer is shown once, and only its hash is
- * kept; the token stands in the fragment, which browsers send to no server and name in no Referer.
+ * Invites the owner of an e-mail address into a project. The answer shows the invitation's address once, and only its
+ * hash is kept; the token is in the fragment, which browsers send to no server and in no Referer.
  * @throws Problem project_not_found, role_missing, email_not_verified
  */
 export async function createInvitation(

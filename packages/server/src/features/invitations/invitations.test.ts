@@ -40,7 +40,7 @@ const roleOf = async (person: Person) => {
   return body.members.find(({ userId }: { userId: string }) => userId === person.id)?.role;
 };
 
-test('whoever is invited becomes a member in the role of the invitation, once', async () => {
+test('an invited person becomes a member with the role of the invitation, once', async () => {
   const eve = await service.signUp('Eve');
   const { token, url } = await invite(eve.email.toUpperCase(), 'viewer');
   expect(url).toBe(`http://localhost:4000/invitation#${token}`);
@@ -50,14 +50,14 @@ test('whoever is invited becomes a member in the role of the invitation, once', 
   expect(outcome(await accept(eve, token))).toBe('404 invitation_not_found');
 });
 
-test('of ten acceptances at once one counts', async () => {
+test('of ten acceptances at once, one succeeds', async () => {
   const eve = await service.signUp('Eve');
   const { token } = await invite(eve.email);
   const answers = await Promise.all(Array.from({ length: 10 }, () => accept(eve, token)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
 });
 
-test('somebody else cannot use it, and does not use it up', async () => {
+test('somebody else can neither use nor consume it', async () => {
   const [eve, mallory] = [await service.signUp('Eve'), await service.signUp('Mallory')];
   const { token } = await invite(eve.email);
   expect(outcome(await accept(mallory, token))).toBe('404 invitation_not_found');
@@ -65,7 +65,7 @@ test('somebody else cannot use it, and does not use it up', async () => {
   expect(outcome(await accept(eve, token))).toBe(200);
 });
 
-test('a token that nobody was given opens nothing, and of two invitations the one that is accepted goes', async () => {
+test('an unknown token opens nothing, and of two invitations only the accepted one is consumed', async () => {
   const eve = await service.signUp('Eve');
   const [first, second] = [await invite(eve.email, 'viewer'), await invite(eve.email, 'editor')];
   expect(outcome(await accept(eve, randomBytes(32).toString('base64url')))).toBe('404 invitation_not_found');
@@ -73,7 +73,7 @@ test('a token that nobody was given opens nothing, and of two invitations the on
   expect(await shown()).toContain(first.id);
 });
 
-test('a member keeps their role, whatever they are elsewhere', async () => {
+test('a member keeps their role, whatever their role elsewhere', async () => {
   const { token } = await invite(ada.email, 'viewer');
   expect((await accept(ada, token)).body).toEqual({ projectId, role: 'owner' });
   const eve = await service.signUp('Eve');
@@ -82,7 +82,7 @@ test('a member keeps their role, whatever they are elsewhere', async () => {
   expect((await accept(eve, (await invite(eve.email, 'viewer')).token)).body).toEqual({ projectId, role: 'viewer' });
 });
 
-test('the list shows what can be accepted, and never the token', async () => {
+test('the list shows the invitations that can be accepted, and never the token', async () => {
   const email = `${randomUUID()}@example.com`;
   const invited = await invite(email);
   const found = (await listed()).find(({ id }: { id: string }) => id === invited.id);
@@ -98,7 +98,7 @@ test('the list shows what can be accepted, and never the token', async () => {
   expect(service.logged()).not.toContain(invited.token);
 });
 
-test('a withdrawn one is gone', async () => {
+test('a withdrawn invitation is gone', async () => {
   const eve = await service.signUp('Eve');
   const { id, token } = await invite(eve.email);
   const withdraw = () => service.call('DELETE', `/api/projects/${projectId}/invitations/${id}`, { as: ada });
@@ -107,7 +107,7 @@ test('a withdrawn one is gone', async () => {
   expect(outcome(await accept(eve, token))).toBe('404 invitation_not_found');
 });
 
-test('a project lists and withdraws its own, and one at a time', async () => {
+test('a project lists and withdraws its own invitations, one at a time', async () => {
   const [first, second] = [await invite('a@example.com'), await invite('b@example.com')];
   const other = await service.createProject(ada);
   const path = `/api/projects/${other}/invitations`;
@@ -135,7 +135,7 @@ describe('a sign-up with an invitation', () => {
       headers: token === undefined ? {} : { 'X-Invitation': token },
     });
 
-  test('makes an account where sign-up is closed, and a member, but no owner of the service', async () => {
+  test('creates an account and a membership even if sign-up is closed, but never an owner of the service', async () => {
     const email = `${randomUUID()}@example.com`;
     expect(outcome(await signUp(email))).toBe('403 sign_up_closed');
     const { token } = await invite(email);
@@ -149,9 +149,9 @@ describe('a sign-up with an invitation', () => {
     expect(outcome(await signUp(`${randomUUID()}@example.com`, token))).toBe('404 invitation_not_found');
   });
 
-  test('is refused for another address, another token and when it is over: no account is made, nothing used up', async () => {
+  test('is refused for another address, another token and after its end: no account is created, nothing is consumed', async () => {
     const [email, other, late] = ['ada', 'bob', 'eve'].map((name) => `${name}-${randomUUID()}@example.com`);
-    if (!email || !other || !late) throw new Error('There are three.');
+    if (!email || !other || !late) throw new Error('There must be three of them.');
     const { token } = await invite(email);
     const over = await invite(late);
     await service.deps.db.pool.query('update invitations set expires_at = $2 where id = $1', [
@@ -168,7 +168,7 @@ describe('a sign-up with an invitation', () => {
     expect(outcome(await signUp(email, token))).toBe(200);
   });
 
-  test('of six at once one makes an account', async () => {
+  test('of six at once, one creates an account', async () => {
     const email = `${randomUUID()}@example.com`;
     const { token } = await invite(email);
     const answers = await Promise.all(Array.from({ length: 6 }, () => signUp(email, token)));
@@ -177,7 +177,7 @@ describe('a sign-up with an invitation', () => {
       expect([200, '409 account_exists', '404 invitation_not_found']).toContain(outcome(answer));
   });
 
-  test('of somebody who has an account is told so, and the invitation stays for them', async () => {
+  test('reports an existing account, and the invitation stays valid for it', async () => {
     const eve = await service.signUp('Eve');
     const { token } = await invite(eve.email);
     expect(outcome(await signUp(eve.email, token))).toBe('409 account_exists');
@@ -187,32 +187,32 @@ describe('a sign-up with an invitation', () => {
 
 test.each([
   ['no address', { role: 'viewer' }, 'email'],
-  ['an address that is none', { email: 'x', role: 'viewer' }, 'email'],
-  ['a role that there is not', { email: 'a@example.com', role: 'root' }, 'role'],
+  ['an invalid address', { email: 'x', role: 'viewer' }, 'email'],
+  ['an unknown role', { email: 'a@example.com', role: 'root' }, 'role'],
 ])('%s: 400', async (_what, body, path) => {
   const answer = await service.call('POST', `/api/projects/${projectId}/invitations`, { as: ada, body });
   expect(outcome(answer)).toBe('400 invalid_request');
   expect(answer.body.issues).toMatchObject([{ path }]);
 });
 
-test('a token that cannot be one: 400', async () => {
+test('a malformed token is 400', async () => {
   for (const token of ['', 'x', `${'a'.repeat(42)}/`, 'a'.repeat(44)]) {
     expect(outcome(await accept(ada, token))).toBe('400 invalid_request');
   }
 });
 
 test.each([
-  ['is taken out', 'delete from project_members where project_id = $1 and user_id = $2'],
-  ['is no owner any more', `update project_members set role = 'editor' where project_id = $1 and user_id = $2`],
+  ['is removed', 'delete from project_members where project_id = $1 and user_id = $2'],
+  ['is no longer an owner', `update project_members set role = 'editor' where project_id = $1 and user_id = $2`],
   ['is disabled', 'update users set disabled_at = now() where $1::uuid is not null and id = $2'],
-])('who %s leaves no way in behind, and invites nobody more', async (_what, sql) => {
+])('an owner who %s leaves no way in behind and can invite nobody', async (_what, sql) => {
   const [bob, eve] = [await service.join(ada, projectId, 'owner'), await service.signUp('Eve')];
   const newcomer = `${randomUUID()}@example.com`;
   const inviting = (email: string) =>
     service.call('POST', `/api/projects/${projectId}/invitations`, { as: bob, body: { email, role: 'owner' } });
   const [forEve, forNewcomer] = [(await inviting(eve.email)).body, (await inviting(newcomer)).body];
   expect(await shown()).toEqual(expect.arrayContaining([forEve.id, forNewcomer.id]));
-  // As another process does it whose word has not come yet: here Bob is still remembered as an owner.
+  // As another process would whose message has not arrived yet: this one still has Bob cached as an owner.
   await service.deps.db.pool.query(sql, [projectId, bob.id]);
   expect(outcome(await accept(eve, forEve.url.split('#')[1]))).toBe('404 invitation_not_found');
   const body = { name: 'Eve', email: newcomer, password: 'correct horse battery' };
@@ -223,7 +223,7 @@ test.each([
   expect(['403 role_missing', '401 session_required']).toContain(outcome(await inviting(eve.email)));
 });
 
-test('after a week it is over', async () => {
+test('an invitation expires after a week', async () => {
   const eve = await service.signUp('Eve');
   const { id, token } = await invite(eve.email);
   await service.deps.db.pool.query('update invitations set expires_at = $2 where id = $1', [

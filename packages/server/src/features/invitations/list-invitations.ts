@@ -1,6 +1,6 @@
 import type { Input, InvitationList } from '@cadiz/contract';
 import type { z } from 'zod';
-import { isAcceptable } from '../../access/acceptable-invitation.ts';
+import { whereAcceptable } from '../../access/acceptable-invitation.ts';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
@@ -16,7 +16,7 @@ export async function listInvitations(
     .selectFrom('invitations')
     .select(['id', 'email', 'role', 'created_at', 'expires_at'])
     .where('project_id', '=', project.id)
-    .where(isAcceptable(deps.now()))
+    .where(whereAcceptable(deps.now()))
     .orderBy('id')
     .execute();
   return {

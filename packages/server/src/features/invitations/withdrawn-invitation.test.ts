@@ -8,14 +8,14 @@ import { createPasswords } from '../accounts/password.ts';
 
 const rounds = 30;
 
-/** On PostgreSQL two processes: the sign-up goes to one, the withdrawal to the other. */
-describe.each(testableKinds)('an invitation that is withdrawn while somebody signs up with it (%s)', (kind) => {
+/** On PostgreSQL, two processes: the sign-up goes to one, the withdrawal to the other. */
+describe.each(testableKinds)('an invitation withdrawn during a sign-up with it (%s)', (kind) => {
   let service: TestService;
   let closed: TestService;
   let issuer: TestIssuer;
   let ada: Person;
   let projectId: string;
-  /** What begins while the password is hashed: after the invitation was looked at, and before there is an account. */
+  /** What starts while the password is hashed: after the invitation was checked, and before the account exists. */
   let meanwhile: () => void = () => undefined;
 
   beforeAll(async () => {
@@ -62,8 +62,8 @@ describe.each(testableKinds)('an invitation that is withdrawn while somebody sig
       })
       .then(outcome);
 
-  /** All that a sign-up writes. */
-  async function findTraces(email: string): Promise<Record<string, number>> {
+  /** Everything that a sign-up writes. */
+  async function countTraces(email: string): Promise<Record<string, number>> {
     const { rows } = await service.deps.db.pool.query(
       `with eve as (select id from users where email = $1)
        select (select count(*)::int from eve) as users,
@@ -79,19 +79,19 @@ describe.each(testableKinds)('an invitation that is withdrawn while somebody sig
   const nothing = { users: 0, accounts: 0, sessions: 0, members: 0, created: 0, added: 0 };
   const everything = { users: 1, accounts: 1, sessions: 1, members: 1, created: 1, added: 1 };
 
-  test(`is either used or withdrawn, with all that belongs to it, in ${rounds} races`, async () => {
+  test(`is either used or withdrawn, completely, in ${rounds} races`, async () => {
     const seen = new Set<string>();
     for (let round = 0; round < rounds; round++) {
       const email = `${randomUUID()}@example.com`;
       const { id, token } = await invite(email);
       let withdrawn: Promise<string | number> = Promise.resolve('');
-      // From before the hash is made to long after it.
+      // From before the hash is computed to long after it.
       meanwhile = () => {
         withdrawn = new Promise((resolve) => setTimeout(resolve, round)).then(() => withdraw(id));
       };
       const signedUp = await signUp(email, token);
       meanwhile = () => undefined;
-      const traces = await findTraces(email);
+      const traces = await countTraces(email);
       if (signedUp === 200) {
         expect(await withdrawn).toBe('404 invitation_not_found');
         expect(traces).toEqual(everything);
@@ -104,7 +104,7 @@ describe.each(testableKinds)('an invitation that is withdrawn while somebody sig
     expect([...seen].sort()).toEqual(['200', '404 invitation_not_found']);
   });
 
-  test(`is either used or withdrawn in ${rounds} races with a first sign-in with an issuer, too`, async () => {
+  test(`is either used or withdrawn in ${rounds} races with a first sign-in through an issuer, too`, async () => {
     const seen = new Set<number>();
     for (let round = 0; round < rounds; round++) {
       const email = `${randomUUID()}@example.com`;
@@ -120,7 +120,7 @@ describe.each(testableKinds)('an invitation that is withdrawn while somebody sig
       const withdrawn = await withdraw(id);
       const { status } = await finishing;
       seen.add(status);
-      const traces = await findTraces(email);
+      const traces = await countTraces(email);
       if (status === 302) {
         expect(withdrawn).toBe('404 invitation_not_found');
         expect(traces).toEqual(everything);

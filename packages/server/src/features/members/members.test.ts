@@ -27,7 +27,7 @@ const read = (as: Person) => service.call('GET', `/api/storage/list?projectId=${
 const write = (as: Person) =>
   service.call('POST', '/api/storage/folders', { as, body: { projectId, name: randomUUID(), parentId: null } });
 
-test('everybody in a project sees its members, with their names, addresses and roles', async () => {
+test('every member of a project sees its members, with their names, addresses and roles', async () => {
   const viewer = await service.join(ada, projectId, 'viewer');
   const { body } = await members(viewer);
   expect(body).toEqual({
@@ -38,7 +38,7 @@ test('everybody in a project sees its members, with their names, addresses and r
   });
 });
 
-test('another role counts at once, also where the old one was remembered', async () => {
+test('a new role counts at once, even if the old one was cached', async () => {
   const eve = await service.join(ada, projectId, 'editor');
   expect(outcome(await write(eve))).toBe(200);
   expect(outcome(await change(ada, eve.id, 'viewer'))).toBe(200);
@@ -48,7 +48,7 @@ test('another role counts at once, also where the old one was remembered', async
   expect(outcome(await change(ada, eve.id, 'viewer'))).toBe('403 role_missing');
 });
 
-test('a change is of this member in this project, and is answered as the list shows it', async () => {
+test('a change affects this member in this project only, and returns the entry that the list shows', async () => {
   const eve = await service.join(ada, projectId, 'editor');
   const first = projectId;
   projectId = await service.createProject(ada);
@@ -62,7 +62,7 @@ test('a change is of this member in this project, and is answered as the list sh
   expect((await members(ada)).body.members).toHaveLength(1);
 });
 
-test('who is taken out of a project stays in the others', async () => {
+test('a member removed from a project stays in the others', async () => {
   const eve = await service.join(ada, projectId, 'editor');
   const first = projectId;
   projectId = await service.createProject(ada);
@@ -73,12 +73,12 @@ test('who is taken out of a project stays in the others', async () => {
 });
 
 test.each(['viewer', 'editor'])(
-  'an owner who has become %s meanwhile may do nothing more, not even to themselves',
+  'an owner who has since become %s may change nobody, not even themselves',
   async (role) => {
     const eve = await service.join(ada, projectId, 'owner');
     const bystander = await service.join(ada, projectId, 'viewer');
     expect(outcome(await change(eve, bystander.id, 'editor'))).toBe(200);
-    // As another process does it whose word has not come yet: here Eve is still remembered as an owner.
+    // As another process would whose message has not arrived yet: this one still has Eve cached as an owner.
     expect(outcome(await members(eve))).toBe(200);
     await service.deps.db.pool.query('update project_members set role = $3 where project_id = $1 and user_id = $2', [
       projectId,
@@ -92,7 +92,7 @@ test.each(['viewer', 'editor'])(
   },
 );
 
-test('who is taken out finds nothing any more, and neither does their key that is tied to no project', async () => {
+test('a removed member finds nothing any more, and neither does their untied key', async () => {
   const eve = await service.join(ada, projectId, 'editor');
   const { key } = await service.createKey(eve, null);
   const list = () => service.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
@@ -102,7 +102,7 @@ test('who is taken out finds nothing any more, and neither does their key that i
   expect(outcome(await list())).toBe('404 project_not_found');
 });
 
-test('a key that is tied to no project has the role of the person who made it', async () => {
+test('an untied key has the role of the person who made it', async () => {
   const eve = await service.join(ada, projectId, 'viewer');
   const { key } = await service.createKey(eve, null);
   const body = { projectId, name: 'F', parentId: null };
@@ -111,7 +111,7 @@ test('a key that is tied to no project has the role of the person who made it', 
   expect(outcome(await service.call('POST', '/api/storage/folders', { key, body }))).toBe(200);
 });
 
-test('everybody may leave, and only owners take out others', async () => {
+test('every member may leave, and only owners may remove others', async () => {
   const [eve, editor] = [await service.join(ada, projectId, 'viewer'), await service.join(ada, projectId, 'editor')];
   expect(outcome(await remove(editor, eve.id))).toBe('403 role_missing');
   expect(outcome(await remove(eve, eve.id))).toBe(200);
@@ -143,7 +143,7 @@ describe('the last owner', () => {
 });
 
 test.each([
-  ['a role that there is not', { role: 'admin' }],
+  ['an unknown role', { role: 'admin' }],
   ['no role', {}],
   ['a role as a number', { role: 1 }],
 ])('%s: 400', async (_what, body) => {
@@ -152,7 +152,7 @@ test.each([
   expect(answer.body.issues).toMatchObject([{ path: 'role' }]);
 });
 
-test('a stranger is no member, whoever that is', async () => {
+test('a stranger is not a member, whether or not the account exists', async () => {
   expect(outcome(await change(ada, bob.id, 'viewer'))).toBe('404 member_not_found');
   expect(outcome(await change(ada, randomUUID(), 'viewer'))).toBe('404 member_not_found');
   expect(outcome(await change(bob, ada.id, 'viewer'))).toBe('404 project_not_found');

@@ -9,9 +9,9 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 
 /**
- * Removes somebody from a project: an owner anybody, everybody themselves. What they made stays, but the API keys
- * that they tied to the project are revoked for good: another invitation does not bring them back. Their untied keys reach
- * the project again when they do.
+ * Removes a member from a project: owners can remove anybody, others only themselves. What they made stays, but the API
+ * keys that they tied to the project are revoked for good: another invitation does not restore them. Their untied keys
+ * reach the project again when they return.
  * @throws Problem project_not_found, role_missing, member_not_found, last_owner
  */
 export async function removeMember(
@@ -37,9 +37,9 @@ export async function removeMember(
   return { userId, removed: true };
 }
 
-/** @returns how many were alive until now */
+/** @returns how many were alive */
 async function revokeKeys(trx: Transaction<Schema>, projectId: string, userId: string, at: Date): Promise<number> {
-  // In the order of their ids, as everything that locks several keys.
+  // In the order of their ids, like everything that locks several keys.
   const keys = await trx
     .selectFrom('api_keys')
     .select('id')

@@ -9,10 +9,10 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { toProjectView } from './project-view.ts';
-import { findMostQuota, requireQuota } from './require-quota.ts';
+import { findQuotaCap, requireQuota } from './require-quota.ts';
 
 /**
- * Makes a project; the caller becomes its owner.
+ * Creates a project; the caller becomes its owner.
  * @throws Problem owner_required, too_many_projects
  */
 export async function createProject(
@@ -23,7 +23,7 @@ export async function createProject(
   const { db, now, config } = deps;
   if (config.projectCreation === 'owner') await requireServiceOwner(deps, caller);
   const quotaBytes = request.quotaBytes === undefined ? (config.projectQuotaBytes ?? null) : request.quotaBytes;
-  requireQuota(await findMostQuota(deps, caller), quotaBytes);
+  requireQuota(await findQuotaCap(deps, caller), quotaBytes);
   const id = uuidv7();
   const at = new Date(now());
   return db.transaction(async (trx) => {
@@ -59,7 +59,7 @@ async function requireFewProjects(
   trx: Transaction<Schema>,
   { userId }: SessionCaller,
 ): Promise<void> {
-  // Of two projects at once, the second waits, and counts the first.
+  // If two projects are created at once, the second waits and counts the first.
   await trx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute();
   const { count } = await trx
     .selectFrom('projects')
@@ -69,6 +69,6 @@ async function requireFewProjects(
   if (count < config.projectsPerAccount) return;
   throw new Problem(
     'too_many_projects',
-    `You have made ${count} projects that exist, and an account may make ${config.projectsPerAccount}.`,
+    `You have created ${count} existing projects; the maximum for an account is ${config.projectsPerAccount}.`,
   );
 }

@@ -9,7 +9,7 @@ afterAll(() => expect(services).toEqual([]));
 
 const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
 
-/** The first is the owner of the service. */
+/** The first user is the owner of the service. */
 async function start(settings: Record<string, string>) {
   const service = await startTestService({ settings });
   services.push(service);
@@ -21,7 +21,7 @@ async function start(settings: Record<string, string>) {
   return { service, owner, eve, make, change };
 }
 
-test('everybody makes projects, unless the setting says that only the owner of the service does', async () => {
+test('everybody can create projects, unless a setting reserves that for the owner of the service', async () => {
   const open = await start({});
   expect(outcome(await open.make(open.eve))).toBe(200);
   const closed = await start({ PROJECT_CREATION: 'owner' });
@@ -31,7 +31,7 @@ test('everybody makes projects, unless the setting says that only the owner of t
 });
 
 describe('PROJECT_QUOTA_BYTES', () => {
-  test('is the quota of a new project, and the most that anybody but the owner of the service gives', async () => {
+  test('is the quota of a new project, and the maximum that anybody but the owner of the service can set', async () => {
     const { owner, eve, make, change } = await start({ PROJECT_QUOTA_BYTES: '1000' });
     const { body } = await make(eve);
     expect(body.quotaBytes).toBe(1000);
@@ -48,20 +48,20 @@ describe('PROJECT_QUOTA_BYTES', () => {
     expect((await make(owner)).body.quotaBytes).toBe(1000);
   });
 
-  test('leaves a project with what the owner of the service gave it, whatever else is changed', async () => {
+  test('leaves the quota that the owner of the service set, whatever else is changed', async () => {
     const { service, owner, eve, make, change } = await start({ PROJECT_QUOTA_BYTES: '1000' });
     const { body } = await make(owner, { quotaBytes: 5000 });
     await service.join(owner, body.id, 'owner', eve);
     expect(outcome(await change(eve, body.id, { name: 'Q', quotaBytes: 5000 }))).toBe(200);
     expect(outcome(await change(eve, body.id, { quotaBytes: 5001 }))).toBe('403 owner_required');
-    // Less than there is can be given, and is then what there is.
+    // A quota can be lowered to less than it is now, which then becomes the new maximum.
     expect(outcome(await change(eve, body.id, { quotaBytes: 2000 }))).toBe(200);
     expect(outcome(await change(eve, body.id, { quotaBytes: 5000 }))).toBe('403 owner_required');
   });
 });
 
-describe('of one account', () => {
-  test('there are so many projects, also when they are left to others, and deleting one makes room', async () => {
+describe('one account', () => {
+  test('can have this many projects, including those left to others, and deleting one makes room', async () => {
     const { service, owner, eve, make } = await start({ PROJECTS_PER_ACCOUNT: '3' });
     const ids = [];
     for (let count = 0; count < 3; count += 1) ids.push((await make(eve)).body.id);
@@ -75,7 +75,7 @@ describe('of one account', () => {
     expect(answers.map(outcome).sort()).toEqual([200, '409 too_many_projects', '409 too_many_projects']);
   });
 
-  test('there are so many living keys, made or rotated, and revoking one makes room', async () => {
+  test('can have this many living keys, created or rotated, and revoking one makes room', async () => {
     const { service, eve, make } = await start({ API_KEYS_PER_ACCOUNT: '3' });
     const projectId = (await make(eve)).body.id;
     const create = (id: string | null = projectId) =>

@@ -25,7 +25,7 @@ async function record(projectId: string, folderId: string | null = null): Promis
   expect(outcome(await call('POST', '/api/storage/record', upload))).toBe(200);
 }
 
-test('a project is made, read, renamed and deleted', async () => {
+test('a project is created, read, renamed and deleted', async () => {
   const made = await call('POST', '/api/projects', { name: 'Été 🌞 100%' });
   expect(made.body).toEqual({
     id: expect.any(String),
@@ -60,7 +60,7 @@ test('a project is made, read, renamed and deleted', async () => {
   }
 });
 
-test('a person lists the projects that they are a member of, the oldest first', async () => {
+test('a user lists the projects that they are a member of, the oldest first', async () => {
   const [bob, eve] = [await service.signUp('Bob'), await service.signUp('Eve')];
   expect((await service.call('GET', '/api/projects', { as: bob })).body).toEqual({ projects: [] });
   const ids = [await service.createProject(bob, 'b'), await service.createProject(bob, 'a')];
@@ -102,7 +102,7 @@ describe('settings', () => {
     contentMismatch: 'refuse',
   };
 
-  test('are given at the start or later, each alone, and taken away by null', async () => {
+  test('can be set at creation or later, one at a time, and are removed by null', async () => {
     const made = (await call('POST', '/api/projects', { name: 'Limited', ...settings })).body;
     expect(made).toMatchObject({ name: 'Limited', ...settings });
     const path = `/api/projects/${made.id}`;
@@ -157,7 +157,7 @@ describe('settings', () => {
   });
 
   test.each(['image', '*', '*/*', 'image/', '/png', 'image/png; charset=utf-8', 'image/p*', 'image//png', '', 7, null])(
-    'the allowed type %j is refused by its place in the list',
+    'the refused allowed type %j is named by its place in the list',
     async (type) => {
       const answer = await call('POST', '/api/projects', { name: 'Limited', allowedMimeTypes: ['image/png', type] });
       expect(outcome(answer)).toBe('400 invalid_request');
@@ -166,14 +166,14 @@ describe('settings', () => {
   );
 });
 
-test('a name of 200 bytes is kept as it is', async () => {
+test('a name of 200 bytes is kept unchanged', async () => {
   const name = 'é'.repeat(100);
   const projectId = await service.createProject(ada, name);
   expect((await call('GET', `/api/projects/${projectId}`)).body.name).toBe(name);
 });
 
 describe('deleting a project', () => {
-  test('with files in it is refused, and leaves everything as it was', async () => {
+  test('is refused with files in it, and leaves everything unchanged', async () => {
     const projectId = await service.createProject(ada);
     await record(projectId);
     for (const query of ['', '?force=false']) {
@@ -183,13 +183,13 @@ describe('deleting a project', () => {
     expect(await count('removed_projects', projectId)).toBe(0);
   });
 
-  test('with folders alone is not: they hold nothing', async () => {
+  test('is not refused for empty folders', async () => {
     const projectId = await service.createProject(ada);
     await call('POST', '/api/storage/folders', { projectId, name: 'Empty', parentId: null });
     expect(outcome(await call('DELETE', `/api/projects/${projectId}`))).toBe(200);
   });
 
-  test('by force takes every row of it along, remembers its id, and touches no other project', async () => {
+  test('by force deletes every row of it, remembers its id, and touches no other project', async () => {
     const [projectId, other] = [await service.createProject(ada), await service.createProject(ada)];
     for (const id of [projectId, other]) {
       const parent = (await call('POST', '/api/storage/folders', { projectId: id, name: 'A', parentId: null })).body;
@@ -218,14 +218,14 @@ describe('deleting a project', () => {
     expect(outcome(await call('GET', `/api/projects/${projectId}`))).toBe(200);
   });
 
-  test('raced, one deletion wins and the others find nothing', async () => {
+  test('in a race, one deletion wins and the others find nothing', async () => {
     const projectId = await service.createProject(ada);
     const answers = await Promise.all(Array.from({ length: 5 }, () => call('DELETE', `/api/projects/${projectId}`)));
     expect(answers.map(outcome).sort()).toEqual([200, ...Array(4).fill('404 project_not_found')]);
     expect(await count('removed_projects', projectId)).toBe(1);
   });
 
-  test('raced with recordings, either all of the file stays or none of it', async () => {
+  test('in a race with recordings, either all of a file stays or none of it', async () => {
     for (let round = 0; round < 10; round++) {
       const projectId = await service.createProject(ada);
       const folder = { projectId, name: 'F', parentId: null };
@@ -245,31 +245,34 @@ describe('deleting a project', () => {
   });
 });
 
-/** PGlite has one session: there nothing waits in the middle. */
+/** PGlite has one session, so nothing can wait halfway there. */
 const onServer = process.env.TEST_DATABASE_URL !== undefined;
 
-test.runIf(onServer)('who records, and waits for a deletion of the project, holds nothing that it needs', async () => {
-  const projectId = await service.createProject(ada);
-  const newFolder = async (name: string) =>
-    (await call('POST', '/api/storage/folders', { projectId, name, parentId: null })).body.id;
-  const folderId = await newFolder('F');
-  const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), { folderId });
-  const { pool } = service.deps.db;
-  const client = await pool.connect();
-  try {
-    await client.query('begin');
-    await client.query('select from projects where id = $1 for update', [projectId]);
-    const recorded = call('POST', '/api/storage/record', upload);
-    await expect.poll(() => countWaiting(service.deps.db)).toBe(1);
-    await client.query('select from folders where project_id = $1 for update nowait', [projectId]);
-    await client.query('rollback');
-    expect(outcome(await recorded)).toBe(200);
-  } finally {
-    client.release();
-  }
-});
+test.runIf(onServer)(
+  'a recording that waits for the project’s deletion holds no lock that the deletion needs',
+  async () => {
+    const projectId = await service.createProject(ada);
+    const newFolder = async (name: string) =>
+      (await call('POST', '/api/storage/folders', { projectId, name, parentId: null })).body.id;
+    const folderId = await newFolder('F');
+    const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), { folderId });
+    const { pool } = service.deps.db;
+    const client = await pool.connect();
+    try {
+      await client.query('begin');
+      await client.query('select from projects where id = $1 for update', [projectId]);
+      const recorded = call('POST', '/api/storage/record', upload);
+      await expect.poll(() => countWaiting(service.deps.db)).toBe(1);
+      await client.query('select from folders where project_id = $1 for update nowait', [projectId]);
+      await client.query('rollback');
+      expect(outcome(await recorded)).toBe(200);
+    } finally {
+      client.release();
+    }
+  },
+);
 
-test('an id that is no UUID is 400', async () => {
+test('an id that is not a UUID is 400', async () => {
   for (const id of ['x', '1', `${randomUUID()}0`, '%00', '%', '..%2f', randomUUID().replaceAll('-', '')]) {
     const answer = await call('GET', `/api/projects/${id}`);
     expect([id, outcome(answer)]).toEqual([id, '400 invalid_request']);

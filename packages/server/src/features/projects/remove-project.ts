@@ -8,8 +8,8 @@ import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * Deletes a project with its folders, members and API keys; with files in it only when forced. Its id is kept in
- * `removed_projects`, because its objects, and uploads that are still under way, have yet to be swept from the store.
+ * Deletes a project with its folders, members and API keys; with files in it, only if forced. Its id is kept in
+ * `removed_projects`, because its objects and unfinished uploads still have to be swept from the store.
  * @throws Problem project_not_found, role_missing, project_not_empty
  */
 export async function removeProject(
@@ -19,10 +19,10 @@ export async function removeProject(
 ): Promise<z.output<typeof DeletedProject>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   await deps.db.transaction(async (trx) => {
-    // A million rows take longer to delete than anything else may take.
+    // Deleting a million rows takes longer than any other statement may.
     await sql`set local statement_timeout = 0`.execute(trx);
-    // All who change several rows of a project hold a lock of this one first: none is under way from here on, and so no file
-    // slips in between the check and the deletion.
+    // Anything that changes several rows of a project first locks this one. From here on no such change is running, so
+    // no file slips in between the check and the deletion.
     const row = await trx
       .selectFrom('projects')
       .select('name')
@@ -39,7 +39,7 @@ export async function removeProject(
     await trx.deleteFrom('reconciliation_findings').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('reconciliations').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('quarantines').where('project_id', '=', project.id).execute();
-    // How far it was swept no longer counts: everything goes.
+    // How far it was swept no longer matters: everything goes.
     await trx.deleteFrom('project_sweeps').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('folders').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('projects').where('id', '=', project.id).execute();

@@ -6,10 +6,10 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { toProjectView } from './project-view.ts';
-import { findMostQuota, requireQuota } from './require-quota.ts';
+import { findQuotaCap, requireQuota } from './require-quota.ts';
 
 /**
- * Changes what is given of a project's name and settings. A quota below what is stored is allowed: nothing is deleted,
+ * Changes the given ones of a project's name and settings. A quota below what is stored is allowed: nothing is deleted,
  * and uploads are refused until there is room.
  * @throws Problem project_not_found, role_missing, owner_required
  */
@@ -19,16 +19,16 @@ export async function updateProject(
   { projectId, ...request }: Input<'updateProject'>,
 ): Promise<z.output<typeof Project>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
-  const most = request.quotaBytes === undefined ? null : await findMostQuota(deps, caller);
+  const cap = request.quotaBytes === undefined ? null : await findQuotaCap(deps, caller);
   const row = await deps.db.transaction(async (trx) => {
-    // Waits for the recordings that are under way without a quota, and makes the next ones see the settings below.
+    // Waits for running recordings without a quota, and makes later ones see the settings below.
     const present = await trx
       .selectFrom('projects')
       .select('quota_bytes')
       .where('id', '=', project.id)
       .forUpdate()
       .executeTakeFirst();
-    if (request.quotaBytes !== undefined) requireQuota(most, request.quotaBytes, present?.quota_bytes);
+    if (request.quotaBytes !== undefined) requireQuota(cap, request.quotaBytes, present?.quota_bytes);
     const changed = await trx
       .updateTable('projects')
       .set({

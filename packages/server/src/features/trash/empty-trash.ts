@@ -8,12 +8,12 @@ import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { countContents } from '../../tree/count-contents.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
-import { findTrashStart } from '../../tree/retention.ts';
+import { toTrashStart } from '../../tree/retention.ts';
 
 /**
- * Ends for good what is in the trash of a project now: it can no longer be restored, and `purgeTrash` removes it. One row
- * changes, however much it is. Answers how much it was.
- * @throws Problem project_not_found, project_not_allowed, scope_missing (also for keys that are tied to a folder)
+ * Empties the trash of a project: its present entries can no longer be restored, and `purgeTrash` removes them. One row
+ * changes, however many there are. Returns how many there were.
+ * @throws Problem project_not_found, project_not_allowed, scope_missing (also for keys tied to a folder)
  */
 export async function emptyTrash(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
@@ -21,16 +21,15 @@ export async function emptyTrash(
   { projectId }: z.output<typeof EmptyTrashQuery>,
 ): Promise<z.output<typeof Counts>> {
   const project = await openProject(deps, caller, projectId, 'files:delete');
-  // One moment for the whole project says what is out of the trash.
-  if (project.within !== null)
-    throw new Problem('scope_missing', 'A key that is tied to a folder cannot empty the trash.');
+  // One timestamp for the whole project decides what has left the trash.
+  if (project.within !== null) throw new Problem('scope_missing', 'A key tied to a folder cannot empty the trash.');
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
-    const start = findTrashStart(deps, trashEmptiedAt);
+    const start = toTrashStart(deps, trashEmptiedAt);
     const folders = sql`
       select id from folders where project_id = ${project.id} and trash_id is not null and trashed_at > ${start}`;
     const files = sql<boolean>`trash_id = id and trashed_at > ${start}`;
     const counts = await countContents(trx, project, folders, files);
-    // Also what was deleted on a replica whose clock runs ahead.
+    // Includes anything deleted on a replica whose clock runs ahead.
     await sql`
       update projects set trash_emptied_at = greatest(${new Date(deps.now())}::timestamptz,
         (select max(trashed_at) from folders where project_id = ${project.id} and trash_id = id),

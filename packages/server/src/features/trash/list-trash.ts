@@ -8,7 +8,7 @@ import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-tex
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { whereUnmarkedByParent } from '../../tree/in-sight.ts';
-import { findTrashStart, toRestorableUntil } from '../../tree/retention.ts';
+import { toRestorableUntil, toTrashStart } from '../../tree/retention.ts';
 
 const defaultLimit = 100;
 
@@ -24,7 +24,7 @@ interface EntryRow {
 }
 
 /**
- * What somebody deleted and can be restored, the latest first. What went with a folder is counted there.
+ * The deleted entries that can be restored, the latest first. A folder's entry counts what was deleted with it.
  * @throws Problem project_not_found, project_not_allowed, scope_missing, invalid_request (cursor)
  */
 export async function listTrash(
@@ -40,7 +40,7 @@ export async function listTrash(
     .where('id', '=', project.id)
     .executeTakeFirst();
   if (!found) throw new Problem('project_not_found');
-  const start = findTrashStart(deps, found.trash_emptied_at);
+  const start = toTrashStart(deps, found.trash_emptied_at);
   const page = sql`project_id = ${project.id} and trashed_at > ${start}
     ${before ? sql`and (trashed_at, id) < (${before.trashedAt}::timestamptz, ${before.id}::uuid)` : sql``}
     order by trashed_at desc, id desc limit ${limit + 1}`;
@@ -85,14 +85,14 @@ export async function listTrash(
 
 const Cursor = z.tuple([z.literal('trash'), z.uuid(), z.int().min(0).max(8.64e15), z.uuid()]);
 
-/** An opaque text that carries its project, so that it cannot be used on another one. */
+/** An opaque string that carries its project, so that it cannot be used with another. */
 function encodeCursor(projectId: string, { trashed_at, id }: EntryRow): string {
   return toCursorText(['trash', projectId, trashed_at.getTime(), id]);
 }
 
-/** @throws Problem invalid_request when the text is no cursor of this project's trash */
+/** @throws Problem invalid_request if the string is not a cursor of this project's trash */
 function decodeCursor(text: string, projectId: string): { trashedAt: Date; id: string } {
   const parsed = readCursorText(Cursor, text);
-  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor of the trash of this project');
+  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor for the trash of this project');
   return { trashedAt: new Date(parsed[2]), id: parsed[3] };
 }

@@ -40,7 +40,7 @@ async function counted(): Promise<{ files: number; bytes: number; rows: number; 
   return rows[0];
 }
 
-test('removes objects and rows an hour after they could last be restored, and nothing before or beside', async () => {
+test('removes objects and rows an hour after they could last be restored, and nothing earlier or else', async () => {
   const { file, folder, chain } = await fresh();
   const kept = await file(await folder());
   const [outer = '', inner = ''] = await chain(2);
@@ -59,7 +59,7 @@ test('removes objects and rows an hour after they could last be restored, and no
   expect(await purge()).toEqual(nothing);
 });
 
-test('removes what was emptied at once, and not what was deleted since', async () => {
+test('removes an emptied trash at once, but not anything deleted since', async () => {
   const { file, folder, trash } = await fresh();
   const folderId = await folder();
   const gone = [await file(folderId), await file()];
@@ -74,7 +74,7 @@ test('removes what was emptied at once, and not what was deleted since', async (
   expect((await trash()).map(({ id }) => id)).toEqual([later.id]);
 });
 
-test('removes trees within trees, each deleted for itself', async () => {
+test('removes trees inside trees, each deleted separately', async () => {
   const { file, chain } = await fresh();
   const ids = await chain(8);
   for (const id of ids) await file(id, 1);
@@ -84,7 +84,7 @@ test('removes trees within trees, each deleted for itself', async () => {
   expect(await counted()).toEqual({ files: 0, bytes: 0, rows: 0, folders: 0 });
 });
 
-test('stops at its limit, and goes on from there', async () => {
+test('stops at its limit, and continues from there', async () => {
   const { file, folder } = await fresh();
   const folderId = await folder();
   const files = [];
@@ -98,7 +98,7 @@ test('stops at its limit, and goes on from there', async () => {
   expect(await counted()).toEqual({ files: 0, bytes: 0, rows: 0, folders: 0 });
 });
 
-test('keeps the row of what the store will not remove, says so in the log, and tries again', async () => {
+test('keeps the row of an object that the store will not remove, logs it, and tries again', async () => {
   const { file, folder } = await fresh();
   const folderId = await folder();
   const [stubborn, inFolder, other] = [await file(), await file(folderId), await file()];
@@ -117,7 +117,7 @@ test('keeps the row of what the store will not remove, says so in the log, and t
       ],
     },
   };
-  // The limit counts what goes, so that what stays cannot stand in its way.
+  // The limit counts removed files, so that stuck ones cannot block the purge.
   expect(await purgeTrash(refusing, 1)).toEqual({ files: 1, folders: 0, bytes: 5, refused: 1 });
   expect(await purgeTrash(refusing, 10)).toEqual({ files: 0, folders: 0, bytes: 0, refused: 2 });
   expect(service.logged()).toContain('AccessDenied');
@@ -126,7 +126,7 @@ test('keeps the row of what the store will not remove, says so in the log, and t
   expect(await purge()).toEqual({ files: 2, folders: 1, bytes: 10, refused: 0 });
 });
 
-test('finds what was interrupted between the object and its row', async () => {
+test('resumes after an interruption between an object and its row', async () => {
   const { file } = await fresh();
   const { id, storeKey } = await file();
   await removeFile(id);
@@ -136,7 +136,7 @@ test('finds what was interrupted between the object and its row', async () => {
   expect(await counted()).toMatchObject({ files: 0, rows: 0 });
 });
 
-test('a store that is down changes nothing', async () => {
+test('changes nothing if the store is down', async () => {
   const { file } = await fresh();
   await removeFile((await file()).id);
   await empty();
@@ -145,7 +145,7 @@ test('a store that is down changes nothing', async () => {
   expect(await counted()).toMatchObject({ files: 1, rows: 1 });
 });
 
-test('six at once remove everything, and count each file once', async () => {
+test('removes everything with six at once, and counts each file once', async () => {
   const { file, folder } = await fresh();
   const folders = [await folder(), await folder(), null];
   for (let n = 0; n < 30; n += 1) {

@@ -4,9 +4,9 @@ import type { Deps } from '../../deps.ts';
 import { usageSlots } from '../../limits/usage-slots.ts';
 import { unmarkedByParent } from '../../tree/in-sight.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
-import { findTrashStart } from '../../tree/retention.ts';
+import { toTrashStart } from '../../tree/retention.ts';
 
-/** What has gone for good, and how many objects the store would not remove. */
+/** How much was purged, and how many objects the store would not remove. */
 export interface Purged {
   files: number;
   folders: number;
@@ -19,17 +19,17 @@ interface Doomed {
   store_key: string;
 }
 
-/** So many objects are removed with one request to the store, and so many rows with one statement. */
+/** How many objects one request to the store removes, and how many rows one statement deletes. */
 const batchSize = 1000;
 
-/** Nothing goes before every replica, also one whose clock is slow, has stopped to restore it. */
+/** Waits until every replica, even one whose clock is slow, has stopped restoring it. */
 const marginMilliseconds = 3600_000;
 
 /**
- * Removes what can no longer be restored: its objects, then its rows, then the folders that are empty by that. Safe on many
- * replicas at once, and to break off anywhere: what is left is found again. An object that the store will not remove keeps
- * its row, is logged, and tried again the next time.
- * @param limit at most so many files; when that many have gone, there may be more
+ * Purges what can no longer be restored: its objects, then its rows, then the folders left empty. Safe on many replicas
+ * at once and to interrupt anywhere: the rest is found again. If the store will not remove an object, its row stays,
+ * the refusal is logged, and the next run tries again.
+ * @param limit at most this many files; if that many were purged, there may be more
  * @throws Problem store_unavailable
  */
 export async function purgeTrash(
@@ -37,7 +37,7 @@ export async function purgeTrash(
   limit: number,
 ): Promise<Purged> {
   const purged: Purged = { files: 0, folders: 0, bytes: 0, refused: 0 };
-  const oldest = new Date(findTrashStart(deps, null).getTime() - marginMilliseconds);
+  const oldest = new Date(toTrashStart(deps, null).getTime() - marginMilliseconds);
   const { rows } = await deps.db.pool.query<{ id: string; until: Date }>(
     `select projects.id, until from projects cross join lateral (select greatest($1, trash_emptied_at) as until) cut
      where exists (select 1 from files where project_id = projects.id and trash_id = id and trashed_at <= until)
@@ -52,7 +52,7 @@ export async function purgeTrash(
   return purged;
 }
 
-/** Files that were deleted for themselves. */
+/** Purges files that were deleted on their own. */
 async function purgeFiles(
   deps: Pick<Deps, 'db' | 'objects' | 'log'>,
   projectId: string,
@@ -74,7 +74,10 @@ async function purgeFiles(
   }
 }
 
-/** Folders that were deleted, with what went with them, the earliest first: what lies in another one went before it. */
+/**
+ * Purges deleted folders with what was deleted with them, the earliest first: a folder inside another was deleted
+ * before it.
+ */
 async function purgeTrees(
   deps: Pick<Deps, 'db' | 'objects' | 'log'>,
   projectId: string,
@@ -128,7 +131,7 @@ async function purgeTreeFiles(
 
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Objects before rows: what is interrupted in between is found again by its row. */
+/** Objects before rows: after an interruption in between, the row leads back to the object. */
 async function purgeBatch(
   deps: Pick<Deps, 'db' | 'objects' | 'log'>,
   projectId: string,
@@ -137,12 +140,12 @@ async function purgeBatch(
 ): Promise<void> {
   const refused = await deps.objects.remove(doomed.map(({ store_key }) => store_key));
   for (const { storeKey, reason } of refused) {
-    deps.log.warn({ projectId, storeKey, reason }, 'The object store would not remove an object from the trash');
+    deps.log.warn({ projectId, storeKey, reason }, 'The object store refused to remove an object from the trash');
   }
   purged.refused += refused.length;
   const kept = new Set(refused.map(({ storeKey }) => storeKey));
   const ids = doomed.filter(({ store_key }) => !kept.has(store_key)).map(({ id }) => id);
-  // Another replica may be at the same rows: each is counted by who deletes it.
+  // Another replica may be deleting the same rows: each is counted by the one that deletes it.
   const { rows } = await deps.db.pool.query<{ files: number; bytes: number }>(
     `with project as materialized (
        select id from projects where id = $1 for key share
@@ -165,7 +168,7 @@ async function purgeBatch(
   purged.bytes += rows[0]?.bytes ?? 0;
 }
 
-/** From the leaves up, as far as nothing lies in them any more. */
+/** From the leaves up, as long as folders are empty. */
 async function deleteEmptyFolders(deps: Pick<Deps, 'db'>, projectId: string, entryId: string): Promise<number> {
   let deleted = 0;
   while (true) {

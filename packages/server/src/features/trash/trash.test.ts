@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A project of its own for each test, since a trash is one for a project. */
+/** A project of its own for each test, since each project has one trash. */
 async function fresh(): Promise<Library> {
   library = await openLibrary(service);
   return library;
@@ -22,7 +22,7 @@ const list = (query = '') => library.call('GET', `/api/storage/trash?projectId=$
 const empty = () => library.call('DELETE', `/api/storage/trash?projectId=${library.projectId}`);
 
 describe('the trash', () => {
-  test('lists what was deleted, the latest first, with all that went with it, and nothing else', async () => {
+  test('lists deleted entries, the latest first, with everything deleted with them, and nothing else', async () => {
     const { folder, file, chain, trash } = await fresh();
     expect(await trash()).toEqual([]);
     const parentId = await folder();
@@ -63,13 +63,13 @@ describe('the trash', () => {
     ]);
   });
 
-  test('is of one project', async () => {
+  test('belongs to one project', async () => {
     const other = await fresh();
     await removeFile((await other.file()).id);
     expect(await (await fresh()).trash()).toEqual([]);
   });
 
-  test('comes in pages, each entry once, also when some were deleted in the same millisecond', async () => {
+  test('comes in pages, each entry once, even if some were deleted in the same millisecond', async () => {
     const { folder, file, projectId, call } = await fresh();
     const files = await Promise.all(Array.from({ length: 7 }, () => file()));
     const folders = await Promise.all(Array.from({ length: 6 }, () => folder()));
@@ -98,7 +98,7 @@ describe('the trash', () => {
     }
   });
 
-  test('takes no cursor of another project or another listing, and no nonsense', async () => {
+  test('refuses a cursor of another project, a cursor of another listing, and nonsense', async () => {
     const { file, projectId } = await fresh();
     for (const { id } of [await file(), await file()]) await removeFile(id);
     const { nextCursor } = (await list('&limit=1')).body;
@@ -123,7 +123,7 @@ describe('the trash', () => {
 });
 
 describe('emptying', () => {
-  test('counts what was in it, and ends it for good', async () => {
+  test('counts what was in the trash, and makes it unrestorable', async () => {
     const { folder, file, chain, trash } = await fresh();
     const kept = await folder();
     const keptFile = await file(kept);
@@ -141,7 +141,7 @@ describe('emptying', () => {
     expect(await library.listed(kept)).toEqual({ files: [keptFile.id], folders: [] });
   });
 
-  test('does not concern what is deleted later, in the same millisecond too, or by a process with a slow clock', async () => {
+  test('does not affect later deletions, even in the same millisecond or by a process with a slow clock', async () => {
     const { folder, file, trash } = await fresh();
     await removeFile((await file()).id);
     const [laterFile, laterFolder] = [await file(), await folder()];
@@ -156,7 +156,7 @@ describe('emptying', () => {
     expect(await trash()).toEqual([]);
   });
 
-  test('concerns also what was deleted by a process whose clock runs ahead', async () => {
+  test('also affects deletions by a process whose clock runs ahead', async () => {
     const { file, trash } = await fresh();
     const { id } = await file();
     await removeFile(id);
@@ -165,7 +165,7 @@ describe('emptying', () => {
     expect(await trash()).toEqual([]);
   });
 
-  test('that races restores: each comes back, or is gone for good', async () => {
+  test('in a race with restores: each entry is either restored or gone for good', async () => {
     const { file, folder, trash } = await fresh();
     for (let round = 0; round < 4; round += 1) {
       const folders = await Promise.all(Array.from({ length: 4 }, () => folder()));
@@ -190,7 +190,7 @@ describe('emptying', () => {
   });
 });
 
-test('a projectId that is missing or no UUID is 400', async () => {
+test('a projectId that is missing or not a UUID is 400', async () => {
   await fresh();
   for (const query of ['', '?projectId=', '?projectId=x']) {
     await expectProblem(library.call('GET', `/api/storage/trash${query}`), 400, 'invalid_request');
@@ -198,7 +198,7 @@ test('a projectId that is missing or no UUID is 400', async () => {
   }
 });
 
-test('what is too old is in no list, and emptying does not count it', async () => {
+test('an entry that is too old is in no list, and emptying does not count it', async () => {
   const old = await startLibrary({ TRASH_RETENTION_DAYS: '1' });
   const { id } = await old.file();
   await old.call('DELETE', `/api/storage/files/${id}`);

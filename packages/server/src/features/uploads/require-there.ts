@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import type { FileRow } from '../../tree/file-view.ts';
-import { findTrashStart, toRestorableUntil } from '../../tree/retention.ts';
+import { toRestorableUntil, toTrashStart } from '../../tree/retention.ts';
 
 /**
  * For whoever asks once more to record what is recorded: that the file is there still, so that nobody takes one that has
@@ -34,7 +34,7 @@ export async function requireThere(
   const withFolder = row.trash_id === null ? ' with its folder' : '';
   const restored = row.trash_id === null ? 'comes back when that is restored' : 'can be restored';
   const end =
-    row.at > findTrashStart(deps, row.trash_emptied_at)
+    row.at > toTrashStart(deps, row.trash_emptied_at)
       ? `and ${restored} until ${toRestorableUntil(deps, row.at)}`
       : 'and can no longer be restored';
   const detail = `The file was recorded. It was deleted${withFolder} at ${row.at.toISOString()}, ${end}.`;

@@ -9,10 +9,10 @@ import { Problem } from '../../problem.ts';
 type UsageView = z.output<typeof Usage>;
 
 /**
- * How many files and bytes a project stores, or a folder with everything below it. `fileCount` and `totalBytes` are of
- * the files that are there, `trashedBytes` is what is stored beyond them: files in the trash, in folders that are in
- * the trash, and what has left the trash but not yet the object store. For a key that is tied to a folder, that one is all there
- * is. Each answer is one statement, and so is true of one moment.
+ * The number of files and bytes that a project stores, or a folder with everything below it. `fileCount` and
+ * `totalBytes` count files in sight; `trashedBytes` is everything else that is stored: files in the trash, files in
+ * folders in the trash, and files that have left the trash but not yet the object store. For a key tied to a folder,
+ * that folder is everything. Each answer comes from one statement, so it is consistent.
  * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found
  */
 export async function readUsage(
@@ -22,13 +22,13 @@ export async function readUsage(
 ): Promise<UsageView> {
   const project = await openProject(deps, caller, projectId, 'files:read');
   const shown = folderId ?? project.within;
-  if (shown === null) return ofProject(deps, project);
+  if (shown === null) return readProjectUsage(deps, project);
   if (!(await isWithin(deps, project, shown))) throw new Problem('folder_not_found');
-  return ofFolder(deps, project, shown);
+  return readFolderUsage(deps, project, shown);
 }
 
-/** The sum of the slots, less what is in the trash: it costs what the trash costs, not what the project does. */
-async function ofProject({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:read'>): Promise<UsageView> {
+/** The sum of the slots minus the trash: its cost depends on the size of the trash, not of the project. */
+async function readProjectUsage({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:read'>): Promise<UsageView> {
   const { rows } = await db.pool.query<UsageView>({
     name: 'usage',
     text: `
@@ -53,8 +53,11 @@ async function ofProject({ db }: Pick<Deps, 'db'>, project: OpenProject<'files:r
   return rows[0];
 }
 
-/** Every folder of the tree, those in the trash as well, and the sizes in an index beside the folder of each file. */
-async function ofFolder(
+/**
+ * Sums every folder of the tree, including those in the trash, from an index that has the sizes next to each file's
+ * folder.
+ */
+async function readFolderUsage(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject<'files:read'>,
   folderId: string,

@@ -36,7 +36,7 @@ async function record(project: string, bytes: number, folderId: string | null = 
   return (await call('POST', '/api/storage/record', upload)).body.id;
 }
 
-/** Puts a file, or folders as one tree, into the trash as the model in migration 0002 says, or takes them out again. */
+/** Puts a file, or folders as one tree, into the trash as migration 0002 models it, or takes them out again. */
 async function mark(table: 'files' | 'folders', ids: string[], trashId: string | null): Promise<void> {
   await service.deps.db.pool.query(
     `update ${table} set trash_id = $2, trashed_at = case when $2::uuid is null then null else now() end where id = any($1)`,
@@ -48,7 +48,7 @@ test('an empty project stores nothing', async () => {
   expect(await usage(projectId)).toEqual({ fileCount: 0, totalBytes: 0, trashedBytes: 0, quotaBytes: null });
 });
 
-test('a reading key may ask, and the quota is told', async () => {
+test('a reading key may ask, and is told the quota', async () => {
   await call('PATCH', `/api/projects/${projectId}`, { quotaBytes: 1000 });
   const { status, body } = await service.call('GET', `/api/storage/usage?projectId=${projectId}`, { key });
   expect({ status, body }).toEqual({
@@ -101,7 +101,7 @@ describe('files and folders in the trash', () => {
     expect(await usage(project)).toEqual(all);
   });
 
-  test('in another project change nothing here', async () => {
+  test('do not count in another project', async () => {
     const [project, other] = [await service.createProject(ada), await service.createProject(ada)];
     await record(project, 7);
     const file = await record(other, 9);
@@ -111,7 +111,7 @@ describe('files and folders in the trash', () => {
   });
 });
 
-test('the sizes of a folder are summed from an index, without a look at the rows', async () => {
+test('the sizes of a folder are summed from an index, without reading the rows', async () => {
   const project = await service.createProject(ada);
   const folders = await Promise.all(Array.from({ length: 20 }, () => createFolder(project)));
   const { pool } = service.deps.db;
@@ -120,12 +120,13 @@ test('the sizes of a folder are summed from an index, without a look at the rows
      select $1, gen_random_uuid(), n::text, 'n', 'N', n, 'a/b', ($2::uuid[])[n % 20 + 1], 'e' from generate_series(1, 20000) n`,
     [project, folders],
   );
-  // Vacuum takes a row for visible to all only once its commit is in the log on disk, which may be a moment later.
+  // Vacuum marks a row as visible to all only once its commit is in the log on disk, which may be a moment later.
   await pool.query('checkpoint');
   await pool.query('vacuum analyze files');
   const client = await pool.connect();
   try {
-    // Whether the planner prefers a bitmap depends on when the table was vacuumed; whether it could do without the rows does not.
+    // Whether the planner prefers a bitmap depends on when the table was vacuumed; whether it could avoid the rows does
+    // not.
     await client.query('begin; set local enable_bitmapscan = off; set local enable_seqscan = off');
     const { rows } = await client.query(
       `explain select sum(file_size) from files where project_id = '${project}' and folder_id = '${folders[0]}'`,
@@ -138,8 +139,8 @@ test('the sizes of a folder are summed from an index, without a look at the rows
   expect(await usage(project, folders[0])).toMatchObject({ fileCount: 1000, totalBytes: 10_010_000 });
 });
 
-describe('recordings, deletions, restorings and purges at the same time', () => {
-  /** What the slots say and what the rows say, of one moment. */
+describe('simultaneous recordings, deletions, restores and purges', () => {
+  /** The sums of the slots and of the rows, at one moment. */
   async function sums(project: string): Promise<Record<'slots' | 'rows', { files: number; bytes: number }>> {
     const { rows } = await service.deps.db.pool.query(
       `select (select json_build_object('files', coalesce(sum(file_count), 0), 'bytes', coalesce(sum(total_bytes), 0))
@@ -165,14 +166,14 @@ describe('recordings, deletions, restorings and purges at the same time', () => 
     return rows[0];
   }
 
-  test.each([null, 1_000_000])('with the quota %s, leave sums that are right at every moment', async (quotaBytes) => {
+  test.each([null, 1_000_000])('leave sums that are right at every moment, with the quota %s', async (quotaBytes) => {
     const project = await service.createProject(ada);
     await call('PATCH', `/api/projects/${project}`, { quotaBytes });
     const folders = await Promise.all(Array.from({ length: 4 }, () => createFolder(project)));
     const places = [...folders, null];
     const files: string[] = [];
     const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];
-    // What was deleted is out of reach of a restoring by then: both may be refused, and neither may be wrong.
+    // By then, deleted files are too old to restore: both calls may be refused, but neither may be wrong.
     const later = { ...service.deps, now: () => service.deps.now() + 40 * 86_400_000 };
     const steps: (() => Promise<unknown>)[] = [
       async () => {
@@ -206,7 +207,7 @@ describe('recordings, deletions, restorings and purges at the same time', () => 
     expect(await usage(project)).toEqual({ fileCount: 0, totalBytes: 0, trashedBytes: 0, quotaBytes });
   });
 
-  test('the slots share the load: no recording waits for one row', async () => {
+  test('recordings spread over the slots, so that none waits for a single row', async () => {
     const project = await service.createProject(ada);
     await Promise.all(Array.from({ length: 40 }, () => record(project, 1)));
     const { rowCount } = await service.deps.db.pool.query('select from project_usage where project_id = $1', [project]);

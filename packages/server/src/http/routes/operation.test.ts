@@ -91,7 +91,7 @@ test('a folder of this process that takes no writes makes it unready, and leaves
   expect(await ask('/healthz', { health })).toEqual({ status: 200, body: { status: 'available', dependencies } });
   expect(await ask('/readyz', { health })).toMatchObject({
     status: 503,
-    body: { code: 'not_ready', detail: 'Its own disk takes no writes: database.', dependencies },
+    body: { code: 'not_ready', detail: 'The service cannot write to its own disk: database.', dependencies },
   });
 });
 
