@@ -62,12 +62,12 @@ describe.each([
 /** The rooms of packages/server/src, from the bottom up. Those of one floor may import each other, unless `apart` says otherwise. */
 const floors: string[][] = [
   ['settings', 'telemetry', 'mail', 'rate-limits', 'db', 'store'],
-  ['content', 'events', 'access'],
+  ['content', 'events', 'access', 'work'],
   ['limits'],
   ['tree'],
   ['features'],
   ['http', 'jobs'],
-  ['start', 'users', 'doctor'],
+  ['start', 'users', 'queue', 'doctor'],
 ];
 /** Files outside of the rooms: what everybody throws and reaches, and the wiring at the top. */
 const everywhere = ['problem.ts', 'deps.ts'];

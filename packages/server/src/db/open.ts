@@ -7,6 +7,7 @@ import { createListingLane, type ListingLane, listingConnections, listingSetting
 import { type Listener, type Notifications, openNotifications } from './notifications.ts';
 import { retryConflicts } from './retry-conflicts.ts';
 import type { Schema } from './schema.ts';
+import { createSessionNotifications } from './session-notifications.ts';
 
 export type DatabaseSettings =
   /** The folder of the embedded database. */
@@ -36,8 +37,9 @@ export interface Database {
   serverVersion: string;
   /** Resolves when the database answers, and throws its error otherwise. Whoever asks decides how long to wait. */
   check(): Promise<void>;
-  /** Tells every process that listens. On the embedded database there is no other one. */
+  /** Tells every other process that listens. On the embedded database there is none. */
   notify(channel: string, payload: string): Promise<void>;
+  /** Hears every NOTIFY on a channel, once what sent it has committed: of this process too. */
   listen(channel: string, listener: Listener): Notifications;
   /** Resolves with the reason if the embedded database ends without having been asked to. */
   failed: Promise<Error>;
@@ -69,6 +71,7 @@ export function openDatabase(settings: DatabaseSettings): Promise<Database> {
 
 async function openOnDisk(dataDir: string): Promise<Database> {
   const embedded = await openEmbedded(dataDir);
+  const notifications = createSessionNotifications();
   const pool = createPool({
     // One session is all that PGlite has: whoever wants it waits for it here.
     max: 1,
@@ -79,6 +82,7 @@ async function openOnDisk(dataDir: string): Promise<Database> {
     user: 'postgres',
     database: 'postgres',
     types,
+    onConnect: (client) => notifications.onConnect(client),
   });
   return wrap('embedded', pool, {
     failed: embedded.failed,
@@ -86,7 +90,7 @@ async function openOnDisk(dataDir: string): Promise<Database> {
     listing: createListingLane(pool),
     close: () => embedded.close(),
     notify: async () => undefined,
-    listen: () => ({ close: async () => undefined }),
+    listen: (channel, listener) => notifications.listen(pool, channel, listener),
   });
 }
 

@@ -3,6 +3,7 @@ import { CompiledQuery } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
+import { sha256Check, typeCheck } from '../../content/check-contents.ts';
 import { inspectContent } from '../../content/inspect-content.ts';
 import type { ContentVerdict } from '../../content/judge-content.ts';
 import type { Deps } from '../../deps.ts';
@@ -12,6 +13,7 @@ import { usageSlots } from '../../limits/usage-slots.ts';
 import { Problem } from '../../problem.ts';
 import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts';
 import { toNameKey } from '../../tree/name-key.ts';
+import { insertWorkSql } from '../../work/enqueue.ts';
 import { findRecorded } from './find-recorded.ts';
 
 /** What is recorded of an upload. The size and the ETag are the object store's. */
@@ -30,9 +32,6 @@ export interface Facts {
   issuedAt?: number;
 }
 
-/** A recording hands its file over to be looked at; so long nobody else does, unless the process ends meanwhile. */
-const handoverMilliseconds = 60_000;
-
 /**
  * Inserts nothing where the project has limits that refuse the file, or a quota and the caller does not hold its lock.
  * `for key share` is the lock that the reference takes anyway; taken here, the limits cannot change between the look at them and the commit,
@@ -46,16 +45,16 @@ const insertSql = `
       and (quota_bytes is null or $14::boolean)
       and (max_file_size_bytes is null or max_file_size_bytes >= $6)
       and (allowed_mime_types is null or allowed_mime_types && $15::text[])
-      and (record_from is null or $21::timestamptz is null or record_from <= $21)
+      and (record_from is null or $20::timestamptz is null or record_from <= $20)
     for key share
   ), upload as (
     select aborted_at from uploads where project_id = (select id from project) and store_key = $3 for update
   ), inserted as (
     insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag,
                        created_by_user, created_by_key, created_at, updated_at,
-                       detected_mime_type, content_check, check_at, sha256, sha256_state)
+                       detected_mime_type, content_check, sha256, sha256_state)
     select $1::uuid, $2::uuid, $3, $4, $5, $6::bigint, $7, $8::uuid, $9, $10::uuid, $11::uuid, $12::timestamptz, $12,
-           $16, $17, $18::timestamptz, $19::bytea, $20
+           $16, $17, $18::bytea, $19
     from project
     where ($8 is null or exists (
         select 1 from folders where project_id = project.id and id = $8 and trash_id is null for key share))
@@ -70,6 +69,8 @@ const insertSql = `
     select $1, $13::smallint, 1, file_size from inserted
     on conflict (project_id, slot) do update
       set file_count = project_usage.file_count + 1, total_bytes = project_usage.total_bytes + excluded.total_bytes
+  ), queued as (
+    ${insertWorkSql({ kind: '$21::text', projectId: '$1', subject: '$2', lease: '$22', from: 'inserted where $21 is not null' })}
   )
   select 1 from inserted`;
 
@@ -84,7 +85,7 @@ const insertSql = `
  *   invalid_store_key (the project was full, and what had not been recorded was removed)
  */
 export async function insertFile(
-  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'contents' | 'now'>,
+  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'work' | 'now'>,
   caller: Caller,
   project: OpenProject<'files:write'>,
   facts: Facts,
@@ -97,12 +98,16 @@ export async function insertFile(
     throw contentMismatch(facts, content);
   }
   const row = toRow(deps, project, facts, content);
-  const values = toValues(caller, facts, row);
+  const check = findCheck(row);
+  const lease = check && deps.work.offer(check);
+  const values = [...toValues(caller, facts, row), check ?? null, lease ?? null];
   const isInserted =
     (limits.quotaBytes === null && (await insertUnlocked(deps, values))) ||
     (await insertLocked(deps, project, facts, values));
   if (!isInserted) return undefined;
-  if (row.check_at) deps.contents.enqueue({ projectId: project.id, id: row.id });
+  if (check && lease) {
+    deps.work.take({ kind: check, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
+  }
   return toFileView(row);
 }
 
@@ -111,18 +116,21 @@ const pending: { detected: string | null; verdict: ContentVerdict | 'pending' } 
   verdict: 'pending',
 };
 
-type NewRow = FileRow & { check_at: Date | null };
+/** What is still to be found out about the bytes of a file. */
+function findCheck(row: FileRow): string | undefined {
+  if (row.content_check === 'pending') return typeCheck;
+  return row.sha256_state === 'declared' ? sha256Check : undefined;
+}
 
 function toRow(
   { now }: Pick<Deps, 'now'>,
   project: OpenProject<'files:write'>,
   facts: Facts,
   content: typeof pending,
-): NewRow {
+): FileRow {
   const at = new Date(now());
   const sha256 = facts.sha256 === undefined ? null : Buffer.from(facts.sha256, 'hex');
   const sha256State = sha256 && (facts.sha256State ?? 'declared');
-  const isChecked = content.verdict !== 'pending' && sha256State !== 'declared';
   return {
     project_id: project.id,
     // The order of ids is the order of recording, to the millisecond that the row says.
@@ -137,13 +145,12 @@ function toRow(
     content_check: content.verdict,
     sha256,
     sha256_state: sha256State,
-    check_at: isChecked ? null : new Date(at.getTime() + handoverMilliseconds),
     created_at: at,
     updated_at: at,
   };
 }
 
-function toValues(caller: Caller, facts: Facts, row: NewRow): unknown[] {
+function toValues(caller: Caller, facts: Facts, row: FileRow): unknown[] {
   return [
     row.project_id,
     row.id,
@@ -162,7 +169,6 @@ function toValues(caller: Caller, facts: Facts, row: NewRow): unknown[] {
     toPatterns(facts.mimeType),
     row.detected_mime_type,
     row.content_check,
-    row.check_at,
     row.sha256,
     row.sha256_state,
     facts.issuedAt === undefined ? null : new Date(facts.issuedAt),
