@@ -3,6 +3,8 @@ import type pg from 'pg';
 import type { Schema } from '../db/schema.ts';
 import { leaseSeconds, maxAttempts, type Task } from './work.ts';
 
+// None of these statements is a named one: its plan would be kept from when the table was nearly empty, and read all of it when it is full.
+
 /** What a look at the queue has found. */
 export interface Found {
   /** Of these kinds there is work to be claimed. */
@@ -21,7 +23,6 @@ const readyAtOnce = 500;
  */
 export async function lookForWork(pool: pg.Pool, kinds: readonly string[]): Promise<Found> {
   const { rows } = await pool.query<{ kind: string; projectId: string | null; id: string; state: string }>({
-    name: 'look-for-work',
     text: `
       with due as materialized (
         select kind, project_id, subject from work
@@ -60,7 +61,6 @@ export const firstProject = '00000000-0000-0000-0000-000000000000';
  */
 export async function claimWork(pool: pg.Pool, kind: string, limit: number, after: string): Promise<Task[]> {
   const { rows } = await pool.query<Task>({
-    name: 'claim-work',
     text: `
       with recursive turns (project_id, turn) as (
         (select project_id, 1 from work
@@ -95,7 +95,6 @@ export async function claimWork(pool: pg.Pool, kind: string, limit: number, afte
  */
 export async function renewLeases(pool: pg.Pool, tasks: readonly Task[]): Promise<Set<string>> {
   const { rows } = await pool.query<{ lease: string }>({
-    name: 'renew-work',
     text: `update work set due_at = now() + interval '${leaseSeconds} seconds' ${whereHeld} returning work.lease`,
     values: toColumns(tasks),
   });
@@ -109,7 +108,6 @@ export async function renewLeases(pool: pg.Pool, tasks: readonly Task[]): Promis
 export async function releaseLeases(pool: pg.Pool, tasks: readonly Task[]): Promise<number> {
   if (tasks.length === 0) return 0;
   const { rowCount } = await pool.query({
-    name: 'release-work',
     text: `update work set state = 'ready', due_at = now(), lease = null, again_at = null, attempts = attempts - 1 ${whereHeld}`,
     values: toColumns(tasks),
   });
@@ -137,7 +135,6 @@ const toValues = ({ kind, projectId, id, lease }: Task) => [kind, projectId, id,
  */
 export async function finishWork(pool: pg.Pool, task: Task): Promise<boolean> {
   const { rowCount } = await pool.query({
-    name: 'finish-work',
     text: `delete from work ${whereMine} and again_at is null`,
     values: toValues(task),
   });
@@ -178,7 +175,6 @@ export async function postponeWork(
   { attempts, error }: { attempts: number; error?: string },
 ): Promise<boolean> {
   const { rowCount } = await pool.query({
-    name: 'postpone-work',
     text: `update work set
              state = case when least(again_at, now() + $5::float8 * interval '1 second') <= now() then 'ready' else 'waiting' end,
              due_at = least(again_at, now() + $5::float8 * interval '1 second'),
