@@ -18,6 +18,7 @@ const longest = [
   'packages/server/src/features/files/list-files-search.test.ts',
   'packages/server/src/features/downloads/write-zip.test.ts',
   'packages/server/test/secrecy.test.ts',
+  'packages/server/src/work/work-killed.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {

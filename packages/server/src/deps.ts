@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Access } from './access/access.ts';
 import type { AccessChanges } from './access/access-changes.ts';
 import type { ApiKeys } from './access/find-api-key.ts';
-import type { ContentChecks } from './content/check-contents.ts';
 import type { Database } from './db/open.ts';
 import type { Accounts } from './features/accounts/accounts.ts';
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
@@ -15,19 +14,10 @@ import type { Config } from './settings/config.ts';
 import type { ObjectStore } from './store/object-store.ts';
 import type { Health } from './telemetry/health.ts';
 import type { Answered } from './telemetry/observed.ts';
+import type { Handover } from './work/work.ts';
 
-/** What the service does by itself; `jobs/jobs.ts` says what each is. */
-export type JobName =
-  | 'sweep'
-  | 'multiparts'
-  | 'uploads'
-  | 'trash'
-  | 'contents'
-  | 'reconcile'
-  | 'quarantines'
-  | 'audit'
-  | 'expired'
-  | 'tidy';
+/** What the service does by itself, again and again; `jobs/jobs.ts` says what each is. */
+export type JobName = 'adopt' | 'sweep' | 'multiparts' | 'trash' | 'reconcile' | 'audit' | 'expired' | 'tidy';
 
 /** What a feature may reach. Everything that a test wants otherwise comes in through here. */
 export interface Deps {
@@ -47,15 +37,13 @@ export interface Deps {
   rateLimits: RateLimits;
   archiveLinks: ArchiveLinks;
   archiveSlots: ArchiveSlots;
-  /** Looks at what was uploaded, off the path of requests. */
-  contents: ContentChecks;
+  /** Does soon, in this process, what a request has just written down to be done later. */
+  work: Handover;
   /** Undefined where no mail server is set. */
   mail: Mailer | undefined;
   log: Logger;
   /** Told of every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;
-  /** Makes a job due now, in whichever process it runs. */
-  wake: (job: JobName) => Promise<void>;
   /** How the database and the object store are. */
   health: Health;
   /** Whether the service is stopping. */

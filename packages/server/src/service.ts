@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { serve } from '@cadiz/http-server';
 import type { Logger } from 'pino';
-import { createContentChecks } from './content/check-contents.ts';
 import { migrate } from './db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
@@ -12,7 +11,8 @@ import { createArchiveSlots } from './features/downloads/archive-slots.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort } from './http/listen.ts';
 import { createJobs } from './jobs/jobs.ts';
-import { type RunningJobs, startJobs } from './jobs/run-jobs.ts';
+import { createKinds } from './jobs/kinds.ts';
+import { startJobs } from './jobs/run-jobs.ts';
 import { createMailer } from './mail/mailer.ts';
 import { openCaches } from './open-caches.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
@@ -27,6 +27,7 @@ import { createS3Store } from './store/s3-store.ts';
 import { createHealth } from './telemetry/health.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createMetricsExporter } from './telemetry/metrics-exporter.ts';
+import { type RunningWork, startWork } from './work/run-work.ts';
 
 const flushKeysMilliseconds = 30_000;
 const flushPresignedMilliseconds = 5_000;
@@ -93,8 +94,6 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const setup = (await hasAccounts(db)) ? undefined : makeSetup(config);
     const secret = config.secret ?? secrets?.secret ?? '';
     const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
-    const contents = createContentChecks({ db, objects: store.objects, log, now }, metrics?.countMismatch);
-    opened.push(contents);
     const counts = db.kind === 'postgres' ? createSharedCounts(db.pool) : undefined;
     const rateLimits = createRateLimits(config.rateLimits, counts);
     if (counts) opened.push(shareRegularly(rateLimits, counts, log));
@@ -110,13 +109,12 @@ export async function startService(config: Config, log: Logger): Promise<Running
       rateLimits,
       archiveLinks: createArchiveLinks(secret, now),
       archiveSlots: createArchiveSlots(config.archivesAtOnce, now),
-      contents,
+      work: { offer: (kind) => work.offer(kind), take: (task) => work.take(task) },
       log,
       observe: (answer) => {
         metrics?.observe(answer);
         log.debug(answer, 'request');
       },
-      wake: (job) => jobs.wake(job),
       health: createHealth(
         {
           database: {
@@ -144,7 +142,12 @@ export async function startService(config: Config, log: Logger): Promise<Running
       ),
     );
 
-    const jobs: RunningJobs = startJobs(
+    const work: RunningWork = startWork(
+      { db, log, observe: metrics?.observeWork },
+      createKinds(deps, metrics?.countMismatch),
+    );
+    opened.push(work);
+    const jobs = startJobs(
       { pool: db.pool, isAlone: db.kind === 'embedded', log, observe: metrics?.observeJob },
       createJobs(deps),
     );
@@ -160,8 +163,11 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const drainMilliseconds = config.drainSeconds * 1000;
     opened.push({
       close: () =>
-        // Jobs stop at their next step, and need the store until then.
-        Promise.all([api.close(drainMilliseconds), jobs.close().then(() => store.drain(drainMilliseconds))]),
+        Promise.all([
+          api.close(drainMilliseconds),
+          // Both stop at their next step, and need the store until then.
+          Promise.all([jobs.close(), work.close()]).then(() => store.drain(drainMilliseconds)),
+        ]),
     });
     return { setup, failed: Promise.race(failures), stop };
   } catch (error) {

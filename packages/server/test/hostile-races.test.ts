@@ -4,10 +4,12 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../src/db/migrate.ts';
 import { type Database, openDatabase } from '../src/db/open.ts';
-import { runReconciliations } from '../src/features/janitor/run-reconciliations.ts';
-import { advanceQuarantines } from '../src/features/quarantines/advance-quarantine.ts';
+import { reconciliationWork } from '../src/features/janitor/advance-reconciliation.ts';
+import { planReconciliations } from '../src/features/janitor/plan-reconciliations.ts';
+import { quarantineWork } from '../src/features/quarantines/advance-quarantine.ts';
 import { purgeTrash } from '../src/features/trash/purge-trash.ts';
 import { createServerDatabase, testableKinds } from './database.ts';
+import { requireDrained } from './drain-work.ts';
 import { createRandom } from './hostile/random.ts';
 import { type Answer, type Person, startTestService, type TestService } from './service.ts';
 
@@ -126,7 +128,6 @@ const bulk = (action: string, more: (scene: Scene) => object): Contestant =>
     () => '/api/storage/bulk',
     (scene) => ({ projectId: scene.projectId, action, ...more(scene) }),
   );
-const signal = new AbortController().signal;
 
 /** Operations that delete what all others work on. */
 const deletions: Record<string, Contestant> = {
@@ -261,13 +262,14 @@ const contestants: Record<string, Contestant> = {
     ({ projectId, quarantineId }) => `/api/projects/${projectId}/quarantines/${quarantineId}/release`,
     () => ({}),
   ),
-  'go on with quarantines': ({ deps }) => advanceQuarantines(deps),
+  'go on with quarantines': (service) => requireDrained(service, [quarantineWork]),
   reconcile: async (service, scene) => {
     const answer = await service.call('POST', projectPath('/reconcile')(scene), {
       ...as('ada', scene),
       body: { dryRun: false },
     });
-    await Promise.all(services.map(({ deps }) => runReconciliations(deps, signal, () => undefined)));
+    await Promise.all(services.map(({ deps }) => planReconciliations(deps)));
+    await Promise.all(services.map((one) => requireDrained(one, [reconciliationWork])));
     return answer;
   },
 };

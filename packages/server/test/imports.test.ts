@@ -56,12 +56,12 @@ describe.each(['contract', 'sigv4', 'store', 'server'])('packages/%s', (name) =>
  */
 const floors: string[][] = [
   ['settings', 'telemetry', 'mail', 'rate-limits', 'db', 'store'],
-  ['content', 'events', 'access'],
+  ['content', 'events', 'access', 'work'],
   ['limits'],
   ['tree'],
   ['features'],
   ['http', 'jobs'],
-  ['start', 'users', 'doctor'],
+  ['start', 'users', 'queue', 'doctor'],
 ];
 /** Files outside the rooms: those that everything may import, and the wiring at the top. */
 const everywhere = ['problem.ts', 'deps.ts'];

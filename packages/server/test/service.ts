@@ -9,7 +9,6 @@ import { openStore } from '@cadiz/store';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { pino } from 'pino';
-import { createContentChecks } from '../src/content/check-contents.ts';
 import type { Database } from '../src/db/open.ts';
 import type { Deps } from '../src/deps.ts';
 import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
@@ -85,8 +84,10 @@ export interface TestService {
   ): Promise<Facts & Recordable>;
   /** Everything logged so far, as text. */
   logged(): string;
-  /** Moves the service's clock. */
+  /** Moves the service's clock. The database's stays: `drainWork` moves what is due by it. */
   advance(milliseconds: number): void;
+  /** How far the clock was moved since the last call, in milliseconds. */
+  takeAdvance(): number;
   /** Throws if any credential was logged or stored. */
   close(): Promise<void>;
 }
@@ -111,8 +112,8 @@ export interface TestServiceOptions {
   db?: Database;
   /** Hashes passwords; the service's own by default. */
   passwords?: Passwords;
-  /** Called for every recorded file. By default nothing checks contents, so that rows stay as they were made. */
-  checkContent?: Deps['contents']['enqueue'];
+  /** Takes on the check of every recorded file. By default nothing checks contents, so that rows stay as they were made. */
+  checkContent?: Deps['work']['take'];
   /**
    * Shares the object store of another test service, which outlives this one, and its database unless `db` is given.
    */
@@ -136,6 +137,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const secrecy = createSecrecy();
   secrecy.remember(options.setup?.token);
   let ahead = 0;
+  let taken = 0;
   const { clock = Date.now } = options;
   const now = () => clock() + ahead;
 
@@ -164,13 +166,12 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     rateLimits: createRateLimits(config.rateLimits),
     archiveLinks: createArchiveLinks(accountSettings.secret, now),
     archiveSlots: createArchiveSlots(config.archivesAtOnce, now),
-    contents: {
-      ...createContentChecks({ db, objects: store.objects, log, now }),
-      enqueue: options.checkContent ?? (() => undefined),
+    work: {
+      offer: () => options.checkContent && randomUUID(),
+      take: options.checkContent ?? (() => undefined),
     },
     log,
     observe: (answer) => log.debug(answer, 'request'),
-    wake: async () => undefined,
     health: createHealth({ database: { check: db.check }, objectStore: { check: () => store.objects.check() } }, log),
     draining: () => false,
     now,
@@ -253,6 +254,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     logged: () => lines.join(''),
     advance: (milliseconds) => {
       ahead += milliseconds;
+    },
+    takeAdvance() {
+      const moved = ahead - taken;
+      taken = ahead;
+      return moved;
     },
     async close() {
       await mail?.idle();

@@ -1,9 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { drainWork } from '../../test/drain-work.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../test/service.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import type { Mismatch } from '../telemetry/observed.ts';
-import { createContentChecks, type FileToCheck } from './check-contents.ts';
+import { startWork } from '../work/run-work.ts';
+import type { Task } from '../work/work.ts';
+import { createContentChecks, sha256Check, typeCheck } from './check-contents.ts';
 
 const png = Buffer.from('89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154', 'hex');
 const jpeg = Buffer.from('ffd8ffe000104a46494600010100000100010000', 'hex');
@@ -13,7 +16,7 @@ const isEmbedded = !process.env.TEST_S3_ENDPOINT;
 let service: TestService;
 let ada: Person;
 let projectId: string;
-let recorded: FileToCheck[] = [];
+let recorded: Task[] = [];
 let mismatches: Mismatch[] = [];
 
 beforeAll(async () => {
@@ -44,8 +47,23 @@ async function shown(id: unknown): Promise<Record<string, unknown>> {
   return body.files.find((file: { id: string }) => file.id === id);
 }
 
-const open = (objects = service.deps.objects) =>
-  createContentChecks({ ...service.deps, objects }, (kind) => mismatches.push(kind));
+/** What a process does: with what was handed over to it, until it is closed; or once with what is due. */
+function open(objects = service.deps.objects) {
+  const deps = { ...service.deps, objects };
+  const onMismatch = (kind: Mismatch) => void mismatches.push(kind);
+  let running: ReturnType<typeof startWork> | undefined;
+  return {
+    enqueue(task: Task) {
+      running ??= startWork({ db: deps.db, log: deps.log }, createContentChecks(deps, onMismatch));
+      running.take(task);
+    },
+    async checkDue(limit: number) {
+      const runs = await drainWork(service, [typeCheck, sha256Check], { deps, limit, onMismatch });
+      return runs.filter(({ kind, outcome }) => kind === typeCheck && outcome === 'done').length;
+    },
+    close: async () => running?.close(),
+  };
+}
 
 /** What the queue of the service does with everything that was recorded until now. */
 async function checkRecorded(): Promise<void> {
@@ -56,8 +74,8 @@ async function checkRecorded(): Promise<void> {
   await checks.close();
 }
 
-async function unchecked(): Promise<{ id: string; check_at: Date }[]> {
-  const sql = 'select id, check_at from files where project_id = $1 and check_at is not null';
+async function unchecked(): Promise<{ id: string }[]> {
+  const sql = "select subject as id from work where project_id = $1 and kind in ('content', 'sha256')";
   return (await service.deps.db.pool.query(sql, [projectId])).rows;
 }
 
@@ -137,7 +155,7 @@ describe('the first bytes', () => {
     const file = await recordBytes(png, 'image/png');
     await service.deps.db.pool.query('delete from files where id = $1', [file.id]);
     const checks = open();
-    checks.enqueue({ projectId, id: file.id as string });
+    for (const task of recorded.filter(({ id }) => id === file.id)) checks.enqueue(task);
     await checks.close();
     recorded = [];
   });
@@ -267,7 +285,7 @@ describe('SHA-256', () => {
     const bytes = randomBytes(30_000_000);
     const file = await recordBytes(bytes, 'application/octet-stream', { sha256: sha256Of(bytes) });
     const checks = open();
-    checks.enqueue({ projectId, id: file.id as string });
+    for (const task of recorded.filter(({ id }) => id === file.id)) checks.enqueue(task);
     await expect.poll(async () => (await shown(file.id)).contentCheck, { interval: 1 }).toBe('match');
     await checks.close();
     await checkRecorded().catch(() => undefined);

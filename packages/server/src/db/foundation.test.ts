@@ -88,6 +88,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "uploads": "project_id id store_key store_upload_id file_name file_size mime_type folder_id part_size sha256 created_by_user created_by_key created_at expires_at aborted_at completed_at file_id",
         "users": "id name email email_verified image role created_at updated_at disabled_at two_factor_enabled must_verify_email",
         "verifications": "id identifier value expires_at created_at updated_at",
+        "work": "kind project_id subject payload state due_at lease again_at attempts last_error",
       }
     `);
   });

@@ -7,6 +7,7 @@ import { createListingLane, type ListingLane, listingConnections, listingSetting
 import { type Listener, type Notifications, openNotifications } from './notifications.ts';
 import { retryConflicts } from './retry-conflicts.ts';
 import type { Schema } from './schema.ts';
+import { createSessionNotifications } from './session-notifications.ts';
 
 export type DatabaseSettings =
   /** The folder of the embedded database. */
@@ -36,8 +37,9 @@ export interface Database {
   serverVersion: string;
   /** Resolves if the database answers, and throws its error otherwise. The caller decides how long to wait. */
   check(): Promise<void>;
-  /** Notifies every process that listens. The embedded database has no other process. */
+  /** Notifies every other process that listens. The embedded database has none. */
   notify(channel: string, payload: string): Promise<void>;
+  /** Hears every NOTIFY on a channel, once what sent it has committed: of this process too. */
   listen(channel: string, listener: Listener): Notifications;
   /** Resolves with the reason if the embedded database ends on its own. */
   failed: Promise<Error>;
@@ -69,6 +71,7 @@ export function openDatabase(settings: DatabaseSettings): Promise<Database> {
 
 async function openOnDisk(dataDir: string): Promise<Database> {
   const embedded = await openEmbedded(dataDir);
+  const notifications = createSessionNotifications();
   const pool = createPool({
     // PGlite has only one session, so its users queue here.
     max: 1,
@@ -79,6 +82,7 @@ async function openOnDisk(dataDir: string): Promise<Database> {
     user: 'postgres',
     database: 'postgres',
     types,
+    onConnect: (client) => notifications.onConnect(client),
   });
   return wrap('embedded', pool, {
     failed: embedded.failed,
@@ -86,7 +90,7 @@ async function openOnDisk(dataDir: string): Promise<Database> {
     listing: createListingLane(pool),
     close: () => embedded.close(),
     notify: async () => undefined,
-    listen: () => ({ close: async () => undefined }),
+    listen: (channel, listener) => notifications.listen(pool, channel, listener),
   });
 }
 

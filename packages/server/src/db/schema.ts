@@ -181,7 +181,8 @@ interface FilesTable extends Times, Trashed {
   etag: string;
   detected_mime_type: string | null;
   content_check: Generated<'pending' | 'match' | 'mismatch' | 'unknown'>;
-  check_at: Date | null;
+  /** Set by processes of an earlier version only, which may run beside this one. */
+  check_at: Generated<Date | null>;
   sha256: Buffer | null;
   sha256_state: 'declared' | 'verified' | 'mismatch' | null;
   created_by_user: string | null;
@@ -240,7 +241,8 @@ interface ReconciliationsTable {
   started_at: Date | null;
   finished_at: Date | null;
   compared_until: Generated<string>;
-  next_turn_at: Date;
+  /** For processes of an earlier version, which may run beside this one. */
+  next_turn_at: Generated<Date>;
   object_count: Generated<number>;
   object_bytes: Generated<number>;
   file_count: Generated<number>;
@@ -274,6 +276,19 @@ interface QuarantinesTable {
   total_bytes: Generated<number>;
   ended_by: string | null;
   ended_at: Date | null;
+}
+
+interface WorkTable {
+  kind: string;
+  project_id: string;
+  subject: string;
+  payload: unknown;
+  state: 'waiting' | 'ready' | 'leased' | 'dead';
+  due_at: Date;
+  lease: string | null;
+  again_at: Date | null;
+  attempts: Generated<number>;
+  last_error: string | null;
 }
 
 interface AuditEventsTable {
@@ -321,4 +336,5 @@ export interface Schema {
   audit_events: AuditEventsTable;
   quarantines: QuarantinesTable;
   rate_limits: RateLimitsTable;
+  work: WorkTable;
 }

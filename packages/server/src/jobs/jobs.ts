@@ -3,27 +3,22 @@ import type { Deps, JobName } from '../deps.ts';
 import { forgetExpired } from '../features/accounts/forget-expired.ts';
 import { forgetEvents } from '../features/audit/forget-events.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
-import { runReconciliations } from '../features/janitor/run-reconciliations.ts';
+import { planReconciliations } from '../features/janitor/plan-reconciliations.ts';
 import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
-import { advanceQuarantines } from '../features/quarantines/advance-quarantine.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
-import { abandonUploads } from '../features/uploads/abandon-uploads.ts';
 import type { Count } from '../telemetry/observed.ts';
+import { adoptWork } from './adopt-work.ts';
 import type { Job } from './run-jobs.ts';
 
-/** Reconciliations that somebody asked for are woken; this finds the ones that are due by themselves. */
+/** How often to look for reconciliations that are due by themselves. */
 const reconcileSeconds = 60;
 
-/** Files are looked at when they are recorded; this finds those that a process left behind, or a store that was down. */
-const contentsSeconds = 60;
-const contentsAtOnce = 20;
+/** How often to look for what versions before the work queue left to do. */
+const adoptSeconds = 60;
 
 /** As often as autovacuum by its defaults, nearly: a look costs one query when nothing is to be done. */
 const tidySeconds = 300;
-
-/** A quarantine wakes the job when it is large; this finds those that a process left behind. */
-const quarantinesSeconds = 60;
 
 const auditSeconds = 3600;
 const eventsAtOnce = 10_000;
@@ -33,13 +28,16 @@ const expiredSeconds = 300;
 const expiredAtOnce = 1000;
 
 /** After so many a job looks whether it is to stop. */
-const uploadsAtOnce = 100;
 const filesAtOnce = 1000;
 
-/** Everything that the service does by itself. */
+/** Everything that the service does again and again. What it does later about one subject stands in `kinds.ts`. */
 export function createJobs(deps: Deps): Job[] {
   const { janitorIntervalSeconds } = deps.config;
   const jobs: Record<JobName, Omit<Job, 'name'>> = {
+    adopt: {
+      everySeconds: adoptSeconds,
+      run: (signal) => adoptAll(deps, signal),
+    },
     sweep: {
       everySeconds: janitorIntervalSeconds,
       run: (signal, count) => sweep(deps, signal, count),
@@ -48,25 +46,13 @@ export function createJobs(deps: Deps): Job[] {
       everySeconds: janitorIntervalSeconds,
       run: (signal, count) => abortMultiparts(deps, signal, count),
     },
-    uploads: {
-      everySeconds: janitorIntervalSeconds,
-      run: (signal, count) => endUploads(deps, signal, count),
-    },
     trash: {
       everySeconds: janitorIntervalSeconds,
-      run: (signal, count) => emptyTrash(deps, signal, count),
-    },
-    contents: {
-      everySeconds: contentsSeconds,
-      run: (signal) => checkContents(deps, signal),
+      run: (signal, count) => purgeAllTrash(deps, signal, count),
     },
     reconcile: {
       everySeconds: reconcileSeconds,
-      run: (signal, count) => runReconciliations(deps, signal, count),
-    },
-    quarantines: {
-      everySeconds: quarantinesSeconds,
-      run: (signal) => finishQuarantines(deps, signal),
+      run: () => planReconciliations(deps),
     },
     audit: {
       everySeconds: auditSeconds,
@@ -94,26 +80,17 @@ async function tidy({ db, log }: Deps, signal: AbortSignal): Promise<void> {
   if (tables.length > 0) log.debug({ tables }, 'Tidied tables of the embedded database');
 }
 
-async function endUploads(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
-  for (;;) {
-    signal.throwIfAborted();
-    const { aborted, dropped } = await abandonUploads(deps, uploadsAtOnce);
-    count('upload', aborted);
-    if (aborted + dropped === 0) return;
-  }
+async function adoptAll(deps: Deps, signal: AbortSignal): Promise<void> {
+  while ((await adoptWork(deps)) > 0) signal.throwIfAborted();
 }
 
-async function emptyTrash(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+async function purgeAllTrash(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     const { files } = await purgeTrash(deps, filesAtOnce);
     count('trashed_file', files);
     if (files < filesAtOnce) return;
   }
-}
-
-async function finishQuarantines(deps: Deps, signal: AbortSignal): Promise<void> {
-  while (await advanceQuarantines(deps)) signal.throwIfAborted();
 }
 
 async function forgetOldEvents(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
@@ -127,8 +104,4 @@ async function forgetOldEvents(deps: Deps, signal: AbortSignal, count: Count): P
 
 async function forgetAllExpired(deps: Deps, signal: AbortSignal): Promise<void> {
   while ((await forgetExpired(deps, expiredAtOnce)) > 0) signal.throwIfAborted();
-}
-
-async function checkContents({ contents }: Deps, signal: AbortSignal): Promise<void> {
-  while ((await contents.checkDue(contentsAtOnce)) === contentsAtOnce) signal.throwIfAborted();
 }

@@ -41,6 +41,7 @@ function unreliable(isAway: () => boolean): pg.Pool {
   return { query } as unknown as pg.Pool;
 }
 
+const makeDue = (name: string) => db.pool.query('update jobs set due_at = now() where name = $1', [name]);
 const eventually = (check: () => unknown) => vi.waitFor(check, { timeout: 60_000, interval: 20 });
 
 it('runs a job at once, and then whenever it is due', async () => {
@@ -50,17 +51,17 @@ it('runs a job at once, and then whenever it is due', async () => {
   await eventually(() => expect(runs).toBeGreaterThan(3));
 });
 
-it('leaves a job alone that is not due, until it is woken', async () => {
+it('leaves a job alone that is not due, until it is made due', async () => {
   let runs = 0;
-  const jobs = start([{ name: 'seldom', everySeconds: rarely, run: async () => void runs++ }]);
+  start([{ name: 'seldom', everySeconds: rarely, run: async () => void runs++ }]);
   await eventually(() => expect(runs).toBe(1));
   await delay(200);
   expect(runs).toBe(1);
-  await jobs.wake('seldom');
+  await makeDue('seldom');
   await eventually(() => expect(runs).toBe(2));
 });
 
-it('runs a job again that was woken while it ran', async () => {
+it('runs a job again that was made due while it ran', async () => {
   let runs = 0;
   let finish: () => void = () => undefined;
   const run = () =>
@@ -68,9 +69,9 @@ it('runs a job again that was woken while it ran', async () => {
       runs++;
       finish = resolve;
     });
-  const jobs = start([{ name: 'slow', everySeconds: rarely, run }], { times: { ...quick, pollMilliseconds: 60_000 } });
+  start([{ name: 'slow', everySeconds: rarely, run }], { times: { ...quick, pollMilliseconds: 60_000 } });
   await eventually(() => expect(runs).toBe(1));
-  await jobs.wake('slow');
+  await makeDue('slow');
   finish();
   await eventually(() => expect(runs).toBe(2));
   finish();

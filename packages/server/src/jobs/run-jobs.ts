@@ -15,8 +15,6 @@ export interface Job {
 }
 
 export interface RunningJobs {
-  /** Makes a job due now. Resolves when that is written; the job runs soon after, in this process or another. */
-  wake(name: string): Promise<void>;
   /** Lets what is running come to its next stop, and resolves then. */
   close(): Promise<void>;
 }
@@ -149,7 +147,7 @@ export function startJobs(
           job.name,
           run(job).finally(() => {
             running.delete(job.name);
-            // It may have been woken while it ran.
+            // It may have become due while it ran.
             pollNow();
           }),
         );
@@ -173,10 +171,6 @@ export function startJobs(
 
   pollNow();
   return {
-    async wake(name) {
-      await pool.query('update jobs set due_at = now() where name = $1', [name]);
-      pollNow();
-    },
     async close() {
       stopping.abort(new Error('The service is stopping.'));
       clearTimeout(timer);

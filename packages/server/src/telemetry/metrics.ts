@@ -1,12 +1,13 @@
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/open.ts';
-import type { Answered, JobRun, Mismatch } from './observed.ts';
+import type { Answered, JobRun, Mismatch, WorkRun } from './observed.ts';
 
 export interface Metrics {
   registry: Registry;
   observe(answer: Answered): void;
   observeJob(run: JobRun): void;
+  observeWork(run: WorkRun): void;
   countMismatch(kind: Mismatch): void;
 }
 
@@ -57,9 +58,22 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     buckets: [0.01, 0.1, 1, 10, 60, 600, 3600],
     registers: [registry],
   });
+  const workRuns = new Counter({
+    name: 'cadiz_work_runs_total',
+    help: 'Work of the queue that this process has done or tried, by kind and outcome.',
+    labelNames: ['kind', 'outcome'] as const,
+    registers: [registry],
+  });
+  const workSeconds = new Histogram({
+    name: 'cadiz_work_duration_seconds',
+    help: 'How long work of the queue took in this process.',
+    labelNames: ['kind'] as const,
+    buckets: [0.01, 0.1, 1, 10, 60, 600, 3600],
+    registers: [registry],
+  });
   const removedObjects = new Counter({
     name: 'cadiz_removed_total',
-    help: 'What jobs of this process have removed from the object store, by what it was.',
+    help: 'What jobs and work of this process have removed from the object store, by what it was.',
     labelNames: ['what'] as const,
     registers: [registry],
   });
@@ -69,6 +83,11 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     observeJob({ job, outcome, seconds, removed }) {
       jobRuns.inc({ job, outcome });
       jobSeconds.observe({ job }, seconds);
+      for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
+    },
+    observeWork({ kind, outcome, seconds, removed }) {
+      workRuns.inc({ kind, outcome });
+      workSeconds.observe({ kind }, seconds);
       for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
     },
     countMismatch: (kind) => mismatches.inc({ kind }),
@@ -120,6 +139,25 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
     'When a job last ended well, in any process.',
     'select name as label, extract(epoch from last_success_at)::float8 as value from jobs',
     'job',
+  );
+  add(
+    'cadiz_work_waiting',
+    'Work in the queue that is not done: due, due later, or being done.',
+    "select kind as label, count(*)::int as value from work where state <> 'dead' group by kind",
+    'kind',
+  );
+  add(
+    'cadiz_work_overdue_seconds',
+    'For how long work of the queue has been due, of what waits longest.',
+    `select kind as label, greatest(extract(epoch from now() - min(due_at)), 0)::float8 as value from work
+     where state <> 'dead' group by kind`,
+    'kind',
+  );
+  add(
+    'cadiz_work_dead',
+    'Work that was given up after too many attempts, and waits to be retried.',
+    "select kind as label, count(*)::int as value from work where state = 'dead' group by kind",
+    'kind',
   );
   add(
     'cadiz_reconciliation_findings',

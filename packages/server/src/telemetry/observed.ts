@@ -7,7 +7,7 @@ export interface Answered {
   started: number;
 }
 
-/** Told of what a job has removed. */
+/** Told of what a job, or work, has removed. */
 export type Count = (what: Removed, howMany: number) => void;
 export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 'trashed_file' | 'event';
 
@@ -15,6 +15,20 @@ export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 't
 export interface JobRun {
   job: string;
   outcome: 'success' | 'failure' | 'stopped';
+  seconds: number;
+  removed: Partial<Record<Removed, number>>;
+}
+
+/** What is known of one task of the work queue once it is over, until it is due again. */
+export interface WorkRun {
+  kind: string;
+  /**
+   * `again`: there is more to do. `failed`: it is tried again. `dead`: it is given up. `unavailable`: what it needs did not answer.
+   * `lost`: another process has taken it over, or what became of it could not be written down.
+   */
+  outcome: 'done' | 'again' | 'failed' | 'dead' | 'unavailable' | 'lost' | 'stopped';
+  /** What the handler threw. */
+  error?: unknown;
   seconds: number;
   removed: Partial<Record<Removed, number>>;
 }

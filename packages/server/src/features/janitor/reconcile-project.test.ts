@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { requireDrained } from '../../../test/drain-work.ts';
 import { type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import type { Deps } from '../../deps.ts';
 import { makeStoreKey } from '../../store/store-key.ts';
-import { reconcileProject } from './reconcile-project.ts';
-import { runReconciliations } from './run-reconciliations.ts';
+import { reconciliationWork } from './advance-reconciliation.ts';
+import { planReconciliations } from './plan-reconciliations.ts';
 
 const past = 25 * 3600_000 + 1000;
 const week = 7 * 24 * 3600_000;
-const never = new AbortController().signal;
 
 let service: TestService;
 let ada: Person;
@@ -25,7 +25,10 @@ afterAll(() => service.close());
 
 const path = () => `/api/projects/${projectId}/reconcile`;
 const ask = (dryRun: boolean) => service.call('POST', path(), { as: ada, body: { dryRun } });
-const run = (deps: Deps = service.deps) => runReconciliations(deps, never, () => undefined);
+async function run(deps: Deps = service.deps): Promise<void> {
+  await planReconciliations(deps);
+  await requireDrained(service, [reconciliationWork], { deps });
+}
 const look = async (id?: string) => (await service.call('GET', id ? `${path()}?id=${id}` : path(), { as: ada })).body;
 
 async function put(storeKey: string, bytes = Buffer.from('bytes')): Promise<string> {
@@ -253,11 +256,13 @@ it('is asked for once at a time, and the five newest are kept', async () => {
   expect(await look(first.body.id)).toMatchObject({ code: 'reconciliation_not_found' });
 });
 
-it('wakes the job', async () => {
-  const woken: string[] = [];
-  const wake: Deps['wake'] = async (job) => void woken.push(job);
-  await reconcileProject({ ...service.deps, wake }, { kind: 'session', userId: ada.id }, { projectId, dryRun: true });
-  expect(woken).toEqual(['reconcile']);
+it('is in the queue when it is answered, and no more when it is done', async () => {
+  const queued = async () =>
+    (await service.deps.db.pool.query('select kind, subject from work where project_id = $1', [projectId])).rows;
+  const { body } = await ask(true);
+  expect(await queued()).toEqual([{ kind: reconciliationWork, subject: body.id }]);
+  await run();
+  expect(await queued()).toEqual([]);
 });
 
 it('answers 404 where there is none, and 400 for a wrong request', async () => {

@@ -1,43 +1,61 @@
 import type { Input, Reconciliation } from '@cadiz/contract';
+import type { Kysely } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
+import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { enqueue } from '../../work/enqueue.ts';
+import { reconciliationWork } from './advance-reconciliation.ts';
 import { toReconciliationView } from './reconciliation-view.ts';
 
 /**
- * Asks for a comparison of all objects of a project with its files. A job makes it, since it takes a while in a large
- * project; `getReconciliation` shows how far it is.
+ * Asks for a comparison of all objects of a project with its files. It is made after the answer, since it takes a while in a
+ * large project; `getReconciliation` shows how far it is.
  * @throws Problem project_not_found, role_missing, reconciliation_running
  */
 export async function reconcileProject(
-  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,
   { projectId, dryRun }: Input<'reconcileProject'>,
 ): Promise<z.output<typeof Reconciliation>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const at = new Date(deps.now());
-  const row = await deps.db.kysely
-    .insertInto('reconciliations')
-    .columns(['project_id', 'id', 'requested_by', 'dry_run', 'requested_at', 'next_turn_at'])
-    .expression(({ selectFrom, val }) =>
-      selectFrom('projects')
-        .select([
-          'id',
-          val(uuidv7()).as('reconciliation_id'),
-          val(caller.userId).as('requested_by'),
-          val(dryRun).as('dry_run'),
-          val(at).as('requested_at'),
-          val(at).as('next_turn_at'),
-        ])
-        .where('id', '=', project.id),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .returningAll()
-    .executeTakeFirst();
+  const row = await deps.db.transaction(async (trx) => {
+    const asked = await trx
+      .insertInto('reconciliations')
+      .columns(['project_id', 'id', 'requested_by', 'dry_run', 'requested_at'])
+      .expression(({ selectFrom, val }) =>
+        selectFrom('projects')
+          .select([
+            'id',
+            val(uuidv7()).as('reconciliation_id'),
+            val(caller.userId).as('requested_by'),
+            val(dryRun).as('dry_run'),
+            val(at).as('requested_at'),
+          ])
+          .where('id', '=', project.id),
+      )
+      .onConflict((conflict) => conflict.doNothing())
+      .returningAll()
+      .executeTakeFirst();
+    const subject = asked ?? (await findUnderWay(trx, project.id));
+    // One that was given up is tried anew when somebody asks again.
+    if (subject) await enqueue(trx, reconciliationWork, { projectId: project.id, id: subject.id });
+    return asked;
+  });
   if (!row) throw new Problem('reconciliation_running');
-  await deps.wake('reconcile');
   return toReconciliationView(row, []);
+}
+
+function findUnderWay(trx: Kysely<Schema>, projectId: string): Promise<{ id: string } | undefined> {
+  return trx
+    .selectFrom('reconciliations')
+    .select('id')
+    .where('project_id', '=', projectId)
+    .where('requested_by', 'is not', null)
+    .where('finished_at', 'is', null)
+    .executeTakeFirst();
 }

@@ -2,36 +2,57 @@ import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
+import { enqueue } from '../../work/enqueue.ts';
+import type { Outcome, Subject } from '../../work/work.ts';
 import type { QuarantineRow } from './quarantine-view.ts';
 
 /** So many files are looked at, or let go, with one statement: others wait for the rows no longer than that takes. */
 const batchSize = 1000;
 
-/** So many batches are done while somebody waits for the answer; the job does the rest. */
+/** So many batches are done while somebody waits for the answer, and so many in each turn of what is left. */
 const batchesInRequest = 5;
+const batchesPerTurn = 50;
+
+/** The kind of work that goes on with a quarantine. The subject is its id. */
+export const quarantineWork = 'quarantine';
+
+/** A request works on its quarantine itself; the queue waits for so long, and goes on if the request's process ended. */
+const requestSeconds = 30;
 
 const underWay: ReadonlySet<QuarantineRow['state']> = new Set(['marking', 'releasing', 'trashing']);
 
-/** Works on a quarantine while its request is answered, and hands it to the job when there is more. */
-export async function advanceNow(deps: Pick<Deps, 'db' | 'wake'>, row: QuarantineRow): Promise<QuarantineRow> {
+/** Asks for what the request leaves to do, in the transaction that makes or ends the quarantine. */
+export async function enqueueQuarantine(trx: Transaction<Schema>, { project_id, id }: QuarantineRow): Promise<void> {
+  await enqueue(trx, quarantineWork, { projectId: project_id, id }, { inSeconds: requestSeconds });
+}
+
+/** Works on a quarantine while its request is answered, and hands it to the queue when there is more. */
+export async function advanceNow(deps: Pick<Deps, 'db'>, row: QuarantineRow): Promise<QuarantineRow> {
   let current = row;
   for (let batches = 0; underWay.has(current.state) && batches < batchesInRequest; batches += 1) {
     current = (await advanceQuarantine(deps, current)) ?? current;
   }
-  if (underWay.has(current.state)) await deps.wake('quarantines');
+  if (underWay.has(current.state)) {
+    await enqueue(deps.db.kysely, quarantineWork, { projectId: current.project_id, id: current.id });
+  }
   return current;
 }
 
-/** One batch for each quarantine that is under way. Returns whether there is more to do. */
-export async function advanceQuarantines(deps: Pick<Deps, 'db'>): Promise<boolean> {
-  const rows = await deps.db.kysely
-    .selectFrom('quarantines')
-    .selectAll()
-    .where('state', 'in', ['marking', 'releasing', 'trashing'])
-    .limit(batchSize)
-    .execute();
-  for (const row of rows) await advanceQuarantine(deps, row);
-  return rows.length > 0;
+/**
+ * Goes on with one quarantine, up to 50 batches; then others have their turn.
+ * @throws the signal's reason
+ */
+export async function continueQuarantine(
+  deps: Pick<Deps, 'db'>,
+  { projectId, id }: Subject,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  for (let batches = 0; batches < batchesPerTurn; batches += 1) {
+    signal.throwIfAborted();
+    const row = await advanceQuarantine(deps, { project_id: projectId, id });
+    if (!row || !underWay.has(row.state)) return undefined;
+  }
+  return { again: 0 };
 }
 
 interface Batch {
@@ -52,7 +73,7 @@ interface Batch {
  */
 async function advanceQuarantine(
   { db }: Pick<Deps, 'db'>,
-  { project_id, id }: QuarantineRow,
+  { project_id, id }: Pick<QuarantineRow, 'project_id' | 'id'>,
 ): Promise<QuarantineRow | undefined> {
   return db.transaction(async (trx) => {
     if (!(await lockTree(trx, project_id))) return undefined;

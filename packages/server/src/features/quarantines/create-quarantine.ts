@@ -6,7 +6,7 @@ import { openProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
-import { advanceNow } from './advance-quarantine.ts';
+import { advanceNow, enqueueQuarantine } from './advance-quarantine.ts';
 import { idOfMoment } from './id-of-moment.ts';
 import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
 import { requireKeyOfProject } from './require-key-of-project.ts';
@@ -18,7 +18,7 @@ import { requireKeyOfProject } from './require-key-of-project.ts';
  * @throws Problem project_not_found, role_missing, api_key_not_found
  */
 export async function createQuarantine(
-  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,
   { projectId, apiKeyId, since, dryRun }: Input<'createQuarantine'>,
 ): Promise<QuarantineView> {
@@ -39,7 +39,7 @@ export async function createQuarantine(
   const row = await changeTree(deps, project, async (trx) => {
     const subject = { quarantineId: id, apiKeyId, since: start.toISOString(), ...counts };
     await recordEvent(trx, at, { type: 'quarantine.created', projectId: project.id, by: caller, subject });
-    return trx
+    const made = await trx
       .insertInto('quarantines')
       .values({
         project_id: project.id,
@@ -53,6 +53,8 @@ export async function createQuarantine(
       })
       .returningAll()
       .executeTakeFirstOrThrow();
+    await enqueueQuarantine(trx, made);
+    return made;
   });
   return toQuarantineView(await advanceNow(deps, row));
 }

@@ -4,7 +4,7 @@ import { openProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { advanceNow } from './advance-quarantine.ts';
+import { advanceNow, enqueueQuarantine } from './advance-quarantine.ts';
 import { firstId } from './id-of-moment.ts';
 import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
 
@@ -25,7 +25,7 @@ const outcomes = {
  * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
  */
 export function releaseQuarantine(
-  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,
   request: Input<'releaseQuarantine'>,
 ): Promise<QuarantineView> {
@@ -38,7 +38,7 @@ export function releaseQuarantine(
  * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
  */
 export function trashQuarantine(
-  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,
   request: Input<'trashQuarantine'>,
 ): Promise<QuarantineView> {
@@ -46,7 +46,7 @@ export function trashQuarantine(
 }
 
 async function endQuarantine(
-  deps: Pick<Deps, 'db' | 'access' | 'wake' | 'now'>,
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,
   { projectId, id, dryRun }: Input<'releaseQuarantine'>,
   how: keyof typeof outcomes,
@@ -68,13 +68,15 @@ async function endQuarantine(
     const at = deps.now();
     const subject = { quarantineId: id, files: before.file_count, bytes: before.total_bytes };
     await recordEvent(trx, at, { type: event, projectId: project.id, by: caller, subject });
-    return trx
+    const ended = await trx
       .updateTable('quarantines')
       .set({ state: working, reached: firstId, ended_by: caller.userId, ended_at: new Date(at) })
       .where('project_id', '=', project.id)
       .where('id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow();
+    await enqueueQuarantine(trx, ended);
+    return ended;
   });
   return toQuarantineView(await advanceNow(deps, row));
 }

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { requireDrained } from '../../../test/drain-work.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
 import { purgeTrash } from '../trash/purge-trash.ts';
-import { advanceQuarantines } from './advance-quarantine.ts';
+import { quarantineWork } from './advance-quarantine.ts';
 
 let service: TestService;
 let ada: Person;
@@ -239,11 +240,11 @@ describe('a quarantine', () => {
     const state = async () => (await ok('GET', quarantines())).quarantines[0];
     expect(await state()).toMatchObject({ state: 'marking' });
     expect(outcome(await byAda('POST', quarantines(`/${id}/trash`), {}))).toBe('409 quarantine_not_held');
-    while (await advanceQuarantines(service.deps));
+    await requireDrained(service, [quarantineWork]);
     expect(await state()).toMatchObject({ state: 'held', files: 5_502 });
     expect(await listed()).toEqual([before, others].sort());
     expect(await ok('POST', quarantines(`/${id}/release`), {})).toMatchObject({ state: 'releasing' });
-    while (await advanceQuarantines(service.deps));
+    await requireDrained(service, [quarantineWork]);
     expect(await state()).toMatchObject({ state: 'released' });
     expect(await listed()).toHaveLength(5_504);
   });

@@ -2,12 +2,14 @@ import type { AbortedUpload, Input } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { enqueue } from '../../work/enqueue.ts';
+import { marginSeconds, uploadWork } from './abandon-upload.ts';
 import { discardUpload } from './discard-upload.ts';
 import { markAborted } from './mark-aborted.ts';
 import { openUpload, requireNotCompleted } from './open-upload.ts';
 
 /**
- * Gives an upload up; twice is the same. The row stays for a while as the proof that it is over (`abandonUploads`).
+ * Gives an upload up; twice is the same. The row stays for a while as the proof that it is over (`abandonUpload`).
  * @throws Problem scope_missing, role_missing, upload_not_found, upload_completed, store_unavailable
  */
 export async function abortUpload(
@@ -16,7 +18,13 @@ export async function abortUpload(
   { uploadId }: Input<'abortUpload'>,
 ): Promise<z.output<typeof AbortedUpload>> {
   const { upload } = await openUpload(deps, caller, uploadId);
-  if (!(await markAborted(deps, upload))) {
+  const isAborted = await deps.db.transaction(async (trx) => {
+    const isOurs = await markAborted(trx, deps.now(), upload);
+    if (isOurs)
+      await enqueue(trx, uploadWork, { projectId: upload.project_id, id: upload.id }, { inSeconds: marginSeconds });
+    return isOurs;
+  });
+  if (!isAborted) {
     // Over already: in one way or, since this request looked, in the other.
     const { upload: current } = await openUpload(deps, caller, uploadId);
     requireNotCompleted(current);

@@ -24,7 +24,7 @@ import { requirePartNumbers } from './sign-parts.ts';
  *   completed once there is room, or aborted.
  */
 export async function completeUpload(
-  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'contents' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'work' | 'now'>,
   caller: Caller,
   { uploadId, parts }: Input<'completeUpload'>,
 ): Promise<FileView> {

@@ -10,6 +10,8 @@ import type { Deps } from '../../deps.ts';
 import { issueStoreKey } from '../../limits/issue-store-key.ts';
 import { lockLimits } from '../../limits/lock-limits.ts';
 import { type Declared, requireWithin, requireWithinLimits } from '../../limits/require-within-limits.ts';
+import { enqueue } from '../../work/enqueue.ts';
+import { marginSeconds, uploadWork } from './abandon-upload.ts';
 import { choosePartSize, countParts } from './part-plan.ts';
 import { requireFileSize } from './presign-upload.ts';
 
@@ -52,8 +54,7 @@ export async function createUpload(
     expires_at: expiresAt,
   };
   try {
-    if (allowed.limits.quotaBytes === null) await deps.db.kysely.insertInto('uploads').values(row).execute();
-    else await insertWithinQuota(deps, project, request, row);
+    await insertUpload(deps, project, allowed.limits.quotaBytes === null ? undefined : request, row);
   } catch (error) {
     // Without a row nobody could go on with it. What a crash leaves here, the janitor finds in the store.
     await deps.objects.abortMultipart(storeKey, storeUploadId).catch((cause: unknown) => {
@@ -70,16 +71,25 @@ export async function createUpload(
   };
 }
 
-/** From now on the upload has its room in the quota, until it is completed or aborted. @throws Problem quota_exceeded and the like */
-function insertWithinQuota(
-  { db }: Pick<Deps, 'db'>,
+/**
+ * The row, and what ends the upload when its time is over. In a project with a quota, the upload has its room from now on, until it is
+ * completed or aborted.
+ * @param declared what has to fit into the quota, where there is one
+ * @throws Problem quota_exceeded and the like
+ */
+function insertUpload(
+  { db, config }: Pick<Deps, 'db' | 'config'>,
   project: OpenProject<'files:write'>,
-  declared: Declared,
+  declared: Declared | undefined,
   row: Insertable<Schema['uploads']>,
 ): Promise<void> {
   return db.transaction(async (trx) => {
-    const { limits } = await lockLimits(trx, project, row.store_key);
-    requireWithin(limits, declared);
+    if (declared) {
+      const { limits } = await lockLimits(trx, project, row.store_key);
+      requireWithin(limits, declared);
+    }
     await trx.insertInto('uploads').values(row).execute();
+    const inSeconds = config.uploadDeadlineSeconds + marginSeconds;
+    await enqueue(trx, uploadWork, { projectId: project.id, id: row.id }, { inSeconds });
   });
 }

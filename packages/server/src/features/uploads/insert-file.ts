@@ -3,6 +3,7 @@ import { CompiledQuery } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
+import { sha256Check, typeCheck } from '../../content/check-contents.ts';
 import { inspectContent } from '../../content/inspect-content.ts';
 import type { ContentVerdict } from '../../content/judge-content.ts';
 import { toStatement } from '../../db/statement.ts';
@@ -13,6 +14,7 @@ import { usageSlots } from '../../limits/usage-slots.ts';
 import { Problem } from '../../problem.ts';
 import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts';
 import { toNameKey } from '../../tree/name-key.ts';
+import { insertWorkSql } from '../../work/enqueue.ts';
 import { findRecorded } from './find-recorded.ts';
 
 /** What is recorded of an upload. The size and the ETag are the object store's. */
@@ -30,9 +32,6 @@ export interface Facts {
   /** When the store key was issued (Unix milliseconds), where that decides whether it can still be recorded: of a single PUT. */
   issuedAt?: number;
 }
-
-/** A recording hands its file over to be looked at; so long nobody else does, unless the process ends meanwhile. */
-const handoverMilliseconds = 60_000;
 
 /**
  * Inserts nothing where the project has limits that refuse the file, or a quota and the caller does not hold its lock.
@@ -54,10 +53,10 @@ const insertSql = `
   ), inserted as (
     insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag,
                        created_by_user, created_by_key, created_at, updated_at,
-                       detected_mime_type, content_check, check_at, sha256, sha256_state)
+                       detected_mime_type, content_check, sha256, sha256_state)
     select :projectId::uuid, :id::uuid, :storeKey, :fileName, :nameKey, :fileSize::bigint, :mimeType, :folderId::uuid, :etag,
            :createdByUser::uuid, :createdByKey::uuid, :at::timestamptz, :at,
-           :detectedMimeType, :contentCheck, :checkAt::timestamptz, :sha256::bytea, :sha256State
+           :detectedMimeType, :contentCheck, :sha256::bytea, :sha256State
     from project
     where (:folderId is null or exists (
         select 1 from folders where project_id = project.id and id = :folderId and trash_id is null for key share))
@@ -72,6 +71,8 @@ const insertSql = `
     select :projectId, :slot::smallint, 1, file_size from inserted
     on conflict (project_id, slot) do update
       set file_count = project_usage.file_count + 1, total_bytes = project_usage.total_bytes + excluded.total_bytes
+  ), queued as (
+    ${insertWorkSql({ kind: ':check::text', projectId: ':projectId', subject: ':id', lease: ':lease', from: 'inserted where :check::text is not null' })}
   )
   select 1 from inserted`;
 
@@ -86,7 +87,7 @@ const insertSql = `
  *   invalid_store_key (the project was full, and what had not been recorded was removed)
  */
 export async function insertFile(
-  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'contents' | 'now'>,
+  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'work' | 'now'>,
   caller: Caller,
   project: OpenProject<'files:write'>,
   facts: Facts,
@@ -99,12 +100,16 @@ export async function insertFile(
     throw contentMismatch(facts, content);
   }
   const row = toRow(deps, project, facts, content);
-  const values = toValues(caller, facts, row);
+  const check = findCheck(row);
+  const lease = check && deps.work.offer(check);
+  const values = { ...toValues(caller, facts, row), check: check ?? null, lease: lease ?? null };
   const isInserted =
     (limits.quotaBytes === null && (await insertUnlocked(deps, values))) ||
     (await insertLocked(deps, project, facts, values));
   if (!isInserted) return undefined;
-  if (row.check_at) deps.contents.enqueue({ projectId: project.id, id: row.id });
+  if (check && lease) {
+    deps.work.take({ kind: check, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
+  }
   return toFileView(row);
 }
 
@@ -113,18 +118,21 @@ const pending: { detected: string | null; verdict: ContentVerdict | 'pending' } 
   verdict: 'pending',
 };
 
-type NewRow = FileRow & { check_at: Date | null };
+/** What is still to be found out about the bytes of a file. */
+function findCheck(row: FileRow): string | undefined {
+  if (row.content_check === 'pending') return typeCheck;
+  return row.sha256_state === 'declared' ? sha256Check : undefined;
+}
 
 function toRow(
   { now }: Pick<Deps, 'now'>,
   project: OpenProject<'files:write'>,
   facts: Facts,
   content: typeof pending,
-): NewRow {
+): FileRow {
   const at = new Date(now());
   const sha256 = facts.sha256 === undefined ? null : Buffer.from(facts.sha256, 'hex');
   const sha256State = sha256 && (facts.sha256State ?? 'declared');
-  const isChecked = content.verdict !== 'pending' && sha256State !== 'declared';
   return {
     project_id: project.id,
     // The order of ids is the order of recording, to the millisecond that the row says.
@@ -139,13 +147,12 @@ function toRow(
     content_check: content.verdict,
     sha256,
     sha256_state: sha256State,
-    check_at: isChecked ? null : new Date(at.getTime() + handoverMilliseconds),
     created_at: at,
     updated_at: at,
   };
 }
 
-function toValues(caller: Caller, facts: Facts, row: NewRow): Record<string, unknown> {
+function toValues(caller: Caller, facts: Facts, row: FileRow): Record<string, unknown> {
   return {
     projectId: row.project_id,
     id: row.id,
@@ -163,7 +170,6 @@ function toValues(caller: Caller, facts: Facts, row: NewRow): Record<string, unk
     typePatterns: toPatterns(facts.mimeType),
     detectedMimeType: row.detected_mime_type,
     contentCheck: row.content_check,
-    checkAt: row.check_at,
     sha256: row.sha256,
     sha256State: row.sha256_state,
     issuedAt: facts.issuedAt === undefined ? null : new Date(facts.issuedAt),

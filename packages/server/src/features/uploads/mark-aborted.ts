@@ -1,17 +1,19 @@
-import type { Deps } from '../../deps.ts';
+import type { Kysely } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
 import type { UploadRow } from './open-upload.ts';
 
 /**
- * Ends an upload for good, unless it is over already: from now on nothing records it. Its row is due from now on, so that
- * `abandonUploads` finds it.
+ * Ends an upload for good, unless it is over already: from now on nothing records it.
+ * @param now milliseconds since 1970
  * @returns whether this call ended it
  */
 export async function markAborted(
-  { db, now }: Pick<Deps, 'db' | 'now'>,
+  db: Kysely<Schema>,
+  now: number,
   { project_id, id }: Pick<UploadRow, 'project_id' | 'id'>,
 ): Promise<boolean> {
-  const at = new Date(now());
-  const { numUpdatedRows } = await db.kysely
+  const at = new Date(now);
+  const { numUpdatedRows } = await db
     .updateTable('uploads')
     .set({ aborted_at: at, expires_at: at })
     .where('project_id', '=', project_id)

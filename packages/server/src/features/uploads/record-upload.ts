@@ -30,7 +30,7 @@ const clockToleranceMilliseconds = 15 * 60_000;
  *   mime_type_not_allowed, quota_exceeded, store_unavailable
  */
 export async function recordUpload(
-  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'contents' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'now'>,
   caller: Caller,
   request: Recording,
 ): Promise<FileView> {

@@ -1,8 +1,9 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { requireDrained } from '../../../test/drain-work.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import { createS3Store } from '../../store/s3-store.ts';
-import { abandonUploads } from './abandon-uploads.ts';
+import { uploadWork } from './abandon-upload.ts';
 
 const mebibyte = 1024 ** 2;
 const partSize = 16 * mebibyte;
@@ -605,9 +606,17 @@ describe('abort', () => {
 });
 
 describe('an upload whose time is over', () => {
+  /** What the queue does with up to so many uploads that are due. */
+  async function abandonUploads(clock: TestService, limit: number, deps = clock.deps) {
+    const runs = await requireDrained(clock, [uploadWork], { deps, limit });
+    const aborted = runs.filter(({ removed }) => removed.upload === 1).length;
+    return { aborted, dropped: runs.filter(({ outcome }) => outcome === 'done').length };
+  }
+
   /** A replica with a clock of its own, where uploads last a minute, and no upload is there yet. */
   async function openClock(): Promise<TestService> {
     await service.deps.db.pool.query('delete from uploads');
+    await service.deps.db.pool.query('delete from work');
     return startTestService({ beside: service, settings: { UPLOAD_DEADLINE_SECONDS: '60' } });
   }
 
@@ -632,20 +641,20 @@ describe('an upload whose time is over', () => {
     expect((await complete(completed, {}, clock)).body).toEqual(file);
 
     clock.advance(hour - 1000);
-    expect(await abandonUploads(clock.deps, 100)).toEqual({ aborted: 0, dropped: 0 });
+    expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 0 });
     expect([await holds(open), await holds(joined)]).toEqual([true, true]);
 
     clock.advance(2000);
-    expect(await abandonUploads(clock.deps, 100)).toEqual({ aborted: 2, dropped: 1 });
+    expect(await abandonUploads(clock, 100)).toEqual({ aborted: 2, dropped: 1 });
     expect([await holds(open), await holds(joined), await holds(completed)]).toEqual([false, false, true]);
     expect([await rowsOf(completed), (await rowsOf(open)).length]).toEqual([[], 1]);
     expect(await filesOf(completed)).toHaveLength(1);
     // What is on its way when an upload is aborted may still arrive.
     await send('PUT', service.deps.objects.presignPut(joined.storeKey, 5), Buffer.from('hello'));
-    expect(await abandonUploads(clock.deps, 100)).toEqual({ aborted: 0, dropped: 0 });
+    expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 0 });
 
     clock.advance(hour + 1000);
-    expect(await abandonUploads(clock.deps, 100)).toEqual({ aborted: 0, dropped: 2 });
+    expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 2 });
     expect([await rowsOf(open), await rowsOf(joined)]).toEqual([[], []]);
     expect(await holds(joined)).toBe(false);
     expect(told(await complete(open, {}, clock))).toBe('404 upload_not_found');
@@ -659,7 +668,7 @@ describe('an upload whose time is over', () => {
     expect((await ask('DELETE', pathOf(upload), undefined, clock)).status).toBe(200);
     expect(await holds(upload)).toBe(false);
     clock.advance(hour + 1000);
-    expect(await abandonUploads(clock.deps, 100)).toEqual({ aborted: 0, dropped: 1 });
+    expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 1 });
     expect(told(await ask('DELETE', pathOf(upload), undefined, clock))).toBe('404 upload_not_found');
     await clock.close();
   });
@@ -668,11 +677,11 @@ describe('an upload whose time is over', () => {
     const clock = await openClock();
     for (let n = 0; n < 7; n += 1) await arrive({}, clock);
     clock.advance(60_000 + hour + 1000);
-    expect((await abandonUploads(clock.deps, 3)).aborted).toBe(3);
-    const counts = await Promise.all(Array.from({ length: 4 }, () => abandonUploads(clock.deps, 100)));
+    expect((await abandonUploads(clock, 3)).aborted).toBe(3);
+    const counts = await Promise.all(Array.from({ length: 4 }, () => abandonUploads(clock, 100)));
     expect(counts.reduce((sum, { aborted }) => sum + aborted, 0)).toBe(4);
     clock.advance(hour + 1000);
-    const dropped = await Promise.all(Array.from({ length: 4 }, () => abandonUploads(clock.deps, 100)));
+    const dropped = await Promise.all(Array.from({ length: 4 }, () => abandonUploads(clock, 100)));
     expect(dropped.reduce((sum, count) => sum + count.dropped, 0)).toBe(7);
     await clock.close();
   });
@@ -684,14 +693,14 @@ describe('an upload whose time is over', () => {
     const endpoint = 'http://127.0.0.1:1';
     const credentials = { accessKeyId: 'A', secretAccessKey: 'B', region: 'us-east-1', bucket: 'b' };
     const down = createS3Store({ ...credentials, endpoint, publicEndpoint: endpoint, presignTtlSeconds: 60 }, Date.now);
-    await expect(abandonUploads({ ...clock.deps, objects: down }, 100)).rejects.toMatchObject({
+    await expect(abandonUploads(clock, 100, { ...clock.deps, objects: down })).rejects.toMatchObject({
       code: 'store_unavailable',
     });
     down.close();
     expect(await rowsOf(upload)).toMatchObject([{ completed_at: null }]);
     expect(await holds(upload)).toBe(true);
     clock.advance(hour + 1000);
-    expect(await abandonUploads(clock.deps, 100)).toEqual({ aborted: 0, dropped: 1 });
+    expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 1 });
     expect(await holds(upload)).toBe(false);
     await clock.close();
   });

@@ -1,0 +1,52 @@
+import type { Deps } from '../../deps.ts';
+import type { Subject } from '../../work/work.ts';
+import { discardUpload } from './discard-upload.ts';
+import { markAborted } from './mark-aborted.ts';
+import type { UploadRow } from './open-upload.ts';
+
+/** The kind of work that ends an upload in parts when its time is over. The subject is its id. */
+export const uploadWork = 'upload';
+
+/**
+ * How much longer than its deadline an upload is left alone: a completion that began in time, on a replica whose clock is
+ * behind, has long come to its end. The row of an aborted one stays for as long, for the same reason.
+ */
+export const marginSeconds = 3600;
+
+/**
+ * Ends one upload whose time is over. If it was not completed, it is aborted and removed from the store, joined or not; an
+ * hour later its row is forgotten, as that of a completed one is at once.
+ *
+ * An aborted upload is removed from the store twice, the second time before its row goes: a part that was on its way may
+ * arrive after the first (Amazon S3 API, AbortMultipartUpload), and a completion may have been under way.
+ *
+ * @returns what was done; `again` says in how many seconds there is more to do
+ * @throws Problem store_unavailable; the row stays, and the next call goes on
+ */
+export async function abandonUpload(
+  deps: Pick<Deps, 'db' | 'objects' | 'now'>,
+  { projectId, id }: Subject,
+): Promise<{ done?: 'aborted' | 'dropped'; again?: number }> {
+  const upload = await deps.db.kysely
+    .selectFrom('uploads')
+    .select(['project_id', 'id', 'store_key', 'store_upload_id', 'aborted_at', 'completed_at', 'expires_at'])
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (!upload) return {};
+  // The queue goes by the clock of the database, and the deadline was set by that of a process.
+  const leftSeconds = (upload.expires_at.getTime() - deps.now()) / 1000 + marginSeconds;
+  if (leftSeconds > 0) return { again: leftSeconds };
+  if (!upload.completed_at && !upload.aborted_at) {
+    if (!(await markAborted(deps.db.kysely, deps.now(), upload))) return { again: 0 };
+    await discardUpload(deps, upload);
+    return { done: 'aborted', again: marginSeconds };
+  }
+  if (upload.aborted_at) await discardUpload(deps, upload);
+  await drop(deps, upload);
+  return { done: 'dropped' };
+}
+
+async function drop({ db }: Pick<Deps, 'db'>, { project_id, id }: Pick<UploadRow, 'project_id' | 'id'>): Promise<void> {
+  await db.kysely.deleteFrom('uploads').where('project_id', '=', project_id).where('id', '=', id).execute();
+}

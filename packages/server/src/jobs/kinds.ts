@@ -1,0 +1,35 @@
+import { createContentChecks } from '../content/check-contents.ts';
+import type { Deps } from '../deps.ts';
+import { advanceReconciliation, reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
+import { continueQuarantine, quarantineWork } from '../features/quarantines/advance-quarantine.ts';
+import { abandonUpload, uploadWork } from '../features/uploads/abandon-upload.ts';
+import type { Count, Mismatch } from '../telemetry/observed.ts';
+import type { Kind, Outcome, Task } from '../work/work.ts';
+
+/** Everything that the service does later, about one subject each. What it does again and again stands in `jobs.ts`. */
+export function createKinds(deps: Deps, onMismatch?: (kind: Mismatch) => void): Kind[] {
+  return [
+    ...createContentChecks(deps, onMismatch),
+    {
+      name: reconciliationWork,
+      atOnce: 1,
+      run: (task, signal, count) => advanceReconciliation(deps, task, signal, count),
+    },
+    {
+      name: quarantineWork,
+      atOnce: 1,
+      run: (task, signal) => continueQuarantine(deps, task, signal),
+    },
+    {
+      name: uploadWork,
+      atOnce: 1,
+      run: (task, _signal, count) => endUpload(deps, task, count),
+    },
+  ];
+}
+
+async function endUpload(deps: Deps, task: Task, count: Count): Promise<Outcome> {
+  const { done, again } = await abandonUpload(deps, task);
+  if (done === 'aborted') count('upload', 1);
+  return again === undefined ? undefined : { again };
+}

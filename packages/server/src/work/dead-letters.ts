@@ -1,0 +1,65 @@
+import type { Database } from '../db/open.ts';
+import { type Subject, workChannel } from './work.ts';
+
+/** Work that was given up after too many attempts. It is kept until it is retried. */
+export interface DeadLetter extends Subject {
+  kind: string;
+  attempts: number;
+  diedAt: Date;
+  /** Why the last attempt failed, for the operator. */
+  error: string | null;
+}
+
+/** The dead letters, those that died last first. */
+export async function listDeadLetters({ pool }: Pick<Database, 'pool'>, limit: number): Promise<DeadLetter[]> {
+  const { rows } = await pool.query<DeadLetter>(
+    `select kind, project_id as "projectId", subject as id, attempts, due_at as "diedAt", last_error as error
+     from work where state = 'dead' order by due_at desc, kind, project_id, subject limit $1`,
+    [limit],
+  );
+  return rows;
+}
+
+/**
+ * Tries dead letters anew, with as many attempts as new work has.
+ * @param which of one kind, of one subject of it, or all by default
+ * @returns how many there were
+ */
+export async function retryDeadLetters(
+  { pool }: Pick<Database, 'pool'>,
+  { kind, id }: { kind?: string | undefined; id?: string | undefined } = {},
+): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    `with retried as (
+       update work set state = 'ready', due_at = now(), attempts = 0
+       where state = 'dead' and ($1::text is null or kind = $1) and ($2::text is null or subject = $2)
+       returning kind
+     ), told as (
+       select pg_notify($3, kind) from (select distinct kind from retried) as kinds
+     )
+     select (select count(*) from retried)::int as count, (select count(*) from told) as told`,
+    [kind ?? null, id ?? null, workChannel],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** How much work of a kind there is, by what it waits for. */
+export interface QueueState {
+  kind: string;
+  /** Due, or becoming due later. */
+  waiting: number;
+  leased: number;
+  dead: number;
+  /** For how long the one that waits longest has been due, in seconds; 0 when none is. */
+  overdueSeconds: number;
+}
+
+export async function describeQueue({ pool }: Pick<Database, 'pool'>): Promise<QueueState[]> {
+  const { rows } = await pool.query<QueueState>(
+    `select kind, count(*) filter (where state in ('waiting', 'ready'))::int as waiting,
+            count(*) filter (where state = 'leased')::int as leased, count(*) filter (where state = 'dead')::int as dead,
+            greatest(extract(epoch from now() - min(due_at) filter (where state <> 'dead')), 0)::float8 as "overdueSeconds"
+     from work group by kind order by kind`,
+  );
+  return rows;
+}

@@ -1,0 +1,67 @@
+import { type Kysely, sql } from 'kysely';
+import type { Schema } from '../db/schema.ts';
+import { leaseSeconds, type Subject, workChannel } from './work.ts';
+
+/**
+ * Asks for work about one subject or several, in the caller's transaction: it is there when that commits, and the processes hear of it
+ * then. There is one row for each subject of a kind. Asking again makes it due sooner, never later; while it is being done,
+ * it is done once more afterwards; and what was given up is tried anew.
+ * @param options `inSeconds`: when it is due, by the database's clock; at once by default. `payload`: JSON for the handler, which
+ *   replaces the one that is there
+ */
+export async function enqueue(
+  db: Kysely<Schema>,
+  kind: string,
+  subjects: Subject | readonly Subject[],
+  { inSeconds = 0, payload }: { inSeconds?: number; payload?: unknown } = {},
+): Promise<void> {
+  // In one order, so that two that ask for the same never wait for each other.
+  const ordered = [subjects].flat().sort((one, other) => (toKey(one) < toKey(other) ? -1 : 1));
+  if (ordered.length === 0) return;
+  await sql`
+    with asked as (
+      insert into work as known (kind, project_id, subject, payload, state, due_at)
+      select ${kind}, project_id, subject, ${payload === undefined ? null : JSON.stringify(payload)}::jsonb,
+             case when ${inSeconds}::float8 <= 0 then 'ready' else 'waiting' end,
+             now() + ${inSeconds}::float8 * interval '1 second'
+      from unnest(${ordered.map(({ projectId }) => projectId)}::uuid[], ${ordered.map(({ id }) => id)}::text[])
+        as wanted (project_id, subject)
+      on conflict (kind, project_id, subject) do update set
+        payload = coalesce(excluded.payload, known.payload),
+        state = case when known.state in ('leased', 'ready') then known.state else excluded.state end,
+        due_at = case known.state when 'leased' then known.due_at when 'dead' then excluded.due_at
+                 else least(known.due_at, excluded.due_at) end,
+        again_at = case when known.state = 'leased' then least(known.again_at, excluded.due_at) end,
+        attempts = case when known.state = 'dead' then 0 else known.attempts end,
+        last_error = case when known.state <> 'dead' then known.last_error end
+      returning state
+    )
+    select pg_notify(${workChannel}, ${kind}) from (select from asked where state = 'ready' limit 1) as ready`.execute(
+    db,
+  );
+}
+
+function toKey({ projectId, id }: Subject): string {
+  return `${projectId} ${id}`;
+}
+
+/**
+ * SQL that inserts the work about a row that the same statement inserts: part of a hot path, without a statement of its own and without
+ * NOTIFY, which would make commits wait for each other. With a lease, this process does it (`Handover`); if it
+ * does not, the lease ends. Without one, it is found when somebody looks. The arguments are SQL: `from` has one row for each subject,
+ * and the others are parameters or columns of it.
+ */
+export function insertWorkSql(row: {
+  kind: string;
+  projectId: string;
+  subject: string;
+  lease: string;
+  from: string;
+}): string {
+  const { kind, projectId, subject, lease, from } = row;
+  return `insert into work (kind, project_id, subject, state, due_at, lease, attempts)
+    select ${kind}, ${projectId}, ${subject}::text, case when ${lease}::uuid is null then 'ready' else 'leased' end,
+           now() + case when ${lease}::uuid is null then interval '0' else interval '${leaseSeconds} seconds' end,
+           ${lease}::uuid, case when ${lease}::uuid is null then 0 else 1 end
+    from ${from}`;
+}

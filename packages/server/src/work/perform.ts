@@ -1,0 +1,89 @@
+import type pg from 'pg';
+import type { Logger } from 'pino';
+import { Problem } from '../problem.ts';
+import { withoutCredentials } from '../telemetry/log.ts';
+import type { Count, JobRun, WorkRun } from '../telemetry/observed.ts';
+import { backoffSeconds } from './backoff.ts';
+import { buryWork, finishWork, postponeWork, releaseLeases } from './lease.ts';
+import { type Kind, maxAttempts, type Task } from './work.ts';
+
+/** When work is due again whose object store, say, did not answer: the whole kind waits meanwhile (`run-work.ts`). */
+const unavailableSeconds = 60;
+const keptErrorCharacters = 1000;
+
+interface Surroundings {
+  pool: pg.Pool;
+  log: Logger;
+}
+
+/**
+ * Does one task, and writes down what becomes of it: done, due again, or given up. Never throws.
+ * @param signal says when to stop: the service is stopping, or the lease is lost
+ */
+export async function perform(deps: Surroundings, kind: Kind, task: Task, signal: AbortSignal): Promise<WorkRun> {
+  const started = performance.now();
+  const removed: JobRun['removed'] = {};
+  const count: Count = (what, howMany) => {
+    if (howMany > 0) removed[what] = (removed[what] ?? 0) + howMany;
+  };
+  const { outcome, error } = await run(deps, kind, task, signal, count);
+  return { kind: kind.name, outcome, error, seconds: (performance.now() - started) / 1000, removed };
+}
+
+type Ending = Pick<WorkRun, 'outcome' | 'error'>;
+
+async function run(deps: Surroundings, kind: Kind, task: Task, signal: AbortSignal, count: Count): Promise<Ending> {
+  const { kind: name, projectId, id, attempt } = task;
+  try {
+    const ending = await kind.run(task, signal, count).then(
+      (next) => settle(deps, task, next),
+      async (error: unknown) => (signal.aborted ? giveBack(deps, task) : settleFailure(deps, task, error)),
+    );
+    if (ending.outcome === 'lost') {
+      deps.log.warn({ kind: name, projectId, id, attempt }, 'Another process has taken over this work');
+    }
+    return ending;
+  } catch (error) {
+    // Nothing is lost: when the lease ends, the work is due again.
+    deps.log.warn({ error, kind: name, projectId, id }, 'Could not write down what became of some work');
+    return { outcome: 'lost', error };
+  }
+}
+
+async function settle({ pool }: Surroundings, task: Task, next: Awaited<ReturnType<Kind['run']>>): Promise<Ending> {
+  if (next === 'finished') return { outcome: 'done' };
+  if (next === undefined) return { outcome: (await finishWork(pool, task)) ? 'done' : 'lost' };
+  return { outcome: (await postponeWork(pool, task, next.again, { attempts: 0 })) ? 'again' : 'lost' };
+}
+
+async function settleFailure({ pool, log }: Surroundings, task: Task, error: unknown): Promise<Ending> {
+  const { kind, projectId, id, attempt } = task;
+  const reason = toReason(error);
+  if (error instanceof Problem && error.status === 503) {
+    const isOurs = await postponeWork(pool, task, unavailableSeconds, { attempts: attempt - 1, error: reason });
+    return { outcome: isOurs ? 'unavailable' : 'lost', error };
+  }
+  if (attempt >= maxAttempts) {
+    if (!(await buryWork(pool, task, reason))) return { outcome: 'lost', error };
+    log.error(
+      { error, kind, projectId, id, attempt },
+      'Some work has failed too often, and is given up until it is retried',
+    );
+    return { outcome: 'dead', error };
+  }
+  const seconds = backoffSeconds(attempt);
+  if (!(await postponeWork(pool, task, seconds, { attempts: attempt, error: reason })))
+    return { outcome: 'lost', error };
+  log.warn({ error, kind, projectId, id, attempt, seconds }, 'Some work has failed, and will be tried again');
+  return { outcome: 'failed', error };
+}
+
+/** Stopped: the service ends, or the lease is lost; then there is nothing to give back. */
+async function giveBack({ pool }: Surroundings, task: Task): Promise<Ending> {
+  return { outcome: (await releaseLeases(pool, [task])) === 1 ? 'stopped' : 'lost' };
+}
+
+function toReason(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return withoutCredentials(text).slice(0, keptErrorCharacters);
+}
