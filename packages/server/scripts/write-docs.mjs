@@ -3,7 +3,7 @@
 // With --check it writes nothing, names the pages that are out of date, and ends with 1 if there are any.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errorCatalogue } from '@cadiz/contract';
-import { settings } from '../dist/settings/config.js';
+import { settings } from '../dist/settings/table.js';
 
 const command = 'npm run build && npm run docs';
 const pages = { 'errors.md': toErrorsPage(), 'settings.md': toSettingsPage() };
@@ -72,11 +72,11 @@ function toErrorSection([code, { status, title, happened, mend }]) {
 
 function toSettingsPage() {
   const rows = Object.entries(settings).map(
-    ([name, setting]) => `| \`${name}\` | ${toDefault(setting.default)} | ${toCell(setting.sentence)} |`,
+    ([name, setting]) => `| \`${name}\` | ${toDefault(setting)} | ${toCell(setting.sentence)} |`,
   );
   return `# Settings
 
-<!-- Written by packages/server/scripts/write-docs.mjs: change packages/server/src/settings/config.ts instead. -->
+<!-- Written by packages/server/scripts/write-docs.mjs: change packages/server/src/settings/table.ts instead. -->
 
 Settings are environment variables. A file \`.env\` in the folder where the service is started is read as well; what the
 environment says wins over it. An empty variable counts as not set. Mistakes are told at the start, all of them
@@ -89,13 +89,9 @@ ${rows.join('\n')}
 `;
 }
 
-/**
- * A default that is a value stands as code, one that is words as text.
- * @param {string | undefined} value
- */
-function toDefault(value) {
-  if (value === undefined) return 'not set';
-  return /\s/.test(value) ? toCell(value) : `\`${value}\``;
+/** @param {import('../dist/settings/setting.js').Setting} setting */
+function toDefault({ default: value, otherwise = 'not set' }) {
+  return value === undefined ? toCell(otherwise) : `\`${value}\``;
 }
 
 /** @param {string} text */
