@@ -21,24 +21,24 @@ import { type SettingName, settings } from './table.ts';
 
 export type { EmbeddedStoreSettings, OidcSettings, OtherStoreSettings } from './parts.ts';
 
-/** What is made of several settings, or of more than the settings. */
+/** What is composed of several settings, or depends on more than its own setting. */
 interface Composed {
   publicUrl: string;
-  /** Whose `X-Forwarded-For` is believed. */
+  /** The proxies whose `X-Forwarded-For` is trusted. */
   trustedProxies: BlockList;
-  /** Undefined where nobody signs in with an issuer. */
+  /** Undefined if nobody can sign in with an issuer. */
   oidc: OidcSettings | undefined;
-  /** Where e-mail goes out; undefined where none does. */
+  /** The outgoing mail server; undefined if the service sends no e-mail. */
   mail: MailSettings | undefined;
   database: DatabaseSettings;
   objectStore: EmbeddedStoreSettings | OtherStoreSettings;
-  /** Of a single PUT. */
+  /** The size limit of a single PUT. */
   maxFileSizeBytes: number;
-  /** Of an upload in parts. */
+  /** The size limit of an upload in parts. */
   maxUploadSizeBytes: number;
-  /** Undefined when nothing is limited. */
+  /** Undefined if nothing is limited. */
   rateLimits: RateLimitSettings | undefined;
-  /** How long a service that stops is still listening. */
+  /** How long a stopping service keeps listening. */
   drainDelaySeconds: number;
 }
 
@@ -46,28 +46,28 @@ type CamelCase<S extends string> = S extends `${infer Word}_${infer Rest}`
   ? `${Lowercase<Word>}${Capitalize<CamelCase<Rest>>}`
   : Lowercase<S>;
 
-/** The key of a setting: its name in camelCase, without the service's own name. */
+/** The key of a setting: its name in camelCase, without the prefix `CADIZ_`. */
 type Key<Name extends string> = Name extends `CADIZ_${infer Rest}` ? CamelCase<Rest> : CamelCase<Name>;
 
-/** Settings with a key of their own. */
+/** The settings that have their own key. */
 type Own = {
   [Name in SettingName as (typeof settings)[Name] extends { part: string } ? never : Key<Name>]: SettingValues[Name];
 };
 
-/** What the service is told: each setting by its name in camelCase, but for those that something is composed of. */
+/** The configuration: each setting under its name in camelCase, except those that make up a part. */
 export interface Config extends Omit<Own, keyof Composed>, Composed {}
 
-/** What is known of the settings beside their values. */
+/** What else there is to know when reading the settings. */
 export interface SettingsContext {
   /** The names that the `.env` file sets. */
   fromFile?: Iterable<string>;
-  /** Told, in a sentence each, what stops nothing: variables that look like settings and are none. */
+  /** Receives one sentence for each variable that looks like a setting but is not; this stops nothing. */
   warn?: (sentence: string) => void;
-  /** Whether a person looks on, who would wait for nothing in vain. */
+  /** Whether a person is watching, who should not have to wait for a drain delay. */
   isTerminal?: boolean;
 }
 
-/** Every mistake in the settings, told together. */
+/** Every mistake in the settings, reported together. */
 export class InvalidSettings extends Error {
   readonly mistakes: readonly string[];
 
@@ -79,7 +79,7 @@ export class InvalidSettings extends Error {
 }
 
 /**
- * The settings from the environment. An empty variable counts as not set.
+ * Reads the configuration from the environment. An empty variable counts as not set.
  * @throws InvalidSettings with one sentence for each mistake
  */
 export function readConfig(

@@ -1,12 +1,12 @@
 import type { SettingValues } from './parts.ts';
 
-/** A sentence for each two settings whose values exclude each other. A value that was refused contradicts nothing. */
+/** One sentence for each pair of settings whose values contradict each other. Refused values are left out of this. */
 export function findContradictions(values: Partial<SettingValues>): string[] {
   return [...findSharedPorts(values), ...findTooShortDeadline(values)];
 }
 
 function findSharedPorts({ PORT, STORE_PORT, METRICS_PORT, S3_ENDPOINT }: Partial<SettingValues>): string[] {
-  // With another object store, nothing listens on the port of the embedded one.
+  // With another object store, nothing listens on the port of the embedded store.
   const ports = Object.entries({ PORT, STORE_PORT: S3_ENDPOINT === undefined ? STORE_PORT : undefined, METRICS_PORT });
   return ports.flatMap(([name, port], index) =>
     ports

@@ -13,10 +13,10 @@ export interface OidcSettings {
   issuer: string;
   clientId: string;
   clientSecret: string;
-  /** What people call the issuer. */
+  /** The name of the issuer, as shown to people. */
   name: string;
   scopes: readonly string[];
-  /** Who gets an account at the first sign-in; a list is of domains in lower case. */
+  /** Who gets an account at the first sign-in; a list contains domains in lower case. */
   signUp: 'closed' | 'open' | readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface EmbeddedStoreSettings {
   port: number;
   dataDir: string;
   publicEndpoint: string;
-  /** Generated into the data folder when they are not given. */
+  /** If undefined, the keys are generated into the data folder. */
   accessKeyId: string | undefined;
   secretAccessKey: string | undefined;
 }
@@ -34,7 +34,7 @@ export interface OtherStoreSettings extends Omit<S3Settings, 'presignTtlSeconds'
   kind: 's3';
 }
 
-// The settings that one of these takes need each other (`needs` in the table): either all of them are set, or none is.
+// The settings that make up a part need each other (`needs` in the table), so either all of them are set or none.
 
 export function toOidc(values: SettingValues): OidcSettings | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret } = values;
@@ -98,7 +98,7 @@ export function toPublicUrl({ CADIZ_PUBLIC_URL, PORT }: SettingValues): string {
   return CADIZ_PUBLIC_URL ?? `http://localhost:${PORT}`;
 }
 
-/** Of a single PUT, and of an upload in parts. */
+/** The size limits of a single PUT, and of an upload in parts. */
 export function toSizeLimits({ MAX_FILE_SIZE_BYTES: limit = objectLimitBytes }: SettingValues) {
   return { maxFileSizeBytes: Math.min(limit, singlePutLimitBytes), maxUploadSizeBytes: limit };
 }

@@ -22,8 +22,8 @@ const refusing: [name: string, schema: Schema, refused: string][] = [
   ['port', schemas.port(), secret],
   ['oneOf', schemas.oneOf('first', 'open'), secret],
   ['onOrOff', schemas.onOrOff(), secret],
-  ['addressOf', schemas.addressOf('postgres:'), `mysql://db/?password=${secret}`],
-  ['httpAddress', schemas.httpAddress(), `ftp://store/?key=${secret}`],
+  ['urlOf', schemas.urlOf('postgres:'), `mysql://db/?password=${secret}`],
+  ['httpUrl', schemas.httpUrl(), `ftp://store/?key=${secret}`],
   ['networks', schemas.networks(), secret],
   ['issuer', schemas.issuer(), `http://id.example.com/${secret}`],
   ['scopes', schemas.scopes(), `"${secret}"`],
@@ -57,7 +57,7 @@ describe('the value of a setting', () => {
       'PORT must be a whole number from 1 to 65535, and is "x\\n\\"y\\"".',
     ]);
     expect(readValues(settings, { CADIZ_PUBLIC_URL: 'media' }).mistakes).toEqual([
-      'CADIZ_PUBLIC_URL must be an address that starts with http:// or https://, and is "media".',
+      'CADIZ_PUBLIC_URL must be a URL that starts with http:// or https://, and is "media".',
     ]);
     expect(readValues(settings, { CADIZ_PUBLIC_URL: `https:\\cadiz:${secret}@media` }).mistakes[0]).not.toContain(
       secret,
@@ -82,7 +82,7 @@ describe('every setting', () => {
   test('that people see has no place for a password', () => {
     for (const name of ['CADIZ_PUBLIC_URL', 'S3_ENDPOINT', 'S3_PUBLIC_ENDPOINT', 'OIDC_ISSUER']) {
       const told = tell(settings, { [name]: `https://cadiz:${secret}@example.com` });
-      expect(told).toContain(`${name} must be an address `);
+      expect(told).toContain(`${name} must be a URL `);
       expect(told).not.toContain(secret);
     }
   });

@@ -3,13 +3,13 @@ import { findUnknownSettings } from './unknown-settings.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What an environment says about the settings of a table. */
+/** The outcome of reading a table of settings from an environment. */
 export interface ReadValues<T extends SettingTable> {
-  /** Complete only where there is no mistake: a refused value is left out. */
+  /** Complete only if there are no mistakes: refused values are left out. */
   values: Partial<Values<T>>;
-  /** One sentence each, without the values of secrets. */
+  /** One sentence for each mistake, without the values of secrets. */
   mistakes: string[];
-  /** Sentences about names that other programs may use as well. */
+  /** Sentences about names that other programs may use. */
   warnings: string[];
 }
 
@@ -39,7 +39,7 @@ export function readValues<T extends SettingTable>(
   };
 }
 
-/** A sentence for each group of settings that are not set, although the same others need them. */
+/** One sentence for each group of missing settings that the same other settings need. */
 function findMissing(table: SettingTable, environment: Environment): string[] {
   const isSet = (name: string) => Boolean(environment[name]);
   const set = Object.entries(table).filter(([name]) => isSet(name));

@@ -6,7 +6,7 @@ import { quotes } from './setting.ts';
 
 export const text = () => quotes(z.string());
 
-/** Not quotable: it is for secrets. */
+/** Not quotable, since it is meant for secrets. */
 export const longText = (minLength: number) =>
   z.string().min(minLength, { error: `must be at least ${minLength} characters` });
 
@@ -33,21 +33,21 @@ export const onOrOff = () => quotes(oneOf('on', 'off').transform((value) => valu
 /** An absolute path. */
 export const folder = () => quotes(z.string().transform((path) => resolve(path)));
 
-/** An address in which a password may stand: not quotable. */
-export const addressOf = (...protocols: string[]) =>
-  z.string().refine((address) => URL.canParse(address) && protocols.includes(new URL(address).protocol), {
-    error: `must be an address that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+/** Not quotable, since the URL may contain a password. */
+export const urlOf = (...protocols: string[]) =>
+  z.string().refine((url) => URL.canParse(url) && protocols.includes(new URL(url).protocol), {
+    error: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
 
 /**
- * In the form that browsers have it in (`HTTPS://Example.com:443/` is `https://example.com`), without a slash at its end. It is
- * shown to people, so it has no place for a password.
+ * The URL as browsers normalize it, without a trailing slash: `HTTPS://Example.com:443/` becomes `https://example.com`. It is
+ * shown to people, so it must not contain a password.
  */
-export const httpAddress = () =>
+export const httpUrl = () =>
   quotes(
-    addressOf('http:', 'https:')
-      .transform((address) => new URL(address))
-      .refine(hasNoCredentials, { error: 'must be an address without a user name and a password' })
+    urlOf('http:', 'https:')
+      .transform((url) => new URL(url))
+      .refine(hasNoCredentials, { error: 'must be a URL without user name and password' })
       .transform(({ href }) => href.replace(/\/$/, '')),
   );
 
@@ -55,7 +55,7 @@ function hasNoCredentials({ username, password }: URL): boolean {
   return username === '' && password === '';
 }
 
-/** Addresses and networks, such as `10.0.0.0/8, 127.0.0.1, fd00::/8`. */
+/** IP addresses and networks, such as `10.0.0.0/8, 127.0.0.1, fd00::/8`. */
 export const networks = () =>
   quotes(
     z.string().transform((list, context) => {
@@ -66,7 +66,7 @@ export const networks = () =>
         const longest = family === 4 ? 32 : 128;
         const prefix = bits === undefined ? longest : Number(bits);
         if (family === 0 || prefix > longest) {
-          context.addIssue('must be addresses and networks such as 10.0.0.0/8, separated by commas');
+          context.addIssue('must be IP addresses and networks such as 10.0.0.0/8, separated by commas');
           return z.NEVER;
         }
         found.addSubnet(network, prefix, family === 4 ? 'ipv4' : 'ipv6');
@@ -75,21 +75,21 @@ export const networks = () =>
     }),
   );
 
-/** Kept to the letter: an issuer is compared as a string (OpenID Connect Discovery 1.0 §4.3). */
+/** Kept exactly as written: an issuer is compared as a string (OpenID Connect Discovery 1.0 §4.3). */
 export const issuer = () =>
   quotes(
     z.string().refine(
-      (address) => {
-        if (!URL.canParse(address)) return false;
-        const url = new URL(address);
+      (text) => {
+        if (!URL.canParse(text)) return false;
+        const url = new URL(text);
         if (url.search || url.hash || !hasNoCredentials(url)) return false;
         return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname));
       },
-      { error: 'must be an address that starts with https://, or with http:// on loopback, without ? and #' },
+      { error: 'must be a URL that starts with https://, or with http:// on loopback, and has no user name, ? or #' },
     ),
   );
 
-/** The scopes that an issuer is asked for; `openid` always is. */
+/** The scopes to request from an issuer; `openid` is always one of them. */
 export const scopes = () =>
   quotes(
     z

@@ -1,51 +1,51 @@
 import type { z } from 'zod';
 
-/** Reads the value of a setting from its text. Its messages say what the value must be, never what it is. */
+/** Parses the text of a setting. Its messages say what the value must be, never what it is. */
 export type Schema<T = unknown> = z.ZodType<T, string>;
 
 const quotable = Symbol('quotable');
 
-/** A schema whose refused values may be repeated in an error message. */
+/** A schema whose refused values may be quoted in an error message. */
 export type QuotableSchema<S extends Schema = Schema> = S & { readonly [quotable]: true };
 
-/** Says that what this schema refuses is no secret. Without it, a setting has to be marked as one. */
+/** Declares that values refused by this schema are not secret. Settings with any other schema must be marked as secret. */
 export function quotes<S extends Schema>(schema: S): QuotableSchema<S> {
   return Object.assign(schema, { [quotable]: true as const });
 }
 
-/** The parts of the configuration that several settings make up. */
+/** The parts of the configuration that are composed of several settings. */
 export type Part = 'oidc' | 'mail' | 'database' | 'objectStore' | 'rateLimits';
 
 /**
- * Everything that there is to say about one setting. A value that could be a secret must be marked as one: that a schema
- * is neither quotable nor beside `secret: true` does not compile.
+ * Everything there is to know about one setting. A forgotten mark leaks nothing: a schema that is not quotable does not
+ * compile without `secret: true`, and its values are never quoted.
  */
 export type Setting<Name extends string = string> = {
-  /** What it is for, in `docs/settings.md`. */
+  /** What it is for, as in `docs/settings.md`. */
   sentence: string;
   /** Its value when it is not set, as it would be written in the environment. */
   default?: string;
-  /** In words, what holds instead when it is not set and has no default of its own. */
+  /** What applies if it is not set and has no fixed default, in words. */
   otherwise?: string;
-  /** The settings that must be set when it is. */
+  /** The settings that must be set if this one is. */
   needs?: readonly Name[];
-  /** The part of the configuration that it goes into; otherwise it has a key of its own there. */
+  /** The part of the configuration that it belongs to; without one, it has its own key. */
   part?: Part;
 } & ({ secret: true; schema: Schema } | { secret?: never; schema: QuotableSchema });
 
 export type SettingTable = Readonly<Record<string, Setting>>;
 
-/** A table whose settings need only settings of the same table. */
+/** Checks that the settings of a table need only settings of the same table. */
 export function defineSettings<const T extends { readonly [N in keyof T]: Setting<keyof T & string> }>(table: T): T {
   return table;
 }
 
-/** The values of the settings of a table, by their names; undefined where one is not set and has no default. */
+/** The values of a table of settings, by name; undefined where a setting is not set and has no default. */
 export type Values<T extends SettingTable> = {
   [N in keyof T]: z.output<T[N]['schema']> | (T[N] extends { default: string } ? never : undefined);
 };
 
-/** What an error message repeats of a refused value: nothing of a secret, nor of what may be an address with a password. */
+/** The part of an error message that quotes a refused value; empty for a secret, and for what may be a URL with a password. */
 export function quote({ secret, schema }: Setting, value: string): string {
   const isQuoted = secret === undefined && quotable in schema && !value.includes('@');
   return isQuoted ? `, and is ${JSON.stringify(value)}` : '';

@@ -2,23 +2,23 @@ import type { SettingTable } from './setting.ts';
 
 const ownPrefix = 'CADIZ_';
 
-/** What Kubernetes tells every container about a service named `cadiz`, and Docker about a linked container. */
+/** Variables that Kubernetes sets in every container for a service named `cadiz`, and Docker for a linked container. */
 const serviceLink = /_SERVICE_(?:HOST|PORT\w*)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?$/;
 
-/** A name shorter than this is close to too many others. */
+/** Names shorter than this are similar to too many others. */
 const shortestComparable = 6;
 
 export interface UnknownSettings {
   /** Sentences about names that can only be meant for Cadiz. */
   mistakes: string[];
-  /** Sentences about names that other programs may use as well. */
+  /** Sentences about names that other programs may use. */
   warnings: string[];
 }
 
 /**
- * Finds variables that look like settings of Cadiz and are none: a setting that is misspelt would silently keep its default.
- * It is a mistake where nobody else can be meant: `CADIZ_…` anywhere, and what comes close to a setting in the `.env` file. In the
- * environment, which is shared, it is a warning.
+ * Finds variables that look like settings of Cadiz but are not: a misspelt setting would silently keep its default. Names that
+ * can only be meant for Cadiz are mistakes: `CADIZ_…` anywhere, and names close to a setting in the `.env` file. In the
+ * environment, which other programs share, they are warnings.
  * @param fromFile the names that the `.env` file sets
  */
 export function findUnknownSettings(
@@ -37,7 +37,7 @@ export function findUnknownSettings(
     if (meant === undefined && !looksLikeOurs) continue;
     const isMistake = name.startsWith(ownPrefix) || (inFile.has(name) && meant !== undefined);
     const where = inFile.has(name) ? ' in .env' : '';
-    const hint = meant === undefined ? 'docs/settings.md has all that there are.' : `did you mean ${meant}?`;
+    const hint = meant === undefined ? 'docs/settings.md lists them all.' : `did you mean ${meant}?`;
     found[isMistake ? 'mistakes' : 'warnings'].push(`${name}${where} is not a setting of Cadiz: ${hint}`);
   }
   return found;
@@ -48,8 +48,8 @@ function isServiceLink(name: string, value: string): boolean {
 }
 
 /**
- * How names begin that look like settings: with the name of the service, or with the first word of settings that make up a part of
- * the configuration. Others may use these words, too, so they alone prove nothing.
+ * The prefixes of names that look like settings: the name of the service, and the first words of settings that make up a part of
+ * the configuration. Other programs may use these words, so a prefix alone proves nothing.
  */
 function toPrefixes(table: SettingTable): string[] {
   const ofParts = Object.entries(table)
@@ -58,7 +58,7 @@ function toPrefixes(table: SettingTable): string[] {
   return [...new Set([ownPrefix, ...ofParts])];
 }
 
-/** The setting that a name comes closest to, within a quarter of its letters. */
+/** The setting closest to a name, within edits to a quarter of its letters. */
 function findClosest(name: string, known: readonly string[]): string | undefined {
   const wanted = toWanted(name);
   const [closest] = known
@@ -68,7 +68,7 @@ function findClosest(name: string, known: readonly string[]): string | undefined
   return closest && isComparable && closest.edits <= wanted.length / 4 ? closest.setting : undefined;
 }
 
-/** The shortest setting that has all of the words of a name. */
+/** The shortest setting that contains all words of a name. */
 function findByWords(name: string, known: readonly string[]): string | undefined {
   const words = toWanted(name).split('_');
   if (words.length === 1) return undefined;
@@ -81,7 +81,7 @@ const isOurs = (name: string) => name.startsWith(ownPrefix);
 const withoutPrefix = (name: string) => (isOurs(name) ? name.slice(ownPrefix.length) : name);
 const toWanted = (name: string) => withoutPrefix(name.toUpperCase());
 
-/** How many letters must be put in, taken out or replaced to make one text of the other (Levenshtein). */
+/** How many letters must be inserted, deleted or replaced to turn one string into the other (Levenshtein). */
 function countEdits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (const [line, letter] of [...a].entries()) {
