@@ -1,4 +1,4 @@
-/** What is known of a request once it is answered. `started` is by performance.now(). */
+/** What is known about an answered request. `started` is a time of performance.now(). */
 export interface Answered {
   operation: string;
   method: string;
@@ -7,11 +7,11 @@ export interface Answered {
   started: number;
 }
 
-/** Told of what a job has removed. */
+/** Receives what a job has removed. */
 export type Count = (what: Removed, howMany: number) => void;
 export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 'trashed_file' | 'event';
 
-/** What is known of a run once it is over. */
+/** What is known about a finished run. */
 export interface JobRun {
   job: string;
   outcome: 'success' | 'failure' | 'stopped';
@@ -19,5 +19,5 @@ export interface JobRun {
   removed: Partial<Record<Removed, number>>;
 }
 
-/** What was found: bytes of another type than declared, or with another SHA-256. */
+/** How a file differs from what was declared: in its type, or in its SHA-256. */
 export type Mismatch = 'type' | 'sha256';

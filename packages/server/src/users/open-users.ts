@@ -6,7 +6,7 @@ import { migrate } from '../db/migrate.ts';
 import { type Database, openDatabase, withDirectPool } from '../db/open.ts';
 import type { Config } from '../settings/config.ts';
 
-/** The database with the accounts, and how other processes learn of what is done to them. */
+/** The database with the accounts, and a way to tell other processes about changes to them. */
 export interface Users {
   db: Database;
   accessChanges: AccessChanges;
@@ -15,9 +15,9 @@ export interface Users {
 }
 
 /**
- * Opens the accounts that the settings name, beside a service on PostgreSQL, which learns of every change at once. The
- * embedded database is open to one process only, so its service has to be stopped first.
- * @throws Error in a sentence that says what to do
+ * Opens the accounts of the service that the settings describe. A service on PostgreSQL can keep running, and learns of every
+ * change at once; the embedded database is open to one process only, so its service must be stopped first.
+ * @throws Error with a sentence that says what to do
  */
 export async function openUsers(config: Config, log: Logger): Promise<Users> {
   const { database } = config;
@@ -29,11 +29,11 @@ export async function openUsers(config: Config, log: Logger): Promise<Users> {
   const db = await openDatabase(database).catch((error: unknown) => {
     if (!(error instanceof DatabaseFolderInUse)) throw error;
     throw new Error(
-      'The service is running, and its embedded database is open to one process only. Its owner can do this with /api/users while it runs; otherwise stop the service, run this again, and start it.',
+      'The service is running, and its embedded database is open to one process only. The owner of the service can use /api/users while it runs; otherwise stop the service, run this command again, and restart the service.',
     );
   });
   await withDirectPool(database, db, (pool) => migrate(pool));
-  // Nothing is cached here: only the services beside it have something to forget.
+  // Nothing is cached here; only running services have something to forget.
   const accessChanges = createAccessChanges(db, () => undefined, log);
   return {
     db,

@@ -23,7 +23,7 @@ export async function ready({ health, draining }: Pick<Deps, 'health' | 'drainin
   const dependencies = health.latest();
   const unwritable = namesOf(dependencies, 'available');
   if (!draining() && unwritable.length === 0) return { status: 'ready', dependencies };
-  const detail = draining() ? 'The service is stopping.' : `Its own disk takes no writes: ${unwritable.join(', ')}.`;
+  const detail = draining() ? 'The service is stopping.' : `Its own disk accepts no writes: ${unwritable.join(', ')}.`;
   throw new Problem('not_ready', detail, { extra: { dependencies }, headers: { 'Retry-After': '5' } });
 }
 
