@@ -1,9 +1,9 @@
 // @ts-check
-// A library of ten million files in one project, a million of them in one folder, beside a project of ten thousand, on
-// PostgreSQL: first and deep pages in every order, searches, also right after many uploads, and what sixty-four clients
-// that list leave of presign. Reach: within 1.5 of the small project; a rare search below 50 ms (p99); presign at 0.5 of
-// its rate. BENCH_FILES says how many files, BENCH_KEEP names a folder that keeps the filled database for another run,
-// and BENCH_LIBRARY some of the parts: pages, searches, fresh, presign.
+// A library of ten million files in one project, a million of them in one folder, next to a project of ten thousand, on
+// PostgreSQL: first and deep pages in every order, searches, also right after many uploads, and the rate of presign next to
+// sixty-four listing clients. Target: within 1.5 of the small project; a rare search below 50 ms (p99); presign at 0.5 of
+// its rate. BENCH_FILES sets the number of files, BENCH_KEEP a folder that keeps the filled database for the next run,
+// and BENCH_LIBRARY the parts to run: pages, searches, fresh, presign.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -136,7 +136,7 @@ async function measurePages(get, library) {
           const queries = [];
           for (const place of library.places) {
             const listed = { projectId: place.projectId, folderId: where === 'folder' ? place.folderId : undefined };
-            // As deep in the small one as it goes, where a page is as full.
+            // In the small project, as deep as possible with a page that is just as full.
             const inside = (where === 'folder' ? place.count / 10 : place.count) - 2 * limit;
             const offset = page === 1 ? 0 : Math.min((page - 1) * limit, inside);
             const cursor = offset === 0 ? {} : { cursor: await cursorAt(pool, { ...listed, sort, order }, offset) };
@@ -156,7 +156,7 @@ async function measurePages(get, library) {
 }
 
 /**
- * The cursor of a deep page, without reading all of those before it over HTTP.
+ * The cursor of a deep page, without reading all previous pages over HTTP.
  * @param {pg.Pool} pool
  * @param {{ projectId: string, folderId: string | undefined, sort: 'name' | 'createdAt' | 'fileSize', order: 'asc' | 'desc' }} listed
  * @param {number} offset
@@ -202,7 +202,7 @@ async function measureSearches(get, library, title) {
 }
 
 /**
- * Takes turns between the large and the small project, and prints both.
+ * Alternates between the large and the small project, and prints both.
  * @param {string} title
  * @param {Get} get
  * @param {(() => Record<string, string>)[]} makeQueries
@@ -217,7 +217,7 @@ async function compareTwo(title, get, makeQueries) {
       if (index === 0) found = body.files.length;
       if (n >= 0) times[index]?.push(milliseconds);
     }
-    // What takes a second need not be seen two hundred times.
+    // A request that takes a second need not be repeated two hundred times.
     if (n >= 5 && performance.now() - started > 15_000) break;
   }
   const [large = [], small = []] = times;
@@ -282,7 +282,7 @@ async function measurePresign(url, headers, { projectId }) {
 }
 
 /**
- * Clients that list again and again, and take what comes.
+ * Clients that keep listing, and read whatever comes.
  * @param {string} url
  * @param {Record<string, string>} headers
  * @returns {() => Promise<number>} stops them; the answer is how many bytes came

@@ -1,6 +1,6 @@
 // @ts-check
-// Listings: 100 files out of a thousand, a hundred thousand and a million, by the service and by a bare node:http
-// handler that sends the same bytes; and a whole project of a million files. Reach: the page out of the largest project
+// Listings: 100 files out of a thousand, a hundred thousand and a million, from the service and from a bare node:http
+// handler that sends the same bytes; and a whole project of a million files. Target: the page out of the largest project
 // at 0.9 of the page out of the smallest; the whole project with less than 60 MB of growth, first byte within 100 ms.
 import { writeFile } from 'node:fs/promises';
 import http from 'node:http';
@@ -57,7 +57,7 @@ async function startWithFiles(database) {
 }
 
 /**
- * The cursor half-way through a project, found as a client finds it: page by page.
+ * The cursor halfway through a project, found as a client would: page by page.
  * @param {string} url
  * @param {string} projectId
  * @param {Record<string, string>} headers

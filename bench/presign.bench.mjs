@@ -1,6 +1,6 @@
 // @ts-check
-// Presigned addresses for uploads, by the service, by a bare node:http handler, and by one that does the necessary work by
-// hand. Reach: 0.75 of the bare handler.
+// Presigned upload URLs, from the service, from a bare node:http handler, and from one that does the necessary work by
+// hand. Target: 0.75 of the bare handler.
 import { bench } from './harness/cleanup.mjs';
 import { compare, describeMachine } from './harness/compare.mjs';
 import { onEachDatabase } from './harness/databases.mjs';

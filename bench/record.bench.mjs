@@ -1,5 +1,5 @@
 // @ts-check
-// Recording uploads, by the service (which asks the object store, and commits to disk before it answers) and by a bare
+// Recording uploads, with the service (which asks the object store, and commits to disk before it answers) and with a bare
 // node:http handler, which does neither. The uploads themselves happen before anything is timed.
 import { bench } from './harness/cleanup.mjs';
 import { compare, connections, describeMachine, quick, rounds } from './harness/compare.mjs';
@@ -14,7 +14,7 @@ await bench(async () => {
   await onEachDatabase(async (database) => {
     const service = await startService(database);
     const { projectIds, authorization } = await signUp(service.url, ['Bench']);
-    // One round more than is measured: the first is the warm-up.
+    // One round more than measured: the first is the warm-up.
     const bodies = await upload(service.url, projectIds[0] ?? '', authorization, perRound * (rounds + 1));
     const request = { path: '/api/storage/record', headers: { 'content-type': 'application/json', authorization } };
     await compare(`record, ${database.name}`, [
@@ -63,7 +63,7 @@ function once(bodies) {
   let next = 0;
   return () => {
     const body = bodies[next++];
-    // A repeated one would be answered without being written.
+    // A repeated recording would be answered without a write.
     if (body === undefined) throw new Error('More records than uploads');
     return body;
   };

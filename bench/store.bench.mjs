@@ -1,5 +1,5 @@
 // @ts-check
-// The object store by itself: how it grows, and how fast it is beside cp, nginx and Ceph RGW on the same disk.
+// The object store on its own: how it scales, and how fast it is compared with cp, nginx and Ceph RGW on the same disk.
 // npm run bench -- store; BENCH_STORE=large,small,scale,memory,presign runs some of its parts.
 
 import { bench } from './harness/cleanup.mjs';

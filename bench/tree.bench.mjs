@@ -1,6 +1,6 @@
 // @ts-check
 // A tree of a million files in a thousand folders, and one of ten files in ten folders: move, rename, counting by a dry run,
-// delete, the trash, restore and empty, as requests. Reach: each below a second.
+// delete, the trash, restore and empty, as requests. Target: each below a second.
 import { bench } from './harness/cleanup.mjs';
 import { describeMachine, median, quick, toSpread } from './harness/compare.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
@@ -51,7 +51,7 @@ await bench(async () => {
 });
 
 /**
- * Each request several times, in an order in which the tree is there again at the end.
+ * Each request several times, in an order that restores the tree in the end.
  * @param {Call} call
  * @param {string} projectId
  * @param {string} rootId

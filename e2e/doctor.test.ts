@@ -48,7 +48,7 @@ it('checks the store of a running service, and leaves it running', async () => {
   const service = await startService(settings);
   const { code, stdout, stderr } = await runDoctor();
   expect(stdout).toContain(
-    `Looking at the embedded object store at http://127.0.0.1:${settings.STORE_PORT}, which is running.`,
+    `Checking the embedded object store at http://127.0.0.1:${settings.STORE_PORT}, which is running.`,
   );
   expect(stdout).toContain(' 0 warnings, 0 failed.');
   expect([code, stderr]).toEqual([0, '']);
@@ -71,7 +71,10 @@ it('opens the store itself if no service runs, and closes it again', async () =>
 
 it('removes what it made when stopped by Ctrl-C, and exits with 130', async () => {
   const { code, stderr } = await runDoctor([], (kill) => kill('SIGINT'));
-  expect([code, stderr.trim()]).toEqual([130, 'Stopping: removing what was made (again to stop at once) …']);
+  expect([code, stderr.trim()]).toEqual([
+    130,
+    'Stopping: removing what was created (press again to stop immediately) …',
+  ]);
   expect((await runDoctor()).code).toBe(0);
 });
 

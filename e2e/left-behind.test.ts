@@ -70,8 +70,8 @@ async function starts(more: Settings = {}): Promise<void> {
 test('a database other than the one in the data folder is refused, and so is another store, both at once', async () => {
   const elsewhere = { DATABASE_URL: 'postgres://cadiz@127.0.0.1:1/cadiz', ...otherStore.s3 };
   expect(await refusal(elsewhere)).toEqual([
-    `DATABASE_URL is set, but ${dataDir}/database holds an embedded database with accounts, projects and files of its own, which would be left behind: unset DATABASE_URL to go on with them, or start without them after: mv ${dataDir}/database ${dataDir}/database.old`,
-    `S3_ENDPOINT is set, but ${dataDir}/objects holds an embedded object store with objects of its own, which would be left behind: unset S3_ENDPOINT to go on with them, or start without them after: mv ${dataDir}/objects ${dataDir}/objects.old`,
+    `DATABASE_URL is set, but ${dataDir}/database holds an embedded database with accounts, projects and files of its own, which would be left behind: unset DATABASE_URL to keep using it, or move it away to start without it: mv ${dataDir}/database ${dataDir}/database.old`,
+    `S3_ENDPOINT is set, but ${dataDir}/objects holds an embedded object store with objects of its own, which would be left behind: unset S3_ENDPOINT to keep using it, or move it away to start without it: mv ${dataDir}/objects ${dataDir}/objects.old`,
   ]);
   await starts();
 });

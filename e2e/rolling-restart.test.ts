@@ -115,7 +115,10 @@ describe('a service that is told to stop', () => {
     expect((await ask(`${service.url}/readyz`)).status).toBe(503);
     expect(await ended).toBe('ended');
     const { code, stdout } = await service.exit;
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('taking requests for 20 s more') });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('accepting requests for another 20 s'),
+    });
   });
 
   test('ends at once when told a second time', async () => {

@@ -113,7 +113,7 @@ describe.runIf(installed)('the pages of the service', () => {
     await page.goto(`${site}/reset-password#${'x'.repeat(43)}`);
     await page.fill('[name=newPassword]', 'another horse battery');
     await page.click('button[type=submit]');
-    await page.locator('[role=alert]').getByText('This way to a new password is closed.').waitFor();
+    await page.locator('[role=alert]').getByText('This token does not reset the password.').waitFor();
     expect(await page.locator('button').isEnabled()).toBe(true);
   });
 

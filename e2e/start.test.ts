@@ -63,7 +63,7 @@ describe('a start that cannot succeed says why in one sentence', () => {
       S3_SECRET_ACCESS_KEY: 's',
     };
     expect(await refusal({ ...settings, ...s3 })).toMatch(
-      /^The object store at http:\S+ does not answer\. Check S3_ENDPOINT, and that the store runs \(.*ECONNREFUSED.*\)\.$/,
+      /^The object store at http:\S+ does not answer\. Check S3_ENDPOINT, and that the store is running \(.*ECONNREFUSED.*\)\.$/,
     );
   });
 

@@ -1,5 +1,5 @@
 // @ts-check
-// npm run bench [name …]: runs bench/<name>.bench.mjs, or all of them, one after the other, each in a process of its own.
+// npm run bench [name …]: runs bench/<name>.bench.mjs, or all of them, one after another, each in its own process.
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prepare, root, run } from './prepare.mjs';
@@ -13,7 +13,7 @@ const known = files
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !known.includes(name));
 if (unknown.length > 0) {
-  console.error(`No such benchmark: ${unknown.join(', ')}. There are: ${known.join(', ') || 'none'}.`);
+  console.error(`No such benchmark: ${unknown.join(', ')}. Known benchmarks: ${known.join(', ') || 'none'}.`);
   process.exit(1);
 }
 

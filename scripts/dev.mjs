@@ -1,5 +1,5 @@
 // @ts-check
-// npm run dev: compiles on every change, and restarts the service when its code changed.
+// npm run dev: compiles on every change, and restarts the service when its code changes.
 import { join } from 'node:path';
 import { prepare, root, run } from './prepare.mjs';
 
@@ -9,6 +9,6 @@ const ended = await Promise.race([
   run(process.execPath, [tsc, '--build', '--watch', '--preserveWatchOutput']),
   run(process.execPath, ['--watch', '--watch-preserve-output', join(root, 'packages/server/dist/main.js')]),
 ]);
-// Whichever ended, the other one is of no use alone: `run` passes this on to it.
+// Whichever of the two ends, the other is useless alone: `run` passes the signal on to it.
 process.emit('SIGTERM', 'SIGTERM');
 process.exitCode = ended;

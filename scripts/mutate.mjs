@@ -1,8 +1,8 @@
 // @ts-check
-// npm run mutate [-- part of a file's name …]: breaks the modules that decide on access, one thing at a time, and says
-// which breaks no test noticed.
-// npm run mutate -- rows [numbers …]: breaks the defence of each row of docs/security.md, and says which row's tests pass
-// all the same.
+// npm run mutate [-- part of a file's name …]: breaks the modules that decide on access, one thing at a time, and lists
+// the breaks that no test noticed.
+// npm run mutate -- rows [numbers …]: breaks the defence of each row of docs/security.md, and lists the rows whose tests
+// pass anyway.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -23,13 +23,13 @@ const config = join(root, 'scripts/mutation/vitest.config.mjs');
 const folder = mkdtempSync(join(tmpdir(), 'cadiz-mutants-'));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 const longestMs = 600_000;
-/** Tests that take longer go round in circles, and notice by never ending. @param {number} ms how long they take with nothing broken */
+/** Tests that take longer are in an endless loop, which counts as noticed. @param {number} ms how long they take with nothing broken */
 const patience = (ms) => 60_000 + 2 * ms;
 
 /**
- * Runs the tests of a module, in a group of processes: a worker that never ends would outlive Vitest.
+ * Runs the tests of a module in a process group, since a worker that never ends would outlive Vitest.
  * @param {Record<string, string>} settings
- * @param {(lines: string[]) => number} [limitMs] how long it may say nothing, by what it has said
+ * @param {(lines: string[]) => number} [limitMs] how long it may print nothing, depending on what it has printed
  * @returns {Promise<{ end: 'passed' | 'failed' | 'silent', lines: string[], output: string }>}
  */
 async function run(settings, limitMs = () => longestMs) {
@@ -56,9 +56,9 @@ async function run(settings, limitMs = () => longestMs) {
 }
 
 /**
- * Those that can be switched on, twenty in one process: what a mutant leaves behind adds up.
+ * Mutants that can be switched on, twenty in one process, since what they leave behind adds up.
  * @param {string} file @param {number[]} ids
- * @returns {Promise<{ survivors: number[], untold: number[] }>} untold: what ended its process
+ * @returns {Promise<{ survivors: number[], untold: number[] }>} untold: those that ended their process
  */
 async function runSwitched(file, ids) {
   /** @type {number[]} */
@@ -75,7 +75,7 @@ async function runSwitched(file, ids) {
     if (whole === undefined) throw new Error(`${file}: no test ran.\n${output}`);
     if (whole.useless.length > 0) console.log(`${file}: these fail with nothing broken: ${whole.useless.join(', ')}`);
     survivors.push(...told.filter(({ survived }) => survived).map(({ id }) => id));
-    // They run in order, so the one behind the last that was told is the one that ended them all.
+    // They run in order, so the one after the last that was reported is the one that ended the process.
     const [last] = some.slice(told.length);
     if (last !== undefined && end !== 'silent') untold.push(last);
     rest = rest.slice(told.length + Number(last !== undefined));

@@ -1,4 +1,4 @@
-// Makes the data folder that e2e/upgrades.test.ts starts from: by a version of Cadiz, which is built in a clone of its own.
+// Makes the data folder that e2e/upgrades.test.ts starts from, with a version of Cadiz that is built in its own clone.
 // usage: node scripts/pack-data-folder.mjs CLONE FILE.tar.br
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ while ((await fetch(`${url}/readyz`).catch(() => undefined))?.status !== 200) aw
 await post('/api/auth/sign-up/email', { name: 'Ada', email: 'ada@example.com', password: 'correct horse battery' });
 const { id: projectId } = await post('/api/projects', { name: 'Holidays' });
 const { id: folderId = '' } = await post('/api/storage/folders', { projectId, name: 'Spain', parentId: null });
-// One that the store keeps in its index, where it does, and one that is a file.
+// One small enough for the index of the store, in versions that keep such objects there, and one that is a file.
 await upload('small.txt', 'hello', null);
 await upload('large.txt', 'A line of the harbour.\n'.repeat(2000), folderId);
 service.kill('SIGTERM');

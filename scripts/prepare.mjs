@@ -1,6 +1,6 @@
 // @ts-check
-// Brings a clone into a state in which the service runs: the right Node, the packages of the lockfile, a current build.
-// This runs before anything is installed, so it may import only what Node brings along.
+// Gets a clone ready to run the service: the right Node, the packages of the lockfile, a current build.
+// This runs before anything is installed, so it may only import built-in modules of Node.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-/** The same as `npm run build`, without npm. */
+/** Does the same as `npm run build`, without npm. */
 const buildSteps = [
   [join(root, 'node_modules/typescript/bin/tsc'), '--build'],
   [join(root, 'packages/server/scripts/make-database-template.mjs')],
@@ -17,8 +17,8 @@ const buildSteps = [
 const buildStamp = join(root, 'node_modules/.cache/cadiz-build');
 
 /**
- * Checks Node, then installs and builds what is missing. Ends the process with one sentence when it cannot.
- * @param {(text: string) => void} [say] told what takes its time
+ * Checks Node, then installs and builds what is missing. If that fails, ends the process with one sentence.
+ * @param {(text: string) => void} [say] receives a note before each step that takes a while
  */
 export async function prepare(say = console.log) {
   requireNode();
@@ -27,11 +27,11 @@ export async function prepare(say = console.log) {
 }
 
 /**
- * Runs a program to its end, with the signals that this process gets passed on to it.
+ * Runs a program until it ends, and passes the signals of this process on to it.
  * @param {string} command
  * @param {string[]} args
  * @param {import('node:child_process').SpawnOptions} [options]
- * @returns {Promise<number>} its exit code; 128 + the signal's number as in a shell when a signal ended it
+ * @returns {Promise<number>} its exit code; as in a shell, 128 + the number of the signal if a signal ended it
  */
 export async function run(command, args, options = {}) {
   const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options });
@@ -55,8 +55,8 @@ function requireNode() {
 }
 
 /**
- * Compares the lockfile with npm's own record of what it installed, so it does not matter who ran the installation.
- * Optional packages are for other platforms as a rule, so their absence means nothing.
+ * Compares the lockfile with npm's own record of what it installed, so it does not matter how that was installed.
+ * Optional packages are usually for other platforms, so their absence means nothing.
  */
 async function packagesAreMissing() {
   const wanted = await readPackages(join(root, 'package-lock.json'));
@@ -80,7 +80,7 @@ async function readPackages(path) {
 /** @param {(text: string) => void} say */
 async function install(say) {
   say('Installing packages (at the first start, and when package-lock.json changed) …');
-  // `npm` may be a script that only a shell can start; npm itself says where its program is.
+  // `npm` may be a script that only a shell can start; npm itself tells where its program is.
   const npm = process.env.npm_execpath?.endsWith('npm-cli.js') ? [process.execPath, process.env.npm_execpath] : ['npm'];
   const [command = 'npm', ...before] = npm;
   // NODE_ENV=production would leave out the compiler.
@@ -108,7 +108,7 @@ async function everyPackageIsBuilt() {
   return (await Promise.allSettled(builds)).every((build) => build.status === 'fulfilled');
 }
 
-/** Changes when a source is added, removed or written; far cheaper than asking the compiler. */
+/** A fingerprint that changes when a source is added, removed or written; far cheaper than asking the compiler. */
 async function fingerprintSources() {
   const hash = createHash('sha256');
   const add = async (/** @type {string} */ path) => {

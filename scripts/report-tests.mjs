@@ -1,5 +1,5 @@
 // @ts-check
-// A Vitest reporter: what took longest, and which rows of docs/security.md were not proven by this run.
+// A Vitest reporter: lists what took longest, and which rows of docs/security.md this run did not prove.
 import { relative } from 'node:path';
 import { root } from './prepare.mjs';
 import { findUnproven } from './security-document.mjs';
@@ -34,12 +34,12 @@ export default class TestReport {
   /** @param {readonly import('vitest/node').TestModule[]} modules */
   #checkRows(modules) {
     const asked = this.vitest?.config.testNamePattern;
-    // Where something failed, what came after it was skipped for that.
+    // After a failure, the rest was skipped because of it.
     const whole = modules.filter((module) => module.ok());
     const skipped = whole.flatMap((module) =>
       [...module.children.allTests('skipped')]
         .map(({ fullName: name }) => ({ name, file: relative(root, module.moduleId) }))
-        // What was not asked for is no concern of anybody's.
+        // Tests that were not selected do not matter.
         .filter(({ name }) => !asked || asked.test(name.replaceAll(' > ', ' '))),
     );
     const { leftOut, wrong } = findUnproven(skipped);

@@ -1,17 +1,17 @@
 // @ts-check
-// docs/security.md as data: which rows there are, which tests prove each, and what those need.
+// docs/security.md as data: its rows, the tests that prove each, and what these tests need.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './prepare.mjs';
 
 /**
- * @typedef {'PostgreSQL' | 'Chromium' | '10,500 open files'} Need what a test needs that is not on every machine
+ * @typedef {'PostgreSQL' | 'Chromium' | '10,500 open files'} Need something a test needs that not every machine has
  * @typedef {{ number: number, what: string, tests: { file: string, needs: string | undefined }[] }} Row
  *   `file` from the root of the project; `needs` what some of its tests of this row need
  */
 
-/** The rows of the tables that begin with a number, in the order of the page. @returns {Row[]} */
+/** The rows of the tables that start with a number, in page order. @returns {Row[]} */
 export function readRows() {
   const page = readFileSync(join(root, 'docs/security.md'), 'utf8');
   return [...page.matchAll(/^\| (\d+) \| ([^|]+) \|.*\| ([^|]+) \|$/gm)].map(([, number, what = '', tests = '']) => ({
@@ -24,7 +24,7 @@ export function readRows() {
   }));
 }
 
-/** The rows that the name of a test says it proves, as in `(checklist 7, 28)`. @param {string} name */
+/** The rows that a test claims to prove in its name, as in `(checklist 7, 28)`. @param {string} name */
 export function rowsOf(name) {
   return [...name.matchAll(/checklist (\d+(?:, \d+)*)/g)].flatMap(([, numbers = '']) =>
     numbers.split(', ').map(Number),
@@ -44,20 +44,22 @@ const available = {
   },
 };
 
-/** Whether this machine has it. @param {string} need @throws Error when nobody knows what that is */
+/** Whether this machine has something. @param {string} need @throws Error if it is unknown */
 export function isThere(need) {
   const ask = available[/** @type {Need} */ (need)];
   if (!ask)
-    throw new Error(`docs/security.md says that tests need ${need}: known are ${Object.keys(available).join(', ')}.`);
+    throw new Error(
+      `docs/security.md says that tests need ${need}, which is unknown. Known: ${Object.keys(available).join(', ')}.`,
+    );
   return ask();
 }
 
 /**
- * What a run has not proven of the page, by the tests that it skipped. A test of a row may be skipped only where this
- * machine lacks what the page says that it needs.
+ * What a run has not proven of the page, judging by the tests it skipped. A test of a row may only be skipped if this
+ * machine lacks what the page says it needs.
  * @param {readonly { name: string, file: string }[]} skipped
  * @param {(need: string) => boolean} [has]
- * @returns {{ leftOut: string[], wrong: string[] }} sentences: what was left out with reason, and what without
+ * @returns {{ leftOut: string[], wrong: string[] }} sentences about tests that were skipped for a good reason, and without one
  */
 export function findUnproven(skipped, has = isThere) {
   const rows = readRows();

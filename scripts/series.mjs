@@ -4,8 +4,8 @@
 export const isFull = process.env.TEST_SERIES === 'full';
 
 /**
- * How long a series of a test is: `full` with TEST_SERIES=full, and `short` otherwise. The short form does the same
- * fewer times; it leaves no kind of case out.
+ * The length of a series in a test: `full` with TEST_SERIES=full, otherwise `short`. The short form does the same
+ * fewer times, but leaves out no kind of case.
  * @template T
  * @param {{ full: T, short: T }} length
  * @returns {T}

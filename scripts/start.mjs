@@ -10,8 +10,8 @@ if (process.env.npm_lifecycle_event === 'start') stopWithParent();
 await import(pathToFileURL(join(root, 'packages/server/dist/main.js')).href);
 
 /**
- * A signal to npm reaches the shell that npm runs scripts in, and Debian's dies of it without telling its child.
- * Without this the service would go on, unseen, and hold its port and its data folder.
+ * A signal to npm reaches the shell in which npm runs scripts, and Debian's shell dies of it without telling its child.
+ * Without this, the service would keep running unnoticed, and hold its port and data folder.
  */
 function stopWithParent() {
   const parent = process.ppid;

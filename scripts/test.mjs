@@ -1,5 +1,5 @@
 // @ts-check
-// npm test [-- files or vitest options]: installs and builds what is missing, runs the tests, and says what they left out.
+// npm test [-- files or vitest options]: installs and builds what is missing, runs the tests, and lists what they skipped.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

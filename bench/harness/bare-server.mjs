@@ -1,7 +1,7 @@
 // @ts-check
-// The baseline: what node:http alone costs. It reads the body, parses it, and answers JSON of the shape that the service
-// answers with; it checks nothing, signs nothing, looks nothing up. usage: bare-server.mjs <port> [<file of the listing>]
-// Under /by-hand/ it does what a presign cannot do without: the key's hash looked up, plain checks, the same signature.
+// The baseline: the cost of plain node:http. It reads the body, parses it, and answers with JSON of the same shape as the
+// service's; it checks, signs and looks up nothing. usage: bare-server.mjs <port> [<file of the listing>]
+// Under /by-hand/ it does what every presign must do: look up the key's hash, make plain checks, compute the same signature.
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';

@@ -1,5 +1,5 @@
 // @ts-check
-// Whatever a benchmark starts or makes is registered here, and undone on every way out, the latest first.
+// Whatever a benchmark starts or creates is registered here, and undone on every way out, latest first.
 
 /** @type {(() => unknown)[]} */
 const tasks = [];
@@ -31,7 +31,7 @@ export async function bench(main) {
 async function cleanUp() {
   for (let task = tasks.pop(); task; task = tasks.pop()) {
     try {
-      // One that hangs must not keep the others from being undone.
+      // If one hangs, the others must still be undone.
       await Promise.race([task(), new Promise((resolve) => setTimeout(resolve, longestTaskMilliseconds).unref())]);
     } catch (error) {
       console.error(error);

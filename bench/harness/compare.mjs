@@ -76,8 +76,8 @@ async function load(side, duration = seconds) {
 }
 
 /**
- * Loads the sides in turn, in every second round in the reverse order, so that whatever else the machine does falls on
- * all of them alike; prints each side's medians, and the ratios of every side but the first to the first.
+ * Loads the sides in turn, in every second round in reverse order, so that whatever else the machine does affects
+ * all of them equally; prints each side's medians, and the ratios of every other side to the first.
  * @param {string} title
  * @param {Side[]} sides the first one is what the others are measured by
  */

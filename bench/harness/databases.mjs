@@ -19,8 +19,8 @@ const postgresPrograms = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';
  */
 
 /**
- * Runs the same on the embedded database and on PostgreSQL: the one that BENCH_DATABASE_URL names, else a throwaway one
- * that flushes to disk as in production, else none, and says so.
+ * Runs the same on the embedded database and on PostgreSQL: the server in BENCH_DATABASE_URL, otherwise a throwaway one
+ * that flushes to disk as in production; if there is neither, it says so.
  * @param {(database: BenchDatabase) => Promise<void>} run
  */
 export async function onEachDatabase(run) {
@@ -37,7 +37,7 @@ export async function onEachDatabase(run) {
 async function startPostgres() {
   if (!existsSync(join(postgresPrograms, 'initdb'))) return undefined;
   const folder = join(await temporaryFolder(), 'postgres');
-  // Its owner is another user when this is root, who has to get through to it.
+  // If this is root, the server runs as another user, who must be able to reach the folder.
   if (process.getuid?.() === 0) execFileSync('chmod', ['711', join(folder, '..')]);
   const env = { ...process.env, PG_DIR: folder, PG_BIN: postgresPrograms };
   atEnd(() => execFileSync('bash', [postgresScript, 'stop'], { env, stdio: 'ignore' }));
@@ -48,7 +48,7 @@ async function startPostgres() {
 }
 
 /**
- * The script starts PostgreSQL for tests, which may lose what they write. A record that is not flushed is not a record.
+ * The script starts PostgreSQL for tests, which may lose what they write. Here, a record must be flushed to count.
  * @param {string} folder
  * @param {string} port
  */

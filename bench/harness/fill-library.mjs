@@ -4,8 +4,8 @@ import pg from 'pg';
 const atOnce = 100_000;
 
 /**
- * Names as people have them: cameras, screenshots, sentences, several scripts, and noise. Every tenth of the noise is a
- * long hexadecimal name, so that a rare word can be made for any row.
+ * Realistic names: cameras, screenshots, sentences, several scripts, and noise. Every tenth noise name is a
+ * long hexadecimal one, so that a rare word can be derived for any row.
  */
 const namesSql = `
   create or replace function bench_name(n bigint) returns text language sql immutable as $$
@@ -22,7 +22,7 @@ const namesSql = `
       else 'IMG_20' || (10 + n % 17) || lpad((1 + n % 12)::text, 2, '0') || lpad((1 + n / 12 % 28)::text, 2, '0') || '_' || (n * 31 % 86400) || '.jpg'
     end $$`;
 
-/** Every tenth of each kind of name lies in the folder. Ids are UUIDs v7 a millisecond apart. */
+/** Every tenth name of each kind is in the folder. Ids are UUIDs v7, a millisecond apart. */
 const rowsSql = `
   insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag, created_at, updated_at)
   select $1::uuid, (substr(t, 1, 8) || '-' || substr(t, 9) || '-7' || substr(h, 1, 3) || '-8' || substr(h, 4, 3) || '-' || substr(h, 7, 12))::uuid,
@@ -33,7 +33,7 @@ const rowsSql = `
         from generate_series($2::bigint, $3::bigint) n) rows`;
 
 /**
- * Fills projects, a tenth of each into its folder. Keys, references and indexes are taken down for it and built again
+ * Fills projects, a tenth of each into its folder. Keys, references and indexes are dropped first and rebuilt
  * afterwards, which takes a fraction of the time.
  * @param {string} url
  * @param {{ projectId: string, folderId: string, count: number }[]} projects

@@ -9,7 +9,7 @@ import { temporaryFolder } from './service.mjs';
 const postgresScript = fileURLToPath(new URL('../../scripts/ci/postgres.sh', import.meta.url));
 const programs = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';
 
-/** What a server of its own for a library of this size would be given; nothing is flushed while it is filled. */
+/** The settings of a dedicated server for a library of this size; nothing is flushed while it is filled. */
 const common = '-c shared_buffers=1GB -c effective_cache_size=8GB -c max_wal_size=8GB -c maintenance_work_mem=768MB';
 const filling = '-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off';
 const serving = '-c fsync=on -c synchronous_commit=on -c full_page_writes=on';
@@ -23,8 +23,8 @@ const serving = '-c fsync=on -c synchronous_commit=on -c full_page_writes=on';
  */
 
 /**
- * A PostgreSQL whose folder stays when BENCH_KEEP names it, so that a second run need not fill it again; else one that
- * goes away at the end.
+ * A PostgreSQL whose folder is kept if BENCH_KEEP names it, so that the next run need not fill it again; otherwise, one that
+ * is removed at the end.
  * @returns {Promise<KeptPostgres>}
  */
 export async function openKeptPostgres() {

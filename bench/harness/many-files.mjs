@@ -14,7 +14,7 @@ const insertSql = `
         from generate_series($2::bigint, $3::bigint) n) rows`;
 
 /**
- * Fills projects with files by SQL, while no service holds the database.
+ * Fills projects with files by SQL, while no service has the database open.
  * @param {import('./databases.mjs').BenchDatabase} database
  * @param {{ projectId: string, count: number }[]} projects
  */
@@ -29,7 +29,7 @@ export async function insertFiles({ dataDir, url }, projects) {
         await db.pool.query(insertSql, [projectId, from, Math.min(count, from + atOnce - 1)]);
       }
     }
-    // PostgreSQL gathers statistics by itself sooner or later; the embedded database never does, and must do without.
+    // PostgreSQL eventually gathers statistics by itself; the embedded database never does, and must do without.
     if (db.kind === 'postgres') await db.pool.query('vacuum (analyze) files');
     await db.pool.query('checkpoint');
   } finally {

@@ -31,7 +31,7 @@ const probe = new URL('./probe.mjs', import.meta.url).href;
 export async function startMeasured(script, args, settings, port) {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, ['--import', probe, script, ...args], {
-    // The working directory is where a .env would be read from.
+    // A .env would be read from the working directory.
     cwd: tmpdir(),
     env: { PATH, HOME, ...settings },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -49,7 +49,7 @@ export async function startMeasured(script, args, settings, port) {
     if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode} before it was ready`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  // One question at a time: answers bear no number.
+  // One question at a time, since answers are not numbered.
   let last = Promise.resolve();
   const ask = async () => {
     const answer = once(child, 'message');

@@ -1,5 +1,5 @@
 // @ts-check
-// Preloaded into every measured process: tells what it has used when it is asked, and never outlives the benchmark.
+// Preloaded into every measured process: reports what it has used on request, and never outlives the benchmark.
 import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread) {

@@ -12,7 +12,7 @@ const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
 /** @typedef {import('./databases.mjs').BenchDatabase} BenchDatabase */
 
 /**
- * The built service as `npm start` runs it: default settings but for rate limits, its own folder and ports, the embedded object store.
+ * The built service as `npm start` runs it: default settings except for rate limits, its own folder and ports, the embedded object store.
  * @param {BenchDatabase} database
  */
 export async function startService(database) {
@@ -23,9 +23,9 @@ export async function startService(database) {
     CADIZ_DATA_DIR: database.dataDir,
     LOG_LEVEL: 'warn',
     DRAIN_DELAY_SECONDS: '0',
-    // Millions of files are made as rows alone.
+    // Millions of files are created only as rows, without objects.
     CADIZ_WITHOUT_OBJECTS: 'on',
-    // Everything comes from one key and one address. What counting costs is measured with BENCH_RATE_LIMITS=on.
+    // Everything comes from one key and one IP address. BENCH_RATE_LIMITS=on measures the cost of counting.
     RATE_LIMITS: process.env.BENCH_RATE_LIMITS ?? 'off',
     RATE_LIMIT_UPLOADS: '1000000000',
     RATE_LIMIT_READS: '1000000000',

@@ -7,7 +7,7 @@ import { rounds, startNginx, startStore, timed } from './store-servers.mjs';
 
 const megabytes = quick ? 256 : 1024;
 
-/** One PUT against cp and sync of the copy, one GET against nginx, which sends the same file by sendfile; curl for all of them. */
+/** One PUT compared with cp and sync of the copy, one GET compared with nginx, which sends the same file with sendfile; all with curl. */
 export async function benchLargeObjects() {
   console.log(`\n## One object of ${megabytes} MiB`);
   const folder = await temporaryFolder();
@@ -50,5 +50,5 @@ export async function benchLargeObjects() {
  */
 function tellRatio(title, base, own) {
   if (!base || !own) return;
-  console.log(`  ${title}: ${toSpread(own.map((took, round) => (base[round] ?? 0) / took))}, the reach is 0.5`);
+  console.log(`  ${title}: ${toSpread(own.map((took, round) => (base[round] ?? 0) / took))}, the target is 0.5`);
 }

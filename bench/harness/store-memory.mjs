@@ -10,7 +10,7 @@ const parts = quick ? 4 : 10;
 const downloads = 100;
 const downloadMegabytes = quick ? 10 : 100;
 
-/** The highest resident memory of the store above that before, during a large upload in parts and many downloads at once. */
+/** The growth of the store's resident memory during a large upload in parts and many simultaneous downloads. */
 export async function benchMemory() {
   console.log('\n## Memory of the store');
   const store = await startStore();
@@ -39,7 +39,7 @@ export async function benchMemory() {
 async function beginUpload(store) {
   const answer = await fetch(store.url('POST', 'large', { uploads: '' }), { method: 'POST' });
   const [, uploadId] = /<UploadId>([^<]+)/.exec(await answer.text()) ?? [];
-  if (uploadId === undefined) throw new Error(`The upload was not begun: ${answer.status}`);
+  if (uploadId === undefined) throw new Error(`The upload could not be started: ${answer.status}`);
   return uploadId;
 }
 

@@ -9,7 +9,7 @@ const seconds = quick ? 1 : 4;
 const uploadMegabytes = 200;
 const uploaders = 2;
 
-/** Presigns of the service while files are uploaded to its own store, and while nothing else is done. */
+/** Presigns of the service while files are uploaded to its own store, and while it is otherwise idle. */
 export async function benchPresign() {
   console.log(`\n## Presigns while ${uploaders} uploads run`);
   const folder = await temporaryFolder();

@@ -19,8 +19,8 @@ const connections = 8;
 const keyOf = (/** @type {number} */ at) => `holidays/${String(at).padStart(8, '0')}-at the sea.jpg`;
 
 /**
- * The same requests against a store that has a bucket of a million objects, and against one that is empty: but for the
- * thousand objects that a page of a list and HEAD need, in a bucket beside the one that new objects are put into.
+ * The same requests against a store that has a bucket of a million objects, and against one that is empty except for the
+ * thousand objects that a listing page and HEAD need, in a bucket other than the one for new objects.
  */
 export async function benchScale() {
   console.log(`\n## A store of ${many} objects, and an empty one`);
@@ -55,7 +55,7 @@ export async function benchScale() {
 }
 
 /**
- * A store with so many objects in the bucket `filled`.
+ * A store with `count` objects in the bucket `filled`.
  * @typedef {object} Side
  * @property {number} count
  * @property {ReturnType<typeof signedUrls>} url of the bucket `filled`
@@ -69,14 +69,14 @@ async function startFilled(count, putBucket) {
   const folder = join(await temporaryFolder(), 'data');
   await insertObjects(folder, 'filled', count);
   const { presign } = await startStore(folder, [putBucket]);
-  // The store writes all of the index into a journal first, which is none of what is measured.
+  // The store first writes the whole index to a journal, which is not part of the measurement.
   while (!existsSync(join(folder, 'journal'))) await delay(100);
   return { count, url: signedUrls(presign, 'filled'), putUrl: signedUrls(presign, putBucket) };
 }
 
 /**
- * Into the index itself, while no store runs: sent one by one they would take an hour. They have no bytes, so nothing
- * that reads bytes is measured here.
+ * Inserts into the index directly, while no store is running: sent one by one, they would take an hour. They have no bytes, so
+ * nothing that reads bytes is measured here.
  * @param {string} folder
  * @param {string} bucket
  * @param {number} count

@@ -1,5 +1,5 @@
 // @ts-check
-// The servers that the store is compared with, and the store, each in a process and a folder of its own.
+// The store and the servers that it is compared with, each in its own process and folder.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ export const bucket = 'bench';
 export const rounds = Number(process.env.BENCH_ROUNDS ?? (quick ? 1 : 5));
 
 /**
- * Where objects are put and got.
+ * A server to PUT objects to and GET them from.
  * @typedef {object} ObjectServer
  * @property {string} name
  * @property {(method: 'GET' | 'PUT' | 'POST' | 'HEAD', key: string, query?: Record<string, string>) => string} url signed where it must be
@@ -64,7 +64,7 @@ export async function startStore(folder, buckets = [bucket]) {
         method: 'PUT',
       },
     );
-    if (made.status !== 200) throw new Error(`The bucket ${name} was not made: ${await made.text()}`);
+    if (made.status !== 200) throw new Error(`The bucket ${name} could not be created: ${await made.text()}`);
   }
   return { name: 'store', url: signedUrls(presign, bucket), folder: data, pid: child.pid ?? 0, presign };
 }
@@ -79,7 +79,7 @@ export function signedUrls(presign, bucket) {
 }
 
 /**
- * nginx with one worker for each core: files of `folder` by sendfile, and WebDAV into it, which syncs nothing.
+ * nginx with one worker per core: serves files of `folder` with sendfile, and accepts WebDAV into it, without syncing.
  * @param {string} folder
  * @returns {Promise<ObjectServer | undefined>} undefined, and a line that says so, where it is not installed
  */
@@ -150,7 +150,7 @@ export function residentBytes(pid) {
 }
 
 /**
- * Runs a program to its end; its failure is an error.
+ * Runs a program until it ends; throws if it fails.
  * @param {string} program
  * @param {string[]} args
  * @returns {Promise<number>} seconds

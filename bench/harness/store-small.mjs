@@ -8,7 +8,7 @@ import { rounds, startCeph, startNginx, startStore } from './store-servers.mjs';
 const body = randomBytes(4096);
 const amount = quick ? 500 : 4000;
 
-/** Objects of 4 KiB, each PUT to a key of its own, and each of them GET, over 32 connections. */
+/** Objects of 4 KiB: PUT of each to its own key, and GET of each, over 32 connections. */
 export async function benchSmallObjects() {
   console.log(`\n## Objects of 4 KiB, ${connections} at a time, ${amount} in a round`);
   const store = await startStore();
@@ -35,7 +35,7 @@ export async function benchSmallObjects() {
     }
   }
   console.log(
-    '  The store syncs each object before it answers; the others sync nothing. The reach is 2 × Ceph RGW for PUT.',
+    '  The store syncs each object before it answers; the others sync nothing. The target is 2 × Ceph RGW for PUT.',
   );
 }
 
@@ -49,7 +49,7 @@ async function load(server, method, prefix) {
   const urls = Array.from({ length: amount }, (_, at) => new URL(server.url(method, `${prefix}${at}`)));
   let next = 0;
   const started = performance.now();
-  // Not until the end of the run: autocannon ends it on a whole second.
+  // Measured to the last answer, not to the end of the run, which autocannon rounds up to a full second.
   let answered = started;
   /** @type {autocannon.Options} */
   const options = {

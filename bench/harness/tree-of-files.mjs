@@ -4,11 +4,11 @@ import { openDatabase } from '../../packages/server/dist/db/open.js';
 
 const atOnce = 50_000;
 
-/** A UUID v7 of the millisecond `ms` and the hash `h`, as SQL. */
+/** A UUID v7 made from the millisecond `ms` and the hash `h`, as SQL. */
 const idSql = `(substr(lpad(to_hex(ms), 12, '0'), 1, 8) || '-' || substr(lpad(to_hex(ms), 12, '0'), 9) || '-7'
   || substr(h, 1, 3) || '-8' || substr(h, 4, 3) || '-' || substr(h, 7, 12))::uuid`;
 
-/** Ten folders in each, breadth first, so that a thousand lie in four levels. */
+/** Ten folders in each, breadth first, so that a thousand make four levels. */
 const foldersSql = `
   with numbered as (
     select n, ${idSql} as id from (
@@ -21,7 +21,7 @@ const foldersSql = `
   order by child.n
   returning id`;
 
-/** One file after the other into another folder, so that the files of a folder lie as far apart as they can. */
+/** Consecutive files go into different folders, so that the files of a folder are as far apart as possible. */
 const filesSql = `
   insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
   select $1::uuid, ${idSql}, $1::uuid::text || '/' || ms || lpad((n % 1000000)::text, 6, '0') || '-Bild ' || n || '.jpg',
@@ -29,7 +29,7 @@ const filesSql = `
   from (select n, 1790000000000 + n as ms, md5(n::text) as h from generate_series($2::bigint, $3::bigint) n) seeds`;
 
 /**
- * Fills projects with a tree of folders each, and files in them, by SQL, while no service holds the database.
+ * Fills each project with a tree of folders and files by SQL, while no service has the database open.
  * @param {import('./databases.mjs').BenchDatabase} database
  * @param {{ projectId: string, files: number, folders: number }[]} trees
  * @returns {Promise<string[]>} the outermost folder of each
@@ -50,7 +50,7 @@ export async function insertTrees({ dataDir, url, name }, trees) {
         await db.pool.query(filesSql, [projectId, from, Math.min(files, from + atOnce - 1), ids]);
       }
     }
-    // PostgreSQL does this by itself sooner or later; the embedded database never does, and must do without.
+    // PostgreSQL eventually does this by itself; the embedded database never does, and must do without.
     if (db.kind === 'postgres') await db.pool.query('vacuum (analyze) files, folders');
     await db.pool.query('checkpoint');
   } finally {

@@ -4,7 +4,7 @@ import { parseAst } from 'vite';
 /**
  * @typedef {{ type: string, start: number, end: number, [name: string]: any }} Node
  * @typedef {{ id: number, start: number, end: number, line: number, kind: string, text: string, isStatement: boolean, isFixed: boolean }} Mutant
- * A mutant that is fixed is in the code before it is loaded, since it cannot be switched on later.
+ * A fixed mutant is in the code before it is loaded, since it cannot be switched on later.
  */
 
 const opposites = /** @type {Record<string, string>} */ ({
@@ -17,10 +17,10 @@ const opposites = /** @type {Record<string, string>} */ ({
   '&&': '||',
   '||': '&&',
 });
-/** What carries an expression; every other node of TypeScript is a type, and gone at run time. */
+/** Nodes that contain an expression; every other node of TypeScript is a type, and does not exist at run time. */
 const carriers = new Set(['TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression']);
 
-/** What can be wrong with the conditions of a statement; each stays one that PostgreSQL can type. */
+/** Ways to break the conditions of a statement; each stays valid to PostgreSQL. */
 const ofSql = /** @type {[RegExp, string][]} */ ([
   [/[\w.]+ (?:=|<>|<|>) \$\d/g, '($& or true)'],
   [/\bis null\b/g, 'is not null'],
@@ -30,8 +30,8 @@ const ofSql = /** @type {[RegExp, string][]} */ ([
 ]);
 
 /**
- * Every mutant of a file: conditions that are always true or always false, comparisons and logic turned round, what is
- * thrown or done left out, texts emptied, truths flipped, a `where` left out, and conditions in SQL made wrong.
+ * Every mutant of a file: conditions that are always true or false, inverted comparisons and logic, omitted throws and
+ * statements, emptied strings, flipped booleans, an omitted `where`, and broken conditions in SQL.
  * @param {string} code TypeScript
  * @returns {Mutant[]}
  */
@@ -77,7 +77,7 @@ export function findMutants(code) {
         break;
       case 'CallExpression':
         if (isWhere(node)) add(node, 'where', source(node.callee.object));
-        // A query without the name of a table or a column proves nothing: it cannot run.
+        // A query without the name of a table or column proves nothing, since it cannot run.
         if (node.callee.type === 'MemberExpression') for (const value of node.arguments) names.add(value);
         break;
       case 'ThrowStatement':
@@ -124,13 +124,13 @@ export function findMutants(code) {
   return mutants;
 }
 
-/** A condition of a query that is being built: `.where(…)` behind something, and not `where.or(…)` or `where(…)`. @param {Node} node */
+/** A condition of a query being built: `.where(…)` after something, but not `where.or(…)` or `where(…)`. @param {Node} node */
 function isWhere({ callee, arguments: values }) {
   return callee.type === 'MemberExpression' && callee.property.name === 'where' && values.length > 0;
 }
 
 /**
- * The code with all mutants in it; `globalThis.mutant` says which of them is alive.
+ * The code with all mutants in it; `globalThis.mutant` selects the active one.
  * @param {string} code @param {string} file @param {Mutant[]} mutants
  */
 export function instrument(code, file, mutants) {
@@ -140,7 +140,7 @@ export function instrument(code, file, mutants) {
     let at = start;
     let rest = inside;
     while (rest.length > 0) {
-      // The outermost one that comes first, with all that replace the same piece.
+      // The first outermost one, with all others that replace the same piece.
       const [first] = [...rest].sort((a, b) => a.start - b.start || b.end - a.end);
       if (!first) break;
       const same = rest.filter((one) => one.start === first.start && one.end === first.end);
@@ -165,7 +165,7 @@ export function instrument(code, file, mutants) {
   );
 }
 
-/** The code with one mutant instead of what is right. @param {string} code @param {Mutant | undefined} mutant */
+/** The code with one mutant in place of the original. @param {string} code @param {Mutant | undefined} mutant */
 export function fix(code, mutant) {
   return mutant ? code.slice(0, mutant.start) + mutant.text + code.slice(mutant.end) : code;
 }

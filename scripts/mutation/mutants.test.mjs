@@ -12,10 +12,10 @@ const file = process.env.MUTATE ?? '';
 const results = process.env.MUTATE_RESULTS ?? '/dev/stdout';
 const ids = (process.env.MUTATE_IDS ?? '').split(',').map(Number);
 
-/** What fails also when nothing is broken, since it wants a database of its own, tells nothing. */
+/** Tests that fail even with nothing broken, because they need a database of their own, tell nothing. */
 const useless = new Set();
 
-/** Tests whose preparation breaks are not run at all. @param {import('vitest').RunnerTask} task @returns {boolean} */
+/** Tests whose setup fails do not run at all. @param {import('vitest').RunnerTask} task @returns {boolean} */
 const hasBrokenHook = (task) =>
   task.type === 'suite' && ((task.result?.errors?.length ?? 0) > 0 || task.tasks.some(hasBrokenHook));
 
@@ -40,7 +40,7 @@ for (const id of [-1, ...ids]) {
       const told = id === -1 ? { useless: [...useless], ms: Date.now() - since } : { id, survived };
       appendFileSync(results, `${JSON.stringify(told)}\n`);
     });
-    // Each its own copy of the tests; what they import is shared.
+    // Each mutant gets its own copy of the tests; what they import is shared.
     for (const path of plan[file] ?? []) await import(/* @vite-ignore */ `${join(root, path)}?mutant=${id}`);
     test('nobody noticed', ({ task }) => {
       survived = !task.suite?.tasks.some(hasBrokenHook);

@@ -1,6 +1,6 @@
 // @ts-check
 // npm run mutate -- rows [numbers …]: breaks the defence of each row of docs/security.md in a copy of the project, and
-// fails when the tests of the row pass all the same.
+// fails if the tests of the row pass anyway.
 import { spawn } from 'node:child_process';
 import {
   cpSync,
@@ -22,7 +22,7 @@ import { applyMutant, mutants } from './rows.mjs';
 const longestMs = 40 * 60_000;
 
 /**
- * Breaks one defence after the other, and says what noticed. Needs a current build.
+ * Breaks one defence after another, and reports which test noticed. Needs a current build.
  * @param {string[]} numbers of the rows; all without any
  * @returns {Promise<boolean>} whether every mutant was tried and noticed
  */
@@ -55,7 +55,7 @@ export async function mutateRows(numbers) {
 
 /** @typedef {import('../security-document.mjs').Row} Row */
 
-/** The project with links to what is installed, so that nothing that is broken in it reaches the original. */
+/** A copy of the project with links to the installed packages, so that breaking it cannot affect the original. */
 function copyProject() {
   const copy = mkdtempSync(join(tmpdir(), 'cadiz-mutants-'));
   process.once('exit', () => rmSync(copy, { recursive: true, force: true }));
@@ -68,7 +68,7 @@ function copyProject() {
   const packages = readdirSync(join(root, 'packages'));
   for (const folder of ['.', ...packages.map((name) => `packages/${name}`)])
     linkModules(join(root, folder), join(copy, folder));
-  // What is left of a defence that is broken may be of no use any more.
+  // Breaking a defence may leave something unused.
   const settings = join(copy, 'tsconfig.base.json');
   writeFileSync(settings, readFileSync(settings, 'utf8').replaceAll(/"(noUnused\w+)": true/g, '"$1": false'));
   for (const name of packages) symlinkSync(`../../packages/${name}`, join(copy, 'node_modules/@cadiz', name));
@@ -86,7 +86,7 @@ function linkModules(from, to) {
 }
 
 /**
- * Runs the tests of the rows with nothing broken: what fails then, counts for nothing.
+ * Runs the tests of the rows with nothing broken: tests that fail then do not count.
  * @param {string} copy @param {Row[]} rows
  * @returns {Promise<Set<string>>} the names of the tests that fail
  * @throws Error when no test of a row ran, or a file could not be prepared
@@ -116,7 +116,7 @@ async function tryMutant(copy, { number, tests }, mutant, useless) {
     writeFileSync(path, applyMutant(mutant, whole));
     const mistake = await build(copy);
     if (mistake) return { noticed: false, by: `not tried: it does not compile:\n${mistake}` };
-    // One after the other, in the order of the page: mostly the first one notices.
+    // One after another, in page order: usually the first one notices.
     for (const { file } of tests) {
       const told = await runTests(copy, [file], `checklist (?:\\d+, )*${number}\\b`, ['--bail=1']);
       if (told.end === 'silent') return { noticed: true, by: `${file} never ends` };
@@ -158,7 +158,7 @@ async function runTests(copy, files, pattern, options) {
 }
 
 /**
- * Node with these arguments, in a group of processes: what a test has started would outlive Vitest.
+ * Runs Node with these arguments in a process group, since processes started by a test would outlive Vitest.
  * @param {string} copy @param {string[]} args
  * @returns {Promise<{ code: number | undefined, output: string }>} no code when it did not end by itself
  */

@@ -1,17 +1,17 @@
 // @ts-check
 const server = 'packages/server/src';
 
-/** What caches of access forget, and when. */
+/** What the access caches forget, and when. */
 const forgets = `${server}/access/access-forgets.test.ts`;
 
-/** Every route, asked by every kind of caller: for what the tests of a module itself let pass. */
+/** Every route with every kind of caller, for what the tests of a module itself miss. */
 export const matrix = [`${server}/http/access.test.ts`];
 
 const invitations = ofFeature('invitations', ['invitations', 'withdrawn-invitation']);
 const keys = [forgets, ...ofFeature('api-keys', ['rotate-api-key', 'api-keys']), `${server}/http/folder-keys.test.ts`];
 
 /**
- * The modules that decide who may do what, and the tests that have to notice when one of them is wrong: the quickest first.
+ * The modules that decide on access, and the tests that must notice if one of them is wrong, fastest first.
  * @type {Record<string, string[]>}
  */
 export const plan = {

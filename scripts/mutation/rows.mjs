@@ -1,13 +1,13 @@
 // @ts-check
-// What breaks the defence of each row of docs/security.md. `npm run mutate -- rows` sees the tests of the row fail for it.
+// Changes that break the defence of each row of docs/security.md. `npm run mutate -- rows` checks that the tests of the row fail.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../prepare.mjs';
 
 /**
  * @typedef {{ what: string, file: string, find: string, put: string, needs?: import('../security-document.mjs').Need }} RowMutant
- *   `what` it is that holds no more. `find` stands in the file exactly once; it is short, so that a change beside it does
- *   not matter. `put` compiles; it may leave something unused. `needs` is what the test needs that notices.
+ *   `what` is the guarantee that it breaks. `find` occurs in the file exactly once; it is short, so that changes next to it do
+ *   not matter. `put` compiles, though it may leave something unused. `needs` is what the test that notices needs.
  */
 
 const server = 'packages/server/src';
@@ -46,7 +46,7 @@ export const mutants = {
   ],
   4: [
     {
-      what: 'a sign-in ends the session that was there',
+      what: 'a sign-in ends the previous session',
       file: `${accounts}/accounts.ts`,
       find: 'await endPresent(headers);',
       put: '',
@@ -54,19 +54,19 @@ export const mutants = {
   ],
   5: [
     {
-      what: 'a session ends that is idle for a week',
+      what: 'a session that is idle for a week ends',
       file: `${server}/access/session-lifetime.ts`,
       find: 'idleSeconds = 7 *',
       put: 'idleSeconds = 70 *',
     },
     {
-      what: 'the end of a session is looked at',
+      what: 'the end of a session is checked',
       file: `${accounts}/session-store.ts`,
       find: 'return withToken(found, query.model, query.where);',
       put: "return withToken(found && query.model === 'session' ? { ...found, expiresAt: new Date(8e15) } : found, query.model, query.where);",
     },
     {
-      what: 'a session that is used is prolonged',
+      what: 'using a session prolongs it',
       file: `${accounts}/auth.ts`,
       find: 'updateAge: 3600',
       put: 'updateAge: 36_000_000',
@@ -88,13 +88,13 @@ export const mutants = {
   ],
   7: [
     {
-      what: 'who is disabled has no key',
+      what: 'a disabled account has no working key',
       file: `${server}/access/alive-key.ts`,
       find: 'users.disabled_at is null',
       put: 'true',
     },
     {
-      what: 'who is disabled has no session',
+      what: 'a disabled account has no session',
       file: `${accounts}/session-store.ts`,
       find: 'Boolean(user?.disabledAt)',
       put: 'false',
@@ -122,7 +122,7 @@ export const mutants = {
   ],
   9: [
     {
-      what: 'people end no session of others',
+      what: 'people cannot end the sessions of others',
       file: `${accounts}/own-sessions.ts`,
       find: ".where('id', '=', id)\n      .where('user_id', '=', caller.userId)",
       put: ".where('id', '=', id)",
@@ -164,7 +164,7 @@ export const mutants = {
       put: 'own.has(text)',
     },
     {
-      what: 'long passwords are taken whole',
+      what: 'long passwords are used in full',
       file: `${accounts}/password.ts`,
       find: "attempt.password.normalize('NFKC')",
       put: "attempt.password.normalize('NFKC').slice(0, 1000)",
@@ -192,7 +192,7 @@ export const mutants = {
       put: 'perAccount = { points: 500,',
     },
     {
-      what: 'X-Forwarded-For of anybody is not believed',
+      what: 'X-Forwarded-For is not trusted from just anybody',
       file: `${http}/client-address.ts`,
       find: 'if (!isTrusted(config.trustedProxies, client)) {',
       put: 'if (!isTrusted(config.trustedProxies, client)) {\n    return toPlain(forwarded) ?? client;',
@@ -206,7 +206,7 @@ export const mutants = {
   ],
   15: [
     {
-      what: 'nobody has an account that was not made',
+      what: 'there is no account that nobody created',
       file: `${server}/db/migrate.ts`,
       find: 'return pending.map(',
       put: "if (pending.length > 0) await client.query(\"insert into users (id, name, email, role) values (gen_random_uuid(), 'Admin', 'admin@example.com', 'member')\"); return pending.map(",
@@ -222,7 +222,7 @@ export const mutants = {
   ],
   17: [
     {
-      what: 'Sec-Fetch-Site is looked at',
+      what: 'Sec-Fetch-Site is checked',
       file: `${http}/caller.ts`,
       find: "site === 'same-origin' || site === 'none'",
       put: "site !== ''",
@@ -230,7 +230,7 @@ export const mutants = {
   ],
   18: [
     {
-      what: 'a body that is no JSON is refused',
+      what: 'a body that is not JSON is refused',
       file: `${http}/input.ts`,
       find: "throw new Problem('unsupported_media_type');",
       put: '',
@@ -238,7 +238,7 @@ export const mutants = {
   ],
   19: [
     {
-      what: 'pages of other origins read nothing that a cookie opens',
+      what: 'pages of other origins cannot read with a cookie',
       file: `${http}/answer-headers.ts`,
       find: "access === 'keyOrSession'",
       put: "access !== 'anybody'",
@@ -266,7 +266,7 @@ export const mutants = {
       put: "default-src 'unsafe-inline';",
     },
     {
-      what: 'nobody frames a page',
+      what: 'no page can be framed',
       file: `${http}/answer-headers.ts`,
       find: "; frame-ancestors 'none'",
       put: '',
@@ -282,7 +282,7 @@ export const mutants = {
   ],
   23: [
     {
-      what: 'no address is told as a referrer',
+      what: 'no URL is sent as a referrer',
       file: `${http}/answer-headers.ts`,
       find: "...['Referrer-Policy', 'no-referrer'],",
       put: '',
@@ -290,7 +290,7 @@ export const mutants = {
   ],
   24: [
     {
-      what: 'nobody stores an answer',
+      what: 'no answer is cached',
       file: `${http}/answer-headers.ts`,
       find: "...['Cache-Control', 'no-store'],",
       put: '',
@@ -322,13 +322,13 @@ export const mutants = {
   ],
   28: [
     {
-      what: 'another process acts on what it is told',
+      what: 'another process acts on the message',
       file: `${server}/access/access-changes.ts`,
       find: 'onMessage: (payload) => forget(parseChange(payload))',
       put: 'onMessage: (payload) => void parseChange(payload)',
     },
     {
-      what: 'the others are told',
+      what: 'other processes get the message',
       file: `${server}/access/access-changes.ts`,
       find: 'await db.notify(channel,',
       put: 'if (!change.id) await db.notify(channel,',
@@ -347,13 +347,13 @@ export const mutants = {
       put: 'foundCacheMilliseconds = 60_000',
     },
     {
-      what: 'who sends a body slowly is looked at again',
+      what: 'access is checked again after a slow body',
       file: `${http}/input.ts`,
       find: 'await exchange.refreshCaller?.();',
       put: 'void 0;',
     },
     {
-      what: 'the access of a slow reader of a listing is checked again',
+      what: 'access is checked again during a slow listing',
       file: `${server}/access/reopen-project.ts`,
       find: 'if (isFresh(checkedAt, deps.now(), everyMilliseconds)) return;',
       put: 'if (isFresh(checkedAt, deps.now(), everyMilliseconds) || checkedAt > 0) return;',
@@ -361,13 +361,13 @@ export const mutants = {
   ],
   29: [
     {
-      what: 'a key that is remembered expires',
+      what: 'a cached key expires',
       file: `${server}/access/find-api-key.ts`,
       find: 'key.expiresAt > now() && !isForgotten(key)',
       put: '!isForgotten(key)',
     },
     {
-      what: 'a key that is asked for expires',
+      what: 'a key that is not cached expires',
       file: `${server}/access/alive-key.ts`,
       find: 'expires_at > $2',
       put: 'expires_at > $2 or true',
@@ -389,13 +389,13 @@ export const mutants = {
   ],
   31: [
     {
-      what: 'the project of a foreign thing is not told',
+      what: 'the project of something foreign is not revealed',
       file: `${server}/access/open-project.ts`,
       find: 'error instanceof Problem && error.status < 500 ? new Problem(notFound) : error',
       put: 'error',
     },
     {
-      what: 'a foreign folder is as one that is not there',
+      what: 'a foreign folder looks like a missing one',
       file: `${server}/access/require-folder.ts`,
       find: 'select 1 from folders where project_id = $1',
       put: 'select 1 from folders where $1::uuid is not null',
@@ -403,7 +403,7 @@ export const mutants = {
   ],
   32: [
     {
-      what: 'memberships are asked, not remembered',
+      what: 'memberships are looked up, not remembered',
       file: `${server}/access/forgetting.ts`,
       find: 'else forgottenBy.set(name, changes);',
       put: 'else forgottenBy.set(name, 0);',
@@ -411,7 +411,7 @@ export const mutants = {
   ],
   33: [
     {
-      what: 'only people make keys',
+      what: 'only people can create keys',
       file: `${http}/caller.ts`,
       find: 'export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {',
       put: "export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {\n  const byKey = await requireKeyOrSession(deps, exchange).catch(() => undefined);\n  if (byKey?.kind === 'apiKey') return { kind: 'session', userId: byKey.createdBy };",
@@ -433,7 +433,7 @@ export const mutants = {
   ],
   35: [
     {
-      what: 'a key counts in no other header',
+      what: 'a key is accepted in no other header',
       file: `${http}/caller.ts`,
       find: "const authorization = exchange.header('authorization');",
       put: "const authorization = exchange.header('authorization') ?? exchange.header('x-api-key')?.replace(/^/, 'Bearer ');",
@@ -449,7 +449,7 @@ export const mutants = {
   ],
   37: [
     {
-      what: 'a storeKey is of the project that it is recorded in',
+      what: 'a storeKey belongs to the project it is recorded in',
       file: `${server}/store/store-key.ts`,
       find: 'match[1] !== projectId',
       put: "match[1] === ''",
@@ -463,7 +463,7 @@ export const mutants = {
       put: 'object.sizeBytes < 0',
     },
     {
-      what: 'what was recorded is not recorded with other facts',
+      what: 'a recorded upload is not recorded again with different details',
       file: `${server}/features/uploads/record-upload.ts`,
       find: 'if (differing.length > 0)',
       put: 'if (differing.length > 99)',
@@ -500,7 +500,7 @@ export const mutants = {
   ],
   41: [
     {
-      what: 'the embedded store takes an address once',
+      what: 'the embedded store accepts an upload URL once',
       file: `${store}/protocol/write-condition.ts`,
       find: 'condition.once = true;',
       put: 'condition.once = store.now() < 0;',
@@ -508,7 +508,7 @@ export const mutants = {
   ],
   42: [
     {
-      what: 'what could run script is served as bytes',
+      what: 'types that could run scripts are served as bytes',
       file: `${downloads}/served-type.ts`,
       find: "return { contentType: 'application/octet-stream', disposition: 'attachment' };",
       put: 'return { contentType: essence, disposition: wanted };',
@@ -576,13 +576,13 @@ export const mutants = {
       put: "['where',",
     },
     {
-      what: 'no line has a credential in it',
+      what: 'no log line contains a credential',
       file: `${server}/telemetry/log.ts`,
       find: 'hooks: { streamWrite: withoutCredentials }',
       put: 'hooks: {}',
     },
     {
-      what: 'the tests of the service look through its log',
+      what: 'the tests of the service search its log',
       file: 'packages/server/test/service.ts',
       find: "secrecy.findIn(lines.join('')) ??",
       put: '',
@@ -590,13 +590,13 @@ export const mutants = {
   ],
   47: [
     {
-      what: 'the address is written down',
+      what: 'the IP address is recorded',
       file: `${server}/events/record-event.ts`,
       find: 'ip: by.address ?? null',
       put: 'ip: null',
     },
     {
-      what: 'a revocation is written down',
+      what: 'a revocation is recorded',
       file: `${server}/features/api-keys/revoke-api-key.ts`,
       find: "await recordEvent(trx, at, { type: 'api_key.revoked'",
       put: "if (!key.id) await recordEvent(trx, at, { type: 'api_key.revoked'",
@@ -604,13 +604,13 @@ export const mutants = {
   ],
   48: [
     {
-      what: 'who sends slowly to the service is cut off',
+      what: 'slow clients of the service are cut off',
       file: `${http}/listen.ts`,
       find: 'requestTimeout: 15_000',
       put: 'requestTimeout: 0',
     },
     {
-      what: 'who sends slowly to the store is cut off',
+      what: 'slow clients of the store are cut off',
       file: `${store}/server/server.ts`,
       find: 'if (hasBody(request)) cutSlowBody(',
       put: 'if (!hasBody(request)) cutSlowBody(',
@@ -618,13 +618,13 @@ export const mutants = {
   ],
   49: [
     {
-      what: 'a database that is away is 503',
+      what: 'an unreachable database is 503',
       file: `${http}/problem-document.ts`,
       find: ' || isConnectionError(error)) return databaseUnavailable(error);',
       put: ') return databaseUnavailable(error);',
     },
     {
-      what: 'who waits for a lock is told to come again',
+      what: 'waiting too long for a lock is 503 with Retry-After',
       file: `${server}/db/open.ts`,
       find: 'lock_timeout: 10_000',
       put: 'lock_timeout: 0',

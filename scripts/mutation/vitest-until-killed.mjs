@@ -1,5 +1,5 @@
 // @ts-check
-// What test files import instead of vitest: once a mutant is killed nothing more is prepared for it.
+// Test files import this instead of vitest: once a mutant is killed, nothing more is set up for it.
 import * as vitest from 'vitest';
 
 export * from 'vitest';
@@ -15,7 +15,7 @@ export const afterAll = (end) =>
     try {
       await end();
     } catch (error) {
-      // What was not prepared has no end.
+      // What was not set up needs no teardown.
       if (!state.isKilled) throw error;
     }
   });

@@ -8,7 +8,7 @@ import { matrix, plan } from './plan.mjs';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const file = process.env.MUTATE ?? '';
-/** The mutant that is in the code from the start; the others are switched on one after the other, and share a database. */
+/** The mutant that is in the code from the start; the others are switched on one after another, and share a database. */
 const fixed = process.env.MUTATE_FIXED;
 const untilKilled = join(root, 'scripts/mutation/vitest-until-killed.mjs');
 const databases = join(root, 'packages/server/test/database.ts');
@@ -40,7 +40,7 @@ export default defineConfig({
           ? matrix
           : (plan[file] ?? []),
     pool: 'forks',
-    // As many modules as there are processors are looked at beside each other.
+    // As many modules run in parallel as there are processors.
     maxWorkers: 1,
     bail: fixed === undefined ? 0 : 1,
     testTimeout: 60_000,

@@ -3,7 +3,7 @@ import { label, timestampOut, uuid, uuidOut } from './fields.ts';
 
 const password = z
   .string()
-  // As a person counts them, however the keyboard composes them: a password is hashed in this form (NFKC).
+  // Counted as a person would, however the keyboard composes them: a password is hashed in this form (NFKC).
   .refine((text) => [...text.normalize('NFKC')].length >= 12, { error: 'must be at least 12 characters' })
   .max(1024, { error: 'must be at most 1024 characters' })
   .refine((text) => text.isWellFormed() && !text.includes('\0'), { error: 'must be well-formed Unicode without NUL' })
@@ -17,7 +17,7 @@ export const email = z
 export const SignUpRequest = z.object({ name: label, email, password });
 export const SignInRequest = z.object({
   email,
-  // The rules for new passwords are no business of sign-in: a wrong password is a wrong password.
+  // The rules for new passwords do not apply to sign-in: a wrong password is a wrong password.
   password: z.string().max(1024, { error: 'must be at most 1024 characters' }),
 });
 
@@ -40,18 +40,15 @@ export const CurrentSession = z
   .nullable();
 
 export const SignInMethods = z.object({
-  passkeys: z.boolean().meta({ description: 'Whether passkeys can be made and used.' }),
+  passkeys: z.boolean().meta({ description: 'Whether passkeys can be added and used.' }),
   secondFactor: z.boolean().meta({ description: 'Whether an account can get a second factor.' }),
-  oidc: z
-    .object({ name: z.string() })
-    .nullable()
-    .meta({ description: 'The OpenID Connect issuer, where there is one.' }),
+  oidc: z.object({ name: z.string() }).nullable().meta({ description: 'The OpenID Connect issuer, if there is one.' }),
 });
 
 export const ChangePasswordRequest = z.object({
   currentPassword: SignInRequest.shape.password,
   newPassword: password,
-  /** Whether everything ends that the account has made: not only the other sessions. */
+  /** Whether to revoke the API keys of the account as well, not only end its other sessions. */
   revokeApiKeys: z.boolean({ error: 'must be true or false' }).default(false),
 });
 export const ChangedPassword = z.object({ endedSessions: z.int(), revokedApiKeys: z.int() });
@@ -63,21 +60,21 @@ export const PasswordReset = ChangedPassword.extend({
 });
 
 export const PasswordResetRequest = z.object({ email });
-/** The same for every address, whether it has an account or not. */
+/** The same for every address, whether or not it has an account. */
 export const PasswordResetRequested = z.object({ success: z.literal(true) });
 export const ResetPasswordRequest = z.object({
-  token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the token of the message, 43 characters' }),
+  token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the 43-character token from the message' }),
   newPassword: password,
   revokeApiKeys: z
     .boolean({ error: 'must be true or false' })
     .default(true)
-    .meta({ description: 'Set to false to keep the API keys, if the password was only forgotten.' }),
+    .meta({ description: 'Set to false to keep the API keys if the password was merely forgotten.' }),
 });
 
 /** `sent` is false when the address is already verified. */
 export const EmailVerificationSent = z.object({ sent: z.boolean() });
 export const VerifyEmailRequest = z.object({
-  token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the token of the message, 43 characters' }),
+  token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the 43-character token from the message' }),
 });
 export const VerifiedEmail = z.object({ email: z.string(), emailVerified: z.literal(true) });
 
@@ -87,7 +84,7 @@ export const SessionView = z.object({
   expiresAt: timestampOut,
   ipAddress: z.string().nullable(),
   userAgent: z.string().nullable(),
-  /** Whether it is the one that asks. */
+  /** Whether this is the session that sent the request. */
   current: z.boolean(),
 });
 export const SessionList = z.object({ sessions: z.array(SessionView) });
@@ -105,7 +102,7 @@ export const UserAccount = z.object({
   disabledAt: timestampOut.nullable(),
 });
 export const UsersQuery = z.object({
-  cursor: uuid.optional().meta({ description: 'Where the page before this one ended, as its `nextCursor`.' }),
+  cursor: uuid.optional().meta({ description: 'The `nextCursor` of the previous page.' }),
 });
 export const UserPage = z.object({ users: z.array(UserAccount), nextCursor: z.string().nullable() });
 export const UserParams = z.object({ userId: uuid });

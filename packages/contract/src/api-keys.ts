@@ -13,7 +13,7 @@ export const CreateApiKeyRequest = z
     folderId: uuid
       .nullable()
       .optional()
-      .meta({ description: 'A folder of that project; what does not lie in it is not there for the key.' }),
+      .meta({ description: 'A folder of that project; the key cannot see anything outside it.' }),
     scopes: z
       .array(z.enum(scopes, { error: `must be one of ${scopes.join(', ')}` }))
       .min(1, { error: 'must name at least one scope' })
@@ -26,7 +26,7 @@ export const CreateApiKeyRequest = z
     error: 'must be a folder of the project that projectId names',
   });
 
-/** Of the old key, from now on: a day unless told, and a week at most. */
+/** How long the old key keeps working: a day by default, a week at most. */
 const overlapSeconds = z
   .int({ error: 'must be a whole number of seconds' })
   .min(0, { error: 'must not be negative' })
@@ -34,7 +34,7 @@ const overlapSeconds = z
 
 export const RotateApiKeyRequest = z.object({ overlapSeconds: overlapSeconds.default(86_400), expiresAt });
 
-/** The only answer, ever, that carries the raw key. */
+/** The only answer that ever contains the raw key. */
 export const CreatedApiKey = z.object({
   id: uuidOut,
   name: z.string(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timestampOut, uuid, uuidOut } from './fields.ts';
 import { cursor } from './storage.ts';
 
-/** What is written down: every change of access, and everything that was deleted or came back. */
+/** What is logged: every change of access, and everything that was deleted or restored. */
 export const eventTypes = [
   'account.created',
   'account.disabled',
@@ -53,7 +53,7 @@ export const AuditEvent = z.object({
   at: timestampOut,
   userId: uuidOut.nullable().meta({ description: 'The signed-in user who did it; null when it was an API key.' }),
   apiKeyId: uuidOut.nullable().meta({ description: 'The API key that did it.' }),
-  ip: z.string().nullable().meta({ description: 'The address that the request came from.' }),
+  ip: z.string().nullable().meta({ description: 'The IP address that the request came from.' }),
   subject: z
     .record(z.string(), z.unknown())
     .meta({ description: 'What it was done to: ids, names and counts, depending on the type.' }),

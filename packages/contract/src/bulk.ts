@@ -12,8 +12,14 @@ export const BulkRequest = z
     action: z.enum(['move', 'delete', 'restore'], { error: 'must be move, delete or restore' }),
     fileIds: ids.default([]),
     folderIds: ids.default([]),
-    folderId: uuid.nullable().optional().meta({ description: 'Where to move to, null for the root; for `move` only.' }),
-    dryRun: z.boolean().default(false).meta({ description: 'Count what would happen, and change nothing.' }),
+    folderId: uuid
+      .nullable()
+      .optional()
+      .meta({ description: 'The folder to move to, or null for the root; for `move` only.' }),
+    dryRun: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Whether to only count what would happen, and change nothing.' }),
   })
   .superRefine(({ action, fileIds, folderIds, folderId }, context) => {
     if (fileIds.length + folderIds.length > maxBulkIds) {
@@ -26,6 +32,6 @@ export const BulkRequest = z
   });
 
 export const BulkAnswer = Counts.extend({
-  /** Of a restore: what did not go back to where it was under the name that it had, and how that was solved. */
+  /** After a restore: what could not go back to its old place under its old name, and where it went instead. */
   restored: z.array(Restored.extend({ id: uuidOut })).optional(),
 });

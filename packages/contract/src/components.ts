@@ -18,7 +18,7 @@ import * as uploads from './uploads.ts';
 
 export type Json = { [key: string]: unknown };
 
-/** Every schema that a file of the contract exports under a name of a type is a component of that name. */
+/** Every schema that a file of the contract exports under a type's name is a component of that name. */
 const named = z.registry<{ id: string }>();
 const modules = [
   storage,
@@ -45,7 +45,7 @@ const options = {
   unrepresentable: 'any',
   uri: (id: string) => `#/components/schemas/${id}`,
   override({ jsonSchema }: { jsonSchema: Json }) {
-    // Every integer that JavaScript can hold: true of all of them, and noise in a document.
+    // The range of safe integers: true of every integer, and noise in a document.
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
   },
@@ -53,7 +53,7 @@ const options = {
 
 type Direction = 'input' | 'output';
 
-/** Puts a sentence to every field that has none of its own, however deep it lies. */
+/** Adds a description to every field that has none of its own, at any depth. */
 function describeFields(id: string | undefined, schema: Json): Json {
   const { properties } = schema as { properties?: Record<string, Json> };
   for (const [name, property] of Object.entries(properties ?? {})) {
@@ -71,7 +71,7 @@ function isSchema(value: unknown): value is Json {
   return typeof value === 'object' && value !== null;
 }
 
-/** Without what a document that is built by hand has no room for: OpenAPI 3.1 is JSON Schema 2020-12 already. */
+/** Removes what does not belong into the document: OpenAPI 3.1 already is JSON Schema 2020-12. */
 function strip({ $schema: _, $id: __, id: ___, ...schema }: Json): Json {
   return schema;
 }
@@ -81,13 +81,13 @@ function renderAll(io: Direction): Record<string, Json> {
   return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, describeFields(id, strip(schema))]));
 }
 
-/** Hands out references to components, and knows which of them a document needs. */
+/** Hands out references to components, and keeps track of which components the document needs. */
 export interface Components {
-  /** A reference to the component, or the schema itself where it has no name. */
+  /** A reference to the component, or the schema itself if it has no name. */
   refer(schema: z.ZodType, io: Direction): Json;
   /** The schema in full, such as that of a query, whose properties are parameters. */
   inline(schema: z.ZodType, io: Direction): Json;
-  /** All that was referred to, and what that refers to. */
+  /** Everything that was referred to, directly or indirectly. */
   toSchemas(): Record<string, Json>;
 }
 
@@ -101,7 +101,7 @@ export function collectComponents(): Components {
     const before = used.get(id);
     if (before) {
       if (JSON.stringify(before) === JSON.stringify(schema)) return;
-      throw new Error(`${id} is not the same as an input and as an output: give each a name of its own`);
+      throw new Error(`${id} differs as an input and as an output: give each a name of its own`);
     }
     used.set(id, schema);
     useReferences(schema, io);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fileName, timestampOut, uuid } from './fields.ts';
 
-/** As long as Signature V4 lets an address live: seven days. */
+/** The longest that Signature V4 lets a URL be valid: seven days. */
 const longestSeconds = 7 * 24 * 3600;
 
 const expiresIn = z
@@ -16,14 +16,14 @@ const disposition = z
   .default('attachment')
   .meta({
     description:
-      'Whether a browser shows or saves it. Types that are not known to be safe to show are always an attachment.',
+      'Whether a browser shows or saves the file. Types that are not known to be safe to show are always attachments.',
   });
 
 export const DownloadUrlRequest = z.object({ expiresIn, disposition });
 export const DownloadUrl = z.strictObject({ url: z.url(), expiresAt: timestampOut });
 export const ContentQuery = z.object({ disposition });
 
-/** So many ids fit into an address that every proxy takes. */
+/** How many ids fit into a URL that every proxy accepts. */
 const maxSelected = 250;
 
 export const ArchiveRequest = z
@@ -31,7 +31,7 @@ export const ArchiveRequest = z
     projectId: uuid,
     fileIds: z.array(uuid).max(maxSelected).default([]),
     folderIds: z.array(uuid).max(maxSelected).default([]),
-    name: fileName.optional().meta({ description: 'What the archive is called, with or without `.zip`.' }),
+    name: fileName.optional().meta({ description: 'The name of the archive, with or without `.zip`.' }),
     expiresIn,
   })
   .refine(({ fileIds, folderIds }) => fileIds.length + folderIds.length <= maxSelected, {

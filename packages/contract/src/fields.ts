@@ -2,14 +2,14 @@ import { z } from 'zod';
 
 const utf8 = new TextEncoder();
 
-/** UUID of any version, in lower or upper case; it is passed on in lower case, as PostgreSQL prints it. */
+/** A UUID of any version, in lower or upper case; it is passed on in lower case, as PostgreSQL prints it. */
 export const uuid = z
   .string()
   .regex(/^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/, { error: 'must be a UUID' })
   .transform((id) => id.toLowerCase())
   .meta({ format: 'uuid' });
 
-/** The UUID in an answer: nothing to transform. */
+/** A UUID in an answer: nothing to transform. */
 export const uuidOut = z.string().meta({ format: 'uuid' });
 
 /** ISO 8601 in UTC with milliseconds. */
@@ -22,18 +22,18 @@ export const timestampOut = z
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** What is wrong with a text that people read, as the end of a sentence, or undefined. */
+/** What is wrong with a string that people read, as the end of a sentence; undefined if nothing is. */
 function textProblem(text: string, maxBytes: number): string | undefined {
   if (text.length === 0) return 'must not be empty';
   if (controlCharacter.test(text)) return 'must not contain control characters';
   if (!text.isWellFormed()) return 'must be well-formed Unicode (it has half of a surrogate pair)';
-  // A UTF-16 unit is at least one byte and at most three, so most names need no encoding to be judged.
+  // A UTF-16 unit takes one to three bytes, so most names can be judged without encoding them.
   if (text.length * 3 <= maxBytes) return undefined;
   const bytes = utf8.encode(text).length;
   return bytes > maxBytes ? `must be at most ${maxBytes} bytes of UTF-8, and has ${bytes}` : undefined;
 }
 
-/** What is wrong with the name of a file or folder, as the end of a sentence, or undefined. */
+/** What is wrong with the name of a file or folder, as the end of a sentence; undefined if nothing is. */
 export function nameProblem(name: string): string | undefined {
   if (name.includes('/') || name.includes('\\')) return 'must not contain / or \\';
   if (name === '.' || name === '..') return 'must not be . or ..';
@@ -50,17 +50,17 @@ function text(problem: (text: string) => string | undefined) {
 /** 1–255 bytes of UTF-8, kept exactly as sent; no control character, slash, backslash or lone surrogate, not `.` or `..`. */
 export const fileName = text(nameProblem).meta({ minLength: 1, maxLength: 255, examples: ['photo.jpg'] });
 
-/** The same rules as for a file, since a folder downloads as one. */
+/** The same rules as for a file, since a folder can be downloaded as one. */
 export const folderName = text(nameProblem).meta({ minLength: 1, maxLength: 255, examples: ['Holidays'] });
 
-/** What is looked for in names: 1–255 bytes of UTF-8, any character but control characters. */
+/** What to search for in names: 1–255 bytes of UTF-8, without control characters. */
 export const searchText = text((value) => textProblem(value, 255)).meta({
   minLength: 1,
   maxLength: 255,
   examples: ['holiday'],
 });
 
-/** A label that people give: 1–200 bytes of UTF-8 without control characters. */
+/** A label chosen by people: 1–200 bytes of UTF-8 without control characters. */
 export const label = text((value) => textProblem(value, 200)).meta({ minLength: 1, maxLength: 200 });
 
 /** `type/subtype` with optional parameters (RFC 9110 §8.3.1), at most 255 characters. */
@@ -90,21 +90,21 @@ const mimeTypePattern = z
   })
   .toLowerCase();
 
-/** Media types, such as `application/pdf`, and whole kinds of them, such as `image/*`. */
+/** Media types such as `application/pdf`, and whole kinds such as `image/*`. */
 export const allowedMimeTypes = z
   .array(mimeTypePattern, { error: 'must be a list of media types, or null for all of them' })
   .min(1, { error: 'must name at least one media type; null allows them all' })
   .max(100, { error: 'must name at most 100 media types' })
   .meta({ examples: [['image/*', 'application/pdf']] });
 
-/** An object-storage key as presign issued it. */
+/** The key of an object, as issued by presign. */
 export const storeKey = z
   .string()
   .min(1, { error: 'must not be empty' })
   .max(1024, { error: 'must be at most 1024 characters' })
   .meta({ examples: ['0199f3a0-0000-7000-8000-000000000000/1795238340000123456-photo.jpg'] });
 
-/** The SHA-256 of a file in hex, where the client gives one; passed on in lower case. */
+/** The SHA-256 of a file in hex, if the client declares one; passed on in lower case. */
 export const sha256 = z
   .string()
   .regex(/^[0-9a-fA-F]{64}$/, { error: 'must be a SHA-256 as 64 hexadecimal digits' })
@@ -114,7 +114,7 @@ export const sha256 = z
 /** A folder of the project, or null for its root. */
 export const folderId = uuid.nullable();
 
-/** A moment that a client names. An offset can carry one out of the years that an answer can show. */
+/** A time that a client names. Its offset can move it out of the years that an answer can represent. */
 export const timestamp = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
   .refine((text) => !isOutOfYears(new Date(text)), { error: 'must lie in the years 0000 to 9999 in UTC' });

@@ -13,7 +13,7 @@ export const RemovedMember = z.object({ userId: uuidOut, removed: z.literal(true
 
 export const CreateInvitationRequest = z.object({ email, role });
 
-/** The only answer, ever, that carries the address by which the invitation is accepted. */
+/** The only answer that ever contains the URL that accepts the invitation. */
 export const CreatedInvitation = z.object({ id: uuidOut, url: z.url(), expiresAt: timestampOut });
 export const Invitation = z.object({
   id: uuidOut,
@@ -26,8 +26,8 @@ export const InvitationList = z.object({ invitations: z.array(Invitation) });
 export const InvitationParams = z.object({ projectId: uuid, id: uuid });
 export const RemovedInvitation = z.object({ id: uuidOut, removed: z.literal(true) });
 
-/** As the fragment of the invitation's address has it. */
+/** As in the fragment of the invitation's URL. */
 export const AcceptInvitationRequest = z.object({
-  token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the token of an invitation, 43 characters' }),
+  token: z.string().regex(/^[\w-]{43}$/, { error: 'must be the 43-character token of an invitation' }),
 });
 export const AcceptedInvitation = z.object({ projectId: uuidOut, role: z.enum(roles) });

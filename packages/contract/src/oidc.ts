@@ -1,14 +1,14 @@
 import { z } from 'zod';
 
-/** A path of the service's own, so that nobody is sent elsewhere after signing in. */
+/** A path on this service, so that nobody is sent elsewhere after signing in. */
 const ownPath = z
   .string()
   .max(2048, { error: 'must be at most 2048 characters' })
-  // Browsers read //host and /\host as another host, and drop tabs and line ends before they do.
+  // Browsers read //host and /\host as another host, after dropping tabs and line ends.
   .regex(/^\/(?![/\\])[\x21-\x7e]*$/, { error: 'must be a path of this service, such as /projects' })
   .meta({ examples: ['/projects'] });
 
-/** Better Auth's own body; there is one provider. */
+/** The body that Better Auth expects; there is only one provider. */
 export const OidcRequest = z.object({
   provider: z.literal('oidc', { error: 'must be oidc' }),
   callbackURL: ownPath.default('/'),

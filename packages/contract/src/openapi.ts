@@ -119,7 +119,7 @@ function toOperation(
   };
 }
 
-/** As people read: what the service is for comes first. */
+/** In reading order: what the service is for comes first. */
 function inReadingOrder(): [OperationId, Route][] {
   const order = Object.keys(tags);
   return (Object.entries(routes) as [OperationId, Route][]).sort(
@@ -128,8 +128,8 @@ function inReadingOrder(): [OperationId, Route][] {
 }
 
 /**
- * The OpenAPI 3.1 document of every route, made from the schemas that the service itself validates with.
- * @param server base address of the service, such as `http://localhost:4000`
+ * The OpenAPI 3.1 document of every route, generated from the schemas that the service itself validates with.
+ * @param server base URL of the service, such as `http://localhost:4000`
  * @see https://spec.openapis.org/oas/v3.1.1
  */
 export function toOpenApiDocument(server: string, version: string): Json {
@@ -159,17 +159,17 @@ export function toOpenApiDocument(server: string, version: string): Json {
         session: { type: 'apiKey', in: 'cookie', name: 'cadiz.session_token' },
       },
       headers: {
-        RequestId: { description: 'Names this request in the log.', schema: { type: 'string' } },
+        RequestId: { description: 'Identifies this request in the log.', schema: { type: 'string' } },
         RateLimit: {
           description:
-            'What is left (`r`) of the limit that this request counted against, and in how many seconds (`t`) all of it is there again; absent where nothing was counted.',
+            'What is left (`r`) of the limit that this request counted against, and in how many seconds (`t`) it is full again; absent where nothing was counted.',
           schema: { type: 'string', examples: ['"uploads";r=59999;t=60'] },
         },
         RateLimitPolicy: {
-          description: 'That limit: so many requests (`q`) in so many seconds (`w`).',
+          description: 'That limit: `q` requests in `w` seconds.',
           schema: { type: 'string', examples: ['"uploads";q=60000;w=60'] },
         },
-        RetryAfter: { description: 'Seconds to wait before asking again.', schema: { type: 'string' } },
+        RetryAfter: { description: 'The number of seconds to wait before trying again.', schema: { type: 'string' } },
       },
       schemas: components.toSchemas(),
       responses: Object.fromEntries([...failures].sort(([a], [b]) => (a < b ? -1 : 1))),

@@ -6,19 +6,19 @@ export const Live = z.object({ status: z.literal('ok') });
 const Dependency = z.object({
   status: z
     .enum(['healthy', 'available', 'down'])
-    .meta({ description: '`available`: can be read, and takes no writes' }),
+    .meta({ description: '`available`: can be read, but accepts no writes' }),
   detail: z.string().optional(),
 });
 export const Dependencies = z.object({ database: Dependency, objectStore: Dependency });
 export const Ready = z.object({ status: z.literal('ready'), dependencies: Dependencies });
-/** The status of the whole is that of its worst dependency. */
+/** The overall status is that of the worst dependency. */
 export const Health = z.object({ status: z.enum(['healthy', 'available']), dependencies: Dependencies });
 
 export const Welcome = z.object({ name: z.literal('cadiz'), version: z.string(), openapi: z.url() });
 
 export const ErrorParams = z.object({ code: z.string() });
 
-/** RFC 9457 problem details, as every failure is answered. */
+/** RFC 9457 problem details, the body of every failure. */
 export const Problem = z.object({
   type: z.url(),
   title: z.string(),

@@ -16,7 +16,7 @@ const credential = {
   clientExtensionResults: z.record(z.string(), z.unknown()).default({}),
 };
 
-/** What `navigator.credentials` is given, as JSON of WebAuthn Level 3; browsers parse it themselves. */
+/** The options for `navigator.credentials`, as JSON of WebAuthn Level 3; browsers parse it themselves. */
 export const PasskeyOptions = z.looseObject({ challenge: z.string() });
 
 export const RegisterPasskeyRequest = z.object({
@@ -50,7 +50,7 @@ export const Passkey = z.object({
   id: uuidOut,
   name: z.string().nullable(),
   createdAt: timestampOut,
-  /** Whether it is kept in sync with other devices. */
+  /** Whether it is synced to other devices. */
   backedUp: z.boolean(),
 });
 export const PasskeyList = z.object({ passkeys: z.array(Passkey) });

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { allowedMimeTypes, byteLimit, label, timestampOut, uuid, uuidOut } from './fields.ts';
 
-/** What a member may do: an owner everything, an editor everything with files and API keys, a viewer read. */
+/** What a member may do: viewers read, editors also change files and API keys, owners do everything. */
 export const roles = ['owner', 'editor', 'viewer'] as const;
 export type Role = (typeof roles)[number];
 
 const contentMismatch = z
   .enum(['report', 'refuse'], { error: 'must be report or refuse' })
-  .meta({ description: 'What is done with a file whose first bytes are of another type than its mimeType says.' });
+  .meta({ description: 'What happens to a file whose first bytes are not of the type in its mimeType.' });
 
-/** What a project takes. Null is no limit of its own. */
+/** What a project accepts. Null means no limit of its own. */
 const settings = {
   quotaBytes: byteLimit.nullable(),
   maxFileSizeBytes: byteLimit.nullable(),
@@ -45,7 +45,7 @@ export const DeleteProjectQuery = z.object({
 export const DeletedProject = z.object({ id: uuidOut, deleted: z.literal(true) });
 
 export const ReconcileRequest = z.object({ dryRun: z.boolean({ error: 'must be true or false' }) });
-/** Without an id: the newest. */
+/** Without an id, the newest. */
 export const ReconciliationQuery = z.object({ id: uuid.optional() });
 
 const ObjectExample = z.object({ storeKey: z.string(), fileSize: z.int(), modifiedAt: timestampOut });
@@ -62,7 +62,9 @@ export const Reconciliation = z.object({
   id: uuidOut,
   projectId: uuidOut,
   dryRun: z.boolean(),
-  requestedBy: uuidOut.nullable().meta({ description: 'A user; null when it came by itself.' }),
+  requestedBy: uuidOut
+    .nullable()
+    .meta({ description: 'The user who requested it; null if the service started it by itself.' }),
   state: z.enum(['queued', 'running', 'done']),
   requestedAt: timestampOut,
   startedAt: timestampOut.nullable(),
@@ -72,7 +74,7 @@ export const Reconciliation = z.object({
   pending: z.object({ count: z.int() }).meta({ description: 'Objects without a file that may still be recorded.' }),
   orphans: z
     .object({ count: z.int(), bytes: z.int(), removed: z.int(), examples: z.array(ObjectExample) })
-    .meta({ description: 'Objects without a file that nobody can record any more.' }),
+    .meta({ description: 'Objects without a file that can no longer be recorded.' }),
   missing: z
     .object({ count: z.int(), examples: z.array(FileExample) })
     .meta({ description: 'Files whose object is gone.' }),
@@ -81,7 +83,7 @@ export const Reconciliation = z.object({
       count: z.int(),
       examples: z.array(FileExample.extend({ storedSize: z.int(), storedEtag: z.string() })),
     })
-    .meta({ description: 'Files whose object has another size or ETag than when it was recorded.' }),
+    .meta({ description: 'Files whose object differs in size or ETag from when it was recorded.' }),
   foreign: z
     .object({ count: z.int(), examples: z.array(ObjectExample) })
     .meta({ description: 'Objects that were not stored through the service; they are never removed.' }),

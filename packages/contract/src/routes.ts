@@ -128,25 +128,25 @@ import {
   UploadParams,
 } from './uploads.ts';
 
-/** Who may ask: anybody, a signed-in user, the owner of the service, or an API key as well as a signed-in user. */
+/** Who may use a route: anybody, a signed-in user, the owner of the service, or an API key as well as a signed-in user. */
 export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession';
 
 /** Which rate limit a request counts against. */
 export type RateKind = 'uploads' | 'reads' | 'changes';
 
-/** What a route belongs to, in the order in which people read. */
+/** The groups of routes, in reading order. */
 export const tags = {
-  Storage: 'Upload files and list them: presign an address, send the bytes to the object store, record the upload.',
-  Uploads: 'Upload large files in parts, and go on after an interruption.',
-  Files: 'Look at files, rename, move, delete and restore them.',
-  Folders: 'Make folders, rename, move, delete and restore them.',
-  Downloads: 'Addresses that serve a file, or many files as one ZIP.',
+  Storage: 'Upload files and list them: presign a URL, send the bytes to the object store, record the upload.',
+  Uploads: 'Upload large files in parts, and resume after an interruption.',
+  Files: 'Get, rename, move, delete and restore files.',
+  Folders: 'Create, rename, move, delete and restore folders.',
+  Downloads: 'URLs that serve a file, or many files as one ZIP.',
   Trash: 'What was deleted and can still be restored.',
   Projects: 'Projects with their limits, audit events and reconciliations.',
-  Members: 'Who works in a project, and invitations.',
-  'API keys': 'Make, list, rotate and revoke keys, and undo what a leaked one has uploaded.',
+  Members: 'The people who work in a project, and invitations.',
+  'API keys': 'Create, list, rotate and revoke keys, and undo what a leaked key has uploaded.',
   Accounts: 'Sign up, sign in, second factors, passkeys, sessions and the accounts of the service.',
-  Operation: 'Health, this document and the pages of errors.',
+  Operation: 'Health, this document and the error pages.',
 };
 
 /** One route of the HTTP API: what goes in, what comes out, what can go wrong. */
@@ -155,55 +155,55 @@ export interface Route {
   /** Path with `{parameters}` as OpenAPI writes them. */
   path: string;
   summary: string;
-  /** What else there is to know before using it, as sentences. */
+  /** What else to know before using it, in full sentences. */
   description: string;
   tag: keyof typeof tags;
   access: Access;
-  /** Asked again and again by what watches over the service: never limited, and its failures are not logged one by one. */
+  /** Polled by whatever monitors the service: never rate-limited, and its failures are not logged one by one. */
   isProbe?: boolean;
   /** The scope that an API key needs here. */
   scope?: Scope;
-  /** Where the scope depends on what is asked for, and the sentence that says so. */
+  /** Where the scope depends on the input, and the sentence that says so. */
   scopeOf?: { sentence: string; find: (input: never) => Scope };
-  /** The rate limit that it counts against; by its method unless it says otherwise. */
+  /** The rate limit that it counts against; by default, decided by its method. */
   rate?: RateKind;
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
-  /** How large the body may be; 64 KiB unless it says otherwise. */
+  /** How large the body may be; 64 KiB by default. */
   maxBodyBytes?: number;
-  /** Request headers that mean something on this route, with a sentence each. */
+  /** Request headers that matter on this route, with a sentence each. */
   headers?: Record<string, string>;
   /** The body of the 200 answer; nothing where the route redirects. */
   answer: z.ZodType;
-  /** Media type of the 200 answer; JSON unless it says otherwise. */
+  /** Media type of the 200 answer; JSON by default. */
   answerType?: 'text/html' | 'application/zip';
-  /** Success is a 302 without a body, to the address in `Location`, which this sentence describes. */
+  /** Success is a 302 without a body, to the URL in `Location`, which this sentence describes. */
   redirectsTo?: string;
-  /** Its handler writes the answer itself, since it streams, redirects, or sends text that is there already. */
+  /** Its handler writes the answer itself, since it streams, redirects, or sends text that already exists. */
   writesAnswer?: true;
   /** Its handler reads the browser's cookies and sets them. */
   usesCookies?: true;
-  /** The codes that this route answers beyond those that every route of its access can answer. */
+  /** The codes that this route can return beyond those of every route with its access. */
   errors: readonly ErrorCode[];
 }
 
-/** Every route of the API by the name of its operation. */
+/** Every route of the API, by operation name. */
 export const routes = {
   signUp: {
     method: 'POST',
     path: '/api/auth/sign-up/email',
-    summary: 'Make an account and sign in; the first account becomes the owner',
+    summary: 'Create an account and sign in; the first account becomes the owner',
     description:
-      'The first account owns the service. Afterwards sign-up is closed, unless `CADIZ_SIGN_UP` opens it or the request carries an invitation.',
+      'The first account owns the service. After that, sign-up is closed unless `CADIZ_SIGN_UP` opens it or the request carries an invitation.',
     tag: 'Accounts',
     access: 'anybody',
     body: SignUpRequest,
     headers: {
       'X-Setup-Token':
-        'The token from the start-up message, for the first account of a service that listens beyond loopback.',
+        'The token from the start-up message, required for the first account of a service that listens beyond loopback.',
       'X-Invitation':
-        'The token of an invitation to this e-mail address: the account is made also where sign-up is closed.',
+        'The token of an invitation to this e-mail address: it allows sign-up even where sign-up is closed.',
     },
     usesCookies: true,
     answer: SignedIn,
@@ -222,7 +222,7 @@ export const routes = {
     method: 'POST',
     path: '/api/auth/sign-in/email',
     summary: 'Sign in; the answer sets the session cookie',
-    description: 'An account with a second factor is asked for it next, and gets no session yet.',
+    description: 'An account with a second factor gets no session yet, and has to provide the second factor next.',
     tag: 'Accounts',
     access: 'anybody',
     body: SignInRequest,
@@ -239,8 +239,8 @@ export const routes = {
   signOut: {
     method: 'POST',
     path: '/api/auth/sign-out',
-    summary: 'End the session of the cookie',
-    description: 'The row of the session goes: the cookie is of no use to anybody from then on.',
+    summary: 'End the session that the cookie belongs to',
+    description: 'The session is removed on the server, so the cookie is worthless from then on.',
     tag: 'Accounts',
     access: 'anybody',
     usesCookies: true,
@@ -251,7 +251,7 @@ export const routes = {
     method: 'GET',
     path: '/api/auth/get-session',
     summary: 'The signed-in user, or null',
-    description: 'Answers null to somebody who is not signed in, with 200.',
+    description: 'Answers 200 with null if nobody is signed in.',
     tag: 'Accounts',
     access: 'anybody',
     usesCookies: true,
@@ -261,7 +261,7 @@ export const routes = {
   listSignInMethods: {
     method: 'GET',
     path: '/api/auth/methods',
-    summary: 'The ways of signing in besides a password that are switched on',
+    summary: 'The ways of signing in, besides a password, that are switched on',
     description: 'For a sign-in page, before anybody is signed in.',
     tag: 'Accounts',
     access: 'anybody',
@@ -271,15 +271,15 @@ export const routes = {
   signInWithOidc: {
     method: 'POST',
     path: '/api/auth/sign-in/social',
-    summary: 'Begin to sign in with the OpenID Connect issuer: send the browser to `url`, which comes back',
-    description: 'The browser comes back to `/api/auth/callback/oidc`, and from there to `callbackURL`.',
+    summary: 'Start signing in with the OpenID Connect issuer: send the browser to `url`',
+    description: 'The browser comes back to `/api/auth/callback/oidc`, and goes on to `callbackURL` from there.',
     tag: 'Accounts',
     access: 'anybody',
     body: OidcRequest,
     headers: {
       'X-Setup-Token':
-        'The token from the start-up message, for the first account of a service that listens beyond loopback.',
-      'X-Invitation': 'The token of an invitation: who has no account yet gets one also where sign-up is closed.',
+        'The token from the start-up message, required for the first account of a service that listens beyond loopback.',
+      'X-Invitation': 'The token of an invitation: it creates a missing account even where sign-up is closed.',
     },
     usesCookies: true,
     answer: OidcRedirection,
@@ -288,8 +288,8 @@ export const routes = {
   linkOidc: {
     method: 'POST',
     path: '/api/auth/link-social',
-    summary: 'Begin to tie an account of the OpenID Connect issuer to yours, to sign in with it from then on',
-    description: 'From then on the issuer signs you in to this account.',
+    summary: 'Start linking an account of the OpenID Connect issuer to yours',
+    description: 'From then on, you can sign in to this account with the issuer.',
     tag: 'Accounts',
     access: 'session',
     body: OidcRequest,
@@ -301,13 +301,13 @@ export const routes = {
     method: 'GET',
     path: '/api/auth/callback/oidc',
     summary: 'Where the OpenID Connect issuer sends the browser back to; sets the session cookie',
-    description: 'Checks the answer of the issuer, and opens a session.',
+    description: 'Checks the answer of the issuer and starts a session.',
     tag: 'Accounts',
     access: 'anybody',
     query: OidcAnswerQuery,
     usesCookies: true,
     answer: z.never(),
-    redirectsTo: 'The `callbackURL` that the sign-in began with.',
+    redirectsTo: 'The `callbackURL` that the sign-in started with.',
     errors: [
       'sign_in_method_off',
       'oidc_sign_in_expired',
@@ -327,8 +327,8 @@ export const routes = {
   requestPasswordReset: {
     method: 'POST',
     path: '/api/auth/request-password-reset',
-    summary: 'Have a way to a new password sent to an e-mail address; the same answer whether it has an account or not',
-    description: 'The message is sent in the background, so that the answer tells nobody whether there is an account.',
+    summary: 'Send a message to reset the password; the answer is the same whether or not the address has an account',
+    description: 'The message is sent in the background, so that the answer does not reveal whether an account exists.',
     tag: 'Accounts',
     access: 'anybody',
     body: PasswordResetRequest,
@@ -339,8 +339,8 @@ export const routes = {
     method: 'POST',
     path: '/api/auth/reset-password',
     summary:
-      'Set a new password with the token of the message; every session of the account ends, its passkeys are removed and its API keys revoked',
-    description: 'The token works once, for an hour. It proves the address, too.',
+      'Set a new password with the token from the message; ends every session of the account, removes its passkeys and revokes its API keys',
+    description: 'The token works once, for an hour. Using it also verifies the e-mail address.',
     tag: 'Accounts',
     access: 'anybody',
     body: ResetPasswordRequest,
@@ -357,9 +357,8 @@ export const routes = {
   changePassword: {
     method: 'POST',
     path: '/api/account/password',
-    summary: 'Set a new password; every other session of yours ends',
-    description:
-      'Asks for the current password, since a session that was left open must not be enough to take the account.',
+    summary: 'Set a new password; ends all of your other sessions',
+    description: 'Requires the current password, so that a session left open is not enough to take over the account.',
     tag: 'Accounts',
     access: 'session',
     body: ChangePasswordRequest,
@@ -370,8 +369,8 @@ export const routes = {
   sendEmailVerification: {
     method: 'POST',
     path: '/api/account/email/verification',
-    summary: 'Send the message again that verifies the e-mail address of your account',
-    description: 'Nothing is sent when it is proven already. Messages from before stay good.',
+    summary: 'Resend the message that verifies the e-mail address of your account',
+    description: 'Nothing is sent if the address is already verified. Earlier messages stay valid.',
     tag: 'Accounts',
     access: 'session',
     answer: EmailVerificationSent,
@@ -381,7 +380,7 @@ export const routes = {
     method: 'POST',
     path: '/api/account/email/verify',
     summary: 'Verify the e-mail address of your account with the token from the message',
-    description: 'Only in a session of that account.',
+    description: 'Works only in a session of that account.',
     tag: 'Accounts',
     access: 'session',
     body: VerifyEmailRequest,
@@ -391,8 +390,8 @@ export const routes = {
   listSessions: {
     method: 'GET',
     path: '/api/account/sessions',
-    summary: 'Your sessions, the latest first',
-    description: 'With their addresses and browsers, to see one that is not yours.',
+    summary: 'Your sessions, newest first',
+    description: 'With their IP addresses and browsers, so that you can spot one that is not yours.',
     tag: 'Accounts',
     access: 'session',
     answer: SessionList,
@@ -402,7 +401,7 @@ export const routes = {
     method: 'DELETE',
     path: '/api/account/sessions/{sessionId}',
     summary: 'End one of your sessions',
-    description: 'It may be the one that asks.',
+    description: 'It may be the session that sends the request.',
     tag: 'Accounts',
     access: 'session',
     params: SessionParams,
@@ -412,8 +411,8 @@ export const routes = {
   endOtherSessions: {
     method: 'DELETE',
     path: '/api/account/sessions',
-    summary: 'End all of your sessions but this one',
-    description: 'The one that asks goes on.',
+    summary: 'End all of your sessions except this one',
+    description: 'The session that sends the request stays.',
     tag: 'Accounts',
     access: 'session',
     answer: EndedSessions,
@@ -423,7 +422,7 @@ export const routes = {
     method: 'GET',
     path: '/api/users',
     summary: 'The accounts of the service, up to 1000 a page; for its owner',
-    description: 'The oldest first.',
+    description: 'Oldest first.',
     tag: 'Accounts',
     access: 'serviceOwner',
     query: UsersQuery,
@@ -433,8 +432,8 @@ export const routes = {
   changeUser: {
     method: 'PATCH',
     path: '/api/users/{userId}',
-    summary: 'Disable an account, with its sessions and API keys, or enable it again; for the owner of the service',
-    description: 'A disabled account has no session and no key; what it uploaded stays.',
+    summary: 'Disable an account with its sessions and API keys, or enable it again; for the owner of the service',
+    description: 'A disabled account has no sessions and no working keys; its uploads stay.',
     tag: 'Accounts',
     access: 'serviceOwner',
     params: UserParams,
@@ -446,7 +445,7 @@ export const routes = {
     method: 'DELETE',
     path: '/api/users/{userId}',
     summary: 'Delete an account with its sessions, memberships and API keys; for the owner of the service',
-    description: 'What it uploaded stays. The last owner of a project cannot be deleted.',
+    description: 'Its uploads stay. The last owner of a project cannot be deleted.',
     tag: 'Accounts',
     access: 'serviceOwner',
     params: UserParams,
@@ -467,8 +466,8 @@ export const routes = {
   enableSecondFactor: {
     method: 'POST',
     path: '/api/auth/two-factor/enable',
-    summary: 'Begin to set up a second factor: an app that shows codes; it counts once a code was right',
-    description: 'Show the secret as a QR code, and send a code of the app to `verify-totp`.',
+    summary: 'Start setting up a second factor, an app that shows codes; it takes effect with the first right code',
+    description: 'Show the secret as a QR code, and send a code from the app to `verify-totp`.',
     tag: 'Accounts',
     access: 'session',
     body: EnableSecondFactorRequest,
@@ -486,8 +485,8 @@ export const routes = {
   verifyTotp: {
     method: 'POST',
     path: '/api/auth/two-factor/verify-totp',
-    summary: 'The code of the app: it finishes a sign-in, or the setting up',
-    description: 'Each code counts once.',
+    summary: 'Send a code from the app, to finish a sign-in or the setup',
+    description: 'Each code works once.',
     tag: 'Accounts',
     access: 'anybody',
     body: TotpRequest,
@@ -507,8 +506,8 @@ export const routes = {
   verifyBackupCode: {
     method: 'POST',
     path: '/api/auth/two-factor/verify-backup-code',
-    summary: 'A backup code in place of the code of the app, to finish a sign-in; each counts once',
-    description: 'For when the app is lost.',
+    summary: 'Send a backup code instead of a code from the app, to finish a sign-in',
+    description: 'For when the app is lost. Each backup code works once.',
     tag: 'Accounts',
     access: 'anybody',
     body: BackupCodeRequest,
@@ -527,8 +526,8 @@ export const routes = {
   renewBackupCodes: {
     method: 'POST',
     path: '/api/auth/two-factor/generate-backup-codes',
-    summary: 'New backup codes in place of all others, by the password and a code',
-    description: 'All codes from before are of no use from then on.',
+    summary: 'Replace all backup codes; requires the password and a code',
+    description: 'The earlier codes stop working.',
     tag: 'Accounts',
     access: 'session',
     body: PasswordAndCode,
@@ -545,8 +544,8 @@ export const routes = {
   disableSecondFactor: {
     method: 'POST',
     path: '/api/auth/two-factor/disable',
-    summary: 'Take the second factor away, by the password and a code',
-    description: 'A backup code does where the app is lost.',
+    summary: 'Remove the second factor; requires the password and a code',
+    description: 'If the app is lost, use a backup code.',
     tag: 'Accounts',
     access: 'session',
     body: PasswordAndCode,
@@ -563,8 +562,8 @@ export const routes = {
   passkeyRegistrationOptions: {
     method: 'GET',
     path: '/api/auth/passkey/generate-register-options',
-    summary: 'What `navigator.credentials.create` is given to make a passkey; in a session of the last hour',
-    description: 'Sets a cookie that ties the answer of the browser to this question.',
+    summary: 'Options for `navigator.credentials.create` to make a passkey; in a session of the last hour',
+    description: 'Sets a cookie that ties the answer of the browser to this challenge.',
     tag: 'Accounts',
     access: 'session',
     usesCookies: true,
@@ -575,7 +574,7 @@ export const routes = {
     method: 'POST',
     path: '/api/auth/passkey/verify-registration',
     summary: 'Add the passkey that the browser has made',
-    description: 'With what `navigator.credentials.create` has answered.',
+    description: 'Send the result of `navigator.credentials.create`.',
     tag: 'Accounts',
     access: 'session',
     body: RegisterPasskeyRequest,
@@ -586,8 +585,8 @@ export const routes = {
   passkeySignInOptions: {
     method: 'GET',
     path: '/api/auth/passkey/generate-authenticate-options',
-    summary: 'What `navigator.credentials.get` is given to sign in',
-    description: 'Sets a cookie that ties the answer of the browser to this question.',
+    summary: 'Options for `navigator.credentials.get` to sign in',
+    description: 'Sets a cookie that ties the answer of the browser to this challenge.',
     tag: 'Accounts',
     access: 'anybody',
     usesCookies: true,
@@ -597,9 +596,9 @@ export const routes = {
   signInWithPasskey: {
     method: 'POST',
     path: '/api/auth/passkey/verify-authentication',
-    summary: 'Sign in by a passkey; no second factor is asked besides',
+    summary: 'Sign in with a passkey; no second factor is required',
     description:
-      'With what `navigator.credentials.get` has answered. A passkey verifies its user, so it is both factors.',
+      'Send the result of `navigator.credentials.get`. A passkey verifies its user, so it counts as both factors.',
     tag: 'Accounts',
     access: 'anybody',
     body: SignInWithPasskeyRequest,
@@ -618,7 +617,7 @@ export const routes = {
     method: 'GET',
     path: '/api/auth/passkey/list-user-passkeys',
     summary: 'Your passkeys',
-    description: 'With their names and when they were made.',
+    description: 'With their names and when they were added.',
     tag: 'Accounts',
     access: 'session',
     answer: PasskeyList,
@@ -627,8 +626,8 @@ export const routes = {
   renamePasskey: {
     method: 'POST',
     path: '/api/auth/passkey/update-passkey',
-    summary: 'Give a passkey another name',
-    description: 'The name is for people to tell passkeys apart.',
+    summary: 'Rename a passkey',
+    description: 'The name only serves to tell passkeys apart.',
     tag: 'Accounts',
     access: 'session',
     body: RenamePasskeyRequest,
@@ -638,8 +637,8 @@ export const routes = {
   deletePasskey: {
     method: 'POST',
     path: '/api/auth/passkey/delete-passkey',
-    summary: 'Take a passkey away: it signs in no more',
-    description: 'Sessions that it opened go on: end them, too, where it was lost.',
+    summary: 'Remove a passkey, which then no longer signs in',
+    description: 'Sessions that it started go on. If the passkey was lost, end them as well.',
     tag: 'Accounts',
     access: 'session',
     body: DeletePasskeyRequest,
@@ -649,7 +648,7 @@ export const routes = {
   createProject: {
     method: 'POST',
     path: '/api/projects',
-    summary: 'Make a project',
+    summary: 'Create a project',
     description: 'You become its owner.',
     tag: 'Projects',
     access: 'session',
@@ -661,7 +660,7 @@ export const routes = {
     method: 'GET',
     path: '/api/projects',
     summary: 'The projects that you are a member of',
-    description: 'With your role in each through its members.',
+    description: 'The members of each project show your role in it.',
     tag: 'Projects',
     access: 'session',
     answer: ProjectList,
@@ -681,8 +680,8 @@ export const routes = {
   updateProject: {
     method: 'PATCH',
     path: '/api/projects/{projectId}',
-    summary: 'Rename a project, or change what it takes: quota, size and types of files',
-    description: 'Limits hold for what is recorded from now on.',
+    summary: 'Rename a project, or change its limits: quota, file size and file types',
+    description: 'Limits apply to what is recorded from now on.',
     tag: 'Projects',
     access: 'session',
     params: ProjectParams,
@@ -693,8 +692,9 @@ export const routes = {
   deleteProject: {
     method: 'DELETE',
     path: '/api/projects/{projectId}',
-    summary: 'Delete a project; with files in it only with force',
-    description: 'With all members, invitations, keys and folders. Its objects go in the background.',
+    summary: 'Delete a project; one that contains files only with `force`',
+    description:
+      'Its members, invitations, keys and folders are deleted with it. Its objects are removed in the background.',
     tag: 'Projects',
     access: 'session',
     params: ProjectParams,
@@ -705,8 +705,8 @@ export const routes = {
   listEvents: {
     method: 'GET',
     path: '/api/projects/{projectId}/audit',
-    summary: 'Who changed access to a project and who deleted something in it, the latest first',
-    description: 'Pages of events with who, when and from where; for the owners of the project.',
+    summary: 'Who changed access to a project and who deleted something in it, newest first',
+    description: 'Pages of events with who, when and from where, for the owners of the project.',
     tag: 'Projects',
     access: 'session',
     params: AuditParams,
@@ -717,8 +717,8 @@ export const routes = {
   listKeyUploads: {
     method: 'GET',
     path: '/api/projects/{projectId}/api-keys/{apiKeyId}/uploads',
-    summary: 'What a key has recorded in a project since a moment, wherever it is by now',
-    description: 'In pages, in the order of recording, to see what a leaked key has done.',
+    summary: 'The files that a key has recorded in a project since a given time, wherever they are now',
+    description: 'In pages, in the order of recording, to see what a leaked key was used for.',
     tag: 'API keys',
     access: 'session',
     params: KeyUploadsParams,
@@ -729,8 +729,8 @@ export const routes = {
   createQuarantine: {
     method: 'POST',
     path: '/api/projects/{projectId}/quarantines',
-    summary: 'Put what a key has recorded since a moment out of sight: not listed, not served, not restorable',
-    description: 'To look at what a leaked key has uploaded before deciding. Can be undone.',
+    summary: 'Hide the files that a key has recorded since a given time: not listed, not served, not restorable',
+    description: 'Leaves time to examine what a leaked key has uploaded before deciding. Can be undone.',
     tag: 'API keys',
     access: 'session',
     params: ProjectParams,
@@ -741,8 +741,8 @@ export const routes = {
   listQuarantines: {
     method: 'GET',
     path: '/api/projects/{projectId}/quarantines',
-    summary: 'The quarantines of a project, also those that are over, the latest first',
-    description: 'With how far each is.',
+    summary: 'The quarantines of a project, including those that have ended, newest first',
+    description: 'With the state of each.',
     tag: 'API keys',
     access: 'session',
     params: ProjectParams,
@@ -752,8 +752,8 @@ export const routes = {
   releaseQuarantine: {
     method: 'POST',
     path: '/api/projects/{projectId}/quarantines/{id}/release',
-    summary: 'Give back what is in a quarantine',
-    description: 'Each file goes back to its folder, or to the root where that is gone.',
+    summary: 'Release the files in a quarantine',
+    description: 'Each file goes back to its folder, or to the root if the folder no longer exists.',
     tag: 'API keys',
     access: 'session',
     params: QuarantineParams,
@@ -764,8 +764,8 @@ export const routes = {
   trashQuarantine: {
     method: 'POST',
     path: '/api/projects/{projectId}/quarantines/{id}/trash',
-    summary: 'Put what is in a quarantine into the trash',
-    description: 'From there it can be restored until the trash lets it go.',
+    summary: 'Put the files in a quarantine into the trash',
+    description: 'They can be restored from there until they are purged.',
     tag: 'API keys',
     access: 'session',
     params: QuarantineParams,
@@ -787,8 +787,8 @@ export const routes = {
   changeMember: {
     method: 'PATCH',
     path: '/api/projects/{projectId}/members/{userId}',
-    summary: 'Give a member another role; the last owner stays',
-    description: 'Takes effect at once, in every process.',
+    summary: 'Change the role of a member; the last owner stays an owner',
+    description: 'Takes effect immediately in every process.',
     tag: 'Members',
     access: 'session',
     params: MemberParams,
@@ -799,8 +799,8 @@ export const routes = {
   removeMember: {
     method: 'DELETE',
     path: '/api/projects/{projectId}/members/{userId}',
-    summary: 'Take a member out of a project, or leave it; the last owner stays',
-    description: 'Their keys for the project are dead from then on.',
+    summary: 'Remove a member from a project, or leave it; the last owner stays',
+    description: 'Their keys for the project stop working.',
     tag: 'Members',
     access: 'session',
     params: MemberParams,
@@ -810,8 +810,8 @@ export const routes = {
   createInvitation: {
     method: 'POST',
     path: '/api/projects/{projectId}/invitations',
-    summary: 'Invite somebody; the address to accept it is in this answer and in no other',
-    description: 'It works once, for a week, and as long as whoever made it is an owner.',
+    summary: 'Invite somebody; the URL to accept the invitation is only ever shown in this answer',
+    description: 'The URL works once, for a week, and only as long as the person who created it is an owner.',
     tag: 'Members',
     access: 'session',
     params: ProjectParams,
@@ -823,7 +823,7 @@ export const routes = {
     method: 'GET',
     path: '/api/projects/{projectId}/invitations',
     summary: 'The invitations that can still be accepted',
-    description: 'Without their addresses, which nobody can read again.',
+    description: 'Without their URLs, which cannot be shown again.',
     tag: 'Members',
     access: 'session',
     params: ProjectParams,
@@ -834,7 +834,7 @@ export const routes = {
     method: 'DELETE',
     path: '/api/projects/{projectId}/invitations/{id}',
     summary: 'Withdraw an invitation',
-    description: 'Its address accepts nothing from then on.',
+    description: 'Its URL stops working.',
     tag: 'Members',
     access: 'session',
     params: InvitationParams,
@@ -844,9 +844,9 @@ export const routes = {
   acceptInvitation: {
     method: 'POST',
     path: '/api/invitations/accept',
-    summary: 'Become a member by an invitation to your e-mail address',
+    summary: 'Accept an invitation to your e-mail address and become a member',
     description:
-      'With the token from the address of the invitation, signed in under the e-mail address it was made for.',
+      'Send the token from the URL of the invitation, signed in with the e-mail address that the invitation is for.',
     tag: 'Members',
     access: 'session',
     body: AcceptInvitationRequest,
@@ -857,7 +857,7 @@ export const routes = {
     method: 'POST',
     path: '/api/projects/{projectId}/reconcile',
     summary: 'Compare all objects of a project with its files, and remove orphans unless it is a dry run',
-    description: 'Runs in the background; a dry run reports only.',
+    description: 'Runs in the background. A dry run only reports.',
     tag: 'Projects',
     access: 'session',
     params: ProjectParams,
@@ -868,8 +868,8 @@ export const routes = {
   getReconciliation: {
     method: 'GET',
     path: '/api/projects/{projectId}/reconcile',
-    summary: 'How far a reconciliation is and what it has found; the newest unless `id` says which',
-    description: 'Counts, and the first of the files whose objects are gone or were changed.',
+    summary: 'The progress and findings of a reconciliation, by default the newest',
+    description: 'Counts, and examples of files whose objects are gone or have changed.',
     tag: 'Projects',
     access: 'session',
     params: ProjectParams,
@@ -880,8 +880,8 @@ export const routes = {
   createApiKey: {
     method: 'POST',
     path: '/api/api-keys',
-    summary: 'Make an API key; its raw secret is in this answer and in no other',
-    description: 'Tied to a project, to a folder of it, or to none. Only a hash of it is kept.',
+    summary: 'Create an API key; the raw key is only ever shown in this answer',
+    description: 'Tied to a project, to a folder in it, or to no project. Only a hash of the key is stored.',
     tag: 'API keys',
     access: 'session',
     body: CreateApiKeyRequest,
@@ -892,7 +892,7 @@ export const routes = {
     method: 'GET',
     path: '/api/api-keys',
     summary: 'The API keys that you can manage, with their hashes',
-    description: 'Those you made, and those of the projects you manage.',
+    description: 'Those you created, and those of the projects you manage.',
     tag: 'API keys',
     access: 'session',
     query: ListApiKeysQuery,
@@ -902,8 +902,8 @@ export const routes = {
   revokeApiKey: {
     method: 'DELETE',
     path: '/api/api-keys/{id}',
-    summary: 'Revoke an API key; doing so twice is the same',
-    description: 'The key is dead at once in this process, and within a second in the others.',
+    summary: 'Revoke an API key; safe to repeat',
+    description: 'The key stops working immediately in this process, and within a second in the others.',
     tag: 'API keys',
     access: 'session',
     params: ApiKeyParams,
@@ -913,8 +913,8 @@ export const routes = {
   rotateApiKey: {
     method: 'POST',
     path: '/api/api-keys/{id}/rotate',
-    summary: 'A new key in place of this one, which lives on for the overlap',
-    description: 'Both work until the overlap is over.',
+    summary: 'Replace an API key with a new one; the old one keeps working for the overlap',
+    description: 'Both keys work until the overlap ends.',
     tag: 'API keys',
     access: 'session',
     params: ApiKeyParams,
@@ -932,9 +932,9 @@ export const routes = {
   presign: {
     method: 'POST',
     path: '/api/storage/presign',
-    summary: 'A presigned address to PUT one file to',
+    summary: 'A presigned URL to PUT one file to',
     description:
-      'Computes a presigned address for one PUT of exactly `fileSize` bytes. Nothing is written: an upload that never comes leaves nothing behind. Record the upload once the bytes are sent.',
+      'Computes a presigned URL for one PUT of exactly `fileSize` bytes. Nothing is written, so an upload that never happens leaves nothing behind. Record the upload once the bytes are sent.',
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -946,9 +946,9 @@ export const routes = {
   record: {
     method: 'POST',
     path: '/api/storage/record',
-    summary: 'Register an uploaded file; safe to repeat',
+    summary: 'Record an uploaded file; safe to repeat',
     description:
-      'Asks the object store for the size and the ETag of the object, and registers the file. The same request again answers the same file, however often it is sent.',
+      'Asks the object store for the size and the ETag of the object, and records the file. Repeating the request returns the same file, however often it is sent.',
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -975,9 +975,9 @@ export const routes = {
   list: {
     method: 'GET',
     path: '/api/storage/list',
-    summary: 'Files, folders and breadcrumbs: the whole project streamed, one folder, or pages',
+    summary: 'Files, folders and breadcrumbs: of the whole project as a stream, of one folder, or in pages',
     description:
-      'With `projectId` alone, every file and folder of the project, streamed and never cut. With `folderId`, its direct children. With `limit`, pages that `cursor` continues.',
+      'With `projectId` alone, every file and folder of the project, streamed in full. With `folderId`, its direct children. With `limit`, pages that `cursor` continues.',
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -989,8 +989,8 @@ export const routes = {
   usage: {
     method: 'GET',
     path: '/api/storage/usage',
-    summary: 'How many files and bytes a project, or one folder with everything below it, stores',
-    description: 'Files and bytes that are there, bytes in the trash, and the quota.',
+    summary: 'How many files and bytes a project, or one folder with everything in it, stores',
+    description: 'Files and bytes in use, bytes in the trash, and the quota.',
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1001,9 +1001,9 @@ export const routes = {
   createUpload: {
     method: 'POST',
     path: '/api/storage/uploads',
-    summary: 'Begin to upload one file in parts',
+    summary: 'Start uploading one file in parts',
     description:
-      'For files that are large, or connections that break. The parts go straight to the object store; `expiresAt` says until when the upload can be completed.',
+      'For large files or unreliable connections. The parts go straight to the object store; `expiresAt` says until when the upload can be completed.',
     tag: 'Uploads',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1022,9 +1022,8 @@ export const routes = {
   signParts: {
     method: 'POST',
     path: '/api/storage/uploads/{uploadId}/parts',
-    summary: 'Presigned addresses to PUT parts to',
-    description:
-      'Each address takes exactly the bytes of its part. An address that has expired can be asked for again.',
+    summary: 'Presigned URLs to PUT parts to',
+    description: 'Each URL accepts exactly the size of its part. If a URL has expired, request it again.',
     tag: 'Uploads',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1038,7 +1037,7 @@ export const routes = {
     method: 'GET',
     path: '/api/storage/uploads/{uploadId}',
     summary: 'One upload, with the parts that have arrived',
-    description: 'What to send after an interruption: every part that is not in the answer.',
+    description: 'To resume after an interruption, send every part that is not in the answer.',
     tag: 'Uploads',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1050,9 +1049,9 @@ export const routes = {
   completeUpload: {
     method: 'POST',
     path: '/api/storage/uploads/{uploadId}/complete',
-    summary: 'Join the parts and register the file; safe to repeat',
+    summary: 'Join the parts and record the file; safe to repeat',
     description:
-      'Compares what has arrived with what was announced, joins the parts in the object store, and registers the file.',
+      'Compares what has arrived with what was declared, joins the parts in the object store, and records the file.',
     tag: 'Uploads',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1080,7 +1079,7 @@ export const routes = {
   abortUpload: {
     method: 'DELETE',
     path: '/api/storage/uploads/{uploadId}',
-    summary: 'Give an upload up; doing so twice is the same',
+    summary: 'Abort an upload; safe to repeat',
     description: 'The parts that have arrived are removed from the object store.',
     tag: 'Uploads',
     access: 'keyOrSession',
@@ -1092,8 +1091,8 @@ export const routes = {
   createFolder: {
     method: 'POST',
     path: '/api/storage/folders',
-    summary: 'Make a folder',
-    description: 'In another folder, or in the root of the project. Names of siblings differ by more than their case.',
+    summary: 'Create a folder',
+    description: 'In another folder, or in the root of the project. Names of siblings must differ by more than case.',
     tag: 'Folders',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1105,7 +1104,7 @@ export const routes = {
     method: 'GET',
     path: '/api/storage/folders/{id}',
     summary: 'One folder',
-    description: 'The folder with its name and parent. What is in it, `GET /api/storage/list` says.',
+    description: 'The folder with its name and parent. `GET /api/storage/list` lists its contents.',
     tag: 'Folders',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1116,8 +1115,8 @@ export const routes = {
   changeFolder: {
     method: 'PATCH',
     path: '/api/storage/folders/{id}',
-    summary: 'Rename a folder, move it with all that is in it, or both at once',
-    description: 'A move takes everything in the folder along, in constant time, and touches no object.',
+    summary: 'Rename a folder, move it with everything in it, or both at once',
+    description: 'A move takes everything in the folder along, in constant time, without touching any object.',
     tag: 'Folders',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1129,8 +1128,8 @@ export const routes = {
   deleteFolder: {
     method: 'DELETE',
     path: '/api/storage/folders/{id}',
-    summary: 'Put a folder into the trash; with something in it only when recursive',
-    description: 'Everything in it goes with it in one statement, and can be restored with it until `restorableUntil`.',
+    summary: 'Put a folder into the trash; one that is not empty only with `recursive`',
+    description: 'Everything in it is deleted with it, and can be restored with it until `restorableUntil`.',
     tag: 'Folders',
     access: 'keyOrSession',
     scope: 'files:delete',
@@ -1142,8 +1141,9 @@ export const routes = {
   restoreFolder: {
     method: 'POST',
     path: '/api/storage/folders/{id}/restore',
-    summary: 'Bring a deleted folder back with all that went with it; safe to repeat',
-    description: 'To where it was, or to the root where its parent is gone, under another name where its own is taken.',
+    summary: 'Restore a deleted folder with everything that was deleted with it; safe to repeat',
+    description:
+      'It goes back to where it was, or to the root if its parent no longer exists, and gets another name if its own is taken.',
     tag: 'Folders',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1155,7 +1155,7 @@ export const routes = {
     method: 'GET',
     path: '/api/storage/files/{id}',
     summary: 'One file',
-    description: 'The file as it was recorded. What is in the trash is not found.',
+    description: 'The file as it was recorded. Files in the trash are not found.',
     tag: 'Files',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1168,7 +1168,7 @@ export const routes = {
     path: '/api/storage/files/{id}',
     summary: 'Rename a file, move it, or both at once',
     description:
-      'Changes the row only: the object and its storeKey stay as they are, and so do addresses that were handed out.',
+      'Only the record changes: the object and its storeKey stay as they are, and URLs that were issued stay valid.',
     tag: 'Files',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1181,7 +1181,7 @@ export const routes = {
     method: 'DELETE',
     path: '/api/storage/files/{id}',
     summary: 'Put a file into the trash',
-    description: 'The file leaves every listing at once, and can be restored until `restorableUntil`.',
+    description: 'The file disappears from every listing immediately, and can be restored until `restorableUntil`.',
     tag: 'Files',
     access: 'keyOrSession',
     scope: 'files:delete',
@@ -1192,8 +1192,8 @@ export const routes = {
   restoreFile: {
     method: 'POST',
     path: '/api/storage/files/{id}/restore',
-    summary: 'Bring a deleted file back; safe to repeat',
-    description: 'To the folder it was in, or to the root where that folder is gone.',
+    summary: 'Restore a deleted file; safe to repeat',
+    description: 'It goes back to the folder it was in, or to the root if that folder no longer exists.',
     tag: 'Files',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1204,8 +1204,9 @@ export const routes = {
   listTrash: {
     method: 'GET',
     path: '/api/storage/trash',
-    summary: 'What was deleted and can be restored, the latest first',
-    description: 'One entry for each file or folder that was deleted by itself, with counts of what went with it.',
+    summary: 'What was deleted and can be restored, newest first',
+    description:
+      'One entry for each file or folder that was deleted by itself, with counts of what was deleted with it.',
     tag: 'Trash',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1216,8 +1217,8 @@ export const routes = {
   emptyTrash: {
     method: 'DELETE',
     path: '/api/storage/trash',
-    summary: 'Empty the trash of a project; what was in it cannot be restored any more',
-    description: 'The objects go in the background.',
+    summary: 'Empty the trash of a project; what was in it can no longer be restored',
+    description: 'The objects are removed in the background.',
     tag: 'Trash',
     access: 'keyOrSession',
     scope: 'files:delete',
@@ -1230,12 +1231,12 @@ export const routes = {
     path: '/api/storage/bulk',
     summary: 'Move, delete or restore many files and folders: all of them or none',
     description:
-      'In one transaction, with `dryRun` to count first. Each id that cannot be changed is named in `issues`, and nothing is changed then.',
+      'In one transaction; `dryRun` counts first. If any id cannot be changed, `issues` names every such id and nothing is changed.',
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:write',
     scopeOf: {
-      sentence: 'To delete it needs `files:delete` instead.',
+      sentence: 'To delete, it needs `files:delete` instead.',
       find: ({ action }: z.output<typeof BulkRequest>) => (action === 'delete' ? 'files:delete' : 'files:write'),
     },
     body: BulkRequest,
@@ -1252,9 +1253,9 @@ export const routes = {
   createDownloadUrl: {
     method: 'POST',
     path: '/api/storage/files/{id}/url',
-    summary: 'An address at the object store that serves the file to whoever has it',
+    summary: 'A URL at the object store that serves the file to anyone who has it',
     description:
-      'A signed GET that serves the name and type that were recorded. Types that can run script are always saved, never shown.',
+      'A signed GET that serves the recorded name and type. Types that can run scripts are always saved, never shown.',
     tag: 'Downloads',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1267,14 +1268,14 @@ export const routes = {
   redirectToContent: {
     method: 'GET',
     path: '/api/storage/files/{id}/content',
-    summary: 'Leads to the bytes of the file, for a plain link',
-    description: 'For `src` and `href`: redirects to a signed address of the object store.',
+    summary: 'Redirects to the bytes of the file, for a plain link',
+    description: 'For `src` and `href`: redirects to a signed URL of the object store.',
     tag: 'Downloads',
     access: 'keyOrSession',
     scope: 'files:read',
     params: FileParams,
     query: ContentQuery,
-    redirectsTo: 'The file at the object store, for 15 minutes.',
+    redirectsTo: 'The file at the object store; the URL is valid for 15 minutes.',
     writesAnswer: true,
     answer: z.undefined(),
     errors: ['file_not_found'],
@@ -1282,8 +1283,9 @@ export const routes = {
   createArchiveUrl: {
     method: 'POST',
     path: '/api/storage/archives',
-    summary: 'An address that serves folders and files as one ZIP to whoever has it; without either the whole project',
-    description: 'The ZIP is made while it is downloaded: its bytes are the only ones that pass through the service.',
+    summary: 'A URL that serves folders and files, or the whole project, as one ZIP to anyone who has it',
+    description:
+      'Without files and folders, the ZIP has the whole project. It is made while it is downloaded, and its bytes are the only ones that pass through the service.',
     tag: 'Downloads',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1295,8 +1297,8 @@ export const routes = {
   downloadArchive: {
     method: 'GET',
     path: '/api/storage/archives/{token}',
-    summary: 'The ZIP of an archive address, made while it is sent; the token in the address is the credential',
-    description: 'Streams the ZIP. Whoever has the address can read it until it ends.',
+    summary: 'The ZIP of an archive URL, made while it is sent; the token in the URL is the credential',
+    description: 'Streams the ZIP to anyone who has the URL, until the URL expires.',
     tag: 'Downloads',
     access: 'anybody',
     params: ArchiveParams,
@@ -1309,7 +1311,7 @@ export const routes = {
     method: 'GET',
     path: '/livez',
     summary: 'Whether the process answers at all',
-    description: 'For whoever restarts processes: it asks nothing of any dependency.',
+    description: 'For whatever restarts processes: it does not depend on anything else.',
     tag: 'Operation',
     access: 'anybody',
     isProbe: true,
@@ -1319,8 +1321,8 @@ export const routes = {
   ready: {
     method: 'GET',
     path: '/readyz',
-    summary: 'Whether this process takes requests',
-    description: 'For load balancers. Dependencies are named for information, and do not decide it.',
+    summary: 'Whether this process accepts requests',
+    description: 'For load balancers. Dependencies are listed for information only, and do not decide it.',
     tag: 'Operation',
     access: 'anybody',
     isProbe: true,
@@ -1330,8 +1332,8 @@ export const routes = {
   health: {
     method: 'GET',
     path: '/healthz',
-    summary: 'How each dependency is',
-    description: 'For people and alarms: `healthy`, `available` (it can be read), or 503 when something is down.',
+    summary: 'The health of each dependency',
+    description: 'For people and alerts: `healthy`, `available` (read-only), or 503 when a dependency is down.',
     tag: 'Operation',
     access: 'anybody',
     isProbe: true,
@@ -1342,7 +1344,7 @@ export const routes = {
     method: 'GET',
     path: '/openapi.json',
     summary: 'This document',
-    description: 'OpenAPI 3.1, made from the schemas the service itself checks with.',
+    description: 'OpenAPI 3.1, generated from the schemas that the service itself validates with.',
     tag: 'Operation',
     access: 'anybody',
     writesAnswer: true,
@@ -1352,8 +1354,8 @@ export const routes = {
   errorPage: {
     method: 'GET',
     path: '/errors/{code}',
-    summary: 'What an error means and how to mend it',
-    description: 'The page that the `type` of a problem document leads to.',
+    summary: 'What an error means and how to fix it',
+    description: 'The page that the `type` of a problem document points to.',
     tag: 'Operation',
     access: 'anybody',
     params: ErrorParams,
@@ -1366,7 +1368,7 @@ export const routes = {
     method: 'GET',
     path: '/',
     summary: 'The name and version of the service',
-    description: 'With the address of this document.',
+    description: 'With the URL of this document.',
     tag: 'Operation',
     access: 'anybody',
     answer: Welcome,
@@ -1384,18 +1386,18 @@ type Checked<O extends OperationId, Place extends 'params' | 'query' | 'body'> =
   ? z.output<S>
   : unknown;
 
-/** What goes into an operation: the parameters of its path, its query and its body, as one object. */
+/** The input of an operation: its path parameters, its query and its body, as one object. */
 export type Input<O extends OperationId> = Checked<O, 'params'> & Checked<O, 'query'> & Checked<O, 'body'>;
 
 /** The body of its 200 answer. */
 export type Answer<O extends OperationId> = z.output<Routes[O]['answer']>;
 
-/** The names that stand in two of an operation's inputs, of which one would hide the other. */
+/** The names that occur in two of an operation's inputs, where one would hide the other. */
 type Clash<O extends OperationId> =
   | (keyof Checked<O, 'params'> & keyof Checked<O, 'query'>)
   | (keyof Checked<O, 'params'> & keyof Checked<O, 'body'>)
   | (keyof Checked<O, 'query'> & keyof Checked<O, 'body'>);
-/** The operations that have such a name: a test holds that there are none. */
+/** The operations that have such a name: a test checks that there are none. */
 export type ClashingOperation = { [O in OperationId]: [Clash<O>] extends [never] ? never : O }[OperationId];
 
 /** The operations whose answer is JSON that follows from their input. */
@@ -1403,7 +1405,7 @@ export type JsonOperationId = {
   [O in OperationId]: Routes[O] extends { writesAnswer: true } | { usesCookies: true } ? never : O;
 }[OperationId];
 
-/** Every code that a route can answer: its own, and those that follow from its access and its inputs. */
+/** Every code that a route can return: its own, and those that follow from its access and its inputs. */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
   if (route.access !== 'anybody' && route.method !== 'GET') codes.add('cross_site_request');

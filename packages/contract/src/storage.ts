@@ -28,16 +28,16 @@ export const File = z.object({
   folderId: uuidOut.nullable(),
   etag: z.string(),
   detectedMimeType: z.string().nullable().meta({
-    description: 'The type that the first bytes show; null while nobody has looked, and when they show none.',
+    description: 'The type that the first bytes show; null if they have not been examined yet, or show none.',
   }),
   contentCheck: z
     .enum(['pending', 'match', 'mismatch', 'unknown'])
-    .meta({ description: 'Whether the first bytes are of the type that mimeType says.' }),
+    .meta({ description: 'Whether the first bytes are of the type in mimeType.' }),
   sha256: z.string().nullable(),
   sha256State: z
     .enum(['declared', 'verified', 'mismatch'])
     .nullable()
-    .meta({ description: 'Whether the object has the SHA-256 that was declared; declared until that is known.' }),
+    .meta({ description: 'Whether the object has the declared SHA-256; `declared` until that is known.' }),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });
@@ -63,7 +63,7 @@ export const DeleteFolderQuery = z.object({
   recursive: z
     .enum(['true', 'false'], { error: 'must be true or false' })
     .optional()
-    .meta({ description: 'Whether to delete what is in it, too.' }),
+    .meta({ description: 'Whether to delete its contents as well.' }),
 });
 
 export const FileParams = z.object({ id: uuid });
@@ -75,7 +75,7 @@ export const ChangeFileRequest = z
 
 export const maxPageSize = 1000;
 
-/** A page's size in a query. */
+/** The size of a page, in a query. */
 export const pageLimit = z
   .string()
   .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {
@@ -94,30 +94,38 @@ export const ListQuery = z.object({
     .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {
       error: `must be a whole number from 1 to ${maxPageSize}`,
     })
-    .meta({ type: 'integer', minimum: 1, maximum: maxPageSize, description: 'Files and folders together in one page.' })
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: maxPageSize,
+      description: 'The number of files and folders, together, in one page.',
+    })
     .transform(Number)
     .optional(),
   cursor: z.string().min(1).max(2048, { error: 'must be the nextCursor of an earlier page' }).optional(),
   sort: z
     .enum(['name', 'createdAt', 'fileSize'], { error: 'must be name, createdAt or fileSize' })
     .default('createdAt')
-    .meta({ description: 'Names compare without their case. Folders have no size, and are then sorted by name.' }),
+    .meta({
+      description:
+        'Names are compared regardless of case. Folders have no size; with `fileSize`, they are sorted by name.',
+    }),
   order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc'),
   search: searchText
-    .meta({ description: 'Part of the name: any case, any script, accents composed or not; no wildcards.' })
+    .meta({ description: 'Part of the name, in any case and script, with accents composed or not; no wildcards.' })
     .optional(),
 });
 
 export const UsageQuery = z.object({ projectId: uuid, folderId: uuid.optional() });
 
 export const Usage = z.object({
-  fileCount: z.int().meta({ description: 'Files that are there: not in the trash, nor in a folder that is.' }),
-  totalBytes: z.int().meta({ description: 'Their sizes together.' }),
-  trashedBytes: z.int().meta({ description: 'What is stored beyond them, until the trash lets it go.' }),
+  fileCount: z.int().meta({ description: 'The number of files, without those in the trash or in a deleted folder.' }),
+  totalBytes: z.int().meta({ description: 'The total size of these files.' }),
+  trashedBytes: z.int().meta({ description: 'What is stored in addition, until it is purged from the trash.' }),
   quotaBytes: z
     .int()
     .nullable()
-    .meta({ description: 'What the project may store, totalBytes and trashedBytes together; null is no limit.' }),
+    .meta({ description: 'What the project may store, totalBytes and trashedBytes together; null for no limit.' }),
 });
 
 export const Listing = z.object({

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { fileSize, storeKey, timestampOut, uuid, uuidOut } from './fields.ts';
 import { PresignRequest } from './storage.ts';
 
-/** S3's own: so many parts has an upload at the most. */
+/** The most parts that an upload can have on S3. */
 export const maxParts = 10_000;
 
-/** So many parts are signed in one request. */
+/** The most parts that one request signs. */
 export const maxSignedParts = 1000;
 
 /** 10,000 parts with their ETags are about 700 KB. */
@@ -18,18 +18,18 @@ const partNumber = z
   .max(maxParts, { error: `must be from 1 to ${maxParts}` });
 
 /**
- * Never an empty file: on Ceph RGW the address of a part of 0 bytes can be made to copy any object of the bucket, which no
- * bucket policy stops (decision 0019).
+ * Never an empty file: on Ceph RGW, the URL of a part of 0 bytes can be made to copy any object of the bucket, which no
+ * bucket policy prevents (decision 0019).
  */
 export const CreateUploadRequest = PresignRequest.extend({
-  fileSize: fileSize.min(1, { error: 'must be at least 1: an empty file goes in one PUT (presign)' }),
+  fileSize: fileSize.min(1, { error: 'must be at least 1: upload an empty file in a single PUT (presign)' }),
 });
 export const UploadParams = z.object({ uploadId: uuid });
 
 export const CreatedUpload = z.object({
   uploadId: uuidOut,
   storeKey,
-  partSize: z.int().meta({ description: 'Bytes of every part but the last, which has the rest.' }),
+  partSize: z.int().meta({ description: 'The size of every part except the last, which has the rest.' }),
   partCount: z.int(),
   expiresAt: timestampOut,
 });
@@ -37,7 +37,7 @@ export const CreatedUpload = z.object({
 export const SignPartsRequest = z.object({
   partNumbers: z
     .array(partNumber)
-    .min(1, { error: 'must name a part' })
+    .min(1, { error: 'must name at least one part' })
     .max(maxSignedParts, { error: `must name at most ${maxSignedParts} parts` })
     .meta({ description: 'From 1 to partCount, in any order.' }),
 });
@@ -60,12 +60,12 @@ export const Upload = z.object({
   expiresAt: timestampOut,
   status: z.enum(['open', 'stored', 'completed']).meta({
     description:
-      'open: takes parts. stored: the object store has joined the parts, and completing it again records the file. completed: recorded as `fileId`.',
+      '`open`: accepts parts. `stored`: the object store has joined the parts, and completing again records the file. `completed`: recorded as `fileId`.',
   }),
   fileId: uuidOut.nullable(),
   parts: z
     .array(z.object({ partNumber: z.int(), etag: z.string(), size: z.int() }))
-    .meta({ description: 'The parts that have arrived; empty once they are joined.' }),
+    .meta({ description: 'The parts that have arrived; empty once they have been joined.' }),
 });
 
 export const CompleteUploadRequest = z.object({
@@ -77,11 +77,11 @@ export const CompleteUploadRequest = z.object({
           .string()
           .min(1, { error: 'must not be empty' })
           .max(256, { error: 'must be at most 256 characters' })
-          .meta({ description: 'As the PUT of the part answered it, with or without its quotes.' }),
+          .meta({ description: 'As returned by the PUT of the part, with or without quotes.' }),
       }),
     )
     .max(maxParts, { error: `must have at most ${maxParts} parts` })
-    .meta({ description: 'Every part with its ETag. Left out: the parts are taken as the object store has them.' })
+    .meta({ description: 'Every part with its ETag. If omitted, the parts are used as the object store has them.' })
     .optional(),
 });
 

@@ -1,9 +1,9 @@
 // @ts-check
-// Writes docs/errors.md and docs/settings.md from the error catalogue and the settings, as they were built.
+// Writes docs/errors.md and docs/settings.md from the built error catalogue and settings.
 // With --check it writes nothing, names the pages that are out of date, and ends with 1 if there are any.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errorCatalogue } from '@cadiz/contract';
-import { settings } from '../dist/settings/config.js';
+import { settings } from '../dist/settings/table.js';
 
 const command = 'npm run build && npm run docs';
 const pages = { 'errors.md': toErrorsPage(), 'settings.md': toSettingsPage() };
@@ -46,10 +46,10 @@ Every failure is \`application/problem+json\` ([RFC 9457](https://www.rfc-editor
 }
 \`\`\`
 
-\`code\` is stable: write programs against it. \`title\` is the same in every answer with this code, \`detail\` is about this
-one request. \`requestId\` stands in the log of the service and in the header \`X-Request-Id\`. \`invalid_request\` also has
-\`issues\`, a list of \`{path, message}\` with every wrong field at once. \`not_ready\` and \`dependency_down\` have \`dependencies\`. The service shows
-each section below at the address in \`type\`, too.
+\`code\` is stable: write programs against it. \`title\` is the same in every answer with this code; \`detail\` describes this
+particular request. \`requestId\` also appears in the log of the service and in the header \`X-Request-Id\`. \`invalid_request\` also has
+\`issues\`, a list of \`{path, message}\` with every wrong field at once. \`not_ready\` and \`dependency_down\` have \`dependencies\`. The service also
+shows each section below at the URL in \`type\`.
 
 | code | status | |
 |---|---|---|
@@ -66,21 +66,21 @@ function toErrorSection([code, { status, title, happened, mend }]) {
 
 **What happened:** ${happened}
 
-**How to mend it:** ${mend}
+**How to fix it:** ${mend}
 `;
 }
 
 function toSettingsPage() {
   const rows = Object.entries(settings).map(
-    ([name, setting]) => `| \`${name}\` | ${toDefault(setting.default)} | ${toCell(setting.sentence)} |`,
+    ([name, setting]) => `| \`${name}\` | ${toDefault(setting)} | ${toCell(setting.sentence)} |`,
   );
   return `# Settings
 
-<!-- Written by packages/server/scripts/write-docs.mjs: change packages/server/src/settings/config.ts instead. -->
+<!-- Written by packages/server/scripts/write-docs.mjs: change packages/server/src/settings/table.ts instead. -->
 
-Settings are environment variables. A file \`.env\` in the folder where the service is started is read as well; what the
-environment says wins over it. An empty variable counts as not set. Mistakes are told at the start, all of them
-together, and the service ends with exit code 1. So is a name that is misspelt, where it can only be meant for Cadiz:
+Settings are environment variables. A file \`.env\` in the folder in which the service is started is read as well; the
+environment takes precedence over it. An empty variable counts as not set. All mistakes are reported together at the
+start, and the service ends with exit code 1. A misspelt name is a mistake if it can only be meant for Cadiz:
 \`CADIZ_…\`, and a near miss in \`.env\`. Elsewhere it is a warning.
 
 | name | default | |
@@ -89,13 +89,9 @@ ${rows.join('\n')}
 `;
 }
 
-/**
- * A default that is a value stands as code, one that is words as text.
- * @param {string | undefined} value
- */
-function toDefault(value) {
-  if (value === undefined) return 'not set';
-  return /\s/.test(value) ? toCell(value) : `\`${value}\``;
+/** @param {import('../dist/settings/setting.js').Setting} setting */
+function toDefault({ default: value, otherwise = 'not set' }) {
+  return value === undefined ? toCell(otherwise) : `\`${value}\``;
 }
 
 /** @param {string} text */

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { cleanUp, embeddedSettings, startService, stopService } from '../../../e2e/service.ts';
-import { readConfig, settings } from '../src/settings/config.ts';
+import { readConfig } from '../src/settings/config.ts';
+import { settings } from '../src/settings/table.ts';
 import { toWelcome } from '../src/start/welcome.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -3,7 +3,7 @@ import { uriEncode, uriEncodePath } from './encode.ts';
 /** The `x-amz-content-sha256` of a body that is not part of the signature. */
 export const unsignedPayload = 'UNSIGNED-PAYLOAD';
 
-/** The only algorithm that is signed with and accepted. */
+/** The only algorithm that is used and accepted. */
 export const algorithm = 'AWS4-HMAC-SHA256';
 
 export interface CanonicalParts {
@@ -19,7 +19,7 @@ export interface CanonicalParts {
 
 /**
  * The canonical request of "Signature Calculations for the Authorization Header". The path is encoded once and not
- * normalised, which is S3's way and no other service's.
+ * normalised, as only S3 does.
  */
 export function canonicalRequest(parts: CanonicalParts): string {
   const lines = parts.headers.map(([name, value]) => `${name}:${value}\n`).join('');
@@ -35,12 +35,12 @@ export function canonicalQuery(query: Iterable<readonly [string, string]>): stri
   return encoded.map(([name, value]) => `${name}=${value}`).join('&');
 }
 
-/** Values of one header: each trimmed, inner runs of blanks made one space, joined by a comma in wire order. */
+/** The values of one header: each trimmed, with inner runs of blanks collapsed to one space, joined by commas in wire order. */
 export function canonicalHeaderValue(values: readonly string[]): string {
   return values.map((value) => value.replace(/[ \t]+/g, ' ').replace(/^ | $/g, '')).join(',');
 }
 
-/** What is signed at last. `requestHash`: hexadecimal SHA-256 of the canonical request. */
+/** The string that is finally signed. `requestHash`: hexadecimal SHA-256 of the canonical request. */
 export function stringToSign(amzDate: string, scope: string, requestHash: string): string {
   return `${algorithm}\n${amzDate}\n${scope}\n${requestHash}`;
 }
@@ -50,7 +50,7 @@ export function amzDateOf(now: Date | number): string {
   return `${new Date(now).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`;
 }
 
-/** Byte order, for ASCII text. */
+/** Compares ASCII strings in byte order. */
 export function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -2,18 +2,18 @@ import { emptyPayloadHash } from './sign.ts';
 import type { Sign } from './signing-key.ts';
 
 /**
- * Signs the chunks of an aws-chunked body one after the other, each over the signature of the one before ("Signature
- * Calculations for the Authorization Header: Transferring Payload in Multiple Chunks", and "… Including Trailing Headers").
+ * Signs the chunks of an aws-chunked body one after another, each over the previous signature ("Signature Calculations
+ * for the Authorization Header: Transferring Payload in Multiple Chunks", and "… Including Trailing Headers").
  * Hashes are hexadecimal SHA-256, signatures hexadecimal HMAC-SHA-256.
  */
 export interface ChunkSigner {
-  /** The signature that the next chunk must have; the last one is of no bytes. */
+  /** The signature that the next chunk must have; the last chunk is empty. */
   chunk(dataHash: string): string;
   /** The signature over the trailer, which follows the last chunk. `trailerHash` is that of its `name:value\n` lines. */
   trailer(trailerHash: string): string;
 }
 
-/** The chain that begins with the signature of a request's head. */
+/** Starts the chain with the signature of the request's headers. */
 export function createChunkSigner(sign: Sign, amzDate: string, scope: string, seedSignature: string): ChunkSigner {
   let previous = seedSignature;
   const next = (algorithm: string, ...hashes: string[]) => {

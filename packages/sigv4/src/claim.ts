@@ -6,7 +6,7 @@ import { type Refused, refuse, version2Advice } from './refusal.ts';
 /** The values of each header by lower-case name, in wire order. */
 export type Headers = ReadonlyMap<string, readonly string[]>;
 
-/** What a request says about its own signature; well-formed, but not yet believed. */
+/** What a request states about its own signature: well-formed, but not yet verified. */
 export interface Claim {
   ok: true;
   mode: 'header' | 'query';
@@ -45,12 +45,12 @@ export function readClaim(target: RequestTarget, headers: Headers): Claim | Refu
     return refuse(
       400,
       'InvalidArgument',
-      'The address is signed already: send it without an Authorization header, or sign only in the header.',
+      'The URL is already signed: send it without an Authorization header, or sign only in the header.',
     );
   }
   if (inQuery) return readQueryClaim(target, headers);
   if (authorization) return readHeaderClaim(authorization[0] ?? '', headers);
-  return refuse(403, 'AccessDenied', 'The request is unsigned. Sign it, or use a presigned address.');
+  return refuse(403, 'AccessDenied', 'The request is unsigned. Sign it, or use a presigned URL.');
 }
 
 function isVersion2(target: RequestTarget, authorization: readonly string[] | undefined): boolean {
@@ -62,11 +62,10 @@ function isVersion2(target: RequestTarget, authorization: readonly string[] | un
 function readQueryClaim(target: RequestTarget, headers: Headers): Claim | Refused {
   const malformed = (message: string) => refuse(400, 'AuthorizationQueryParametersError', message);
   const query = new Map(target.query);
-  // Two values for one name would let one be signed and the other be obeyed.
-  if (query.size !== target.query.length) return malformed('A query parameter of a presigned address occurs twice.');
+  // With two values for one name, one could be signed and the other obeyed.
+  if (query.size !== target.query.length) return malformed('A query parameter of the presigned URL occurs twice.');
   const missing = queryNames.find((name) => !query.has(name));
-  if (missing)
-    return malformed(`The query parameter ${missing} is missing. Use the presigned address as it was issued.`);
+  if (missing) return malformed(`The query parameter ${missing} is missing. Use the presigned URL as it was issued.`);
   const value = (name: string) => query.get(name) ?? '';
   if (value('X-Amz-Algorithm') !== algorithm) return malformed(`X-Amz-Algorithm must be ${algorithm}.`);
   const credential = readCredential(value('X-Amz-Credential'));
@@ -97,6 +96,8 @@ function readQueryClaim(target: RequestTarget, headers: Headers): Claim | Refuse
 /** "Authenticating Requests: Using the Authorization Header". */
 function readHeaderClaim(authorization: string, headers: Headers): Claim | Refused {
   const malformed = (message: string) => refuse(400, 'AuthorizationHeaderMalformed', message);
+  // No line break or other exotic space may pass for a blank below.
+  if (!/^[\t\x20-\x7e]*$/.test(authorization)) return malformed('The Authorization header must be printable ASCII.');
   const [scheme = '', rest = ''] = split(authorization, /\s+/);
   if (scheme !== algorithm) {
     const message = `This authorization mechanism is not supported. Sign with ${algorithm}.`;
@@ -152,7 +153,7 @@ export function readCredential(text: string): Pick<Claim, 'accessKeyId' | 'scope
   return { accessKeyId, scope: { date, region, service, terminator } };
 }
 
-/** Milliseconds since 1970, or undefined: also for a 30th of February, which Date would carry over into March. */
+/** Milliseconds since 1970. Undefined if invalid, such as a 30th of February, which Date would carry over into March. */
 export function readAmzDate(text: string): number | undefined {
   const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text);
   if (!parts) return undefined;

@@ -1,18 +1,18 @@
 const plain = /^[A-Za-z0-9_.~-]*$/;
 const plainPath = /^[A-Za-z0-9_.~/-]*$/;
 const leftByEncodeURIComponent = /[!'()*]/g;
-// A fragment never travels in a request target, and neither do blanks and controls (RFC 9112, 3.2).
+// A request target never contains a fragment, blanks or control characters (RFC 9112, 3.2).
 const neverInTarget = /[^\x21\x22\x24-\x7e\x80-\xff]/;
 const highByte = /[\x80-\xff]/g;
 
-/** A request target taken apart: the decoded path, and the decoded query in wire order, duplicates kept. */
+/** A parsed request target: the decoded path, and the decoded query in wire order with duplicates. */
 export interface RequestTarget {
   path: string;
   query: [name: string, value: string][];
 }
 
 /**
- * Percent-encodes the UTF-8 of `text` as SigV4 canonicalises it: all but the unreserved characters of RFC 3986,
+ * Percent-encodes the UTF-8 of `text` as SigV4 canonicalises it: everything but the unreserved characters of RFC 3986,
  * with upper-case hexadecimal digits ("Signature Calculations for the Authorization Header", `UriEncode()`).
  *
  * @throws URIError when `text` holds a lone surrogate.
@@ -22,17 +22,17 @@ export function uriEncode(text: string): string {
   return encodeURIComponent(text).replace(leftByEncodeURIComponent, percent);
 }
 
-/** `uriEncode` that keeps `/`. S3 neither normalises a path nor encodes it twice. */
+/** Like `uriEncode`, but keeps `/`. S3 neither normalises a path nor encodes it twice. */
 export function uriEncodePath(path: string): string {
   if (plainPath.test(path)) return path;
   return uriEncode(path).replaceAll('%2F', '/');
 }
 
 /**
- * Takes a request target apart as it came over the wire (origin form: path and query; bytes above 0x7f as Node's
- * Latin-1 characters). Undefined when the percent-encoding or the UTF-8 inside is malformed.
+ * Parses a request target as it came over the wire (origin form: path and query; bytes above 0x7f as Node's Latin-1
+ * characters). Undefined if the percent-encoding, or the UTF-8 inside it, is malformed.
  *
- * `+` is a plus everywhere, as SigV4 canonicalises it. What an HTML form sends for a space (`+`) is therefore a plus too.
+ * `+` is always a plus, as in SigV4, even though HTML forms send it for a space.
  */
 export function parseRequestTarget(rawUrl: string): RequestTarget | undefined {
   if (!rawUrl.startsWith('/') || neverInTarget.test(rawUrl)) return undefined;
@@ -46,7 +46,7 @@ export function parseRequestTarget(rawUrl: string): RequestTarget | undefined {
   }
 }
 
-/** Decodes a query in wire order. Throws URIError where the encoding is malformed. */
+/** Decodes a query in wire order. Throws URIError if the encoding is malformed. */
 export function parseQuery(rawQuery: string): [string, string][] {
   const pairs: [string, string][] = [];
   for (const part of rawQuery.split('&')) {
@@ -58,7 +58,7 @@ export function parseQuery(rawQuery: string): [string, string][] {
   return pairs;
 }
 
-/** Strict: throws URIError on `%zz`, `%2`, overlong forms, surrogates and cut sequences. */
+/** Strict: throws URIError on `%zz`, `%2`, overlong forms, surrogates and truncated sequences. */
 function decode(raw: string): string {
   if (plainPath.test(raw)) return raw;
   return decodeURIComponent(raw.replace(highByte, percent));

@@ -12,7 +12,7 @@ import { type Credentials, requireHeader, requireScopeText } from './credentials
 import { parseQuery, uriEncode, uriEncodePath } from './encode.ts';
 import { type Sign, signingKey } from './signing-key.ts';
 
-/** What one address shall allow. */
+/** The request that a presigned URL allows. */
 export interface PresignRequest {
   method: 'GET' | 'PUT' | 'HEAD' | 'DELETE' | 'POST';
   bucket: string;
@@ -26,37 +26,37 @@ export interface PresignRequest {
   contentLength?: number;
   /** further query parameters, all signed: response-content-type, partNumber, uploadId … */
   query?: Record<string, string>;
-  /** further signed headers, names in lower case; the holder must send them with these very values */
+  /** further signed headers, names in lower case; the holder must send them with exactly these values */
   headers?: Record<string, string>;
 }
 
 export interface PresignOptions extends Credentials {
   region: string;
-  /** `http(s)://host[:port][/base]` as the holder of the address reaches it */
+  /** `http(s)://host[:port][/base]` as reached by the holder of the URL */
   endpoint: string;
 }
 
-/** The longest life of an address: seven days. */
+/** The longest that a URL can be valid: seven days. */
 export const maxExpiresInSeconds = 604_800;
 
-/** What is the same for every address of one second. */
+/** What all URLs signed within one second have in common. */
 interface Second {
   at: number;
   /** the string to sign without the hash at its end */
   toSign: string;
   /** the query up to the value of X-Amz-Expires */
   query: string;
-  /** whole queries, by lifetime and names of signed headers: most addresses differ in neither */
+  /** whole queries, by lifetime and names of signed headers: most URLs differ in neither */
   queries: Map<string, string>;
   sign: Sign;
 }
 
 /**
- * Makes presigned addresses, path style, with an unsigned payload ("Authenticating Requests: Using Query Parameters").
- * `host` is always signed. The clock, the day's key and all that hangs on them are computed once a second.
+ * Makes presigned URLs in path style, with an unsigned payload ("Authenticating Requests: Using Query Parameters").
+ * `host` is always signed. Everything that depends only on the time is computed once a second.
  *
  * @throws TypeError for an unusable endpoint, region or key id; the returned function throws RangeError for a lifetime
- *   or length out of range, TypeError for an unusable header and URIError for text with lone surrogates.
+ *   or length out of range, TypeError for an unusable header and URIError for strings with lone surrogates.
  */
 export function createPresigner(options: PresignOptions): (request: PresignRequest) => string {
   const { origin, host, base } = parseEndpoint(options.endpoint);
@@ -108,7 +108,7 @@ function parseEndpoint(endpoint: string): { origin: string; host: string; base: 
   if (!isHttp || url.username || url.password || url.search || url.hash) {
     throw new TypeError('endpoint must look like http(s)://host[:port][/base].');
   }
-  // URL leaves the default port out and writes the host in lower case, which is how clients send it.
+  // URL omits the default port and writes the host in lower case, as clients send it.
   const base = uriEncodePath(decodeURIComponent(url.pathname)).replace(/\/+$/, '');
   return { origin: url.origin, host: url.host, base };
 }
@@ -139,7 +139,7 @@ function sortedHeaders(headers: Record<string, string>, contentLength: number | 
   };
 }
 
-/** What is signed has to be sorted as a whole. */
+/** Sorts all parameters together, as the signature requires. */
 function withQuery(ownQuery: string, query: Record<string, string>): string {
   return canonicalQuery([...parseQuery(ownQuery), ...Object.entries(query)]);
 }

@@ -10,10 +10,10 @@ import {
 import { type Credentials, requireHeader, requireScopeText } from './credentials.ts';
 import { signingKey } from './signing-key.ts';
 
-/** A request to be sent with an `Authorization` header. */
+/** A request to send with an `Authorization` header. */
 export interface SignRequest {
   method: string;
-  /** as the Host header will carry it: without :80 for http, without :443 for https */
+  /** as in the Host header: without :80 for http, without :443 for https */
   host: string;
   /** unencoded absolute path: /bucket/key. Send it as `uriEncodePath` encodes it. */
   path: string;
@@ -30,7 +30,7 @@ export interface SignRequest {
 export const emptyPayloadHash = hash('sha256', '', 'hex');
 
 /**
- * Signs requests in a header ("Signature Calculations for the Authorization Header: Transferring Payload in a Single
+ * Signs requests with a header ("Signature Calculations for the Authorization Header: Transferring Payload in a Single
  * Chunk"). Returns every header to send, names in lower case: the given ones, host, x-amz-date,
  * x-amz-content-sha256 and authorization.
  *

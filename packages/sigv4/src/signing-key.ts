@@ -1,6 +1,6 @@
 import { createHmac, hash } from 'node:crypto';
 
-/** Signs an ASCII text: hexadecimal HMAC-SHA-256 under one day's key. */
+/** Signs an ASCII string: hexadecimal HMAC-SHA-256 with the key of one day. */
 export type Sign = (text: string) => string;
 
 const blockBytes = 64;
@@ -9,14 +9,14 @@ const cachedKeys = 256;
 const cache = new Map<string, Sign>();
 
 /**
- * The signer of one day, region and service, derived once and then kept. `date` is `YYYYMMDD`.
+ * The signer for one day, region and service, derived once and then cached. `date` is `YYYYMMDD`.
  * The chain of four HMACs is "DeriveSigningKey" of "Signature Calculations for the Authorization Header".
  */
 export function signingKey(secretAccessKey: string, date: string, region: string, service = 's3'): Sign {
   const name = JSON.stringify([secretAccessKey, date, region, service]);
   const known = cache.get(name);
   if (known) return known;
-  // Callers look a date up only after they believe it, so this stays small: keys times at most a week of days.
+  // Callers check a date before they ask for its key, so the cache stays small: the keys times the days of a week.
   if (cache.size >= cachedKeys) cache.clear();
   const sign = createSign(deriveSigningKey(secretAccessKey, date, region, service));
   cache.set(name, sign);
@@ -34,8 +34,8 @@ function hmac(key: string | Buffer, text: string): Buffer {
 }
 
 /**
- * HMAC (RFC 2104) as two one-shot hashes over blocks that already hold the padded key: faster than `createHmac`, which
- * on Node 24 also pays about 10 µs for a raw key.
+ * HMAC (RFC 2104) as two one-shot hashes over blocks that already contain the padded key: faster than `createHmac`, which
+ * on Node 24 also takes about 10 µs to import a raw key.
  */
 function createSign(key: Buffer): Sign {
   let inner = paddedKey(key, 0x36, 0);

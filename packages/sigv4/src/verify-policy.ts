@@ -5,7 +5,7 @@ import { type Refused, refuse } from './refusal.ts';
 import { signingKey } from './signing-key.ts';
 import { checkScope, equals, toleranceMs, type VerifyOptions } from './verify.ts';
 
-/** The signature of a form ("Browser-Based Uploads Using POST"), each field as it was sent. */
+/** The signature of a form ("Browser-Based Uploads Using POST"), with each field as it was sent. */
 export interface SignedPolicy {
   /** the policy document in base64 */
   policy: string;
@@ -22,9 +22,9 @@ export interface SignedPolicy {
 }
 
 /**
- * Believes that the holder of a key has written a policy, or says why not ("Calculating a Signature" for POST). What the
- * policy says, its expiration too, is for the caller to obey; here its signature is at most 7 days old, as a presigned
- * address can be.
+ * Verifies that the holder of a key signed a policy, or says why not ("Calculating a Signature" for POST). The caller must
+ * enforce what the policy says, including its expiration; here, its signature must be at most 7 days old, like that of a
+ * presigned URL.
  */
 export function verifyPolicy(
   signed: SignedPolicy,
@@ -45,7 +45,7 @@ export function verifyPolicy(
   if (secretAccessKey === undefined) {
     return refuse(403, 'InvalidAccessKeyId', 'The access key id is not known here. Check the credentials.');
   }
-  // A policy that is no base64 cannot have been signed as it is; the signer takes ASCII only.
+  // A policy that is not base64 cannot have been signed in this form; the signer accepts only ASCII.
   const isText = /^[A-Za-z0-9+/=\s]*$/.test(signed.policy);
   const expected = signingKey(secretAccessKey, scope.date, scope.region)(isText ? signed.policy : '');
   if (isText && equals(signed.signature, expected)) return { ok: true, accessKeyId };
@@ -61,9 +61,9 @@ function checkAge(signedAt: number, now: number): Refused | undefined {
     return refuse(
       403,
       'AccessDenied',
-      'The form is dated more than 15 minutes ahead. Set the clock of its signer right.',
+      'The form is dated more than 15 minutes ahead. Correct the clock of its signer.',
     );
   }
   if (now - signedAt <= maxExpiresInSeconds * 1000) return undefined;
-  return refuse(403, 'AccessDenied', 'The form was signed more than 7 days ago. Ask for a new one.');
+  return refuse(403, 'AccessDenied', 'The form was signed more than 7 days ago. Request a new one.');
 }

@@ -122,6 +122,8 @@ const refusals: [what: string, request: VerifyRequest, status: number, code: str
   ['field missing in the header', header(auth(/, Signature=.*/, '')), 400, headerError],
   ['field twice in the header', header(auth(/$/, `, ${secondSignature}`)), 400, headerError],
   ['unknown field in the header', header(auth(/$/, ', Other=1')), 400, headerError],
+  ['a line break for a blank', header(auth(' Credential', '\n Credential')), 400, headerError, /printable ASCII/],
+  ['a no-break space for a blank', header(auth(', Signed', ',\u00a0Signed')), 400, headerError, /printable ASCII/],
   ['scheme alone', header({ authorization: 'AWS4-HMAC-SHA256' }), 400, headerError],
 
   // scope
@@ -173,13 +175,7 @@ const refusals: [what: string, request: VerifyRequest, status: number, code: str
   ['scope date of another day in the header', header(auth('20261121', '20261120')), 400, headerError],
 
   // time
-  [
-    'expired by a second',
-    { ...query(same), now: now + 901_000 },
-    403,
-    'AccessDenied',
-    /^The address expired 1 s ago\./,
-  ],
+  ['expired by a second', { ...query(same), now: now + 901_000 }, 403, 'AccessDenied', /^The URL expired 1 s ago\./],
   ['expired by 41 seconds', { ...query(same), now: now + 941_000 }, 403, 'AccessDenied', /expired 41 s ago/],
   ['dated 16 minutes ahead', { ...query(same), now: now - 16 * minute }, 403, 'AccessDenied', /ahead/],
   ['dated a day ahead', { ...query(same), now: new Date(now - 1500 * minute) }, 403, 'AccessDenied', /ahead/],

@@ -22,36 +22,36 @@ export interface VerifyOptions {
   findSecretAccessKey: (accessKeyId: string) => string | undefined;
 }
 
-/** A request whose signature is right. */
+/** A request whose signature is valid. */
 export type Verified = {
   ok: true;
   mode: 'header' | 'query';
   accessKeyId: string;
-  /** x-amz-content-sha256 as signed: the body's SHA-256, UNSIGNED-PAYLOAD or STREAMING-…; who reads the body holds it to this */
+  /** x-amz-content-sha256 as signed: the body's SHA-256, UNSIGNED-PAYLOAD or STREAMING-…; the reader of the body must enforce it */
   payloadHash: string;
   /** lower-case names */
   signedHeaders: ReadonlySet<string>;
   /** query mode only */
   expiresAt?: Date;
-  /** header mode with a STREAMING-AWS4-HMAC-SHA256-PAYLOAD payload only: says what the signatures in the body must be */
+  /** only in header mode with a STREAMING-AWS4-HMAC-SHA256-PAYLOAD payload: computes the expected signatures in the body */
   chunkSigner?: ChunkSigner;
 };
 
-/** How far ahead a signature may be dated, and how far off a signed request. */
+/** How far ahead a presigned URL may be dated, and how far off the date of a signed request may be. */
 export const toleranceMs = 15 * 60 * 1000;
-// Headers of which a server may obey one and the signature cover another.
+// If sent twice, a server might obey one of these headers while the signature covers the other.
 const onceOnly = new Set(['host', 'content-length', 'authorization']);
 
 /**
- * Believes a request, or says why not ("Authenticating Requests (AWS Signature Version 4)"). Stricter than S3 in two
- * ways: `host` and every `x-amz-*` header must be signed, because the holder of a presigned address could otherwise add
+ * Verifies a request, or says why it is refused ("Authenticating Requests (AWS Signature Version 4)"). Stricter than S3 in
+ * two ways: `host` and every `x-amz-*` header must be signed, because the holder of a presigned URL could otherwise add
  * `x-amz-copy-source` or `x-amz-acl` to it.
  *
- * It never reads the body. A signed content-length is compared as a header; whoever reads the body must count.
+ * It never reads the body. A signed content-length is only compared as a header; the reader of the body must count.
  */
 export function verifyRequest(request: VerifyRequest, options: VerifyOptions): Verified | Refused {
   const target = parseRequestTarget(request.rawUrl);
-  if (!target) return refuse(400, 'InvalidURI', 'The address is not percent-encoded UTF-8. Encode it again.');
+  if (!target) return refuse(400, 'InvalidURI', 'The URL is not percent-encoded UTF-8. Encode it again.');
   const headers = readHeaders(request.rawHeaders);
   const repeated = findRepeated(headers);
   if (repeated) return refuse(400, 'InvalidArgument', `The header ${repeated} was sent twice. Send it once.`);
@@ -91,7 +91,7 @@ function findRepeated(headers: Headers): string | undefined {
 
 const scopeErrors = { query: 'AuthorizationQueryParametersError', header: 'AuthorizationHeaderMalformed' };
 
-/** Whether a credential is for here and for the day of the signature; if not, the refusal has this code. */
+/** Checks that a credential is for this region and service, and for the day of the signature; otherwise refuses with `code`. */
 export function checkScope(
   { scope, amzDate }: Pick<Claim, 'scope' | 'amzDate'>,
   code: string,
@@ -111,16 +111,16 @@ export function checkScope(
 function checkTime(claim: Claim, now: number): Refused | undefined {
   if (claim.expiresInSeconds === undefined) {
     if (Math.abs(now - claim.signedAt) <= toleranceMs) return undefined;
-    const message = 'The clocks of client and server differ by more than 15 minutes. Set them right and sign again.';
+    const message = 'The clocks of client and server differ by more than 15 minutes. Correct them and sign again.';
     return refuse(403, 'RequestTimeTooSkewed', message);
   }
   if (claim.signedAt - now > toleranceMs) {
-    const message = 'The address is dated more than 15 minutes ahead. Set the clock of its signer right.';
+    const message = 'The URL is dated more than 15 minutes ahead. Correct the clock of its signer.';
     return refuse(403, 'AccessDenied', message);
   }
   const lateMs = now - claim.signedAt - claim.expiresInSeconds * 1000;
   if (lateMs <= 0) return undefined;
-  return refuse(403, 'AccessDenied', `The address expired ${Math.ceil(lateMs / 1000)} s ago. Ask for a new one.`);
+  return refuse(403, 'AccessDenied', `The URL expired ${Math.ceil(lateMs / 1000)} s ago. Request a new one.`);
 }
 
 function checkSignedHeaders({ mode, signedHeaders }: Claim, headers: Headers): Refused | undefined {
@@ -129,7 +129,7 @@ function checkSignedHeaders({ mode, signedHeaders }: Claim, headers: Headers): R
   }
   for (const name of headers.keys()) {
     if (!name.startsWith('x-amz-') || signedHeaders.includes(name)) continue;
-    // In header mode its value is the last line of what is signed, so that it need not be listed.
+    // In header mode, its value is the last line of the canonical request, so it need not be listed.
     if (mode === 'header' && name === 'x-amz-content-sha256') continue;
     return refuse(403, 'AccessDenied', `The header ${name} is not signed. Leave it out, or sign it.`);
   }
@@ -151,7 +151,7 @@ function expectedSignature(
     headers: claim.signedHeaders.map((name) => [name, canonicalHeaderValue(headers.get(name) ?? [])]),
     payloadHash: claim.payloadHash,
   });
-  // Node gives header bytes as Latin-1 characters; what the client signed are the bytes.
+  // Node presents header bytes as Latin-1 characters; the client signed the bytes.
   const requestHash = hash('sha256', Buffer.from(canonical, 'latin1'), 'hex');
   const { scope, amzDate } = claim;
   return signingKey(secretAccessKey, scope.date, scope.region)(stringToSign(amzDate, toScopeText(claim), requestHash));
@@ -161,15 +161,15 @@ function toScopeText({ scope }: Claim): string {
   return `${scope.date}/${scope.region}/${scope.service}/${scope.terminator}`;
 }
 
-/** Compares signatures in a time that does not tell where they differ. */
+/** Compares signatures in constant time. */
 export function equals(given: string, expected: string): boolean {
-  // The length of a signature is no secret; anything but hexadecimal has no business in the comparison.
+  // The length of a signature is not secret, and anything but hexadecimal digits need not be compared.
   return /^[0-9a-f]{64}$/.test(given) && timingSafeEqual(Buffer.from(given), Buffer.from(expected));
 }
 
 function signatureDoesNotMatch(detail = ''): Refused {
   const message =
-    'The signature does not match the request. Send the method, address and signed headers exactly as they were signed.';
+    'The signature does not match the request. Send the method, URL and signed headers exactly as they were signed.';
   return refuse(403, 'SignatureDoesNotMatch', `${message}${detail}`);
 }
 

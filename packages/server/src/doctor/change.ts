@@ -1,17 +1,17 @@
 import type { Fix } from './check.ts';
 import type { Result } from './examine.ts';
 
-/** Something that `--fix` is about to change at the store. */
+/** A change that `--fix` is about to make at the store. */
 export interface Change {
   fix: Fix;
   title: string;
   /** exactly what is added */
   text: string;
-  /** Throws an Error with a sentence when the store refuses. */
+  /** Throws an Error with a sentence if the store refuses. */
   apply(): Promise<void>;
 }
 
-/** What the results ask for, each once. */
+/** The fixes that the results call for, each once. */
 export function toFixes(results: readonly Result[]): Fix[] {
   return [...new Set(results.flatMap(({ fix }) => fix ?? []))];
 }

@@ -10,24 +10,24 @@ export interface Finding {
   verdict: Verdict;
   /** what was seen, and what it means */
   found: string;
-  /** what to do about it; with every verdict but ok */
+  /** what to do about it; present with every verdict except ok */
   mend?: string;
-  /** whether `--fix` does it */
+  /** the fix that `--fix` applies for it */
   fix?: Fix;
 }
 
 /** One thing that must be true of the object store. */
 export interface Check {
   id: string;
-  /** the thing itself, as a sentence: it holds, or it does not */
+  /** the requirement itself, as a sentence that is true or false */
   title: string;
-  /** Checks without which this one would say nothing. */
+  /** Checks that must pass for this one to mean anything. */
   needs?: readonly string[];
-  /** What it throws counts as failed. */
+  /** An error counts as failed. */
   run(exam: Examination): Promise<Finding>;
 }
 
-/** Checks that belong together, as they are printed. */
+/** Checks that are printed together. */
 export interface Section {
   title: string;
   checks: readonly Check[];
@@ -37,7 +37,7 @@ export function ok(found: string): Finding {
   return { verdict: 'ok', found };
 }
 
-/** Works, but somebody should know. */
+/** It works, but somebody should know. */
 export function warning(found: string, mend: string): Finding {
   return { verdict: 'warning', found, mend };
 }

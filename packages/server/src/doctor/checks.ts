@@ -26,7 +26,7 @@ import {
 } from './checks/rights.ts';
 import { bothFramings, multipart, presignedGet, presignedPut, twice, wrongLength } from './checks/uploads.ts';
 
-/** Everything that is looked at, in order. */
+/** All checks, in order. */
 export function toSections(origins: readonly string[]): Section[] {
   return [
     { title: 'Reach', checks: [serviceReaches, clientsReach, addressFits] },

@@ -286,7 +286,7 @@ describe('settings that are wrong', () => {
     });
     expect(results.get('service-reaches')).toMatchObject({
       found: expect.stringContaining('it does not speak TLS'),
-      mend: 'Check S3_ENDPOINT: it may have to begin with http://.',
+      mend: 'Check S3_ENDPOINT: it may have to start with http://.',
     });
   });
 
@@ -329,7 +329,7 @@ describe('settings that are wrong', () => {
     const relation = minutes > 0 ? 'ahead of' : 'behind';
     expect(first(await look(settings, { now }))).toMatchObject({
       id: 'clock',
-      found: `The store refuses requests for it (RequestTimeTooSkewed): this machine is 20 minutes ${relation} the store.`,
+      found: `The store refuses requests because of it (RequestTimeTooSkewed): this machine is 20 minutes ${relation} the store.`,
     });
   });
 
@@ -356,7 +356,7 @@ describe('what stands between', () => {
     );
     const { failed, results, changes } = await look({ ...settings, publicEndpoint }, { fix: true });
     expect(failed).toEqual([`preflight ${publicUrl}`]);
-    expect(results.get(`preflight ${publicUrl}`)?.mend).toContain('whatever stands before it');
+    expect(results.get(`preflight ${publicUrl}`)?.mend).toContain('whatever is in front of it');
     expect(changes).toEqual([]);
   });
 
@@ -387,7 +387,7 @@ describe('what stands between', () => {
     const { results } = await look({ ...tested.settings, publicEndpoint: `https://127.0.0.1:${port}` });
     expect(results.get('clients-reach')).toMatchObject({
       verdict: 'failed',
-      found: expect.stringContaining('it signed its certificate itself'),
+      found: expect.stringContaining('its certificate is self-signed'),
     });
   });
 });
@@ -494,7 +494,7 @@ describe('a store that lets everything through', () => {
     const { store, settings } = await openCareless();
     store.policy = 'not JSON';
     const { changes } = await look(settings, { fix: true });
-    expect(changes.find(({ fix }) => fix === 'policy')?.reason).toContain('what others wrote in it could be lost');
+    expect(changes.find(({ fix }) => fix === 'policy')?.reason).toContain('other statements could be lost');
     expect(store.policy).toBe('not JSON');
   });
 

@@ -10,12 +10,12 @@ import { type Answer, type Sent, send, sendByHand } from './requests.ts';
 /** A request of the service itself, signed in its header. */
 export interface Asked {
   method: string;
-  /** the bucket itself when it is left out */
+  /** the bucket itself if omitted */
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: string;
-  /** other credentials than the service's own */
+  /** credentials other than the service's own */
   as?: { accessKeyId?: string; secretAccessKey?: string };
 }
 
@@ -23,35 +23,35 @@ export interface ExaminationOptions {
   settings: S3Settings;
   /** CADIZ_PUBLIC_URL */
   publicUrl: string;
-  /** Whose pages shall be able to upload. */
+  /** The origins whose pages must be able to upload. */
   origins: readonly string[];
   now: () => number;
   signal: AbortSignal;
 }
 
-/** What a check works with. Whatever it makes lies under one prefix of its own, and is removed by `sweep`. */
+/** What a check works with. Everything it creates is under a prefix of its own, and is removed by `sweep`. */
 export interface Examination extends Readonly<ExaminationOptions> {
   /** The service's own adapter, with the service's own signer. */
   objects: ObjectStore;
   /** `cadiz-doctor/<random>/` */
   prefix: string;
-  /** A key that nobody has used, and that is removed at the end. */
+  /** An unused key, which is removed at the end. */
   newKey(name: string): string;
-  /** Begins a multipart upload, which is given up at the end; returns its id. */
+  /** Starts a multipart upload, which is aborted at the end; returns its id. */
   begin(key: string): Promise<string>;
-  /** By the service, over S3_ENDPOINT. */
+  /** Sends a request as the service does, to S3_ENDPOINT. */
   ask(asked: Asked): Promise<Answer>;
-  /** By a client, just as it is given. */
+  /** Sends a request as a client does, exactly as given. */
   send(sent: Sent): Promise<Answer>;
-  /** By a client, with these header lines, which no well-meaning client would send. */
+  /** Sends a request as a hostile client might, with exactly these header lines. */
   sendByHand(url: string, lines: readonly string[], body: string): Promise<number>;
-  /** The address of an object for somebody without any right. */
+  /** The URL of an object without any signature. */
   plainUrl(key?: string): string;
-  /** An address that was good for a PUT of so many bytes, an hour ago. */
+  /** A URL for a PUT of `sizeBytes` that expired an hour ago. */
   presignExpired(key: string, sizeBytes: number): string;
-  /** The answer to a first, signed listing; asked once. */
+  /** The answer to a first, signed listing, which is requested only once. */
   first(): Promise<Answer>;
-  /** Removes whatever the checks have made, and nothing else; answers what may still be there. */
+  /** Removes everything the checks have created, and nothing else; returns the keys that may still exist. */
   sweep(): Promise<string[]>;
   close(): void;
 }
@@ -87,7 +87,7 @@ export function createExamination(options: ExaminationOptions): Examination {
   const plainUrl = (key?: string) =>
     `${settings.publicEndpoint}/${bucket}${key === undefined ? '' : `/${uriEncodePath(key)}`}`;
 
-  /** What is left under the prefix, and, where the bucket keeps versions, those of what was removed. */
+  /** What is left under the prefix, including versions of removed objects if the bucket keeps them. */
   async function findLeft(until: AbortSignal): Promise<{ key: string; versionId: string }[]> {
     const { status, text } = await ask({ method: 'GET', query: { versions: '', prefix } }, until);
     const root = status === 200 ? findDocument(text) : undefined;
@@ -95,7 +95,7 @@ export function createExamination(options: ExaminationOptions): Examination {
       root?.name === 'ListVersionsResult'
         ? ['Version', 'DeleteMarker'].flatMap((name) => childrenOf(root, name)).map(toVersion)
         : (await objects.list(prefix)).objects.map(({ storeKey }) => ({ key: storeKey, versionId: '' }));
-    // A store that does not mind the prefix must not make the doctor remove what is not its own.
+    // If a store ignores the prefix, the doctor must still not remove what is not its own.
     return left.filter(({ key }) => key.startsWith(prefix));
   }
 
@@ -109,7 +109,7 @@ export function createExamination(options: ExaminationOptions): Examination {
       ),
       ...[...keys].map((key) => () => ask({ method: 'DELETE', key }, until)),
     ];
-    // One that fails must not keep the others from going; what stays is found below.
+    // A failure must not keep the others from being removed; leftovers are found below.
     for (const work of works) await work().catch(() => undefined);
     for (const { key, versionId } of await findLeft(until)) {
       await ask({ method: 'DELETE', key, ...(versionId && { query: { versionId } }) }, until);
@@ -148,7 +148,7 @@ export function createExamination(options: ExaminationOptions): Examination {
       firstAnswer ??= ask({ method: 'GET', query: { 'list-type': '2', 'max-keys': '1', prefix } }, signal);
       return firstAnswer;
     },
-    // Also after Ctrl-C: what was made must go.
+    // Also after Ctrl-C: everything created must be removed.
     sweep: () => sweep(new AbortController().signal).catch(() => [...keys]),
     close: () => objects.close(),
   };

@@ -1,7 +1,7 @@
 import type { Check, Finding, Section, Verdict } from './check.ts';
 import type { Examination } from './examination.ts';
 
-/** What became of one check. */
+/** The result of one check. */
 export interface Result extends Omit<Finding, 'verdict'> {
   id: string;
   section: string;
@@ -10,7 +10,7 @@ export interface Result extends Omit<Finding, 'verdict'> {
   verdict: Verdict | 'skipped';
 }
 
-/** Does one check after the other, and tells each result at once. Stops between two checks when it is told to. */
+/** Runs one check after another, and reports each result immediately. Stops between two checks if the signal aborts. */
 export async function examine(
   exam: Examination,
   sections: readonly Section[],
@@ -37,7 +37,7 @@ function findUnmet(
   const unmet = results.find(
     ({ id, verdict }) => needs.includes(id) && (verdict === 'failed' || verdict === 'skipped'),
   );
-  return unmet && { verdict: 'skipped', found: `Not looked at, because "${unmet.title}" does not hold.` };
+  return unmet && { verdict: 'skipped', found: `Skipped, because this failed: "${unmet.title}".` };
 }
 
 async function runCheck(check: Check, exam: Examination): Promise<Finding> {
@@ -46,8 +46,8 @@ async function runCheck(check: Check, exam: Examination): Promise<Finding> {
   } catch (error) {
     return {
       verdict: 'failed',
-      found: `It could not be looked at: ${toSentence(error)}`,
-      mend: 'Run the doctor again; if it stays, the log of the object store says more.',
+      found: `It could not be checked: ${toSentence(error)}`,
+      mend: 'Run the doctor again; if the problem persists, the log of the object store says more.',
     };
   }
 }
@@ -55,7 +55,7 @@ async function runCheck(check: Check, exam: Examination): Promise<Finding> {
 function toSentence(error: unknown): string {
   if (!(error instanceof Error)) return `${String(error)}.`;
   const { code } = error as NodeJS.ErrnoException;
-  // A host with several addresses fails with one error for each, and an empty message.
+  // A host with several IP addresses fails with one error for each, and an empty message.
   const message = error.message || code || error.name;
   return /[.!]$/.test(message) ? message : `${message}.`;
 }

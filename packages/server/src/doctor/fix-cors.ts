@@ -8,7 +8,7 @@ import type { Examination } from './examination.ts';
 
 const ownId = 'cadiz-doctor';
 
-/** What pages need to upload, also in parts, and to download. */
+/** What pages need in order to upload, also in parts, and to download. */
 function toRule(origins: readonly string[]): string {
   return element('CORSRule', [
     textElement('ID', ownId),
@@ -20,18 +20,18 @@ function toRule(origins: readonly string[]): string {
   ]);
 }
 
-/** The change of the bucket's CORS rules that lets pages of these origins upload. Throws an Error with a sentence. */
+/** The change to the bucket's CORS rules that lets pages of these origins upload. Throws an Error with a sentence. */
 export async function planCors(exam: Examination): Promise<Change> {
   const { bucket } = exam.settings;
   const rules = await readRules(exam);
   const others = rules.filter((rule) => textOf(rule, 'ID') !== ownId);
-  // Origins that an earlier run has let in stay so.
+  // Origins allowed by an earlier run stay allowed.
   const known = rules
     .filter((rule) => textOf(rule, 'ID') === ownId)
     .flatMap((rule) => childrenOf(rule, 'AllowedOrigin').map(({ text }) => text));
   const own = toRule([...new Set([...known, ...exam.origins])]);
   const body = document('CORSConfiguration', [...others.map(toXml), own]);
-  const kept = others.length === 0 ? 'there is none yet' : `${others.length} of others stay as they are`;
+  const kept = others.length === 0 ? 'there is none yet' : `${others.length} other rules stay as they are`;
   return {
     fix: 'cors',
     title: `PutBucketCors on "${bucket}": one rule (${kept})`,
@@ -41,7 +41,7 @@ export async function planCors(exam: Examination): Promise<Change> {
       const put = await exam.ask({ method: 'PUT', query: { cors: '' }, headers, body });
       if (put.status < 300) return;
       throw new Error(
-        `The store refuses the CORS rules: ${toReason(put)}. Allow the access key s3:PutBucketCORS, or have somebody set this rule who may.`,
+        `The store refuses the CORS rules: ${toReason(put)}. Allow the access key s3:PutBucketCORS, or have somebody with that permission set this rule.`,
       );
     },
   };
@@ -53,7 +53,7 @@ async function readRules(exam: Examination): Promise<XmlElement[]> {
   const root = answer.status === 200 ? findDocument(answer.text) : undefined;
   if (root?.name === 'CORSConfiguration') return childrenOf(root, 'CORSRule');
   throw new Error(
-    `The CORS rules of the bucket cannot be read (${toReason(answer)}), and so they are not changed: those of others could be lost. Allow the access key s3:GetBucketCORS.`,
+    `The CORS rules of the bucket cannot be read (${toReason(answer)}), so they are not changed: other rules could be lost. Allow the access key s3:GetBucketCORS.`,
   );
 }
 

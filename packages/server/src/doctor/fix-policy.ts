@@ -2,7 +2,7 @@ import type { Change } from './change.ts';
 import { codeOf, toReason } from './checks/access.ts';
 import type { Examination } from './examination.ts';
 
-/** A policy's document: what others wrote in it stays as it stands. */
+/** A policy document. Statements of others stay as they are. */
 interface Policy {
   [member: string]: unknown;
   Statement: Statement[];
@@ -16,9 +16,9 @@ interface Statement {
 const ownSids = 'CadizDoctor';
 
 /**
- * Closes the holes that an address leaves open on stores that obey headers which were not signed (Ceph RGW): uploads that
- * copy, or that open what they make. One statement for each header, because the conditions of one must all hold at once. A
- * deny binds the owner, too: the service itself never copies.
+ * Closes the holes that presigned URLs have on stores that obey unsigned headers (Ceph RGW): uploads that copy other objects,
+ * or make themselves public. One statement for each header, because all conditions of a statement must hold at once. A deny
+ * also applies to the owner, which is fine since the service itself never copies.
  */
 function toStatements(bucket: string): Statement[] {
   const deny = (name: string, header: string, values: string[]): Statement => ({
@@ -40,13 +40,13 @@ function toStatements(bucket: string): Statement[] {
   ];
 }
 
-/** The change of the bucket policy that refuses copying and opening uploads. Throws an Error with a sentence. */
+/** The change to the bucket policy that refuses uploads that copy, or make themselves public. Throws an Error with a sentence. */
 export async function planPolicy(exam: Examination): Promise<Change> {
   const { bucket } = exam.settings;
   const own = toStatements(bucket);
   const { policy, others } = await readPolicy(exam);
   const after: Policy = { ...policy, Statement: [...others, ...own] };
-  const kept = others.length === 0 ? 'there is none yet' : `${others.length} of others stay as they are`;
+  const kept = others.length === 0 ? 'there is none yet' : `${others.length} other statements stay as they are`;
   return {
     fix: 'policy',
     title: `PutBucketPolicy on "${bucket}": ${own.length} statements (${kept})`,
@@ -55,7 +55,7 @@ export async function planPolicy(exam: Examination): Promise<Change> {
       const put = await exam.ask({ method: 'PUT', query: { policy: '' }, body: JSON.stringify(after) });
       if (put.status < 300) return;
       throw new Error(
-        `The store refuses the bucket policy: ${toReason(put)}. Allow the access key s3:PutBucketPolicy, or have somebody put these statements who may.`,
+        `The store refuses the bucket policy: ${toReason(put)}. Allow the access key s3:PutBucketPolicy, or have somebody with that permission add these statements.`,
       );
     },
   };
@@ -66,7 +66,7 @@ async function readPolicy(exam: Examination): Promise<{ policy: Policy; others: 
   if (answer.status === 404 && codeOf(answer) === 'NoSuchBucketPolicy') {
     return { policy: { Version: '2012-10-17', Statement: [] }, others: [] };
   }
-  const unreadable = `The bucket policy cannot be read (${toReason(answer)}), and so it is not changed: what others wrote in it could be lost.`;
+  const unreadable = `The bucket policy cannot be read (${toReason(answer)}), so it is not changed: other statements could be lost.`;
   if (answer.status !== 200) throw new Error(`${unreadable} Allow the access key s3:GetBucketPolicy.`);
   const policy = parsePolicy(answer.text);
   if (!policy) throw new Error(unreadable);
@@ -81,7 +81,7 @@ function parsePolicy(text: string): Policy | undefined {
     return undefined;
   }
   if (typeof policy !== 'object' || policy === null || !('Statement' in policy)) return undefined;
-  // A single statement need not be a list (IAM JSON policy elements: Statement).
+  // A single statement need not be in a list (IAM JSON policy elements: Statement).
   const statements: unknown[] = Array.isArray(policy.Statement) ? policy.Statement : [policy.Statement];
   if (!statements.every((statement) => typeof statement === 'object' && statement !== null)) return undefined;
   return { ...policy, Statement: statements as Statement[] };

@@ -6,18 +6,17 @@ import { type EmbeddedConfig, startEmbeddedStore, toEmbeddedS3Settings } from '.
 import type { S3Settings } from '../store/s3-settings.ts';
 import { createS3Store } from '../store/s3-store.ts';
 
-/** The object store that the settings name, and how to reach it. */
+/** The object store in the settings, and how to reach it. */
 export interface Subject {
   settings: S3Settings;
-  /** what it is, in words */
+  /** a description in words */
   name: string;
   close(): Promise<void>;
 }
 
 /**
- * The embedded store is the one of the running service, or, when nobody has its folder open, is opened for as long as the
- * doctor works.
- * @throws what starting the embedded store throws, but not that its folder is in use
+ * The embedded store is that of the running service or, if no process has its folder open, one opened only for the doctor.
+ * @throws what starting the embedded store throws, except that its folder is in use
  */
 export async function openSubject(config: Config, log: Logger): Promise<Subject> {
   const { objectStore, presignTtlSeconds } = config;
@@ -36,7 +35,7 @@ async function openEmbedded(config: EmbeddedConfig, log: Logger): Promise<Subjec
   try {
     const store = await startEmbeddedStore(config, secrets, log);
     const objects = createS3Store(settings, Date.now);
-    // As the service does at its start: a store that has just been made has no bucket yet.
+    // As the service does at its start: a new store has no bucket yet.
     await objects.prepare().finally(() => objects.close());
     return { settings, name: `${name}, opened for this`, close: () => store.close({ drainMilliseconds: 0 }) };
   } catch (error) {

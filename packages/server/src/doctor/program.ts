@@ -11,16 +11,16 @@ import { runDoctor } from './run-doctor.ts';
 
 const usage = `npm run doctor -- [options]
 
-Tests the object store that the settings name, as the service and its clients use it, and says what to do about what is
-wrong. Whatever it makes there it removes. Ends with 0 when nothing failed, and with 1 otherwise.
+Tests the object store in the settings the way the service and its clients use it, and says how to fix what is wrong.
+Everything it creates there, it removes. Exits with 0 if nothing failed, otherwise with 1.
 
-  --fix            adds what is missing to the bucket's CORS rules and policy, and looks again
-  --yes            does not ask before it changes something
-  --origin ORIGIN  an origin whose pages shall be able to upload, beside CADIZ_PUBLIC_URL; may be given again
-  --json           one JSON document instead of text
+  --fix            adds what is missing to the bucket's CORS rules and policy, and checks again
+  --yes            does not ask before changing anything
+  --origin ORIGIN  an origin whose pages must be able to upload, in addition to CADIZ_PUBLIC_URL; can be repeated
+  --json           prints one JSON document instead of text
 `;
 
-/** npm passes on the SIGINT that the terminal has sent already, so one Ctrl-C can arrive twice. */
+/** npm passes on the SIGINT that the terminal has already sent, so one Ctrl-C can arrive twice. */
 const sameSignalMilliseconds = 1_000;
 
 try {
@@ -49,7 +49,7 @@ function readOptions() {
 
 function toOrigin(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text).origin;
-  throw new Error(`--origin ${text} must be an address that begins with http:// or https://.`);
+  throw new Error(`--origin ${text} must be a URL that starts with http:// or https://.`);
 }
 
 async function run(config: Config, { fix, yes, json, origin }: Options): Promise<number> {
@@ -67,7 +67,7 @@ async function run(config: Config, { fix, yes, json, origin }: Options): Promise
       signal: stop,
       report: json ? createJsonReport(write) : createTextReport(write, hasColours()),
       fix,
-      // Who cannot be asked has agreed by saying --fix.
+      // Without a terminal nobody can be asked, and --fix itself is the consent.
       agree: async () => yes || json || !process.stdin.isTTY || ask(stop),
     });
     if (stop.aborted) return 130;
@@ -90,12 +90,12 @@ async function ask(signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** Colours are for people who look at a terminal, and have not said otherwise (no-color.org). */
+/** Colours are for people at a terminal who have not switched them off (no-color.org). */
 function hasColours(): boolean {
   return process.stdout.isTTY === true && !process.env.NO_COLOR;
 }
 
-/** Ctrl-C ends the looking, not the tidying up; a second one ends that, too. */
+/** Ctrl-C ends the checks, but not the cleaning up; a second Ctrl-C ends that as well. */
 function stopOnSignal(): AbortSignal {
   const controller = new AbortController();
   let asked: number | undefined;
@@ -103,7 +103,7 @@ function stopOnSignal(): AbortSignal {
     if (asked !== undefined && performance.now() - asked > sameSignalMilliseconds) process.exit(130);
     if (asked !== undefined) return;
     asked = performance.now();
-    process.stderr.write('\nStopping: removing what was made (again to stop at once) …\n');
+    process.stderr.write('\nStopping: removing what was created (press again to stop immediately) …\n');
     controller.abort(new Error('stopped'));
   };
   process.on('SIGINT', stop).on('SIGTERM', stop);

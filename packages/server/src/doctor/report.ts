@@ -1,13 +1,13 @@
 import type { Change } from './change.ts';
 import type { Result } from './examine.ts';
 
-/** What is told while the doctor works. */
+/** Receives the progress of the doctor. */
 export interface Report {
   start(subject: string, prefix: string): void;
   result(result: Result): void;
-  /** what could not be removed */
+  /** the keys that could not be removed */
   left(keys: readonly string[]): void;
-  /** that everything is looked at again, after the changes */
+  /** after the changes, all checks run again */
   again(): void;
   change(change: Change): void;
   changed(change: Change, reason?: string): void;
@@ -18,7 +18,7 @@ const codes = { ok: 32, warning: 33, failed: 31, skipped: 90, bold: 1, faint: 90
 const width = 100;
 const margin = ' '.repeat(11);
 
-/** For people: one line a check, more where there is something to do. Colours only where they were asked for. */
+/** For people: one line for each check, and more if there is something to do. */
 export function createTextReport(write: (text: string) => void, hasColours: boolean): Report {
   const paint = (code: keyof typeof codes, text: string) =>
     hasColours ? `\u001b[${codes[code]}m${text}\u001b[0m` : text;
@@ -27,8 +27,8 @@ export function createTextReport(write: (text: string) => void, hasColours: bool
 
   return {
     start(subject, prefix) {
-      line(`Looking at ${subject}.`);
-      line(`All that is made on the way lies under ${prefix} and is removed again.`);
+      line(`Checking ${subject}.`);
+      line(`Everything created on the way is under ${prefix} and is removed again.`);
     },
     result(result) {
       if (result.section !== section) line(`\n${paint('bold', result.section)}`);
@@ -44,12 +44,12 @@ export function createTextReport(write: (text: string) => void, hasColours: bool
       for (const [index, text] of wrap(result.mend).entries()) line(`${margin}${index === 0 ? '→' : ' '} ${text}`);
     },
     left(keys) {
-      line(`\n  ${paint('warning', 'These could not be removed; do it by hand:')}`);
+      line(`\n  ${paint('warning', 'These could not be removed; remove them by hand:')}`);
       for (const key of keys) line(`    ${key}`);
     },
     again() {
       section = '';
-      line('\nLooking again, after the changes.');
+      line('\nChecking again after the changes.');
     },
     change(change) {
       line(`\n${paint('bold', change.title)}`);

@@ -8,7 +8,7 @@ export interface Sent {
   url: string;
   headers?: Record<string, string>;
   body?: string;
-  /** Without a Content-Length, in chunks. */
+  /** Send the body in chunks, without a Content-Length. */
   chunked?: boolean;
 }
 
@@ -19,12 +19,12 @@ export interface Answer {
 }
 
 const silenceMilliseconds = 10_000;
-/** No answer to the doctor is long; a store that sends without end is cut off. */
+/** No legitimate answer to the doctor is long; a store that keeps sending is cut off. */
 const maxAnswerCharacters = 4 * 1024 ** 2;
 
 /**
- * One request on a connection of its own, just as it is given: clients that mean harm do not use an adapter that minds its
- * manners. Throws what the connection fails with, or the signal's reason.
+ * Sends one request on its own connection, exactly as given: attackers do not use a well-behaved adapter. Throws the error of
+ * the connection, or the signal's reason.
  */
 export function send({ method, url, headers, body = '', chunked = false }: Sent, signal: AbortSignal): Promise<Answer> {
   const client = url.startsWith('https:') ? https : http;
@@ -57,7 +57,7 @@ export function send({ method, url, headers, body = '', chunked = false }: Sent,
 }
 
 /**
- * The status of the answer to a request that is written by hand, which Node's own client would not send; 0 when the
+ * Sends a handwritten request that Node's own client would refuse to send. Returns the status of the answer, or 0 if the
  * connection is closed without one.
  */
 export function sendByHand(url: string, lines: readonly string[], body: string, signal: AbortSignal): Promise<number> {

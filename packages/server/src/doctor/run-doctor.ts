@@ -8,10 +8,10 @@ import { planPolicy } from './fix-policy.ts';
 import type { Report } from './report.ts';
 
 export interface DoctorOptions extends ExaminationOptions {
-  /** What is looked at, in words. */
+  /** What is checked, in words. */
   subject: string;
   report: Report;
-  /** Whether to change at the store what can be changed. */
+  /** Whether to apply the fixes that can be applied at the store. */
   fix: boolean;
   /** Asked before each change. */
   agree: (change: Change) => Promise<boolean>;
@@ -19,7 +19,7 @@ export interface DoctorOptions extends ExaminationOptions {
 
 const planners: Readonly<Record<Fix, (exam: Examination) => Promise<Change>>> = { cors: planCors, policy: planPolicy };
 
-/** Looks at everything, mends what it may, and looks again. Resolves with whether nothing failed in the end. */
+/** Runs all checks, applies the fixes it may apply, and checks again. Resolves with whether nothing failed in the end. */
 export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   const exam = createExamination(options);
   const { report, signal } = options;
@@ -46,7 +46,7 @@ async function look(exam: Examination, report: Report): Promise<Result[]> {
   }
 }
 
-/** With a prefix of its own, so that nothing of the first time is in the way. */
+/** Uses a new prefix, so that nothing from the first run is in the way. */
 async function lookAgain(options: DoctorOptions): Promise<Result[]> {
   const exam = createExamination(options);
   try {
@@ -73,7 +73,7 @@ async function mend(exam: Examination, { report, agree }: DoctorOptions, results
   return hasChanged;
 }
 
-/** A change that cannot be planned is told as one that fails. */
+/** A change that cannot be planned is reported as one that fails. */
 function toRefusal(fix: Fix, error: unknown): Change {
   const title = fix === 'cors' ? 'The CORS rules stay as they are' : 'The bucket policy stays as it is';
   return { fix, title, text: '', apply: () => Promise.reject(error) };

@@ -330,7 +330,7 @@ describe('GET /errors/{code}', () => {
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-    for (const part of [code, String(errorCatalogue[code].status), 'What happened', 'How to mend it']) {
+    for (const part of [code, String(errorCatalogue[code].status), 'What happened', 'How to fix it']) {
       expect(page.text).toContain(part);
     }
   });

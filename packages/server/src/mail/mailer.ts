@@ -14,17 +14,17 @@ export interface Message {
   text: string;
 }
 
-/** Sends e-mail off the path of requests: whoever asks cannot tell by the answer, or its time, whether anything went out. */
+/** Sends e-mail in the background, so that neither the answer to a request nor its timing reveals whether anything was sent. */
 export interface Mailer {
-  /** Prepares a message and sends it, later. What fails is logged, without the message. */
+  /** Prepares and sends a message later. Failures are logged, without the message. */
   post(prepare: () => Promise<Message | undefined>): void;
-  /** Resolves when everything has been sent, or has failed. */
+  /** Resolves when every message has been sent or has failed. */
   idle(): Promise<void>;
 }
 
 const atOnce = 2;
 const mostWaiting = 1000;
-/** A mail server that hangs must not hold a stop up for minutes. */
+/** A mail server that hangs must not delay the stop of the service for minutes. */
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 
 export function createMailer({ url, from }: MailSettings, log: Logger): Mailer {
@@ -34,7 +34,7 @@ export function createMailer({ url, from }: MailSettings, log: Logger): Mailer {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: port ? Number(port) : isSecure ? 465 : 587,
     secure: isSecure,
-    // A password is not sent where somebody could read it, whatever the server offers.
+    // A password is never sent in plain text, whatever the server offers.
     requireTLS: !isSecure && password !== '',
     ...(username ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } } : {}),
     ...timeouts,
@@ -45,7 +45,7 @@ export function createMailer({ url, from }: MailSettings, log: Logger): Mailer {
   async function send(prepare: () => Promise<Message | undefined>): Promise<void> {
     try {
       const message = await prepare();
-      // The address as an object: in a text, commas and brackets could name other receivers.
+      // The address as an object: in a string, commas and brackets could add other recipients.
       if (message) await transport.sendMail({ ...message, from, to: { name: '', address: message.to } });
     } catch (error) {
       log.error({ error }, 'Could not send an e-mail');

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
 /**
- * What a limit by address counts: an IPv4 address, or the /64 that one customer of a network has in IPv6, where a
- * client could take another address for each request.
+ * What a limit by IP address counts: an IPv4 address, or in IPv6 the /64 of one customer, who could otherwise use another
+ * address for each request.
  */
 export function toAddressBlock(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -15,13 +15,13 @@ export function toAddressBlock(address: string): string {
 }
 
 /**
- * The /48 that a /64 of `toAddressBlock` lies in: what one network has, and could take another /64 of for each request. Undefined for
- * everything else.
+ * The /48 that contains a /64 of `toAddressBlock`: the block of one network, which could otherwise use another /64 for each
+ * request. Undefined for everything else.
  */
 export function toWideBlock(block: string): string | undefined {
   if (!block.endsWith('::/64')) return undefined;
   return `${block.split(':').slice(0, 3).join(':')}::/48`;
 }
 
-/** So many times what one /64 may do, its whole /48 may do: it can be an office, or the telephones of a town. */
+/** The limit of a whole /48 is that of one /64 times this factor: it can be an office, or the mobile phones of a town. */
 export const wideBlockFactor = 16;

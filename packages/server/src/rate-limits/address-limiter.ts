@@ -3,11 +3,11 @@ import type { Database } from '../db/open.ts';
 import { toWideBlock, wideBlockFactor } from './address-block.ts';
 import { createAdmission, createWindows } from './bounded.ts';
 
-/** Limits what each address may do, by the blocks of `toAddressBlock`, exactly for all processes. */
+/** Limits each IP address, by the blocks of `toAddressBlock`, exactly across all processes. */
 export interface AddressLimiter {
-  /** Counts one. A /64 of IPv6 counts for its /48, too. Throws a RateLimiterRes when it is too much. */
+  /** Counts one attempt, for an IPv6 /64 also on its /48. Throws a RateLimiterRes if the limit is exceeded. */
   consume(block: string): Promise<RateLimiterRes>;
-  /** Takes one back. */
+  /** Uncounts one attempt. */
   reward(block: string): Promise<unknown>;
 }
 
@@ -18,13 +18,13 @@ export interface AddressLimit {
 }
 
 const maxRemembered = 20_000;
-/** By each process in an hour, since that is how long a row stays when it is over. */
+/** For each process in an hour, since an expired row stays for an hour. */
 const maxRows = 20_000;
 const hourSeconds = 3600;
 
 /**
- * Counts in the table `sign_in_limits` for all processes together, or in the memory of the only one. Either holds a bounded number of
- * addresses: beyond `rows` new ones in an hour, a process counts the others in its memory.
+ * Counts in the table `sign_in_limits` across all processes, or in memory if there is only one process. Both hold a bounded number
+ * of addresses: beyond `rows` new ones in an hour, a process counts further ones in memory.
  */
 export function createAddressLimiter(
   db: Pick<Database, 'kind' | 'pool'>,
@@ -40,12 +40,12 @@ export function createAddressLimiter(
   return {
     async consume(block) {
       const network = toWideBlock(block);
-      // First, so that a network that is over its limit makes no more rows.
+      // Checked first, so that a network over its limit creates no more rows.
       if (network !== undefined) await choose(wide, network).consume(network);
       try {
         return await choose(narrow, block).consume(block);
       } catch (refused) {
-        // What is refused to one counts for none of its neighbours.
+        // A refused attempt must not count against the neighbours.
         if (network !== undefined && refused instanceof RateLimiterRes) await choose(wide, network).reward(network);
         throw refused;
       }
@@ -60,7 +60,7 @@ export function createAddressLimiter(
 
 interface Limiter {
   here: AddressLimiter;
-  /** Undefined where there is one process alone. */
+  /** Undefined if there is only one process. */
   shared: AddressLimiter | undefined;
 }
 
@@ -78,13 +78,13 @@ function createLimiter(
     storeType: 'pool',
     tableName: 'sign_in_limits',
     tableCreated: true,
-    // The limiters of accounts tidy the table for all.
+    // The limiters of accounts clean up this table for all limiters.
     clearExpiredByTimeout: false,
   });
   return { here, shared };
 }
 
-/** As `RateLimiterMemory`, which forgets nothing before its time and so has no bound. */
+/** A bounded replacement for `RateLimiterMemory`, which never evicts anything early and so has no limit on its size. */
 function createMemoryLimiter({ points, duration }: AddressLimit): AddressLimiter {
   const windows = createWindows(maxRemembered, duration);
   return {

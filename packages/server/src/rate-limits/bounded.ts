@@ -1,24 +1,24 @@
 import { LRUCache } from 'lru-cache';
 
-/** What one subject has used of the window that runs. */
+/** What one subject has used of its current window. */
 export interface Window {
   used: number;
-  /** By `performance.now()`, which never goes back. */
+  /** A time of `performance.now()`, which never goes backwards. */
   endsAt: number;
 }
 
-/** Counts by subject, each in a window that begins with its first. */
+/** Counts by subject, each in a window that starts with its first request. */
 export interface Windows {
-  /** Undefined when none runs. */
+  /** Undefined if there is no current window. */
   get(subject: string): Window | undefined;
-  /** @param count may be negative: what was counted and should not have been */
+  /** @param count may be negative, to uncount something */
   add(subject: string, count: number): Window;
   set(subject: string, used: number, secondsLeft: number): void;
 }
 
 /**
- * Counts in memory, of at most `max` subjects: beyond, the one that was counted longest ago is forgotten. Whoever can make subjects up, as
- * with IPv6 addresses, cannot fill the memory.
+ * Counts at most `max` subjects in memory; beyond that, the one counted longest ago is forgotten. So nobody can fill the memory by
+ * making up subjects, as is possible with IPv6 addresses.
  */
 export function createWindows(max: number, windowSeconds: number): Windows {
   const windows = new LRUCache<string, Window>({ max });
@@ -41,8 +41,8 @@ export function createWindows(max: number, windowSeconds: number): Windows {
 }
 
 /**
- * Lets so many different names through in each window, and those again as often as they come: whatever is stored by name
- * has an end, however many names somebody makes up.
+ * Admits at most `max` different names in each window, each any number of times. This bounds whatever is stored by name, however
+ * many names somebody makes up.
  */
 export function createAdmission(max: number, windowSeconds: number): (name: string) => boolean {
   const admitted = new Set<string>();

@@ -1,36 +1,36 @@
 /**
- * Lets so many in at once. The others wait, and those who are waited for take turns: however many requests one of them
- * sends, another one's waits for no more than its turn.
+ * Admits a limited number of requests at once. The others wait, and the parties behind them take turns: however many requests
+ * one party sends, those of another only wait for their turn.
  */
 export interface FairGate {
   /**
-   * @param parties on whose behalf it is: first who takes turns, such as an account, then others of whom only so many
-   *   may be inside, such as a project
-   * @returns how to leave, which may be called more than once; undefined where too many wait already
-   * @throws the signal's reason, when it aborts before its turn has come
+   * @param parties the parties behind the request: first the one that takes turns, such as an account, then others whose
+   *   share is limited as well, such as a project
+   * @returns a function to leave, which may be called more than once; undefined if too many are already waiting
+   * @throws the signal's reason, if it aborts before the turn has come
    */
   enter(parties: Parties, signal: AbortSignal): Promise<(() => void) | undefined>;
-  /** Whether these would get in if only somebody else left. */
+  /** Whether these parties only need somebody else to leave in order to get in. */
   isFullFor(parties: Parties): boolean;
 }
 
 export type Parties = readonly [who: string, ...others: string[]];
 
 export interface FairGateSettings {
-  /** How many are inside at once. */
+  /** How many may be inside at once. */
   size: number;
-  /** How many of them may be of one party. */
+  /** How many of them may belong to one party. */
   share: number;
-  /** How many may wait, and how many of them for one party. */
+  /** How many may wait, in all and for one party. */
   mostWaiting: number;
   mostWaitingEach: number;
 }
 
-/** What is remembered of a party while it is inside or waits. */
+/** What is known about a party while it is inside or waiting. */
 interface Standing {
   inside: number;
   waiting: number;
-  /** The number of the last entry that was its own. */
+  /** The number of its last entry. */
   served: number;
 }
 
@@ -45,7 +45,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
   let inside = 0;
   let entries = 0;
 
-  // A newcomer goes before whoever was served last, and behind everybody who has waited longer than that.
+  // A newcomer goes before the party served last, and after everybody who has waited longer.
   const standingOf = (party: string) => standings.get(party) ?? { inside: 0, waiting: 0, served: entries - 1 };
   const isWithinShare = (parties: Parties) => parties.every((party) => standingOf(party).inside < share);
 
@@ -76,7 +76,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
     };
   }
 
-  /** Whoever has least inside comes first, then who was served longest ago, then who came first. */
+  /** The party with the fewest inside comes first, then the one served longest ago, then the one that arrived first. */
   function isBefore({ parties: [one] }: Waiting, { parties: [other] }: Waiting): boolean {
     const [a, b] = [standingOf(one), standingOf(other)];
     return a.inside < b.inside || (a.inside === b.inside && a.served < b.served);
@@ -97,7 +97,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
     isFullFor: (parties) => inside >= size && isWithinShare(parties),
     async enter(parties, signal) {
       signal.throwIfAborted();
-      // Nobody waits who could be inside, so that nobody is overtaken here.
+      // Whoever could be inside is not waiting, so this overtakes nobody.
       if (inside < size && isWithinShare(parties)) return occupy(parties);
       const tooMany = parties.some((party) => standingOf(party).waiting >= mostWaitingEach);
       if (tooMany || waiting.size >= mostWaiting) return undefined;
@@ -114,7 +114,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
         const one: Waiting = {
           parties,
           enter: () => {
-            // Inside before it waits no more: its turn must not be forgotten in between.
+            // Enters before it stops waiting, so that its turn is not forgotten in between.
             const leave = occupy(parties);
             stop();
             resolve(leave);

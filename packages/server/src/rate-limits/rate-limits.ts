@@ -2,38 +2,38 @@ import { toWideBlock, wideBlockFactor } from './address-block.ts';
 import { createAdmission, createWindows, type Window, type Windows } from './bounded.ts';
 import type { SharedCounts } from './shared-counts.ts';
 
-/** What is counted, each by itself: three kinds of requests of a key or a session, and what an address does without one. */
+/** The separate limits: three kinds of requests of a key or session, and the requests of an IP address without a valid one. */
 export type RateLimitPolicy = 'uploads' | 'reads' | 'changes' | 'address' | 'invalid-keys';
 
-/** Requests that one subject may make in a minute. */
+/** How many requests one subject may make in a minute. */
 export type RateLimitSettings = Record<RateLimitPolicy, number>;
 
-/** What is left to one subject. */
+/** What one subject has left. */
 export interface Quota {
   policy: RateLimitPolicy;
   limit: number;
   remaining: number;
-  /** Until all of it is there again. */
+  /** How long until the full limit is available again. */
   resetSeconds: number;
   isExceeded: boolean;
 }
 
-/** Counts requests in memory. Where the database is shared, so are the counts, a second late. */
+/** Counts requests in memory. Processes that share a database also share their counts, about a second late. */
 export interface RateLimits {
   /**
-   * Counts one request; undefined where nothing is limited. A /64 of IPv6 counts for its /48, too.
-   * @param subject id of the key or session, or the block of the address
+   * Counts one request, for an IPv6 /64 also on its /48; undefined if nothing is limited.
+   * @param subject id of the key or session, or the block of the IP address
    */
   take(policy: RateLimitPolicy, subject: string): Promise<Quota | undefined>;
-  /** What `take` would say, without counting. */
+  /** What `take` would return, without counting. */
   look(policy: RateLimitPolicy, subject: string): Promise<Quota | undefined>;
-  /** Tells the other processes what was counted here since the last time, and learns what they counted. */
+  /** Exchanges the counts since the last time with the other processes. */
   share(): Promise<void>;
 }
 
 export const rateLimitWindowSeconds = 60;
 
-/** Keys and sessions are as many as people have made; addresses anybody can make up. */
+/** The number of keys and sessions is limited by people; IP addresses can be made up by anybody. */
 const maxRemembered: Record<RateLimitPolicy, number> = {
   uploads: 100_000,
   reads: 100_000,
@@ -41,10 +41,10 @@ const maxRemembered: Record<RateLimitPolicy, number> = {
   address: 20_000,
   'invalid-keys': 20_000,
 };
-/** Of addresses, by each process in a minute: each is a row until its minute is over. */
+/** How many IP addresses each process shares in a minute: each is a row until its minute is over. */
 const maxShared = 5_000;
 
-/** @param settings undefined: nothing is limited */
+/** @param settings undefined if nothing is limited */
 export function createRateLimits(settings: RateLimitSettings | undefined, shared?: SharedCounts): RateLimits {
   if (!settings) return { take: async () => undefined, look: async () => undefined, share: async () => undefined };
   const windowsOf = (policy: RateLimitPolicy) => createWindows(maxRemembered[policy], rateLimitWindowSeconds);
@@ -56,12 +56,12 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
     'invalid-keys': windowsOf('invalid-keys'),
   };
   const admit = createAdmission(maxShared, rateLimitWindowSeconds);
-  /** What this process counted and the others do not know yet, by the names that `toName` makes. */
+  /** What this process has counted and the others do not know yet, by the names of `toName`. */
   let untold = new Map<string, number>();
 
   function count(policy: RateLimitPolicy, subject: string, limit: number): Quota {
     const quota = toQuota(policy, limit, windows[policy].add(subject, 1), 0);
-    // Only what was let through counts elsewhere, or a client that goes on asking would never be let in again.
+    // Only admitted requests count elsewhere, or a client that keeps trying would never be admitted again.
     if (shared && !quota.isExceeded) {
       const name = toName(policy, subject);
       if (!isOfAddresses(policy) || admit(name)) untold.set(name, (untold.get(name) ?? 0) + 1);
@@ -82,7 +82,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
         if (ofAll.isExceeded) return ofAll;
       }
       const quota = count(policy, subject, limit);
-      // What is refused to one counts for none of its neighbours.
+      // A refused request must not count against the neighbours.
       if (wide !== undefined && !quota.isExceeded) count(policy, wide, limit * wideBlockFactor);
       return quota;
     },
@@ -95,7 +95,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
     async share() {
       if (!shared || untold.size === 0) return;
       const told = untold;
-      // What cannot be told is dropped: told later, it would count against another minute.
+      // Counts that cannot be shared now are dropped: later, they would count against another minute.
       untold = new Map();
       for (const { name, used, secondsLeft } of await shared.add(told, rateLimitWindowSeconds)) {
         const [policy, subject] = fromName(name);
@@ -105,7 +105,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
   };
 }
 
-/** @param next how many requests the answer is about beyond those that were counted */
+/** @param next the number of requests to judge beyond those already counted */
 function toQuota(policy: RateLimitPolicy, limit: number, window: Window | undefined, next: 0 | 1): Quota {
   const used = window?.used ?? 0;
   const seconds = window ? (window.endsAt - performance.now()) / 1000 : rateLimitWindowSeconds;

@@ -5,7 +5,7 @@ import type { SharedCounts } from './shared-counts.ts';
 const shareMilliseconds = 1_000;
 const removeMilliseconds = 60_000;
 
-/** Shares counts every second. A database that does not answer costs nothing but the sharing. */
+/** Shares counts every second. If the database does not answer, only the sharing stops. */
 export function shareRegularly(
   limits: RateLimits,
   shared: SharedCounts,
@@ -25,7 +25,7 @@ export function shareRegularly(
       }
       failing = false;
     } catch (error) {
-      if (!failing) log.warn({ error }, 'Rate limits are not shared: each process counts by itself for now');
+      if (!failing) log.warn({ error }, 'Rate limits are not shared: each process counts on its own for now');
       failing = true;
     }
   }

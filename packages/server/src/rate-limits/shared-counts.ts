@@ -2,21 +2,21 @@ import type pg from 'pg';
 
 export interface SharedCount {
   name: string;
-  /** By all processes together, in the window that runs. */
+  /** By all processes together, in the current window. */
   used: number;
   secondsLeft: number;
 }
 
-/** Counts that all processes of the service add to. */
+/** Counts shared by all processes of the service. */
 export interface SharedCounts {
   add(counts: ReadonlyMap<string, number>, windowSeconds: number): Promise<SharedCount[]>;
-  /** Removes what no longer counts. */
+  /** Removes counts of windows that have ended. */
   removeEnded(): Promise<void>;
 }
 
 const namesAtOnce = 5_000;
 
-/** Counts in PostgreSQL, by its own clock: those of several processes differ. */
+/** Counts in PostgreSQL, by the clock of the database, since those of the processes differ. */
 export function createSharedCounts(pool: pg.Pool): SharedCounts {
   async function addSome(counts: [string, number][], windowSeconds: number): Promise<SharedCount[]> {
     const { rows } = await pool.query<{ name: string; used: number; seconds_left: number }>({
@@ -35,7 +35,7 @@ export function createSharedCounts(pool: pg.Pool): SharedCounts {
 
   return {
     async add(counts, windowSeconds) {
-      // In one order everywhere, so that two processes never wait for each other.
+      // In the same order everywhere, so that processes cannot deadlock.
       const entries = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
       const all: SharedCount[] = [];
       for (let at = 0; at < entries.length; at += namesAtOnce) {

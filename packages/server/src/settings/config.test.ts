@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { InvalidSettings, readConfig, settings } from './config.ts';
+import { InvalidSettings, readConfig } from './config.ts';
+import { settings } from './table.ts';
 
 function mistakesOf(environment: Record<string, string>): readonly string[] {
   try {
@@ -111,7 +112,7 @@ describe('settings', () => {
     ['LOG_LEVEL', 'verbose'],
     ['DRAIN_SECONDS', '1.5'],
   ])('%s=%s is one mistake, which names it', (name, value) => {
-    const mistakes = mistakesOf({ [name]: value }).filter((mistake) => !mistake.includes('must be set together'));
+    const mistakes = mistakesOf({ [name]: value }).filter((mistake) => !mistake.includes(' must be set when '));
     expect(mistakes).toHaveLength(1);
     expect(mistakes[0]).toMatch(new RegExp(`^${name} must be .*\\.$`));
   });
@@ -119,7 +120,7 @@ describe('settings', () => {
   test.each([
     [
       { S3_ENDPOINT: 'http://rgw' },
-      /^S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY must be set when S3_ENDPOINT is\.$/,
+      /^S3_BUCKET, S3_ACCESS_KEY_ID, and S3_SECRET_ACCESS_KEY must be set when S3_ENDPOINT is\.$/,
     ],
     [
       { S3_UPLOAD_ACCESS_KEY_ID: 'id', S3_UPLOAD_SECRET_ACCESS_KEY: 'secret' },
@@ -127,11 +128,11 @@ describe('settings', () => {
     ],
     [
       { S3_UPLOAD_ACCESS_KEY_ID: 'id' },
-      /^S3_UPLOAD_ACCESS_KEY_ID and S3_UPLOAD_SECRET_ACCESS_KEY must be set together\.$/,
+      /^S3_ENDPOINT and S3_UPLOAD_SECRET_ACCESS_KEY must be set when S3_UPLOAD_ACCESS_KEY_ID is\.$/,
     ],
     [
       { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'cadiz' },
-      /^OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET must be set together, and OIDC_CLIENT_SECRET is not\.$/,
+      /^OIDC_CLIENT_SECRET must be set when OIDC_ISSUER and OIDC_CLIENT_ID are\.$/,
     ],
     [{ S3_BUCKET: 'media' }, /^S3_ENDPOINT must be set when S3_BUCKET is\.$/],
     [{ PORT: '4001' }, /^PORT and STORE_PORT must be different, and both are 4001\.$/],

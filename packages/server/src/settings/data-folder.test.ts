@@ -37,8 +37,8 @@ describe('what is told of a data folder that cannot be used', () => {
     ['EDQUOT', /^This user's disk quota is used up at \/d \(EDQUOT\): free some space, have the quota raised, or/],
     ['EROFS', /^The disk of \/d is mounted read-only \(EROFS\): mount it writable, or set CADIZ_DATA_DIR/],
     ['EIO', /^The disk of \/d has failed to read or write \(EIO\): /],
-    ['EACCES', /^This user may not use \/d \(EACCES\): give the user the right to read and write it, or/],
-    ['EPERM', /^This user may not use \/d \(EPERM\): /],
+    ['EACCES', /^This user is not allowed to use \/d \(EACCES\): give the user permission to read and write it, or/],
+    ['EPERM', /^This user is not allowed to use \/d \(EPERM\): /],
     ['ENOTDIR', /^A file is in the way of the folder \/d \(ENOTDIR\): set CADIZ_DATA_DIR/],
   ];
 

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder that only its owner can use, and those above it, unless it is there. Node's own `recursive` tries for ever
- * where the system has no folder to offer, as below /proc.
+ * Makes a folder that only its owner can use, and its parents, unless it exists. Node's own `recursive` option loops forever
+ * where no folder can be made, such as below /proc.
  * @throws the system's error
  */
 export function makeFolder(path: string): void {
@@ -24,12 +24,12 @@ type Remedy = [what: (path: string) => string, mend: string];
 const anotherFolder = 'set CADIZ_DATA_DIR to another folder.';
 const anotherDisk = 'set CADIZ_DATA_DIR to a folder on another disk.';
 const notPermitted: Remedy = [
-  (path) => `This user may not use ${path}`,
-  `give the user the right to read and write it, or ${anotherFolder}`,
+  (path) => `This user is not allowed to use ${path}`,
+  `give the user permission to read and write it, or ${anotherFolder}`,
 ];
 const noFolder: Remedy = [(path) => `A file is in the way of the folder ${path}`, anotherFolder];
 
-/** What each code of the system means for the data folder, and what to do about it. */
+/** What each system error code means for the data folder, and what to do about it. */
 const remedies: Record<string, Remedy> = {
   ENOSPC: [(path) => `There is no space left on the disk of ${path}`, `free some, or ${anotherDisk}`],
   EDQUOT: [
@@ -37,14 +37,14 @@ const remedies: Record<string, Remedy> = {
     `free some space, have the quota raised, or ${anotherDisk}`,
   ],
   EROFS: [(path) => `The disk of ${path} is mounted read-only`, `mount it writable, or ${anotherDisk}`],
-  EIO: [(path) => `The disk of ${path} has failed to read or write`, `look into the system's log, and check the disk.`],
+  EIO: [(path) => `The disk of ${path} has failed to read or write`, `look at the system log, and check the disk.`],
   EACCES: notPermitted,
   EPERM: notPermitted,
   ENOTDIR: noFolder,
   EEXIST: noFolder,
 };
 
-/** How the system says it where a library passes on no code. */
+/** The system's words for these errors, for libraries that pass on no code. */
 const phrases: [RegExp, string][] = [
   [/no space left on device/i, 'ENOSPC'],
   [/quota exceeded/i, 'EDQUOT'],
@@ -52,10 +52,10 @@ const phrases: [RegExp, string][] = [
   [/permission denied/i, 'EACCES'],
 ];
 
-/** These are about the disk: a path that an error names may be that of what was to be copied there. */
+/** Errors of the whole disk: the path in such an error may be that of the file that was being copied there. */
 const ofDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
 
-/** Why a folder of ours cannot be used, and how to mend that, in one sentence; undefined for an error of another kind. */
+/** Why a folder of the service cannot be used, and how to fix that, in one sentence; undefined for any other kind of error. */
 export function toFolderSentence(error: NodeJS.ErrnoException, folder: string): string | undefined {
   const { syscall, code = phrases.find(([phrase]) => phrase.test(error.message))?.[1] ?? '' } = error;
   const place = ofDisk.has(code) ? folder : (error.path ?? folder);

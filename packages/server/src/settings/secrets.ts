@@ -13,8 +13,8 @@ const Secrets = z.object({
 export type Secrets = z.output<typeof Secrets>;
 
 /**
- * The secrets that were not given as settings: made once, kept in `secrets.json` of the data folder, readable by its
- * owner only. Two processes that start at once agree on one file, since only one of them can link it.
+ * The secrets that are not set as settings: generated once, and kept in `secrets.json` in the data folder, readable only by its
+ * owner. Two processes that start at once agree on one file, since only one of them can link it.
  * @throws Error with a sentence when the file is damaged
  */
 export function readOrMakeSecrets(dataDir: string): Secrets {
@@ -23,7 +23,7 @@ export function readOrMakeSecrets(dataDir: string): Secrets {
   return readSecrets(path) ?? makeSecrets(dataDir, path);
 }
 
-/** Whether the settings leave something to be generated. */
+/** Whether the settings leave any secret to be generated. */
 export function needsSecrets({ secret, objectStore }: Config): boolean {
   if (secret === undefined) return true;
   return objectStore.kind === 'embedded' && !(objectStore.accessKeyId && objectStore.secretAccessKey);
@@ -39,7 +39,9 @@ function readSecrets(path: string): Secrets | undefined {
   }
   const parsed = Secrets.safeParse(parseJson(content));
   if (!parsed.success) {
-    throw new Error(`${path} is damaged. Restore it from a backup, or delete it: everybody must then sign in again.`);
+    throw new Error(
+      `${path} is damaged. Restore it from a backup, or delete it, after which everybody must sign in again.`,
+    );
   }
   return parsed.data;
 }

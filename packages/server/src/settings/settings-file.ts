@@ -4,8 +4,8 @@ import { parseEnv } from 'node:util';
 import { type Config, InvalidSettings, readConfig } from './config.ts';
 
 /**
- * The settings of this process: its environment, and what the file `.env` in the working directory adds to it.
- * @param warn told, in a sentence each, what is worth a look but stops nothing
+ * Reads the configuration of this process from its environment and the file `.env` in the working directory.
+ * @param warn receives one sentence for each thing that deserves attention but stops nothing
  * @throws InvalidSettings with one sentence for each mistake
  */
 export function readSettings(warn: (sentence: string) => void): Config {
@@ -19,10 +19,10 @@ export function readSettings(warn: (sentence: string) => void): Config {
   return readConfig(process.env, { fromFile, warn, isTerminal: process.stdout.isTTY === true });
 }
 
-/** Says so when others than its owner can read a file that may hold secrets. */
+/** Warns if users other than its owner can read a file that may contain secrets. */
 function warnOfReaders(path: string, warn: (sentence: string) => void): void {
   const others = statSync(path).mode & 0o077;
-  if (others !== 0) warn(`${path} may hold secrets, and other users of this machine can read it: chmod 600 ${path}`);
+  if (others !== 0) warn(`${path} may contain secrets, and other users of this machine can read it: chmod 600 ${path}`);
 }
 
 function readFile(path: string): string | undefined {
@@ -32,7 +32,7 @@ function readFile(path: string): string | undefined {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     throw new InvalidSettings([
-      `The settings in ${path} cannot be read (${code}): make it a file that this user may read.`,
+      `The settings in ${path} cannot be read (${code}): make it a file that this user can read.`,
     ]);
   }
 }

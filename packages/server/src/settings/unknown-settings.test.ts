@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidSettings, readConfig, settings } from './config.ts';
+import { InvalidSettings, readConfig } from './config.ts';
+import { settings } from './table.ts';
 import { findUnknownSettings } from './unknown-settings.ts';
 
 const find = (environment: Record<string, string>, fromFile: string[] = []) =>
-  findUnknownSettings(environment, fromFile, Object.keys(settings));
+  findUnknownSettings(settings, environment, fromFile);
 
 describe('a variable that looks like a setting and is none', () => {
   test.each([

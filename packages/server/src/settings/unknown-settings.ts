@@ -1,39 +1,43 @@
-/** How settings begin that hardly anybody else has. Others may use the same words, so these alone prove nothing. */
-const ownPrefixes = ['CADIZ_', 'RATE_LIMIT_', 'S3_', 'STORE_', 'SMTP_', 'OIDC_', 'DATABASE_'];
+import type { SettingTable } from './setting.ts';
 
-/** What Kubernetes tells every container about a service named `cadiz`, and Docker about a linked container. */
+const ownPrefix = 'CADIZ_';
+
+/** Variables that Kubernetes sets in every container for a service named `cadiz`, and Docker for a linked container. */
 const serviceLink = /_SERVICE_(?:HOST|PORT\w*)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?$/;
 
-/** A name shorter than this is close to too many others. */
+/** Names shorter than this are similar to too many others. */
 const shortestComparable = 6;
 
 export interface UnknownSettings {
   /** Sentences about names that can only be meant for Cadiz. */
   mistakes: string[];
-  /** Sentences about names that other programs may use as well. */
+  /** Sentences about names that other programs may use. */
   warnings: string[];
 }
 
 /**
- * Finds variables that look like settings of Cadiz and are none: a setting that is misspelt would silently keep its default.
- * It is a mistake where nobody else can be meant: `CADIZ_…` anywhere, and what comes close to a setting in the `.env` file. In the
- * environment, which is shared, it is a warning.
+ * Finds variables that look like settings of Cadiz but are not: a misspelt setting would silently keep its default. Names that
+ * can only be meant for Cadiz are mistakes: `CADIZ_…` anywhere, and names close to a setting in the `.env` file. In the
+ * environment, which other programs share, they are warnings.
  * @param fromFile the names that the `.env` file sets
  */
 export function findUnknownSettings(
-  environment: Record<string, string | undefined>,
+  table: SettingTable,
+  environment: Readonly<Record<string, string | undefined>>,
   fromFile: Iterable<string>,
-  known: readonly string[],
 ): UnknownSettings {
+  const known = Object.keys(table);
+  const prefixes = toPrefixes(table);
   const inFile = new Set(fromFile);
   const found: UnknownSettings = { mistakes: [], warnings: [] };
   for (const [name, value] of Object.entries(environment)) {
     if (!value || known.includes(name) || isServiceLink(name, value)) continue;
-    const meant = findMeant(name, known);
-    if (meant === undefined && !ownPrefixes.some((prefix) => name.startsWith(prefix))) continue;
-    const isMistake = name.startsWith('CADIZ_') || (inFile.has(name) && meant !== undefined);
+    const looksLikeOurs = prefixes.some((prefix) => name.startsWith(prefix));
+    const meant = findClosest(name, known) ?? (looksLikeOurs ? findByWords(name, known) : undefined);
+    if (meant === undefined && !looksLikeOurs) continue;
+    const isMistake = name.startsWith(ownPrefix) || (inFile.has(name) && meant !== undefined);
     const where = inFile.has(name) ? ' in .env' : '';
-    const hint = meant === undefined ? 'docs/settings.md has all that there are.' : `did you mean ${meant}?`;
+    const hint = meant === undefined ? 'docs/settings.md lists them all.' : `did you mean ${meant}?`;
     found[isMistake ? 'mistakes' : 'warnings'].push(`${name}${where} is not a setting of Cadiz: ${hint}`);
   }
   return found;
@@ -43,24 +47,41 @@ function isServiceLink(name: string, value: string): boolean {
   return serviceLink.test(name) || (name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value));
 }
 
-/** The setting that a name comes closest to, within a quarter of its letters; else the shortest that has all of its words. */
-function findMeant(name: string, known: readonly string[]): string | undefined {
-  const isOurs = name.startsWith('CADIZ_');
-  const bare = (text: string) => (isOurs ? text.replace(/^CADIZ_/, '') : text);
-  const wanted = bare(name.toUpperCase());
-  const byDistance = known
-    .map((setting) => ({ setting, edits: countEdits(wanted, bare(setting)) }))
-    .sort((a, b) => a.edits - b.edits)[0];
-  const isComparable = wanted.length >= shortestComparable || byDistance?.edits === 0;
-  if (byDistance && isComparable && byDistance.edits <= wanted.length / 4) return byDistance.setting;
-  if (!ownPrefixes.some((prefix) => name.startsWith(prefix))) return undefined;
-  const words = wanted.split('_');
+/**
+ * The prefixes of names that look like settings: the name of the service, and the first words of settings that make up a part of
+ * the configuration. Other programs may use these words, so a prefix alone proves nothing.
+ */
+function toPrefixes(table: SettingTable): string[] {
+  const ofParts = Object.entries(table)
+    .filter(([, { part }]) => part !== undefined)
+    .map(([name]) => `${name.split('_')[0]}_`);
+  return [...new Set([ownPrefix, ...ofParts])];
+}
+
+/** The setting closest to a name, within edits to a quarter of its letters. */
+function findClosest(name: string, known: readonly string[]): string | undefined {
+  const wanted = toWanted(name);
+  const [closest] = known
+    .map((setting) => ({ setting, edits: countEdits(wanted, isOurs(name) ? withoutPrefix(setting) : setting) }))
+    .sort((a, b) => a.edits - b.edits);
+  const isComparable = wanted.length >= shortestComparable || closest?.edits === 0;
+  return closest && isComparable && closest.edits <= wanted.length / 4 ? closest.setting : undefined;
+}
+
+/** The shortest setting that contains all words of a name. */
+function findByWords(name: string, known: readonly string[]): string | undefined {
+  const words = toWanted(name).split('_');
+  if (words.length === 1) return undefined;
   return known
-    .filter((setting) => words.length > 1 && words.every((word) => setting.split('_').includes(word)))
+    .filter((setting) => words.every((word) => setting.split('_').includes(word)))
     .sort((a, b) => a.length - b.length)[0];
 }
 
-/** How many letters must be put in, taken out or replaced to make one text of the other (Levenshtein). */
+const isOurs = (name: string) => name.startsWith(ownPrefix);
+const withoutPrefix = (name: string) => (isOurs(name) ? name.slice(ownPrefix.length) : name);
+const toWanted = (name: string) => withoutPrefix(name.toUpperCase());
+
+/** How many letters must be inserted, deleted or replaced to turn one string into the other (Levenshtein). */
 function countEdits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (const [line, letter] of [...a].entries()) {

@@ -7,9 +7,9 @@ import { type Config, InvalidSettings } from '../settings/config.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 
 /**
- * The settings name another database or object store than the one in the data folder: the service would start empty, without a
- * word about what was stored before.
- * @throws InvalidSettings that says where that is, and how to go on
+ * Refuses to start if the settings name another database or object store than the one in the data folder: the service would
+ * silently start empty.
+ * @throws InvalidSettings that says where the data is, and how to continue
  */
 export function requireNothingLeftBehind({ database, objectStore, dataDir }: Config): void {
   const databaseFolder = join(dataDir, 'database');
@@ -27,15 +27,15 @@ export function requireNothingLeftBehind({ database, objectStore, dataDir }: Con
 }
 
 function toSentence(setting: string, folder: string, what: string): string {
-  return `${setting} is set, but ${folder} holds ${what}, which would be left behind: unset ${setting} to go on with them, or start without them after: mv ${folder} ${folder}.old`;
+  return `${setting} is set, but ${folder} holds ${what}, which would be left behind: unset ${setting} to keep using it, or move it away to start without it: mv ${folder} ${folder}.old`;
 }
 
 const sampled = 5;
 
 /**
- * Looks whether the object store is the one that the files of the database are in: at the oldest and the newest few of them.
- * A store that does not say is let through: it is asked again by every record.
- * @throws Error with a sentence for the operator when there are files, and none of these has its object there
+ * Checks that the object store is the one that holds the files of the database, by looking for the oldest and newest few of them.
+ * A store that does not answer passes: every record asks it again.
+ * @throws Error with a sentence for the operator if there are files, but none of those checked has its object there
  */
 export async function requireOwnObjects(
   db: Kysely<Schema>,
@@ -51,7 +51,7 @@ export async function requireOwnObjects(
   try {
     isOne = (await Promise.all(storeKeys.map((storeKey) => objects.head(storeKey)))).some((head) => head !== undefined);
   } catch (error) {
-    log.warn({ error }, 'Could not look whether the object store has the files of the database');
+    log.warn({ error }, 'Could not check whether the object store has the files of the database');
     return;
   }
   if (isOne) return;

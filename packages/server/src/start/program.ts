@@ -8,7 +8,7 @@ import { toWelcome } from './welcome.ts';
 
 try {
   const config = readSettings(writeWarning);
-  // People read standard output; the log goes to standard error.
+  // Standard output is for people; the log goes to standard error.
   const log = createLog(config.logLevel, pino.destination(2));
   const service = await startService(config, log);
   process.stdout.write(toWelcome(config, service));
@@ -22,7 +22,7 @@ try {
   process.exit(1);
 }
 
-/** npm passes on the SIGINT that the terminal has sent already, so one Ctrl-C can arrive twice. */
+/** npm passes on the SIGINT that the terminal has already sent, so one Ctrl-C can arrive twice. */
 const sameSignalMilliseconds = 1_000;
 
 function stopOnSignal(service: RunningService, { drainDelaySeconds }: Config): void {
@@ -30,13 +30,13 @@ function stopOnSignal(service: RunningService, { drainDelaySeconds }: Config): v
   const stop = async (signal: NodeJS.Signals) => {
     if (asked === undefined) {
       asked = performance.now();
-      const first = drainDelaySeconds > 0 ? `taking requests for ${drainDelaySeconds} s more, then ` : '';
-      process.stdout.write(`\nStopping: ${first}finishing what is under way (again to stop at once) …\n`);
+      const first = drainDelaySeconds > 0 ? `accepting requests for another ${drainDelaySeconds} s, then ` : '';
+      process.stdout.write(`\nStopping: ${first}finishing what is in progress (press again to stop immediately) …\n`);
       await service.stop();
       process.stdout.write('Stopped.\n');
       process.exit(0);
     }
-    // A second signal is a person who will not wait.
+    // A second signal comes from somebody who does not want to wait.
     if (performance.now() - asked > sameSignalMilliseconds) process.exit(signal === 'SIGINT' ? 130 : 143);
   };
   process.on('SIGINT', stop);

@@ -3,21 +3,21 @@ import { Problem } from '../problem.ts';
 import { InvalidSettings } from '../settings/config.ts';
 import { toFolderSentence } from '../settings/data-folder.ts';
 
-/** Why the service, or what else `who` is, could not start, and how to mend it, in one sentence. */
+/** Why the service, or another program named by `who`, could not start, and how to fix it, in one sentence. */
 export function toSentence(error: unknown, who = 'Cadiz'): string {
   if (error instanceof InvalidSettings) return error.mistakes.join('\n');
   if (!(error instanceof Error)) return `${who} could not start: ${String(error)}`;
   if (error instanceof Problem && error.code === 'store_unavailable') {
     const reason = error.cause instanceof Error ? ` (${error.cause.message || error.cause.name})` : '';
-    return `${error.message} Check S3_ENDPOINT, and that the store runs${reason}.`;
+    return `${error.message} Check S3_ENDPOINT, and that the store is running${reason}.`;
   }
   const { code, port, address, path } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   if (code === 'EADDRINUSE')
     return `Port ${port} is in use by another program: stop it, or set ${toPortName(port)} to another port.`;
   if (code === 'EADDRNOTAVAIL')
-    return `HOST=${address} is no address of this machine: set HOST to one that is, such as 127.0.0.1 or 0.0.0.0.`;
+    return `HOST=${address} is not an IP address of this machine: set HOST to one that is, such as 127.0.0.1 or 0.0.0.0.`;
   if (code === 'EACCES' && port !== undefined)
-    return `This user may not listen on port ${port}: set ${toPortName(port)} to one from 1024 on.`;
+    return `This user is not allowed to listen on port ${port}: set ${toPortName(port)} to 1024 or higher.`;
   const ofFolder =
     error instanceof StoreFolderUnwritable
       ? toFolderSentence({ name: error.name, message: error.message, code: error.reason }, error.folder)
@@ -32,7 +32,7 @@ function toPortName(port: number | undefined): string {
   return String(port) === (STORE_PORT || '4001') ? 'STORE_PORT' : 'PORT';
 }
 
-/** Tells whoever starts a program what does not stop it. */
+/** Prints a warning that does not stop a program from starting. */
 export function writeWarning(sentence: string): void {
   process.stderr.write(`Warning: ${sentence}\n`);
 }

@@ -2,7 +2,7 @@ import type { Setup } from '../features/accounts/setup.ts';
 import type { RunningService } from '../service.ts';
 import type { Config } from '../settings/config.ts';
 
-/** What a person reads when the service is up: where it is, and a transcript that works as pasted into a shell. */
+/** What a person reads once the service is up: its URL, and a transcript that can be pasted into a shell. */
 export function toWelcome(config: Config, { setup }: RunningService): string {
   const database = config.database.kind === 'embedded' ? 'embedded database' : 'PostgreSQL';
   const { objectStore } = config;
@@ -23,8 +23,8 @@ function usesDataDir({ database, objectStore, secret }: Config): boolean {
 }
 
 function firstAccount({ token, asksEverybody }: Setup): string {
-  return `Nobody has an account yet. The first one becomes the owner: paste this into a shell.
-${asksEverybody ? 'It needs' : 'From elsewhere, through a proxy, it needs'} the setup token ${token}`;
+  return `Nobody has an account yet. The first account becomes the owner: paste this into a shell.
+${asksEverybody ? 'It needs' : 'From elsewhere or through a proxy, it needs'} the setup token ${token}`;
 }
 
 function toTranscript({ publicUrl }: Config, setup: Setup | undefined): string {
@@ -38,14 +38,14 @@ function toTranscript({ publicUrl }: Config, setup: Setup | undefined): string {
   return `  CADIZ=${publicUrl}
   field() { sed -n 's/.*"'"$1"'":"\\([^"]*\\)".*/\\1/p'; }
 
-  # ${setup ? 'Sign up' : 'Sign in'}, make a project, and an API key for it
+  # ${setup ? 'Sign up' : 'Sign in'}, create a project, and an API key for it
   ${account}
   PROJECT=$(curl -sS -b cadiz.cookies $CADIZ/api/projects ${json} \\
     -d '{"name":"My app"}' | field id)
   KEY=$(curl -sS -b cadiz.cookies $CADIZ/api/api-keys ${json} \\
     -d '{"name":"My key","projectId":"'$PROJECT'"}' | field key)
 
-  # Ask for an address, send the bytes straight to the object store, record the upload
+  # Presign a URL, send the bytes straight to the object store, record the upload
   echo 'Hello from Cadiz' > hello.txt
   UPLOAD=$(curl -sS $CADIZ/api/storage/presign -H "Authorization: Bearer $KEY" ${json} \\
     -d '{"projectId":"'$PROJECT'","fileName":"hello.txt","mimeType":"text/plain","fileSize":17,"folderId":null}')

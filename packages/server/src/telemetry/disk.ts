@@ -2,16 +2,16 @@ import { type FileHandle, open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * What is kept free. The embedded database grows its write-ahead log in steps of 16 MB and gives up when there is no room for
- * one; the embedded store refuses uploads earlier, from 64 MiB or 2 % of the disk down.
+ * How much space must stay free. The embedded database grows its write-ahead log in steps of 16 MB and fails if there is no room
+ * for one; the embedded store refuses uploads earlier, below 64 MiB or 2 % of the disk.
  */
 const spareBytes = 64 * 1024 * 1024;
 const spareShare = 0.02;
 const leastSpareBytes = 32 * 1024 * 1024;
 
 /**
- * Why nothing can be stored in a folder, in a few words; undefined when something can. The disk is asked for its free space,
- * and something is written through to it: a quota, a failing disk and a read-only one show in no number.
+ * Why nothing can be stored in a folder, in a few words; undefined if writing works. Besides checking the free space, it writes
+ * a file and syncs it, since no figure reveals a used-up quota, a failing disk or a read-only one.
  */
 export async function findDiskTrouble(folder: string): Promise<string | undefined> {
   try {
@@ -22,7 +22,7 @@ export async function findDiskTrouble(folder: string): Promise<string | undefine
     return undefined;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === 'ENOSPC' ? 'its disk is full' : `its disk takes no writes (${code ?? String(error)})`;
+    return code === 'ENOSPC' ? 'its disk is full' : `its disk accepts no writes (${code ?? String(error)})`;
   }
 }
 

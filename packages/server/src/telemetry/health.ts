@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import { findDiskTrouble } from './disk.ts';
 
-/** `available`: it can be read and takes no writes, because a disk of this process does not. */
+/** `available`: it can be read but accepts no writes, because the disk of this process accepts none. */
 export type Status = 'healthy' | 'available' | 'down';
 
 export interface DependencyHealth {
   status: Status;
-  /** Why it is not healthy, in words that anybody may read. */
+  /** Why it is not healthy, in words that may be public. */
   detail?: string;
 }
 
@@ -14,15 +14,15 @@ export type DependencyName = 'database' | 'objectStore';
 export type DependenciesHealth = Record<DependencyName, DependencyHealth>;
 
 export interface Health {
-  /** As it was found last. */
+  /** The last known state. */
   latest(): DependenciesHealth;
-  /** Looks now, unless somebody has within the last second. Never rejects, and takes three seconds at most. */
+  /** Checks now, unless that happened within the last second. Never rejects, and takes three seconds at most. */
   look(): Promise<DependenciesHealth>;
 }
 
 interface Dependency {
   check(): Promise<void>;
-  /** Where it keeps what it stores, if that is a folder of ours. */
+  /** Its data folder, if it stores its data in a folder of this process. */
   folder?: string | undefined;
 }
 
@@ -33,14 +33,14 @@ interface Found extends DependencyHealth {
 const freshMilliseconds = 1_000;
 const patienceMilliseconds = 3_000;
 
-/** Watches the dependencies of the service for whoever asks, and logs what changes: once, and not at each question. */
+/** Checks the dependencies of the service on request, and logs each change once. */
 export function createHealth(
   dependencies: Record<DependencyName, Dependency>,
   log: Logger,
   now: () => number = () => performance.now(),
 ): Health {
   const names = Object.keys(dependencies) as DependencyName[];
-  // The start has used both.
+  // The start has already used both.
   let latest: DependenciesHealth = { database: { status: 'healthy' }, objectStore: { status: 'healthy' } };
   let lookedAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<DependenciesHealth> | undefined;
@@ -83,7 +83,7 @@ async function lookAt({ check, folder }: Dependency): Promise<Found> {
     const [, trouble] = await Promise.race([work, timeout]);
     return trouble === undefined ? { status: 'healthy' } : { status: 'available', detail: trouble };
   } catch (error) {
-    // The reason may name hosts and users, and anybody may ask: it is for the log.
+    // Anybody may ask for this, and the reason may name hosts and users, so it only goes to the log.
     return { status: 'down', detail: 'does not answer', error };
   }
 }

@@ -1,18 +1,18 @@
 import { type DestinationStream, type Level, type Logger, type LoggerOptions, pino } from 'pino';
 
 /**
- * What PostgreSQL says of an error beyond its message: the row that did not fit, or the values of a key. A hash of a
- * password and an e-mail address have stood there.
+ * The fields in which PostgreSQL describes an error beyond its message, such as the offending row or the values of a key. They
+ * can contain password hashes and e-mail addresses.
  */
 const ofRows = ['detail', 'where', 'internalQuery', 'parameters'];
 
-/** How the service logs, whatever the level and wherever it goes. */
+/** The options of every log, whatever its level and destination. */
 export const logOptions = {
   errorKey: 'error',
   redact: { paths: ofRows.flatMap((name) => [`error.${name}`, `error.*.${name}`]), remove: true },
 } satisfies LoggerOptions;
 
-/** Credentials wherever they stand in a text. Nothing logs them; this is for what a library may say one day. */
+/** Credentials anywhere in a line. Nothing logs them today; this guards against what a library may log one day. */
 const credentials: [RegExp, string][] = [
   [/\bcz_(live|test)_[0-9A-Za-z]{20,}/g, 'cz_$1_…'],
   [
@@ -24,12 +24,12 @@ const credentials: [RegExp, string][] = [
   [/(\/archives\/)[\w-]{20,}[\w.-]*/g, '$1…'],
 ];
 
-/** A line of the log without the credentials in it. */
+/** Removes the credentials from a line of the log. */
 export function withoutCredentials(line: string): string {
   return credentials.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), line);
 }
 
-/** The log of the service, in lines of JSON without a credential in them. */
+/** The log of the service: lines of JSON without credentials. */
 export function createLog(level: Level, destination: DestinationStream): Logger {
   return pino({ ...logOptions, level, hooks: { streamWrite: withoutCredentials } }, destination);
 }

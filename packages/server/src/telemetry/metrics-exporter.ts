@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 
-/** Serves the metrics. One that cannot be collected makes the scrape a 500, which Prometheus tells, and not a silence. */
+/** Serves the metrics. If one cannot be collected, the scrape is answered with 500, which Prometheus reports. */
 export function createMetricsExporter(registry: Registry, log: Logger): http.Server {
   return http.createServer(async (_request, response) => {
     try {

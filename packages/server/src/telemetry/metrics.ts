@@ -11,7 +11,7 @@ export interface Metrics {
   countMismatch(kind: Mismatch): void;
 }
 
-/** Prometheus metrics of one service. Routes are named by their operation, never by what a client sent. */
+/** The Prometheus metrics of the service. Routes are labelled by operation, never by anything a client sent. */
 export function createMetrics(db: Database, log: Logger): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -30,7 +30,7 @@ export function createMetrics(db: Database, log: Logger): Metrics {
   });
   const mismatches = new Counter({
     name: 'cadiz_content_mismatches_total',
-    help: 'Files whose bytes were found to be of another type, or to have another SHA-256, than was declared.',
+    help: 'Files found to have another type or another SHA-256 than declared.',
     labelNames: ['kind'] as const,
     registers: [registry],
   });
@@ -73,7 +73,7 @@ export function createMetrics(db: Database, log: Logger): Metrics {
   });
   const removedObjects = new Counter({
     name: 'cadiz_removed_total',
-    help: 'What jobs and work of this process have removed from the object store, by what it was.',
+    help: 'What jobs and work of this process have removed from the object store, by kind.',
     labelNames: ['what'] as const,
     registers: [registry],
   });
@@ -98,7 +98,7 @@ export function createMetrics(db: Database, log: Logger): Metrics {
   };
 }
 
-/** What the database says at the moment of the scrape: the same from every process. */
+/** Metrics read from the database at the time of the scrape, which are the same in every process. */
 function addStates(registry: Registry, db: Database, log: Logger): void {
   const add = <L extends string>(name: string, help: string, sql: string, label?: L) =>
     new Gauge({
@@ -114,14 +114,14 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
             if (value !== null) this.set(label === undefined ? {} : ({ [label]: of } as Record<L, string>), value);
           }
         } catch (error) {
-          // A scrape must answer while the database is away: it is then that somebody looks.
+          // A scrape must work while the database is down: that is when somebody looks.
           log.warn({ error, metric: name }, 'Could not read a metric from the database');
         }
       },
     });
   add(
     'cadiz_orphan_objects',
-    'Objects without a file that the object store would not remove.',
+    'Objects without a file that the object store refused to remove.',
     'select count(*)::int as value from stuck_orphans',
   );
   add(
@@ -131,12 +131,12 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
   );
   add(
     'cadiz_sweep_overdue_seconds',
-    'For how long the sweep of a project has been due, of the one that waits longest.',
+    'How long the most overdue sweep of a project has been due.',
     'select greatest(coalesce(extract(epoch from now() - min(next_sweep_at)), 0), 0)::float8 as value from project_sweeps',
   );
   add(
     'cadiz_job_last_success_timestamp_seconds',
-    'When a job last ended well, in any process.',
+    'When a job last succeeded, in any process.',
     'select name as label, extract(epoch from last_success_at)::float8 as value from jobs',
     'job',
   );
@@ -161,7 +161,7 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
   );
   add(
     'cadiz_reconciliation_findings',
-    'What the newest finished reconciliation of each project found, summed up over all projects.',
+    'Findings of the newest finished reconciliation of each project, summed over all projects.',
     `select kind as label, sum(count)::float8 as value from (
        select distinct on (project_id) missing_count, changed_count, foreign_count
        from reconciliations where finished_at is not null order by project_id, id desc

@@ -1,4 +1,4 @@
-/** What is known of a request once it is answered. `started` is by performance.now(). */
+/** What is known about an answered request. `started` is a time of performance.now(). */
 export interface Answered {
   operation: string;
   method: string;
@@ -7,11 +7,11 @@ export interface Answered {
   started: number;
 }
 
-/** Told of what a job, or work, has removed. */
+/** Receives what a job or work has removed. */
 export type Count = (what: Removed, howMany: number) => void;
 export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 'trashed_file' | 'event';
 
-/** What is known of a run once it is over. */
+/** What is known about a finished run. */
 export interface JobRun {
   job: string;
   outcome: 'success' | 'failure' | 'stopped';
@@ -19,12 +19,12 @@ export interface JobRun {
   removed: Partial<Record<Removed, number>>;
 }
 
-/** What is known of one task of the work queue once it is over, until it is due again. */
+/** One run of a task of the work queue. */
 export interface WorkRun {
   kind: string;
   /**
-   * `again`: there is more to do. `failed`: it is tried again. `dead`: it is given up. `unavailable`: what it needs did not answer.
-   * `lost`: another process has taken it over, or what became of it could not be written down.
+   * `again`: there is more to do. `failed`: it will be retried. `dead`: it was given up. `unavailable`: the store or database did not answer.
+   * `lost`: another process has taken it over, or its outcome could not be stored.
    */
   outcome: 'done' | 'again' | 'failed' | 'dead' | 'unavailable' | 'lost' | 'stopped';
   /** What the handler threw. */
@@ -33,5 +33,5 @@ export interface WorkRun {
   removed: Partial<Record<Removed, number>>;
 }
 
-/** What was found: bytes of another type than declared, or with another SHA-256. */
+/** How a file differs from what was declared: in its type, or in its SHA-256. */
 export type Mismatch = 'type' | 'sha256';

@@ -4,7 +4,7 @@ import type { Database } from '../db/open.ts';
 import type { Config } from '../settings/config.ts';
 import { openBeside } from '../start/open-beside.ts';
 
-/** The database with the accounts, and how other processes learn of what is done to them. */
+/** The database with the accounts, and a way to tell other processes about changes to them. */
 export interface Users {
   db: Database;
   accessChanges: AccessChanges;
@@ -13,16 +13,16 @@ export interface Users {
 }
 
 /**
- * Opens the accounts that the settings name, beside a service on PostgreSQL, which learns of every change at once. The
- * embedded database is open to one process only, so its service has to be stopped first.
- * @throws Error in a sentence that says what to do
+ * Opens the accounts of the service that the settings describe. A service on PostgreSQL can keep running, and learns of every
+ * change at once; the embedded database is open to one process only, so its service must be stopped first.
+ * @throws Error with a sentence that says what to do
  */
 export async function openUsers(config: Config, log: Logger): Promise<Users> {
   const db = await openBeside(
     config,
-    'Its owner can do this with /api/users while it runs; otherwise stop the service, run this again, and start it.',
+    'The owner of the service can use /api/users while it runs; otherwise stop the service, run this command again, and restart the service.',
   );
-  // Nothing is cached here: only the services beside it have something to forget.
+  // Nothing is cached here; only running services have something to forget.
   const accessChanges = createAccessChanges(db, () => undefined, log);
   return {
     db,

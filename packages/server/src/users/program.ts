@@ -29,7 +29,7 @@ try {
     }
   }
 } catch (error) {
-  // A Problem is a sentence for people already.
+  // The message of a Problem already is a sentence for people.
   process.stderr.write(`${error instanceof Problem ? error.message : toSentence(error, 'The command')}\n`);
   process.exitCode = 1;
 }

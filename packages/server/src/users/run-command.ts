@@ -17,19 +17,19 @@ import type { Users } from './open-users.ts';
 
 export const usage = `npm run users -- COMMAND [EMAIL] [options]
 
-Manages the accounts of the service that the settings name. On PostgreSQL the service may run; the embedded database is
-open to one process only, so stop the service first.
+Manages the accounts of the service that the settings describe. With PostgreSQL, the service can keep running; the embedded
+database is open to one process only, so stop the service first.
 
-  list                         all accounts, and which e-mail addresses are not verified
-  reset-password EMAIL         sets a new password and prints it once; all sessions of the account end, its passkeys are removed
-    --revoke-api-keys            and its API keys are revoked
-  remove-second-factor EMAIL   for who has lost it: the password alone signs in; all sessions of the account end
-  remove-passkeys EMAIL        none of them signs in any more; all sessions of the account end
+  list                         lists all accounts, and shows which e-mail addresses are not verified
+  reset-password EMAIL         sets a new password and prints it once; ends all sessions and removes the passkeys
+    --revoke-api-keys            and revokes the API keys
+  remove-second-factor EMAIL   if it was lost: the password alone then signs in; ends all sessions
+  remove-passkeys EMAIL        removes all passkeys; ends all sessions
   verify-email EMAIL           you vouch for the address; a reset by e-mail then keeps the second factor
   end-sessions EMAIL           ends all sessions of the account
-  disable EMAIL                ends them, lets nobody sign in, and its API keys are dead
-  enable EMAIL                 takes that back
-  delete EMAIL                 deletes the account with its memberships and API keys; what it uploaded stays
+  disable EMAIL                ends all sessions, prevents sign-in and stops the API keys from working
+  enable EMAIL                 undoes disable
+  delete EMAIL                 deletes the account with its memberships and API keys; its uploads stay
 `;
 
 export interface Command {
@@ -38,17 +38,17 @@ export interface Command {
   revokeApiKeys: boolean;
 }
 
-/** In the audit: whoever has the machine. */
+/** How the audit names the person at the machine. */
 const operator = { kind: 'nobody' as const, address: 'operator' };
 
 /**
- * What one command says when it is done.
+ * Runs one command and returns what to print.
  * @throws Problem user_not_found, last_owner, second_factor_not_set_up, passkey_not_found
  */
 export async function runCommand(users: Users, { command, email, revokeApiKeys }: Command): Promise<string> {
   if (command === 'list') return list(users);
   const run = commands[command];
-  if (!run) throw new Error(`There is no command ${command}: npm run users -- --help names them all.`);
+  if (!run) throw new Error(`There is no command ${command}: npm run users -- --help lists all commands.`);
   if (email === undefined) throw new Error(`The command ${command} needs the e-mail address of an account.`);
   return run(users, await findUser(users, email), revokeApiKeys);
 }
@@ -67,7 +67,7 @@ const commands: Record<string, Run> = {
   },
   async 'verify-email'(users, { id, email }) {
     await vouchForEmail(users, operator, id);
-    return `The address ${email} counts as verified.`;
+    return `The address ${email} now counts as verified.`;
   },
   async 'end-sessions'(users, { id, email }) {
     const { endedSessions } = await endUserSessions(users, operator, { userId: id });
@@ -75,7 +75,7 @@ const commands: Record<string, Run> = {
   },
   async disable(users, { id, email }) {
     await changeUser(users, operator, { userId: id, disabled: true });
-    return `Disabled ${email}: its sessions have ended, and its API keys are dead.`;
+    return `Disabled ${email}: its sessions have ended, and its API keys no longer work.`;
   },
   async enable(users, { id, email }) {
     await changeUser(users, operator, { userId: id, disabled: false });
@@ -133,5 +133,5 @@ async function resetPassword(
 
   ${password}
 
-Ended ${endedSessions} sessions, removed ${removedPasskeys} passkeys, revoked ${revokedApiKeys} API keys. Have it changed: POST /api/account/password.`;
+Ended ${endedSessions} sessions, removed ${removedPasskeys} passkeys, revoked ${revokedApiKeys} API keys. Have the password changed: POST /api/account/password.`;
 }

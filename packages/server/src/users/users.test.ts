@@ -90,7 +90,7 @@ describe('what the operator does with npm run users', () => {
     const ada = await service.signUp();
     expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member  address not verified$`, 'm'));
     expect(await run('list')).toMatch(new RegExp(`^${owner.email}  owner$`, 'm'));
-    expect(await run('verify-email', ada.email)).toBe(`The address ${ada.email} counts as verified.`);
+    expect(await run('verify-email', ada.email)).toBe(`The address ${ada.email} now counts as verified.`);
     expect(await run('list')).toMatch(new RegExp(`^${ada.email}  member$`, 'm'));
     const { rows } = await service.deps.db.pool.query(
       `select ip from audit_events where type = 'email.verified' and subject->>'userId' = $1`,

@@ -13,20 +13,22 @@ export const clock: Check = {
     const answer = await exam.first();
     const ahead = exam.now() - Date.parse(answer.headers.date ?? '');
     const refused = codeOf(answer) === 'RequestTimeTooSkewed';
-    const mend = 'Let both machines take their time from NTP (timedatectl, chrony).';
+    const mend = 'Synchronize the clocks of both machines with NTP (timedatectl, chrony).';
     if (refused || Math.abs(ahead) > 15 * minuteMilliseconds) {
-      const refusal = refused ? 'The store refuses requests for it (RequestTimeTooSkewed)' : 'Stores refuse that';
+      const refusal = refused
+        ? 'The store refuses requests because of it (RequestTimeTooSkewed)'
+        : 'Stores refuse that';
       return failed(`${refusal}: ${toDifference(ahead) ?? 'they are more than 15 minutes apart'}.`, mend);
     }
-    if (Number.isNaN(ahead)) return ok('the store tells no time, and takes that of the service');
+    if (Number.isNaN(ahead)) return ok('the store sends no time, and accepts that of the service');
     if (Math.abs(ahead) <= minuteMilliseconds) return ok('less than a minute apart');
-    return warning(`${toDifference(ahead)}. Up to 15 minutes are borne; addresses expire early or late.`, mend);
+    return warning(`${toDifference(ahead)}. Up to 15 minutes are tolerated, but URLs expire early or late.`, mend);
   },
 };
 
 function toDifference(ahead: number): string | undefined {
   const minutes = Math.round(Math.abs(ahead) / minuteMilliseconds);
-  // A store may know its own time better than the Date header that something before it wrote.
+  // The Date header may come from a proxy, and not show the time of the store.
   if (Number.isNaN(ahead) || minutes === 0) return undefined;
   return `this machine is ${minutes} ${minutes === 1 ? 'minute' : 'minutes'} ${ahead > 0 ? 'ahead of' : 'behind'} the store`;
 }
@@ -58,7 +60,7 @@ const regionCodes = new Set([
   'IllegalLocationConstraintException',
 ]);
 
-/** Where a store says which region is right: AWS in an element and a header, others in the sentence only. */
+/** The right region according to the store: AWS names it in an element and a header, others only in the message. */
 function findRegion({ headers, text }: Answer): string | undefined {
   const header = headers['x-amz-bucket-region'];
   if (typeof header === 'string' && header !== '') return header;
@@ -70,7 +72,7 @@ function findRegion({ headers, text }: Answer): string | undefined {
 
 export const credentials: Check = {
   id: 'credentials',
-  title: 'The store takes the access key and its secret',
+  title: 'The store accepts the access key and its secret',
   needs: ['region'],
   async run(exam) {
     const answer = await exam.first();
@@ -80,8 +82,8 @@ export const credentials: Check = {
     }
     if (code === 'SignatureDoesNotMatch') {
       return failed(
-        `It knows the access key ${exam.settings.accessKeyId}, and says that the signature is wrong (SignatureDoesNotMatch).`,
-        'Check S3_SECRET_ACCESS_KEY. If it is right, something between changes the Host header or the path: S3_ENDPOINT must reach the store unchanged.',
+        `It knows the access key ${exam.settings.accessKeyId}, but says that the signature is wrong (SignatureDoesNotMatch).`,
+        'Check S3_SECRET_ACCESS_KEY. If it is right, something in between changes the Host header or the path: requests to S3_ENDPOINT must reach the store unchanged.',
       );
     }
     if (answer.status >= 500) return failed(`It answers ${toReason(answer)}.`, 'See the log of the object store.');
@@ -100,14 +102,14 @@ export const wrongSecret: Check = {
     if (status >= 400 && status < 500) return ok(toReason(answer));
     return failed(
       `It answers ${status} to a request with a wrong signature: anybody can do anything to this bucket.`,
-      'Use a store that checks signatures, and let nothing answer in its place.',
+      'Use a store that checks signatures, and make sure that nothing answers in its place.',
     );
   },
 };
 
 export const bucket: Check = {
   id: 'bucket',
-  title: 'The bucket is there and can be listed',
+  title: 'The bucket exists and can be listed',
   needs: ['credentials'],
   async run(exam) {
     const name = exam.settings.bucket;
@@ -115,39 +117,39 @@ export const bucket: Check = {
     if (answer.status === 404) {
       return failed(
         `There is no bucket "${name}" (${toReason(answer)}).`,
-        'Check S3_BUCKET. If it is right, start the service once, which makes the bucket, or make it yourself.',
+        'Check S3_BUCKET. If it is right, start the service once, which creates the bucket, or create it yourself.',
       );
     }
     if (answer.status === 403) {
       return failed(
         `The access key may not list the bucket "${name}" (${toReason(answer)}).`,
-        'Allow it s3:ListBucket on the bucket, or check S3_BUCKET: it may be somebody else’s.',
+        'Allow it s3:ListBucket on the bucket, or check S3_BUCKET: the bucket may belong to somebody else.',
       );
     }
     if (answer.status === 200 && findDocument(answer.text)?.name === 'ListBucketResult') return ok(name);
     return failed(
-      `The answer to a listing is ${toReason(answer)}, and no listing.`,
-      'Check that S3_ENDPOINT is that of an S3 store, and not of its console or of a web server before it.',
+      `The answer to a listing is ${toReason(answer)}, but not a listing.`,
+      'Check that S3_ENDPOINT is the URL of an S3 store, and not of its console or of a web server in front of it.',
     );
   },
 };
 
 export const pathStyle: Check = {
   id: 'path-style',
-  title: 'Path-style addresses work',
+  title: 'Path-style URLs work',
   needs: ['bucket'],
   async run(exam) {
     const root = findDocument((await exam.first()).text);
     const named = root && textOf(root, 'Name');
     if (named === undefined || named === '' || named === exam.settings.bucket) return ok('/bucket/key');
     return failed(
-      `Asked for /${exam.settings.bucket}, the store lists the bucket "${named}": it looks for the bucket in the host name.`,
-      'Cadiz uses path-style addresses only. Set S3_ENDPOINT to the address of the store without a bucket in it.',
+      `When asked for /${exam.settings.bucket}, the store lists the bucket "${named}": it takes the bucket from the host name.`,
+      'Cadiz only uses path-style URLs. Set S3_ENDPOINT to the URL of the store without a bucket in it.',
     );
   },
 };
 
-/** The S3 error code of an answer, '' when it has none. */
+/** The S3 error code of an answer, or '' if it has none. */
 export function codeOf(answer: Pick<Answer, 'text'>): string {
   return findError(answer)?.code ?? '';
 }

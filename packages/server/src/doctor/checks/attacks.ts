@@ -5,19 +5,19 @@ import type { Answer } from '../requests.ts';
 import { toReason } from './access.ts';
 
 /**
- * What the holder of one presigned address may try. Stores differ in what they let through; AWS refuses every x-amz-*
- * header that is not signed.
+ * What the holder of a presigned URL may try. Stores differ in what they let through; AWS refuses every unsigned x-amz-*
+ * header.
  */
 const needs = ['presigned-put'];
 const needsParts = ['multipart'];
 
-/** What an upload is made of, whatever else is sent along. */
+/** The bytes of each upload, whatever else is sent along. */
 const payload = 'sixteen bytes...';
 
 const policyMend =
   'Run `npm run doctor -- --fix`, which adds a statement to the bucket policy that refuses such requests.';
 const secondKeyMend =
-  'No policy stops this here. Sign uploads with a second key that may write and not read: S3_UPLOAD_ACCESS_KEY_ID, S3_UPLOAD_SECRET_ACCESS_KEY.';
+  'No policy stops this here. Sign uploads with a second key that may write but not read: S3_UPLOAD_ACCESS_KEY_ID, S3_UPLOAD_SECRET_ACCESS_KEY.';
 
 interface Attack {
   key: string;
@@ -34,7 +34,7 @@ function refused({ answer }: Attack): Finding {
   return ok(`refused: ${toReason(answer)}`);
 }
 
-/** An object of the doctor's own that nobody but the service has an address of. */
+/** An object of the doctor's own that no URL was issued for. */
 async function placeCanary(exam: Examination, name: string): Promise<{ source: string; secret: string }> {
   const key = exam.newKey(name);
   const secret = randomBytes(payload.length / 2).toString('hex');
@@ -44,7 +44,7 @@ async function placeCanary(exam: Examination, name: string): Promise<{ source: s
 
 export const copySource: Check = {
   id: 'attack-copy-source',
-  title: 'An upload address cannot copy another object',
+  title: 'An upload URL cannot copy another object',
   needs,
   async run(exam) {
     const { source, secret } = await placeCanary(exam, 'canary');
@@ -59,24 +59,24 @@ export const copySource: Check = {
 };
 
 function copied(header: string, mend: string, fix?: 'policy'): Finding {
-  const found = `Whoever holds an address can send ${header} with it, and so copy any object that the signing key can read, also of other projects, into an object of their own.`;
+  const found = `Whoever holds a URL can send ${header} with it, and so copy any object that the signing key can read, even of other projects, into an object of their own.`;
   return failed(found, mend, fix);
 }
 
 export const partCopySource: Check = {
   id: 'attack-part-copy-source',
-  title: 'An address for a part cannot copy another object',
+  title: 'A URL for a part cannot copy another object',
   needs: needsParts,
   async run(exam) {
     const { source, secret } = await placeCanary(exam, 'part-canary');
     const hasCopied = await copyIntoPart(exam, source, payload, secret.length);
     if (hasCopied) return copied('x-amz-copy-source', secondKeyMend);
-    // Ceph RGW copies into a part that was signed for no bytes; the service signs none such.
+    // Ceph RGW copies into a part that was signed for 0 bytes; the service never signs such a part.
     const hasCopiedEmpty = await copyIntoPart(exam, source, '', secret.length);
     if (!hasCopiedEmpty) return ok('x-amz-copy-source is refused, or does nothing');
     return warning(
-      'An address for a part of 0 bytes could copy other objects. Cadiz signs no such part, and for all others the copy is refused.',
-      `To be safe also from mistakes: ${secondKeyMend.replace(/^No policy stops this here\. S/, 's')}`,
+      'A URL for a part of 0 bytes could copy other objects. Cadiz never signs such a part, and for all others the copy is refused.',
+      `To be safe from mistakes as well: ${secondKeyMend.replace(/^No policy stops this here\. S/, 's')}`,
     );
   },
 };
@@ -88,7 +88,7 @@ async function copyIntoPart(exam: Examination, source: string, body: string, cop
   const answer = await exam.send({ method: 'PUT', url, headers: { 'x-amz-copy-source': source }, body });
   const parts = (await exam.objects.listParts(key, uploadId)) ?? [];
   await exam.objects.abortMultipart(key, uploadId);
-  // What was sent and what would be copied have one size: the answer tells which of the two became the part.
+  // What was sent and what would be copied have the same size: the answer tells which of the two became the part.
   const isCopy = answer.text.includes('CopyPartResult');
   return isCopy || (body.length !== copiedBytes && parts.some(({ sizeBytes }) => sizeBytes === copiedBytes));
 }
@@ -106,7 +106,7 @@ const opening: Record<string, string>[] = [
 
 export const acl: Check = {
   id: 'attack-acl',
-  title: 'An upload address cannot make its object public',
+  title: 'An upload URL cannot make its object public',
   needs,
   async run(exam) {
     const open: string[] = [];
@@ -116,14 +116,14 @@ export const acl: Check = {
     }
     if (open.length === 0) return ok('x-amz-acl and x-amz-grant-* are refused, or do nothing');
     return failed(
-      `Whoever holds an address can send ${[...new Set(open)].join(', ')} with it, and so open the object to others, for good.`,
+      `Whoever holds a URL can send ${[...new Set(open)].join(', ')} with it, and so open the object to others permanently.`,
       policyMend,
       'policy',
     );
   },
 };
 
-/** Whether anybody may read the object, or its access list says that anybody may do something. */
+/** Whether anybody may read the object, or its ACL grants anything to everybody. */
 async function isOpen(exam: Examination, key: string): Promise<boolean> {
   const plain = await exam.send({ method: 'GET', url: exam.plainUrl(key) });
   if (plain.status < 300) return true;
@@ -133,7 +133,7 @@ async function isOpen(exam: Examination, key: string): Promise<boolean> {
 
 export const partHeaders: Check = {
   id: 'attack-part-headers',
-  title: 'An address for a part opens nothing either',
+  title: 'A URL for a part cannot make its object public either',
   needs: needsParts,
   async run(exam) {
     const key = exam.newKey('attack-part-acl');
@@ -147,13 +147,13 @@ export const partHeaders: Check = {
     const completion = await exam.objects.completeMultipart(key, uploadId, [{ partNumber: 1, etag }]);
     if (completion !== 'completed') throw new Error('The upload in parts could not be completed.');
     if (!(await isOpen(exam, key))) return ok('x-amz-acl and x-amz-grant-* are refused, or do nothing');
-    return failed('x-amz-acl beside the PUT of a part opens the whole object to everybody.', policyMend, 'policy');
+    return failed('x-amz-acl with the PUT of a part opens the whole object to everybody.', policyMend, 'policy');
   },
 };
 
 export const metadata: Check = {
   id: 'attack-metadata',
-  title: 'An upload address leaves nothing but bytes',
+  title: 'An upload URL stores nothing but bytes',
   needs,
   async run(exam) {
     const sent = {
@@ -170,8 +170,8 @@ export const metadata: Check = {
     }
     if (left.length === 0) return ok('x-amz-meta-*, tags and redirects are refused, or do nothing');
     return warning(
-      `Whoever holds an address can have the store keep ${left.join(', ')} with the object. Cadiz never reads or shows them.`,
-      'Let nothing else read them, and do not serve the bucket as a website.',
+      `Whoever holds a URL can make the store keep ${left.join(', ')} with the object. Cadiz never reads or shows them.`,
+      'Make sure that nothing else reads them, and do not serve the bucket as a website.',
     );
   },
 };
@@ -191,15 +191,15 @@ export const encryption: Check = {
     const { status, text } = await exam.ask({ method: 'GET', key: attack.key });
     if (status === 200 && text === payload) return ok('the headers do nothing');
     return warning(
-      'An upload with SSE-C headers is stored so that only who sent it can read it; record answers 503 for it.',
-      'Nobody but the uploader is harmed. Switch SSE-C off for the bucket, if the store can.',
+      'An upload with SSE-C headers is stored so that only its sender can read it; record answers 503 for it.',
+      'Nobody but the uploader is harmed. If the store can, switch SSE-C off for the bucket.',
     );
   },
 };
 
 export const tampered: Check = {
   id: 'attack-tampered',
-  title: 'A changed address is worth nothing',
+  title: 'An altered URL is refused',
   needs,
   async run(exam) {
     const key = exam.newKey('attack-tampered');
@@ -210,7 +210,7 @@ export const tampered: Check = {
       { what: 'with another key', method: 'PUT', url: url.replace('attack-tampered', 'attack-other') },
       { what: 'as GET', method: 'GET', url },
       { what: 'as DELETE', method: 'DELETE', url },
-      { what: 'with a query parameter more', method: 'PUT', url: `${url}&tagging=` },
+      { what: 'with an extra query parameter', method: 'PUT', url: `${url}&tagging=` },
       { what: 'with a later expiry', method: 'PUT', url: url.replace(/(X-Amz-Expires=)\d+/, '$1604800') },
       { what: 'with another signature', method: 'PUT', url: url.replace(/[0-9a-f]{8}$/, '00000000') },
     ];
@@ -223,15 +223,15 @@ export const tampered: Check = {
     const isThere = (await exam.objects.head(other)) !== undefined;
     if (taken.length === 0 && !isThere) return ok('key, method, query, expiry, signature');
     return failed(
-      `The store takes an upload address ${taken.join(', ') || 'for another key'}.`,
-      'Use a store that checks signatures, and let nothing answer in its place.',
+      `The store accepts an upload URL ${taken.join(', ') || 'for another key'}.`,
+      'Use a store that checks signatures, and make sure that nothing answers in its place.',
     );
   },
 };
 
 export const expired: Check = {
   id: 'attack-expired',
-  title: 'An expired address is worth nothing',
+  title: 'An expired URL is refused',
   needs,
   async run(exam) {
     const key = exam.newKey('attack-expired');
@@ -239,8 +239,8 @@ export const expired: Check = {
     const answer = await exam.send({ method: 'PUT', url, body: payload });
     if (answer.status >= 400) return refused({ key, answer });
     return failed(
-      'An address that expired an hour ago is still taken.',
-      'Check the clock of the object store, and that it minds X-Amz-Expires.',
+      'A URL that expired an hour ago is still accepted.',
+      'Check the clock of the object store, and that it respects X-Amz-Expires.',
     );
   },
 };
@@ -263,15 +263,15 @@ export const signatureV2: Check = {
     const answer = await exam.send({ method: 'PUT', url: `${exam.plainUrl(key)}?${query}`, body: payload });
     if (answer.status >= 400) return refused({ key, answer });
     return warning(
-      'The store takes it. Cadiz never signs so, and nobody can without the secret; but such an address would bind no length.',
-      'Switch it off, if the store can.',
+      'The store accepts it. Cadiz never signs this way, and nobody can without the secret; but such a URL would not limit the length.',
+      'If the store can, switch it off.',
     );
   },
 };
 
 export const anonymous: Check = {
   id: 'anonymous',
-  title: 'Nobody reads or writes without an address',
+  title: 'Nobody can read or write without a signed URL',
   needs,
   async run(exam) {
     const { key } = await put(exam, 'anonymous', {});
@@ -285,7 +285,7 @@ export const anonymous: Check = {
     if (open.length === 0) return ok('objects and the listing are private');
     return failed(
       `Anybody may ${open.join(', ')}, without any signature.`,
-      'Take public grants off the bucket: its policy, its access list, and those of its objects.',
+      'Remove public grants from the bucket: from its policy, its ACL, and the ACLs of its objects.',
     );
   },
 };
@@ -309,12 +309,12 @@ export const writeOnlyKey: Check = {
     if (!may.includes('read')) {
       return warning(
         `S3_UPLOAD_ACCESS_KEY_ID may also ${may.join(' and ')}, which uploads never need.`,
-        'Allow it s3:PutObject only, if the store can tell these apart.',
+        'Allow it only s3:PutObject, if the store can tell these apart.',
       );
     }
     return failed(
-      `S3_UPLOAD_ACCESS_KEY_ID may also ${may.join(' and ')}: a copy that an upload address is turned into would work.`,
-      'Allow it s3:PutObject only.',
+      `S3_UPLOAD_ACCESS_KEY_ID may also ${may.join(' and ')}: if an upload URL were turned into a copy, it would work.`,
+      'Allow it only s3:PutObject.',
     );
   },
 };

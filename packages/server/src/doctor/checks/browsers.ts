@@ -2,7 +2,7 @@ import { type Check, type Finding, failed, ok } from '../check.ts';
 import type { Examination } from '../examination.ts';
 import type { Answer } from '../requests.ts';
 
-/** What a browser asks for, on behalf of a page of `origin`, before and while it uploads and downloads (Fetch standard, 4.8). */
+/** What a browser sends on behalf of a page of `origin`, before and during uploads and downloads (Fetch standard, 4.8). */
 export function browserChecks(origin: string): Check[] {
   const name = origin.replace(/^https?:\/\//, '');
   return [
@@ -14,7 +14,7 @@ export function browserChecks(origin: string): Check[] {
     },
     {
       id: `cors ${origin}`,
-      title: `It may read the answer, and the ETag of a part`,
+      title: `A page of ${name} may read the answers, and the ETag of a part`,
       needs: [`preflight ${origin}`],
       run: (exam) => readAnswers(exam, origin),
     },
@@ -23,7 +23,7 @@ export function browserChecks(origin: string): Check[] {
 
 const corsMend = 'Run `npm run doctor -- --fix`, which adds a CORS rule for this origin to the bucket.';
 const betweenMend =
-  'The store itself answers rightly: whatever stands before it (a proxy, a CDN) must pass OPTIONS requests and CORS headers on.';
+  'The store itself answers correctly: whatever is in front of it (a proxy, a CDN) must pass on OPTIONS requests and CORS headers.';
 
 async function preflight(exam: Examination, origin: string): Promise<Finding> {
   const key = exam.newKey('preflight');
@@ -31,14 +31,14 @@ async function preflight(exam: Examination, origin: string): Promise<Finding> {
   for (const method of ['PUT', 'GET']) {
     const why = refusal(await ask(exam, url, origin, method), origin, method);
     if (why === undefined) continue;
-    const found = `A browser that wants to ${method} is told ${why}.`;
+    const found = `A browser that wants to ${method} gets ${why}.`;
     if (await isFineAtTheStore(exam, url, origin, method)) return failed(found, betweenMend);
     return failed(found, corsMend, 'cors');
   }
   return ok('PUT and GET');
 }
 
-/** With a header that browsers ask about before they send it. */
+/** Asks about a header that browsers must ask about before sending it. */
 function ask(exam: Examination, url: string, origin: string, method: string): Promise<Answer> {
   const headers = {
     origin,
@@ -48,7 +48,7 @@ function ask(exam: Examination, url: string, origin: string, method: string): Pr
   return exam.send({ method: 'OPTIONS', url, headers });
 }
 
-/** Why a browser would not go on after this preflight; undefined when it would. */
+/** Why a browser would stop after this preflight; undefined if it would not. */
 function refusal({ status, headers }: Answer, origin: string, method: string): string | undefined {
   if (status < 200 || status > 299) return `${status}`;
   if (!allowsOrigin(headers, origin)) return 'no Access-Control-Allow-Origin for it';
@@ -59,7 +59,7 @@ function refusal({ status, headers }: Answer, origin: string, method: string): s
   }
   const allowed = list(headers['access-control-allow-headers']);
   if (method !== 'PUT' || allowed.includes('*') || allowed.includes('content-type')) return undefined;
-  return 'that it may not send Content-Type (Access-Control-Allow-Headers)';
+  return 'no Access-Control-Allow-Headers for Content-Type';
 }
 
 async function isFineAtTheStore(exam: Examination, url: string, origin: string, method: string): Promise<boolean> {

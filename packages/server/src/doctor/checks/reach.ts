@@ -11,26 +11,26 @@ export const serviceReaches: Check = {
 
 export const clientsReach: Check = {
   id: 'clients-reach',
-  title: 'Clients reach it where presigned addresses point',
+  title: 'Clients reach it where presigned URLs point',
   run: (exam) => reach(exam, exam.settings.publicEndpoint, 'S3_PUBLIC_ENDPOINT'),
 };
 
 export const addressFits: Check = {
   id: 'address-fits',
-  title: 'That address is usable from where CADIZ_PUBLIC_URL is',
+  title: 'That URL can be used together with CADIZ_PUBLIC_URL',
   async run({ settings, publicUrl }) {
     const [service, store] = [new URL(publicUrl), new URL(settings.publicEndpoint)];
-    const at = `Presigned addresses begin with ${settings.publicEndpoint}, and people use ${publicUrl}`;
+    const at = `Presigned URLs start with ${settings.publicEndpoint}, and people use ${publicUrl}`;
     if (isLoopback(store) && !isLoopback(service)) {
       return failed(
-        `${at}: other machines cannot reach the first.`,
-        'Set S3_PUBLIC_ENDPOINT to the address under which clients reach the object store.',
+        `${at}: other machines cannot reach the former.`,
+        'Set S3_PUBLIC_ENDPOINT to the URL at which clients reach the object store.',
       );
     }
     if (service.protocol === 'https:' && store.protocol === 'http:' && !isLoopback(store)) {
       return failed(
-        `${at}: browsers refuse to send from an https page to an http address (mixed content).`,
-        'Put the object store behind https, and set S3_PUBLIC_ENDPOINT to that address.',
+        `${at}: browsers refuse to send from an https page to an http URL (mixed content).`,
+        'Put the object store behind https, and set S3_PUBLIC_ENDPOINT to that URL.',
       );
     }
     return ok(settings.publicEndpoint);
@@ -43,7 +43,7 @@ async function reach(exam: Examination, endpoint: string, setting: string): Prom
   try {
     if (!isIP(host)) await lookup(host);
     await exam.send({ method: 'GET', url: `${endpoint}/` });
-    return ok(`${endpoint} answers${protocol === 'https:' ? ', and its certificate is good' : ''}`);
+    return ok(`${endpoint} answers${protocol === 'https:' ? ', and its certificate is valid' : ''}`);
   } catch (error) {
     const { found, mend } = explain(error as NodeJS.ErrnoException, host, setting);
     return failed(`${endpoint} cannot be reached: ${found}.`, mend);
@@ -52,10 +52,10 @@ async function reach(exam: Examination, endpoint: string, setting: string): Prom
 
 const certificateCodes: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'its certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'it signed its certificate itself',
-  SELF_SIGNED_CERT_IN_CHAIN: 'nobody whom this machine trusts has signed its certificate',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'nobody whom this machine trusts has signed its certificate',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'nobody whom this machine trusts has signed its certificate',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'this machine does not trust the authority that signed its certificate',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'this machine does not trust the authority that signed its certificate',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'this machine does not trust the authority that signed its certificate',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
 
@@ -66,20 +66,20 @@ function explain(error: NodeJS.ErrnoException, host: string, setting: string): {
     return { found: `the name ${host} cannot be resolved (${code})`, mend: `${start}, and the DNS of this machine.` };
   }
   if (code === 'ECONNREFUSED') {
-    return { found: 'nothing listens there', mend: `${start}, and that the object store runs.` };
+    return { found: 'nothing listens there', mend: `${start}, and that the object store is running.` };
   }
   const certificate = certificateCodes[code];
   if (certificate !== undefined) {
-    const mend = 'Give it a good one, or name the authority that signed it in NODE_EXTRA_CA_CERTS.';
+    const mend = 'Give it a valid certificate, or name the authority that signed it in NODE_EXTRA_CA_CERTS.';
     return { found: `${certificate} (${code})`, mend };
   }
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
-    return { found: `it does not speak TLS (${code})`, mend: `${start}: it may have to begin with http://.` };
+    return { found: `it does not speak TLS (${code})`, mend: `${start}: it may have to start with http://.` };
   }
   if (code.startsWith('HPE_')) {
-    return { found: `it does not speak HTTP (${code})`, mend: `${start}: it may have to begin with https://.` };
+    return { found: `it does not speak HTTP (${code})`, mend: `${start}: it may have to start with https://.` };
   }
-  return { found: code || error.message, mend: `${start}, and what is between: firewalls, proxies, routes.` };
+  return { found: code || error.message, mend: `${start}, and what is in between: firewalls, proxies, routes.` };
 }
 
 function isLoopback({ hostname }: URL): boolean {

@@ -18,7 +18,7 @@ export const writeReadRemove: Check = {
     if (put.status !== 200) return failed(`A PUT is answered ${toReason(put)}.`, 'Allow the access key s3:PutObject.');
     const get = await exam.ask({ method: 'GET', key });
     if (get.status !== 200) return failed(`A GET is answered ${toReason(get)}.`, 'Allow the access key s3:GetObject.');
-    if (get.text !== body) return failed('A GET answers other bytes than were PUT.', notS3);
+    if (get.text !== body) return failed('A GET returns other bytes than were PUT.', notS3);
     const removed = await exam.ask({ method: 'DELETE', key });
     if (removed.status !== 204 && removed.status !== 200) {
       return failed(`A DELETE is answered ${toReason(removed)}.`, 'Allow the access key s3:DeleteObject.');
@@ -32,14 +32,14 @@ const notS3 = 'This is not how S3 behaves: check that nothing caches or answers 
 
 export const absentIs404: Check = {
   id: 'absent-is-404',
-  title: 'An object that is not there is a 404',
+  title: 'A missing object is a 404',
   needs,
   async run(exam) {
     const { status } = await exam.ask({ method: 'HEAD', key: exam.newKey('absent') });
     if (status === 404) return ok('so record can say "not uploaded"');
-    if (status !== 403) return failed(`A HEAD of it is answered ${status}.`, notS3);
+    if (status !== 403) return failed(`A HEAD of a missing object is answered ${status}.`, notS3);
     return failed(
-      'A HEAD of it is answered 403, so that record cannot tell a missing upload from a missing right, and answers 503.',
+      'A HEAD of a missing object is answered 403, so record cannot tell a missing upload from a missing permission, and answers 503.',
       'Allow the access key s3:ListBucket on the bucket.',
     );
   },
@@ -47,7 +47,7 @@ export const absentIs404: Check = {
 
 export const listOrder: Check = {
   id: 'list-order',
-  title: 'Listings come in the order of their bytes',
+  title: 'Listings are in byte order',
   needs: ['write-read-remove'],
   async run(exam) {
     // In UTF-16, as JavaScript and Java sort, the emoji would come before U+FFEE.
@@ -55,10 +55,10 @@ export const listOrder: Check = {
     const keys = names.map((name) => exam.newKey(name)).sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
     for (const key of keys) await exam.ask({ method: 'PUT', key, body: 'x' });
     const listed = await listAll(exam, `${exam.prefix}order/`);
-    if (listed.join('\n') === keys.join('\n')) return ok('of UTF-8, also page by page');
+    if (listed.join('\n') === keys.join('\n')) return ok('UTF-8, also across pages');
     return failed(
       `${keys.length} objects were listed as ${listed.map((key) => key.slice(exam.prefix.length)).join(', ') || 'none'}.`,
-      'The janitor goes through listings in the order of their bytes, and would miss uploads: use a store that lists as S3 does.',
+      'The janitor relies on listings in byte order, and would miss uploads: use a store that lists as S3 does.',
     );
   },
 };
@@ -69,14 +69,14 @@ async function listAll({ objects }: Examination, prefix: string): Promise<string
     const last = found.at(-1);
     const page = await objects.list(prefix, { limit: 2, ...(last !== undefined && { startAfter: last }) });
     found.push(...page.objects.map(({ storeKey }) => storeKey));
-    // A store that does not mind what it is asked would go on for ever.
+    // A store that ignores the parameters would make this go on forever.
     if (!page.more || found.length > 20) return found;
   }
 }
 
 export const removeMany: Check = {
   id: 'remove-many',
-  title: 'Objects are removed many at a time',
+  title: 'Many objects can be removed at once',
   needs: ['write-read-remove'],
   async run(exam) {
     const summed = await removeTwo(exam, 'with-md5', true);
@@ -88,7 +88,7 @@ export const removeMany: Check = {
   },
 };
 
-/** Why two objects could not be removed by one request; undefined when they were. */
+/** Why two objects could not be removed with one request; undefined if they were. */
 async function removeTwo(exam: Examination, name: string, withMd5: boolean): Promise<string | undefined> {
   const keys = [exam.newKey(`${name}-1`), exam.newKey(`${name}-2`)];
   for (const key of keys) await exam.ask({ method: 'PUT', key, body: 'x' });
@@ -110,7 +110,7 @@ async function removeTwo(exam: Examination, name: string, withMd5: boolean): Pro
 
 export const listUploads: Check = {
   id: 'list-uploads',
-  title: 'Abandoned uploads in parts can be found and given up',
+  title: 'Abandoned uploads in parts can be found and aborted',
   needs,
   async run(exam) {
     const key = exam.newKey('abandoned');
@@ -118,17 +118,17 @@ export const listUploads: Check = {
     const isListed = async () =>
       (await exam.objects.listMultiparts(key)).uploads.some((upload) => upload.uploadId === uploadId);
     const mend =
-      'Allow s3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or abandoned parts stay, and cost, until you remove them.';
-    if (!(await isListed())) return failed('An upload that was begun is not in ListMultipartUploads.', mend);
+      'Allow s3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or abandoned parts stay and cost money until you remove them.';
+    if (!(await isListed())) return failed('An upload that was started is not in ListMultipartUploads.', mend);
     await exam.objects.abortMultipart(key, uploadId);
-    if (await isListed()) return failed('An upload that was given up is still in ListMultipartUploads.', mend);
+    if (await isListed()) return failed('An upload that was aborted is still in ListMultipartUploads.', mend);
     return ok('ListMultipartUploads, AbortMultipartUpload');
   },
 };
 
 export const versioning: Check = {
   id: 'versioning',
-  title: 'What is removed is gone',
+  title: 'Removed objects are gone',
   needs,
   async run(exam) {
     const { status, text } = await exam.ask({ method: 'GET', query: { versioning: '' } });
@@ -136,7 +136,7 @@ export const versioning: Check = {
     const state = root && textOf(root, 'Status');
     if (state === undefined || state === '') return ok('the bucket keeps no versions');
     return warning(
-      `Versioning is ${state.toLowerCase()}: objects that Cadiz removes stay as old versions, and cost.`,
+      `Versioning is ${state.toLowerCase()}: objects that Cadiz removes stay as old versions and cost money.`,
       'Switch versioning off, or have a lifecycle rule remove noncurrent versions after some days.',
     );
   },
@@ -158,7 +158,7 @@ export const lifecycle: Check = {
     if (removing.length === 0) return ok('none of the rules expires objects');
     const names = removing.map((rule) => `"${textOf(rule, 'ID')}"`).join(', ');
     return warning(
-      `The lifecycle rule ${names} expires objects: files will lose their content when their time has come.`,
+      `The lifecycle rule ${names} expires objects: files will lose their content when it applies to them.`,
       'Remove the rule, unless it is for a prefix that Cadiz does not use.',
     );
   },

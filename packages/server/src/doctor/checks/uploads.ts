@@ -6,10 +6,10 @@ import { toReason } from './access.ts';
 
 const needs = ['write-read-remove'];
 
-/** The steps of an upload as a client takes them, by the addresses that the service signs. */
+/** The steps of an upload as a client takes them, with the URLs that the service signs. */
 export const presignedPut: Check = {
   id: 'presigned-put',
-  title: 'A presigned PUT arrives whole',
+  title: 'A presigned PUT arrives complete',
   needs: [...needs, 'clients-reach'],
   async run(exam) {
     const body = 'Hello from the doctor';
@@ -20,8 +20,8 @@ export const presignedPut: Check = {
     const etag = createHash('md5').update(body).digest('hex');
     if (facts?.sizeBytes !== body.length) {
       return failed(
-        `${body.length} bytes were sent, and the store has ${facts?.sizeBytes ?? 'no object'}.`,
-        'Presigned addresses must lead to the same bucket that the service sees: check S3_PUBLIC_ENDPOINT.',
+        `${body.length} bytes were sent, but the store has ${facts?.sizeBytes ?? 'no object'}.`,
+        'Presigned URLs must lead to the bucket that the service sees: check S3_PUBLIC_ENDPOINT.',
       );
     }
     return ok(
@@ -35,15 +35,15 @@ export const presignedPut: Check = {
 function mendPut({ settings }: Examination, status: number): string {
   if (status === 403) {
     return settings.upload
-      ? 'Check S3_UPLOAD_ACCESS_KEY_ID and S3_UPLOAD_SECRET_ACCESS_KEY, and allow that key s3:PutObject. A proxy before the store must leave Host, path and query alone.'
-      : 'A proxy before the store must leave Host, path, query and Content-Length alone: they are signed.';
+      ? 'Check S3_UPLOAD_ACCESS_KEY_ID and S3_UPLOAD_SECRET_ACCESS_KEY, and allow that key s3:PutObject. A proxy in front of the store must not change Host, path or query.'
+      : 'A proxy in front of the store must not change Host, path, query or Content-Length: they are signed.';
   }
-  return `Check that S3_PUBLIC_ENDPOINT (${settings.publicEndpoint}) leads to the object store, and that a proxy before it takes large bodies.`;
+  return `Check that S3_PUBLIC_ENDPOINT (${settings.publicEndpoint}) leads to the object store, and that a proxy in front of it accepts large bodies.`;
 }
 
 export const presignedGet: Check = {
   id: 'presigned-get',
-  title: 'A download has the type and the name that Cadiz gives it',
+  title: 'A download has the type and name that Cadiz gives it',
   needs: ['presigned-put'],
   async run(exam) {
     const key = exam.newKey('download');
@@ -59,15 +59,15 @@ export const presignedGet: Check = {
       return ok('response-content-type, response-content-disposition');
     }
     return failed(
-      `The store answers Content-Type ${headers['content-type']} and Content-Disposition ${headers['content-disposition']} instead: what a client has uploaded as HTML would be shown as HTML.`,
-      'Use a store that obeys the response-* parameters of signed GETs, and let no proxy set these headers.',
+      `The store answers with Content-Type ${headers['content-type']} and Content-Disposition ${headers['content-disposition']} instead: what a client has uploaded as HTML would be shown as HTML.`,
+      'Use a store that obeys the response-* parameters of signed GETs, and make sure that no proxy sets these headers.',
     );
   },
 };
 
-const mendGet = 'Allow the access key s3:GetObject, and let a proxy leave Host, path and query alone.';
+const mendGet = 'Allow the access key s3:GetObject, and make sure that no proxy changes Host, path or query.';
 
-/** The address is for 21 bytes; each of these is something else. */
+/** The URL is for 21 bytes; each of these is something else. */
 const lengths: { what: string; sent: Pick<Sent, 'body' | 'chunked'> }[] = [
   { what: 'a longer body', sent: { body: 'x'.repeat(22) } },
   { what: 'a shorter body', sent: { body: 'x'.repeat(20) } },
@@ -76,7 +76,7 @@ const lengths: { what: string; sent: Pick<Sent, 'body' | 'chunked'> }[] = [
 
 export const wrongLength: Check = {
   id: 'wrong-length',
-  title: 'A body of another length than was signed is refused',
+  title: 'A body whose length differs from the signed one is refused',
   needs: ['presigned-put'],
   async run(exam) {
     const taken: string[] = [];
@@ -87,13 +87,13 @@ export const wrongLength: Check = {
     }
     if (taken.length === 0) return ok('longer, shorter, chunked');
     return failed(
-      `The store takes ${taken.join(' and ')}: MAX_FILE_SIZE_BYTES and quotas hold only at record.`,
+      `The store accepts ${taken.join(' and ')}: MAX_FILE_SIZE_BYTES and quotas are only enforced at record.`,
       mendLength,
     );
   },
 };
 
-const mendLength = 'Use a store that checks the signed Content-Length, and a proxy that passes it on.';
+const mendLength = 'Use a store that enforces the signed Content-Length, and a proxy that passes it on.';
 
 export const bothFramings: Check = {
   id: 'both-framings',
@@ -107,17 +107,17 @@ export const bothFramings: Check = {
     const stored = await exam.objects.head(key);
     if (status >= 400 || status === 0) return ok(status === 0 ? 'the connection is closed' : `${status}`);
     if (stored === undefined || stored.sizeBytes === 5)
-      return ok('answered, and no more than the signed length is stored');
+      return ok('accepted, but no more than the signed length is stored');
     return failed(
-      `It was signed for 5 bytes, and ${stored.sizeBytes} were stored: the signed length can be got round.`,
-      'Put a proxy before the store that refuses such requests, as RFC 9112 (6.1) asks for; nginx does.',
+      `It was signed for 5 bytes, but ${stored.sizeBytes} were stored: the signed length can be bypassed.`,
+      'Put a proxy in front of the store that refuses such requests, as RFC 9112 (6.1) requires; nginx does.',
     );
   },
 };
 
 export const twice: Check = {
   id: 'twice',
-  title: 'An address cannot replace what it has made',
+  title: 'A URL cannot replace what was uploaded with it',
   needs: ['presigned-put'],
   async run(exam) {
     const key = exam.newKey('twice');
@@ -129,18 +129,18 @@ export const twice: Check = {
     const conditional = await exam.send({ method: 'PUT', url, body: 'third', headers: { 'if-none-match': '*' } });
     const knows = conditional.status === 412 ? ' The store knows If-None-Match, which a client may send.' : '';
     return warning(
-      `Who has the address can upload again until it expires, also after the upload was recorded.${knows}`,
+      `Whoever has the URL can upload again until it expires, even after the upload was recorded.${knows}`,
       `That is how S3 works. Keep PRESIGN_TTL_SECONDS short (it is ${exam.settings.presignTtlSeconds}), or use the embedded store.`,
     );
   },
 };
 
-/** S3's smallest part, but for the last one. */
+/** The smallest part on S3, except for the last one. */
 const partBytes = 5 * 1024 ** 2;
 
 export const multipart: Check = {
   id: 'multipart',
-  title: 'An upload in parts works, and can be given up',
+  title: 'An upload in parts works, and can be aborted',
   needs: ['presigned-put', 'list-uploads'],
   async run(exam) {
     const key = exam.newKey('parts');
@@ -157,7 +157,7 @@ export const multipart: Check = {
       parts.push({ partNumber: part.partNumber, etag });
     }
     const stored = await exam.objects.listParts(key, uploadId);
-    if (stored?.length !== 2) return failed(`Of 2 parts the store lists ${stored?.length ?? 'none'}.`, mendParts);
+    if (stored?.length !== 2) return failed(`Of 2 parts, the store lists ${stored?.length ?? 'none'}.`, mendParts);
     const completion = await exam.objects.completeMultipart(key, uploadId, parts);
     if (completion !== 'completed') {
       const reason = typeof completion === 'string' ? completion : completion.refused;
@@ -166,16 +166,16 @@ export const multipart: Check = {
     const sizeBytes = (await exam.objects.head(key))?.sizeBytes;
     const sent = bodies.join('').length;
     if (sizeBytes !== sent)
-      return failed(`${sent} bytes were sent, and the store has ${sizeBytes ?? 'no object'}.`, mendParts);
-    return giveUp(exam);
+      return failed(`${sent} bytes were sent, but the store has ${sizeBytes ?? 'no object'}.`, mendParts);
+    return abort(exam);
   },
 };
 
 const mendParts =
-  'Allow the access keys s3:PutObject, s3:ListMultipartUploadParts and s3:AbortMultipartUpload. Without them files go up to 5 GiB only, in one PUT.';
+  'Allow the access keys s3:PutObject, s3:ListMultipartUploadParts and s3:AbortMultipartUpload. Without them, files are limited to 5 GiB, in one PUT.';
 
-async function giveUp(exam: Examination) {
-  const key = exam.newKey('given-up');
+async function abort(exam: Examination) {
+  const key = exam.newKey('aborted');
   const uploadId = await exam.begin(key);
   const part = { uploadId, partNumber: 1, sizeBytes: 4 };
   const url = exam.objects.presignPart(key, part);
@@ -183,7 +183,7 @@ async function giveUp(exam: Examination) {
   await exam.objects.abortMultipart(key, uploadId);
   const late = await exam.send({ method: 'PUT', url, body: 'part' });
   if ((await exam.objects.listParts(key, uploadId)) !== undefined || late.status < 400) {
-    return warning('An upload that was given up still takes parts, which nobody will find.', mendParts);
+    return warning('An upload that was aborted still accepts parts, which nobody will find.', mendParts);
   }
   return ok('create, parts, list, complete, abort');
 }

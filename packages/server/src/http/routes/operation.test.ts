@@ -85,7 +85,7 @@ test('a folder of this process that takes no writes makes it unready, and leaves
     ...healthy,
     database: {
       status: 'available',
-      detail: expect.stringMatching(/^its disk (?:is full|takes no writes \(E[A-Z]+\))$/),
+      detail: expect.stringMatching(/^its disk (?:is full|accepts no writes \(E[A-Z]+\))$/),
     },
   };
   expect(await ask('/healthz', { health })).toEqual({ status: 200, body: { status: 'available', dependencies } });

@@ -33,7 +33,7 @@ function toErrorPage(code: string, { status, title, happened, mend }: ErrorEntry
   return Buffer.from(
     `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>${code} · Cadiz</title><body><main><h1>${escapeHtml(title)}</h1><p><code>${code}</code>, HTTP status ${status}</p>
-<h2>What happened</h2><p>${escapeHtml(happened)}</p><h2>How to mend it</h2><p>${escapeHtml(mend)}</p></main></body></html>
+<h2>What happened</h2><p>${escapeHtml(happened)}</p><h2>How to fix it</h2><p>${escapeHtml(mend)}</p></main></body></html>
 `,
   );
 }
