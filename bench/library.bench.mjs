@@ -242,7 +242,7 @@ function quantile(values, at) {
  * @param {Place} place
  */
 async function measurePresign(url, headers, { projectId }) {
-  console.log(`\n## presign beside ${listers} clients that list whole projects, and pages`);
+  console.log(`\n## presign next to ${listers} clients that list whole projects, and pages`);
   const body = JSON.stringify({ projectId, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 1000, folderId: null });
   const presign = async () => {
     const result = await autocannon({
@@ -267,9 +267,9 @@ async function measurePresign(url, headers, { projectId }) {
     for (let round = 0; round < 3; round += 1) {
       const alone = await presign();
       const stop = startListers(`${url}/api/storage/list?projectId=${projectId}${query}`, headers);
-      const beside = await presign();
+      const loaded = await presign();
       const answered = await stop();
-      ratios.push(beside / alone);
+      ratios.push(loaded / alone);
       rates.push(answered / presignSeconds);
     }
     console.log(

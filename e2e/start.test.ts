@@ -92,7 +92,7 @@ describe('the settings', () => {
 
   it('that are misspelt are reported with the intended name', async () => {
     expect(await start('S3_REGOIN=eu-west-1\nTZ=UTC', { CADIZ_DATADIR: '/data', SMTP_HOST: 'mail' })).toEqual([
-      'Warning: SMTP_HOST is not a setting of Cadiz: docs/settings.md has all that there are.',
+      'Warning: SMTP_HOST is not a setting of Cadiz: docs/settings.md lists them all.',
       port,
       'CADIZ_DATADIR is not a setting of Cadiz: did you mean CADIZ_DATA_DIR?',
       'S3_REGOIN in .env is not a setting of Cadiz: did you mean S3_REGION?',

@@ -9,7 +9,7 @@ export const Trashed = z.object({ id: uuidOut, deleted: z.literal(true), restora
 export const Restored = z.object({
   /** Whether its folder no longer exists, or has moved so deep that it would not fit. */
   movedToRoot: z.boolean(),
-  /** The name it had, if another folder beside it has taken that name since. */
+  /** The name it had, if another folder next to it has taken that name since. */
   renamedFrom: z.string().nullable(),
 });
 

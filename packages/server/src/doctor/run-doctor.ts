@@ -26,7 +26,7 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
   try {
     report.start(options.subject, exam.prefix);
     let results = await look(exam, report);
-    if (options.fix && !signal.aborted && (await mend(exam, options, results))) {
+    if (options.fix && !signal.aborted && (await applyFixes(exam, options, results))) {
       report.again();
       results = await lookAgain(options);
     }
@@ -57,7 +57,11 @@ async function lookAgain(options: DoctorOptions): Promise<Result[]> {
 }
 
 /** Whether anything was changed. */
-async function mend(exam: Examination, { report, agree }: DoctorOptions, results: readonly Result[]): Promise<boolean> {
+async function applyFixes(
+  exam: Examination,
+  { report, agree }: DoctorOptions,
+  results: readonly Result[],
+): Promise<boolean> {
   let hasChanged = false;
   for (const fix of toFixes(results)) {
     const change = await planners[fix](exam).catch((error: unknown) => toRefusal(fix, error));

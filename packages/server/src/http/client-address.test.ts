@@ -90,7 +90,9 @@ describe('who a client is (checklist 14)', () => {
   test.each(['10.0.0.0/33', 'localhost', '10.0.0.0/8,', '::/129', '10.0.0.0/8 10.1.0.0/16'])(
     'TRUSTED_PROXIES=%s is no start',
     (proxies) => {
-      expect(() => readConfig({ TRUSTED_PROXIES: proxies })).toThrow('TRUSTED_PROXIES must be addresses and networks');
+      expect(() => readConfig({ TRUSTED_PROXIES: proxies })).toThrow(
+        'TRUSTED_PROXIES must be IP addresses and networks',
+      );
     },
   );
 });
