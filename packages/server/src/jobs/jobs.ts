@@ -1,6 +1,5 @@
 import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Deps, JobName } from '../deps.ts';
-import { forgetExpired } from '../features/accounts/forget-expired.ts';
 import { forgetEvents } from '../features/audit/forget-events.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { runReconciliations } from '../features/janitor/run-reconciliations.ts';
@@ -9,6 +8,7 @@ import { sweepProjects } from '../features/janitor/sweep-projects.ts';
 import { advanceQuarantines } from '../features/quarantines/advance-quarantine.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
 import { abandonUploads } from '../features/uploads/abandon-uploads.ts';
+import { forgetExpired } from '../identity/forget-expired.ts';
 import type { Count } from '../telemetry/observed.ts';
 import type { Job } from './run-jobs.ts';
 

@@ -1,0 +1,47 @@
+import pg from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import type { SessionCaller } from '../../access/caller.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import { lockAccount } from '../lock-account.ts';
+import { proveEmail } from '../prove-email.ts';
+import { findOwner, type OidcDeps, requireSettings, requireVerifiedEmail } from './find-or-make-account.ts';
+import type { Claims } from './issuer.ts';
+
+/**
+ * Ties a subject of the issuer to the caller's account, if both have the same e-mail address and the issuer has verified it.
+ * The address counts as verified from now on.
+ * @throws Problem oidc_email_not_verified, oidc_email_differs, oidc_account_taken
+ */
+export async function linkIdentity(deps: OidcDeps, caller: SessionCaller, claims: Claims): Promise<void> {
+  const { userId } = caller;
+  const email = requireVerifiedEmail(claims);
+  const query = deps.db.kysely.selectFrom('users').select('email').where('id', '=', userId);
+  if ((await query.executeTakeFirst())?.email !== email) throw new Problem('oidc_email_differs');
+  const owner = await findOwner(deps, claims);
+  if (owner === userId) return;
+  if (owner !== undefined) throw new Problem('oidc_account_taken');
+  await add(deps, caller, claims).catch((error: unknown) => {
+    const isTaken = error instanceof pg.DatabaseError && error.code === uniqueViolation;
+    throw isTaken ? new Problem('oidc_account_taken') : error;
+  });
+}
+
+const uniqueViolation = '23505';
+
+async function add({ db, now, config }: OidcDeps, caller: SessionCaller, { sub }: Claims): Promise<void> {
+  const { userId } = caller;
+  const { issuer } = requireSettings(config);
+  await db.transaction(async (trx) => {
+    const at = now();
+    const times = { created_at: new Date(at), updated_at: new Date(at) };
+    await lockAccount(trx, userId);
+    await trx
+      .insertInto('accounts')
+      .values({ id: uuidv7(), user_id: userId, provider_id: issuer, account_id: sub, ...times })
+      .execute();
+    await proveEmail(trx, userId);
+    const subject = { userId, issuer };
+    await recordEvent(trx, at, { type: 'identity.linked', projectId: null, by: caller, subject });
+  });
+}
