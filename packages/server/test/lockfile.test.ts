@@ -18,7 +18,7 @@ const find = (keep: (locked: Locked) => unknown) =>
     .filter(([place, locked]) => place !== '' && keep(locked))
     .map(([place]) => place);
 
-// A package that names a development tool as an optional peer, as better-auth does vitest, has `npm ci --omit=dev` install the
+// A package that names a development tool as an optional peer, such as vitest, has `npm ci --omit=dev` install the
 // tool with all that it needs. Take the peer out of that package's entry in package-lock.json, and run `npm install`.
 test('npm ci --omit=dev installs no development tool, not even as an optional peer', () => {
   expect(find(({ devOptional }) => devOptional)).toEqual([]);

@@ -193,7 +193,7 @@ describe('a session', () => {
     expect(await isAlive(next)).toBe(true);
   });
 
-  /** Lets time pass for the sessions of a person. Better Auth reads the system clock, so the rows move into the past. */
+  /** Lets time pass for the sessions of one person only: their rows move into the past. */
   const age = ({ id }: Person, by: string) =>
     service.deps.db.pool.query(
       `update sessions set created_at = created_at - $2::interval, updated_at = updated_at - $2::interval,

@@ -384,7 +384,7 @@ describe('sessions', () => {
   });
 });
 
-describe('what Better Auth could do besides', () => {
+describe('what the contract does not have', () => {
   test.each([
     ['GET', 'ok'],
     ['GET', 'error'],
