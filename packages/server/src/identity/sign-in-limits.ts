@@ -11,7 +11,7 @@ import { toAddressBlock } from '../rate-limits/address-block.ts';
 import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
 
 /**
- * Where an attempt at an account comes from: anywhere, a session of it, or a browser that is known at it (`KnownDevices`).
+ * Where an attempt at an account comes from: anywhere, a session of it, or a browser that is known at it (`known-devices.ts`).
  * Each is counted separately, so that a stranger can close only the first.
  */
 export type Vantage = { kind: 'anywhere' } | { kind: 'session' } | { kind: 'device'; device: string };

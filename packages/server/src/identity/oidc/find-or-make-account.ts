@@ -6,11 +6,13 @@ import type { OidcSettings } from '../../settings/config.ts';
 import { createAccount, type NewAccount } from '../users/create-account.ts';
 import { hasAnybody } from '../users/has-anybody.ts';
 import type { Flow } from './flow.ts';
-import type { Claims } from './issuer.ts';
+import type { Claims, Issuer } from './issuer.ts';
 
 export type OidcDeps = Pick<Deps, 'db' | 'now' | 'config'>;
 
+/** Somebody who comes from the issuer. */
 interface Arrival {
+  issuer: Issuer;
   flow: Flow;
   claims: Claims;
   /** Where the request came from. */
@@ -24,31 +26,28 @@ interface Arrival {
  *   setup_token_required
  */
 export async function findOrMakeAccount(deps: OidcDeps, arrival: Arrival): Promise<string> {
-  const known = await findOwner(deps, arrival.claims);
+  const known = await findOwner(deps, arrival);
   if (known !== undefined) return known;
   return makeAccount(deps, arrival).catch(async (error: unknown) => {
     // The same person in another window was faster: what refuses a second account is their own.
-    const made = await findOwner(deps, arrival.claims);
+    const made = await findOwner(deps, arrival);
     if (made !== undefined) return made;
     throw error;
   });
 }
 
 /** Whose account is tied to a subject of the issuer. */
-export async function findOwner({ db, config }: OidcDeps, { sub }: Claims): Promise<string | undefined> {
+export async function findOwner(
+  { db }: Pick<Deps, 'db'>,
+  { issuer, claims }: Pick<Arrival, 'issuer' | 'claims'>,
+): Promise<string | undefined> {
   const account = await db.kysely
     .selectFrom('accounts')
     .select('user_id')
-    .where('provider_id', '=', requireSettings(config).issuer)
-    .where('account_id', '=', sub)
+    .where('provider_id', '=', issuer.settings.issuer)
+    .where('account_id', '=', claims.sub)
     .executeTakeFirst();
   return account?.user_id;
-}
-
-/** An operation with the issuer is there only where it is set. */
-export function requireSettings({ oidc }: Pick<Deps['config'], 'oidc'>): OidcSettings {
-  if (!oidc) throw new Problem('sign_in_method_off', 'OIDC_ISSUER is not set.');
-  return oidc;
 }
 
 async function makeAccount(deps: OidcDeps, arrival: Arrival): Promise<string> {
@@ -65,7 +64,8 @@ async function makeAccount(deps: OidcDeps, arrival: Arrival): Promise<string> {
 
 const uniqueViolation = '23505';
 
-async function toAccount(deps: OidcDeps, { flow, claims, address }: Arrival): Promise<NewAccount> {
+async function toAccount(deps: OidcDeps, arrival: Arrival): Promise<NewAccount> {
+  const { issuer, flow, claims, address } = arrival;
   const email = requireVerifiedEmail(claims);
   const holder = deps.db.kysely.selectFrom('users').select('id').where('email', '=', email);
   // Whoever made that account need not own the address: they may never have been asked for proof of it.
@@ -74,18 +74,22 @@ async function toAccount(deps: OidcDeps, { flow, claims, address }: Arrival): Pr
   return {
     name: toName(claims.name, email),
     email,
-    role: invitation === undefined ? await requireMaySignUp(deps, flow, email) : 'member',
+    role: invitation === undefined ? await requireMaySignUp(deps, arrival, email) : 'member',
     emailVerified: true,
     mustVerifyEmail: false,
-    signIn: { issuer: requireSettings(deps.config).issuer, subject: claims.sub },
+    signIn: { issuer: issuer.settings.issuer, subject: claims.sub },
     invitation,
     address,
   };
 }
 
 /** @returns the role of the account @throws Problem sign_up_closed, setup_token_required */
-async function requireMaySignUp({ db, config }: OidcDeps, flow: Flow, email: string): Promise<'owner' | 'member'> {
-  const isWelcome = config.signUp === 'open' || isLetIn(requireSettings(config).signUp, email);
+async function requireMaySignUp(
+  { db, config }: OidcDeps,
+  { issuer, flow }: Arrival,
+  email: string,
+): Promise<'owner' | 'member'> {
+  const isWelcome = config.signUp === 'open' || isLetIn(issuer.settings.signUp, email);
   if (await hasAnybody(db)) {
     if (!isWelcome) throw new Problem('sign_up_closed');
     return 'member';

@@ -10,6 +10,7 @@ import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
 import { findOrMakeAccount, type OidcDeps } from './find-or-make-account.ts';
 import { type Flow, openFlow } from './flow.ts';
+import type { Issuer } from './issuer.ts';
 import { linkIdentity } from './link-identity.ts';
 import { requireIssuer } from './require-issuer.ts';
 
@@ -38,13 +39,13 @@ export async function finishOidc(
   const answer = { location: flow.callbackUrl };
   if (flow.linkTo === undefined) {
     const claims = await issuer.redeem({ state: flow.state, code, iss }, flow);
-    const userId = await findOrMakeAccount(deps, { flow, claims, address: visitor.address });
-    return { answer, keep: { session: await signIn(deps, visitor, userId), flow: null } };
+    const userId = await findOrMakeAccount(deps, { issuer, flow, claims, address: visitor.address });
+    return { answer, keep: { session: await signIn(deps, visitor, { userId, issuer }), flow: null } };
   }
   // Before the code is spent on somebody who is not signed in any more.
   const linker = await requireLinker(deps, kept.session, flow);
   const claims = await issuer.redeem({ state: flow.state, code, iss }, flow);
-  await linkIdentity(deps, { ...linker, address: visitor.address }, claims);
+  await linkIdentity(deps, { ...linker, address: visitor.address }, { issuer, claims });
   return { answer, keep: { flow: null } };
 }
 
@@ -62,7 +63,11 @@ async function requireLinker(deps: Pick<Deps, 'db' | 'now'>, token: string | und
 }
 
 /** @returns the token of the session @throws Problem account_disabled */
-function signIn({ db, now, config }: OidcDeps, visitor: InBrowser<Visitor>, userId: string): Promise<string> {
+function signIn(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  visitor: InBrowser<Visitor>,
+  { userId, issuer }: { userId: string; issuer: Issuer },
+): Promise<string> {
   const { address, browser } = visitor;
   return db.transaction(async (trx) => {
     const at = now();
@@ -70,7 +75,7 @@ function signIn({ db, now, config }: OidcDeps, visitor: InBrowser<Visitor>, user
     const token = await startSession(trx, at, userId, visitor);
     await endKeptSession(trx, browser.kept.session);
     const by = { kind: 'session', userId, address } as const;
-    const subject = { userId, issuer: config.oidc?.issuer };
+    const subject = { userId, issuer: issuer.settings.issuer };
     await recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject });
     return token;
   });

@@ -44,6 +44,8 @@ export interface IssuerAnswer {
 
 /** The OpenID Connect issuer as its client sees it. */
 export interface Issuer {
+  /** What it is called in accounts, and whom it lets in. */
+  settings: Pick<OidcSettings, 'issuer' | 'signUp'>;
   /** Where the browser is sent. @throws Problem oidc_unavailable */
   authorizationUrl(checks: Checks): Promise<string>;
   /** Who has signed in there. @throws Problem oidc_answer_invalid, oidc_unavailable */
@@ -96,6 +98,7 @@ export function createIssuer(
   }
 
   return {
+    settings,
     authorizationUrl: async (checks) => toAuthorizationUrl(await getClient(), { checks, redirectUri, scope }),
     async redeem(answer, checks) {
       const client = await getClient();

@@ -315,6 +315,7 @@ describe('sessions', () => {
   test('nobody is null', async () => {
     expect((await getSession(open, '')).text).toBe('null');
     expect((await getSession(open, 'cadiz.session_token=x.y')).text).toBe('null');
+    expect((await getSession(open, 'cadiz.session_token=%E0%A4%A.y; cadiz.session_token')).text).toBe('null');
   });
 
   test('a session whose time is over is none', async () => {
