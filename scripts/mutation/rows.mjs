@@ -82,8 +82,8 @@ export const mutants = {
     {
       what: 'a sign-out ends the session on the server',
       file: `${identity}/sessions/sign-out.ts`,
-      find: 'if (caller) {',
-      put: 'if (caller && !caller) {',
+      find: 'await endKeptSession(trx, token)',
+      put: 'token !== undefined',
     },
   ],
   7: [

@@ -22,6 +22,8 @@ export async function verifyBackupCode(
   if (session !== undefined && (await findSessionCallerByToken(deps, session))) {
     throw new Problem('second_factor_expired');
   }
-  const spend = (factor: Parameters<typeof spendBackupCode>[1]) => spendBackupCode(deps, factor, code);
-  return finishSignIn(deps, visitor, { method: 'backup_code', spend });
+  return finishSignIn(deps, visitor, {
+    method: 'backup_code',
+    spend: (factor) => spendBackupCode(deps, factor, code),
+  });
 }
