@@ -27,7 +27,10 @@ export const plan = {
     `${server}/features/files/list-files-access.test.ts`,
     ...['archive-ends', 'archives'].map((name) => `${server}/features/downloads/${name}.test.ts`),
   ],
-  [`${server}/access/find-session-caller.ts`]: [`${server}/features/downloads/archive-ends.test.ts`],
+  [`${server}/access/find-session-caller.ts`]: [
+    `${server}/features/downloads/archive-ends.test.ts`,
+    `${server}/identity/sign-in/sign-in.test.ts`,
+  ],
   [`${server}/access/found-cache.ts`]: [`${server}/access/found-cache.test.ts`],
   [`${server}/access/access-changes.ts`]: [forgets],
   [`${server}/access/forgetting.ts`]: [`${server}/access/found-cache.test.ts`, forgets],

@@ -11,7 +11,7 @@ import { root } from '../prepare.mjs';
  */
 
 const server = 'packages/server/src';
-const accounts = `${server}/features/accounts`;
+const identity = `${server}/identity`;
 const downloads = `${server}/features/downloads`;
 const http = `${server}/http`;
 const store = 'packages/store/src';
@@ -21,25 +21,25 @@ export const mutants = {
   1: [
     {
       what: 'cookies are out of reach of scripts',
-      file: `${accounts}/auth.ts`,
-      find: '{ secure: isSecure }',
-      // `secure: false` changes nothing: Better Auth makes a __Host- cookie Secure by itself.
-      put: '{ secure: isSecure, httpOnly: false }',
+      file: `${http}/cookies.ts`,
+      find: "'HttpOnly', ",
+      put: '',
     },
-    { what: 'cookies are __Host- under https', file: `${accounts}/auth.ts`, find: "'__Host-cadiz'", put: "'cadiz'" },
+    { what: 'cookies are __Host- under https', file: `${http}/cookies.ts`, find: "'__Host-'", put: "''" },
+    { what: 'cookies are Secure under https', file: `${http}/cookies.ts`, find: "['Secure']", put: '[]' },
   ],
   2: [
     {
       what: 'no token is in a body',
-      file: `${accounts}/auth.ts`,
-      find: 'return { user: body.user };',
-      put: 'return { token: body.token, user: body.user };',
+      file: `${http}/dispatch.ts`,
+      find: 'new Whole(JSON.stringify(answer),',
+      put: 'new Whole(JSON.stringify({ ...(answer as object), token: keep.session }),',
     },
   ],
   3: [
     {
       what: 'a token is kept as its SHA-256',
-      file: `${accounts}/session-store.ts`,
+      file: `${server}/access/session-token.ts`,
       find: "createHash('sha256').update(token).digest('base64url')",
       put: 'token',
     },
@@ -47,8 +47,8 @@ export const mutants = {
   4: [
     {
       what: 'a sign-in ends the previous session',
-      file: `${accounts}/accounts.ts`,
-      find: 'await endPresent(headers);',
+      file: `${identity}/sign-in/sign-in.ts`,
+      find: 'await endKeptSession(trx, browser.kept.session);',
       put: '',
     },
   ],
@@ -61,15 +61,15 @@ export const mutants = {
     },
     {
       what: 'the end of a session is checked',
-      file: `${accounts}/session-store.ts`,
-      find: 'return withToken(found, query.model, query.where);',
-      put: "return withToken(found && query.model === 'session' ? { ...found, expiresAt: new Date(8e15) } : found, query.model, query.where);",
+      file: `${server}/access/find-session-caller.ts`,
+      find: 'expires_at > $2',
+      put: '$2::timestamptz is not null',
     },
     {
       what: 'using a session prolongs it',
-      file: `${accounts}/auth.ts`,
-      find: 'updateAge: 3600',
-      put: 'updateAge: 36_000_000',
+      file: `${identity}/sessions/get-session.ts`,
+      find: 'prolongedAfterMilliseconds = 3600_000',
+      put: 'prolongedAfterMilliseconds = 36_000_000_000',
     },
     {
       what: 'a session ends after thirty days',
@@ -81,9 +81,9 @@ export const mutants = {
   6: [
     {
       what: 'a sign-out ends the session on the server',
-      file: `${accounts}/accounts.ts`,
-      find: 'async signOut(headers) {',
-      put: "async signOut(headers) { if (headers) return { body: { success: true }, cookies: ['cadiz.session_token=; Max-Age=0; Path=/'] };",
+      file: `${identity}/sessions/sign-out.ts`,
+      find: 'await endKeptSession(trx, token)',
+      put: 'token !== undefined',
     },
   ],
   7: [
@@ -95,27 +95,27 @@ export const mutants = {
     },
     {
       what: 'a disabled account has no session',
-      file: `${accounts}/session-store.ts`,
-      find: 'Boolean(user?.disabledAt)',
-      put: 'false',
+      file: `${server}/access/find-session-caller.ts`,
+      find: ' and disabled_at is null',
+      put: '',
     },
   ],
   8: [
     {
       what: 'a new password ends the other sessions',
-      file: `${accounts}/end-sessions.ts`,
+      file: `${identity}/sessions/end-sessions.ts`,
       find: "deleteFrom('sessions').where('user_id', '=', userId)",
       put: "deleteFrom('sessions').where('user_id', '=', userId).where('id', 'is', null)",
     },
     {
       what: 'a new password ends sign-ins by the old one',
-      file: `${accounts}/accounts.ts`,
-      find: 'hash === before ||',
-      put: 'hash !== undefined ||',
+      file: `${identity}/sign-in/sign-in.ts`,
+      find: '(await findSettledPasswordHash(trx, userId)) !== hash',
+      put: '(await findSettledPasswordHash(trx, userId)) === undefined',
     },
     {
       what: 'a reset removes the passkeys',
-      file: `${accounts}/reset-password.ts`,
+      file: `${identity}/passwords/reset-password.ts`,
       find: 'removesPasskeys: true',
       put: 'removesPasskeys: false',
     },
@@ -123,13 +123,13 @@ export const mutants = {
   9: [
     {
       what: 'people cannot end the sessions of others',
-      file: `${accounts}/own-sessions.ts`,
+      file: `${identity}/sessions/end-session.ts`,
       find: ".where('id', '=', id)\n      .where('user_id', '=', caller.userId)",
       put: ".where('id', '=', id)",
     },
     {
       what: 'people end all sessions but their own',
-      file: `${accounts}/own-sessions.ts`,
+      file: `${identity}/sessions/end-other-sessions.ts`,
       find: 'endSessions(trx, caller.userId, caller.sessionId)',
       put: 'endSessions(trx, caller.userId)',
     },
@@ -145,13 +145,13 @@ export const mutants = {
   11: [
     {
       what: 'passwords are hashed with 19 MiB',
-      file: `${accounts}/password.ts`,
+      file: `${identity}/passwords/passwords.ts`,
       find: "hash(password.normalize('NFKC'))",
       put: "hash(password.normalize('NFKC'), { memoryCost: 8192 })",
     },
     {
       what: 'a hash of weaker parameters is renewed',
-      file: `${accounts}/password.ts`,
+      file: `${identity}/passwords/passwords.ts`,
       find: '!stored.startsWith(ofToday)',
       put: 'false',
     },
@@ -159,13 +159,13 @@ export const mutants = {
   12: [
     {
       what: 'common passwords are refused',
-      file: `${accounts}/common-passwords.ts`,
+      file: `${identity}/passwords/common-passwords.ts`,
       find: 'common.has(text) || own.has(text)',
       put: 'own.has(text)',
     },
     {
       what: 'long passwords are used in full',
-      file: `${accounts}/password.ts`,
+      file: `${identity}/passwords/passwords.ts`,
       find: "attempt.password.normalize('NFKC')",
       put: "attempt.password.normalize('NFKC').slice(0, 1000)",
     },
@@ -173,21 +173,21 @@ export const mutants = {
   13: [
     {
       what: 'an unknown account costs the same work',
-      file: `${accounts}/accounts.ts`,
-      find: 'const before = await findPasswordHash(db, email);',
-      put: "const before = await findPasswordHash(db, email); if (before === undefined) throw new Problem('invalid_email_or_password');",
+      file: `${identity}/sign-in/sign-in.ts`,
+      find: 'await passwords.hash(password);\n    throw',
+      put: 'throw',
     },
   ],
   14: [
     {
       what: 'guesses from one address are few',
-      file: `${accounts}/sign-in-limits.ts`,
+      file: `${identity}/sign-in-limits.ts`,
       find: 'perAddress = { points: 10,',
       put: 'perAddress = { points: 1000,',
     },
     {
       what: 'guesses at one account are few',
-      file: `${accounts}/sign-in-limits.ts`,
+      file: `${identity}/sign-in-limits.ts`,
       find: 'perAccount = { points: 5,',
       put: 'perAccount = { points: 500,',
     },
@@ -561,13 +561,13 @@ export const mutants = {
       what: 'no header is logged',
       file: `${http}/app.ts`,
       find: 'deps.observe({ operation,',
-      put: "deps.log.debug({ headers: [...exchange.headers()] }, 'request'); deps.observe({ operation,",
+      put: "deps.log.debug({ cookie: exchange.header('cookie'), authorization: exchange.header('authorization') }, 'request'); deps.observe({ operation,",
     },
     {
       what: 'no body is logged',
-      file: `${http}/routes/accounts.ts`,
-      find: 'export const signIn: Handler = async (deps, exchange) => {',
-      put: "export const signIn: Handler = async (deps, exchange) => {\n  const read = exchange.readBytes;\n  exchange.readBytes = async (most) => {\n    const bytes = await read.call(exchange, most);\n    deps.log.debug({ sent: bytes.toString() }, 'request');\n    return bytes;\n  };",
+      file: `${http}/dispatch.ts`,
+      find: 'const caller = await findCaller[route.access](deps, exchange);',
+      put: "const caller = await findCaller[route.access](deps, exchange);\n  const read = exchange.readBytes;\n  exchange.readBytes = async (most) => {\n    const bytes = await read.call(exchange, most);\n    deps.log.debug({ sent: bytes.toString() }, 'request');\n    return bytes;\n  };",
     },
     {
       what: 'nothing of a row is logged',

@@ -8,7 +8,7 @@ const ownPath = z
   .regex(/^\/(?![/\\])[\x21-\x7e]*$/, { error: 'must be a path of this service, such as /projects' })
   .meta({ examples: ['/projects'] });
 
-/** The body that Better Auth expects; there is only one provider. */
+/** There is only one provider. */
 export const OidcRequest = z.object({
   provider: z.literal('oidc', { error: 'must be oidc' }),
   callbackURL: ownPath.default('/'),

@@ -182,7 +182,7 @@ export interface Route {
   redirectsTo?: string;
   /** Its handler writes the answer itself, since it streams, redirects, or sends text that already exists. */
   writesAnswer?: true;
-  /** Its handler reads the browser's cookies and sets them. */
+  /** It reads the browser's cookies, or sets them. */
   usesCookies?: true;
   /** The codes that this route can return beyond those of every route with its access. */
   errors: readonly ErrorCode[];
@@ -471,7 +471,6 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     body: EnableSecondFactorRequest,
-    usesCookies: true,
     answer: SecondFactorSecrets,
     errors: [
       'email_not_verified',
@@ -531,7 +530,6 @@ export const routes = {
     tag: 'Accounts',
     access: 'session',
     body: PasswordAndCode,
-    usesCookies: true,
     answer: BackupCodes,
     errors: [
       'wrong_password',
@@ -1403,6 +1401,11 @@ export type ClashingOperation = { [O in OperationId]: [Clash<O>] extends [never]
 /** The operations whose answer is JSON that follows from their input. */
 export type JsonOperationId = {
   [O in OperationId]: Routes[O] extends { writesAnswer: true } | { usesCookies: true } ? never : O;
+}[OperationId];
+
+/** The operations that read the browser's cookies, or set them. */
+export type CookieOperationId = {
+  [O in OperationId]: Routes[O] extends { usesCookies: true } ? O : never;
 }[OperationId];
 
 /** Every code that a route can return: its own, and those that follow from its access and its inputs. */

@@ -3,9 +3,12 @@ import type { Access } from './access/access.ts';
 import type { AccessChanges } from './access/access-changes.ts';
 import type { ApiKeys } from './access/find-api-key.ts';
 import type { Database } from './db/open.ts';
-import type { Accounts } from './features/accounts/accounts.ts';
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
 import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
+import type { Issuer } from './identity/oidc/issuer.ts';
+import type { Passwords } from './identity/passwords/passwords.ts';
+import type { SignInLimits } from './identity/sign-in-limits.ts';
+import type { Setup } from './identity/sign-up/setup.ts';
 import type { LimitsCache } from './limits/find-limits.ts';
 import type { PresignedBytes } from './limits/presigned-bytes.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -24,7 +27,15 @@ export interface Deps {
   config: Config;
   db: Database;
   objects: ObjectStore;
-  accounts: Accounts;
+  /** Of the service: signs cookies, and seals second factors. */
+  secret: string;
+  /** What the first sign-up may need; undefined when the service started with an account. */
+  setup: Setup | undefined;
+  passwords: Passwords;
+  /** How often passwords and codes may be guessed. */
+  signInLimits: SignInLimits;
+  /** The OpenID Connect issuer, where one is set. */
+  issuer: Issuer | undefined;
   apiKeys: ApiKeys;
   access: Access;
   /** To be told of everything that takes access away. */

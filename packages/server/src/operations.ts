@@ -1,9 +1,3 @@
-import { sendEmailVerification, verifyEmail } from './features/accounts/email-verification.ts';
-import { listSignInMethods } from './features/accounts/list-sign-in-methods.ts';
-import { changeUser, endUserSessions, listUsers, removeUser } from './features/accounts/manage-users.ts';
-import { deletePasskey, listPasskeys, renamePasskey } from './features/accounts/own-passkeys.ts';
-import { endOtherSessions, endSession, listSessions } from './features/accounts/own-sessions.ts';
-import { requestPasswordReset } from './features/accounts/request-password-reset.ts';
 import { createApiKey } from './features/api-keys/create-api-key.ts';
 import { listApiKeys } from './features/api-keys/list-api-keys.ts';
 import { revokeApiKey } from './features/api-keys/revoke-api-key.ts';
@@ -50,7 +44,39 @@ import { presignUpload } from './features/uploads/presign-upload.ts';
 import { recordUpload } from './features/uploads/record-upload.ts';
 import { signParts } from './features/uploads/sign-parts.ts';
 import { readUsage } from './features/usage/read-usage.ts';
-import type { Operations } from './operation.ts';
+import { finishOidc } from './identity/oidc/finish-oidc.ts';
+import { linkOidc } from './identity/oidc/link-oidc.ts';
+import { signInWithOidc } from './identity/oidc/sign-in-with-oidc.ts';
+import { deletePasskey } from './identity/passkeys/delete-passkey.ts';
+import { listPasskeys } from './identity/passkeys/list-passkeys.ts';
+import { passkeyRegistrationOptions } from './identity/passkeys/passkey-registration-options.ts';
+import { passkeySignInOptions } from './identity/passkeys/passkey-sign-in-options.ts';
+import { registerPasskey } from './identity/passkeys/register-passkey.ts';
+import { renamePasskey } from './identity/passkeys/rename-passkey.ts';
+import { signInWithPasskey } from './identity/passkeys/sign-in-with-passkey.ts';
+import { changePassword } from './identity/passwords/change-password.ts';
+import { requestPasswordReset } from './identity/passwords/request-password-reset.ts';
+import { resetPassword } from './identity/passwords/reset-password.ts';
+import { disableSecondFactor } from './identity/second-factor/disable-second-factor.ts';
+import { enableSecondFactor } from './identity/second-factor/enable-second-factor.ts';
+import { renewBackupCodes } from './identity/second-factor/renew-backup-codes.ts';
+import { verifyBackupCode } from './identity/second-factor/verify-backup-code.ts';
+import { verifyTotp } from './identity/second-factor/verify-totp.ts';
+import { endOtherSessions } from './identity/sessions/end-other-sessions.ts';
+import { endSession } from './identity/sessions/end-session.ts';
+import { getSession } from './identity/sessions/get-session.ts';
+import { listSessions } from './identity/sessions/list-sessions.ts';
+import { signOut } from './identity/sessions/sign-out.ts';
+import { listSignInMethods } from './identity/sign-in/list-sign-in-methods.ts';
+import { signIn } from './identity/sign-in/sign-in.ts';
+import { signUp } from './identity/sign-up/sign-up.ts';
+import { changeUser } from './identity/users/change-user.ts';
+import { endUserSessions } from './identity/users/end-user-sessions.ts';
+import { listUsers } from './identity/users/list-users.ts';
+import { removeUser } from './identity/users/remove-user.ts';
+import { sendEmailVerification } from './identity/users/send-email-verification.ts';
+import { verifyEmail } from './identity/users/verify-email.ts';
+import type { CookieOperations, Operations } from './operation.ts';
 
 /** What each operation of the contract does. Its method, path, access, inputs and errors stand in the contract. */
 export const operations: Operations = {
@@ -118,6 +144,8 @@ export const operations: Operations = {
   listPasskeys,
   renamePasskey,
   deletePasskey,
+  enableSecondFactor,
+  renewBackupCodes,
 
   listUsers,
   changeUser,
@@ -128,4 +156,24 @@ export const operations: Operations = {
   live,
   ready,
   health,
+};
+
+/** What each operation does that reads or changes what the browser keeps. */
+export const cookieOperations: CookieOperations = {
+  signUp,
+  signIn,
+  signOut,
+  getSession,
+  resetPassword,
+  changePassword,
+  verifyTotp,
+  verifyBackupCode,
+  disableSecondFactor,
+  passkeyRegistrationOptions,
+  registerPasskey,
+  passkeySignInOptions,
+  signInWithPasskey,
+  signInWithOidc,
+  linkOidc,
+  finishOidc,
 };

@@ -2,14 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { serve } from '@cadiz/http-server';
 import type { Logger } from 'pino';
 import { migrate } from './db/migrate.ts';
-import { type Database, openDatabase, withDirectPool } from './db/open.ts';
+import { openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
-import { createAccounts } from './features/accounts/accounts.ts';
-import { makeSetup, type Setup } from './features/accounts/setup.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort } from './http/listen.ts';
+import { createIssuer } from './identity/oidc/issuer.ts';
+import { createPasswords } from './identity/passwords/passwords.ts';
+import { createSignInLimits } from './identity/sign-in-limits.ts';
+import { makeSetup, type Setup } from './identity/sign-up/setup.ts';
+import { hasAnybody } from './identity/users/has-anybody.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createKinds } from './jobs/kinds.ts';
 import { startJobs } from './jobs/run-jobs.ts';
@@ -91,7 +94,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
     const caches = openCaches(db, now, log);
     opened.push(caches.accessChanges);
-    const setup = (await hasAccounts(db)) ? undefined : makeSetup(config);
+    const setup = (await hasAnybody(db)) ? undefined : makeSetup(config);
     const secret = config.secret ?? secrets?.secret ?? '';
     const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
     const counts = db.kind === 'postgres' ? createSharedCounts(db.pool) : undefined;
@@ -104,7 +107,11 @@ export async function startService(config: Config, log: Logger): Promise<Running
       mail,
       db,
       objects: store.objects,
-      accounts: createAccounts({ ...config, secret, setup }, db, now, log),
+      secret,
+      setup,
+      passwords: createPasswords(),
+      signInLimits: createSignInLimits(db),
+      issuer: config.oidc && createIssuer(config.oidc, { publicUrl: config.publicUrl, now, log }),
       ...caches,
       rateLimits,
       archiveLinks: createArchiveLinks(secret, now),
@@ -219,8 +226,4 @@ async function openObjectStore(
     failed: thread.failed,
     drain: (milliseconds) => thread.close({ drainMilliseconds: milliseconds }),
   };
-}
-
-async function hasAccounts({ kysely }: Database): Promise<boolean> {
-  return (await kysely.selectFrom('users').select('id').limit(1).executeTakeFirst()) !== undefined;
 }

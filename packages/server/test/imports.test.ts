@@ -59,7 +59,7 @@ const floors: string[][] = [
   ['content', 'events', 'access', 'work'],
   ['limits'],
   ['tree'],
-  ['features'],
+  ['features', 'identity'],
   ['http', 'jobs'],
   ['start', 'users', 'queue', 'doctor'],
 ];
@@ -95,6 +95,39 @@ describe('imports in the service point down', () => {
     });
     expect(across.map(show)).toEqual([]);
     expect(arrows.filter(({ file }) => feature(file)).length).toBeGreaterThan(100);
+  });
+
+  test('no feature knows identity, and identity knows no feature', () => {
+    const between = arrows.filter(({ file, target }) => {
+      const rooms = [room(file), room(target)];
+      return rooms.includes('features') && rooms.includes('identity');
+    });
+    expect(between.map(show)).toEqual([]);
+    expect(importersOf(/^identity\//).length).toBeGreaterThan(100);
+  });
+
+  test('the rooms of identity form no cycle, and the files that they share know none of them', () => {
+    const inner = (file: string) => /^identity\/([^/]+)\//.exec(file)?.[1];
+    const own = arrows.filter(({ file, target }) => room(file) === 'identity' && room(target) === 'identity');
+    const shared = own.filter(({ file, target }) => inner(file) === undefined && inner(target) !== undefined);
+    expect(shared.map(show)).toEqual([]);
+    const rooms = new Map<string, string[]>();
+    for (const { file, target } of own) {
+      const [from, to] = [inner(file), inner(target)];
+      if (from !== undefined && to !== undefined && from !== to) rooms.set(from, [...(rooms.get(from) ?? []), to]);
+    }
+    expect([...rooms.keys()]).toContain('sign-in');
+    expect(findCycle(rooms)).toBeUndefined();
+  });
+
+  test('identity knows no HTTP: neither headers nor cookies', () => {
+    const source = join(packages, 'server/src');
+    const named = [...imports.keys()].filter(
+      (file) =>
+        room(file) === 'identity' &&
+        /\bHeaders\b|\bResponse\b|Set-Cookie/.test(readFileSync(join(source, file), 'utf8')),
+    );
+    expect(named).toEqual([]);
   });
 
   test('http and jobs do not import from each other', () => {

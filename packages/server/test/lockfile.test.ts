@@ -18,9 +18,8 @@ const find = (keep: (locked: Locked) => unknown) =>
     .filter(([place, locked]) => place !== '' && keep(locked))
     .map(([place]) => place);
 
-// If a package names a development tool as an optional peer, as better-auth does with vitest, `npm ci --omit=dev`
-// installs the tool with all its dependencies. Remove the peer from that package's entry in package-lock.json, and run
-// `npm install`.
+// If a package names a development tool as an optional peer, such as vitest, `npm ci --omit=dev` installs the tool with all its
+// dependencies. Remove the peer from that package's entry in package-lock.json, and run `npm install`.
 test('npm ci --omit=dev installs no development tool, not even as an optional peer', () => {
   expect(find(({ devOptional }) => devOptional)).toEqual([]);
   const tools = Object.keys(packages['']?.devDependencies ?? {});

@@ -11,12 +11,13 @@ import addFormats from 'ajv-formats';
 import { pino } from 'pino';
 import type { Database } from '../src/db/open.ts';
 import type { Deps } from '../src/deps.ts';
-import { type AccountSettings, createAccounts } from '../src/features/accounts/accounts.ts';
-import type { Passwords } from '../src/features/accounts/password.ts';
-import type { Setup } from '../src/features/accounts/setup.ts';
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
 import { createApp } from '../src/http/app.ts';
+import { createIssuer } from '../src/identity/oidc/issuer.ts';
+import { createPasswords, type Passwords } from '../src/identity/passwords/passwords.ts';
+import { createSignInLimits } from '../src/identity/sign-in-limits.ts';
+import type { Setup } from '../src/identity/sign-up/setup.ts';
 import { createMailer } from '../src/mail/mailer.ts';
 import { openCaches } from '../src/open-caches.ts';
 import { createRateLimits } from '../src/rate-limits/rate-limits.ts';
@@ -146,25 +147,21 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const store = beside
     ? { objects: beside.deps.objects, close: async () => undefined }
     : await openTestStore(config, now);
-  const accountSettings: AccountSettings = {
-    publicUrl: config.publicUrl,
-    signUp: config.signUp,
-    secret: options.secret ?? randomBytes(32).toString('base64url'),
-    setup: options.setup,
-    oidc: config.oidc,
-    secondFactor: config.secondFactor,
-    passkeys: config.passkeys,
-  };
+  const secret = options.secret ?? randomBytes(32).toString('base64url');
   const mail = config.mail && createMailer(config.mail, log);
   const deps: Deps = {
     config,
     mail,
     db,
     objects: store.objects,
-    accounts: createAccounts(accountSettings, db, now, log, options.passwords),
+    secret,
+    setup: options.setup,
+    passwords: options.passwords ?? createPasswords(),
+    signInLimits: createSignInLimits(db),
+    issuer: config.oidc && createIssuer(config.oidc, { publicUrl: config.publicUrl, now, log }),
     ...openCaches(db, now, log),
     rateLimits: createRateLimits(config.rateLimits),
-    archiveLinks: createArchiveLinks(accountSettings.secret, now),
+    archiveLinks: createArchiveLinks(secret, now),
     archiveSlots: createArchiveSlots(config.archivesAtOnce, now),
     work: {
       offer: () => options.checkContent && randomUUID(),
@@ -214,7 +211,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 
   const service: TestService = {
     deps,
-    secret: accountSettings.secret,
+    secret,
     call,
     fetch,
     async signUp(name = 'Ada') {

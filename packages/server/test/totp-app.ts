@@ -17,10 +17,10 @@ function fromBase32(text: string): Buffer {
   return Buffer.from(bytes.map((byte) => Number.parseInt(byte, 2)));
 }
 
-/** The code that an app shows, by RFC 6238. @param ahead in steps */
-export function totp(secret: Buffer, ahead = 0): string {
+/** The code that an app shows, by RFC 6238. @param ahead in steps @param now Unix milliseconds */
+export function totp(secret: Buffer, ahead = 0, now = Date.now()): string {
   const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / stepMilliseconds) + ahead));
+  counter.writeBigUInt64BE(BigInt(Math.floor(now / stepMilliseconds) + ahead));
   const digest = createHmac('sha1', secret).update(counter).digest();
   const offset = (digest[19] ?? 0) & 15;
   return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1e6).padStart(6, '0');

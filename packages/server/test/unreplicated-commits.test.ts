@@ -90,7 +90,7 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
   const post = (path: string, body: object, options: CallOptions = as()) =>
     service.call('POST', path, { ...options, body });
 
-  /** Every path to the database: named statements, single ones, transactions, and those of Better Auth. */
+  /** Every path to the database: named statements, single ones, and transactions. */
   async function makeRequests(name: string): Promise<Record<string, () => ReturnType<typeof post>>> {
     const photo = await service.upload(as(), projectId, Buffer.from('bytes'));
     const account = { name: 'Eve', email: `${name}@example.com`, password: 'correct horse battery' };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEmptyDatabase, testableKinds } from '../../test/database.ts';
 import { earlierDatabases, makeEarlierDatabase } from '../../test/db/earlier-databases.ts';
 import { startTestService, type TestService } from '../../test/service.ts';
-import { createPasswords } from '../features/accounts/password.ts';
+import { createPasswords } from '../identity/passwords/passwords.ts';
 import { MigrationMismatch, migrate } from './migrate.ts';
 import type { Database } from './open.ts';
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type JsonOperationId, type OperationId, type Route, routes } from '@cadiz/contract';
+import { type CookieOperationId, type JsonOperationId, type OperationId, type Route, routes } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
-import { operations } from '../operations.ts';
+import { cookieOperations, operations } from '../operations.ts';
 import type { Problem } from '../problem.ts';
 import { allowOrigins, answerPreflight, toCommonHeaders } from './answer-headers.ts';
-import { toHandler } from './dispatch.ts';
+import { toCookieHandler, toHandler } from './dispatch.ts';
 import { type Answer, type Exchange, type Handler, Whole } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
@@ -14,58 +14,16 @@ import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
-import {
-  changePasswordRoute,
-  getSession,
-  resetPasswordRoute,
-  signIn,
-  signOut,
-  signUpRoute,
-} from './routes/accounts.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
-import { finishOidcRoute, linkOidcRoute, signInWithOidcRoute } from './routes/oidc.ts';
 import { errorPage, openapi } from './routes/operation.ts';
-import {
-  passkeyRegistrationOptionsRoute,
-  passkeySignInOptionsRoute,
-  registerPasskeyRoute,
-  signInWithPasskeyRoute,
-} from './routes/passkeys.ts';
-import {
-  disableSecondFactorRoute,
-  enableSecondFactorRoute,
-  renewBackupCodesRoute,
-  verifyBackupCodeRoute,
-  verifyTotpRoute,
-} from './routes/second-factor.ts';
 import { list } from './routes/storage.ts';
 import { createSite } from './site.ts';
 
-/** The operations that are HTTP themselves: they stream, redirect, or read and set the cookies of a browser. */
-const ownHandlers: Record<Exclude<OperationId, JsonOperationId>, Handler> = {
+/** The operations that are HTTP themselves: they stream, redirect, or send text that is there already. */
+const ownHandlers: Record<Exclude<OperationId, JsonOperationId | CookieOperationId>, Handler> = {
   list,
   redirectToContent,
   downloadArchive,
-
-  signUp: signUpRoute,
-  signIn,
-  signOut,
-  getSession,
-  resetPassword: resetPasswordRoute,
-  changePassword: changePasswordRoute,
-  signInWithOidc: signInWithOidcRoute,
-  linkOidc: linkOidcRoute,
-  finishOidc: finishOidcRoute,
-  passkeyRegistrationOptions: passkeyRegistrationOptionsRoute,
-  registerPasskey: registerPasskeyRoute,
-  passkeySignInOptions: passkeySignInOptionsRoute,
-  signInWithPasskey: signInWithPasskeyRoute,
-  enableSecondFactor: enableSecondFactorRoute,
-  verifyTotp: verifyTotpRoute,
-  verifyBackupCode: verifyBackupCodeRoute,
-  renewBackupCodes: renewBackupCodesRoute,
-  disableSecondFactor: disableSecondFactorRoute,
-
   openapi,
   errorPage,
 };
@@ -74,6 +32,7 @@ const ownHandlers: Record<Exclude<OperationId, JsonOperationId>, Handler> = {
 export const handlers = {
   ...ownHandlers,
   ...Object.fromEntries((Object.keys(operations) as JsonOperationId[]).map((id) => [id, toHandler(id)])),
+  ...Object.fromEntries((Object.keys(cookieOperations) as CookieOperationId[]).map((id) => [id, toCookieHandler(id)])),
 } as Record<OperationId, Handler>;
 
 /** The HTTP API, twice the same: for Node's server, and as a fetch handler to mount elsewhere. */

@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyCaller, Caller, SessionCaller } from '../access/caller.ts';
+import { findSessionCallerByToken } from '../access/find-session-caller.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { isLoopback } from '../settings/loopback.ts';
 import { clientAddress } from './client-address.ts';
+import { readCookie } from './cookies.ts';
 import type { Exchange } from './exchange.ts';
 import { hasSentManyInvalidKeys, limitAddress, limitCaller, limitInvalidKeys } from './rate-limit.ts';
 
@@ -73,13 +75,14 @@ export async function requireSession(deps: Deps, exchange: Exchange): Promise<Se
 }
 
 async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCaller | undefined> {
-  if (!exchange.header('cookie')?.includes('cadiz.session_token=')) return undefined;
+  const token = readCookie(deps, exchange, 'session');
+  if (token === undefined) return undefined;
   requireSameSite(deps, exchange);
-  const session = await deps.accounts.findCaller(exchange.headers());
+  const session = await findSessionCallerByToken(deps, token);
   if (!session) return undefined;
   await limitCaller(deps, exchange, session.sessionId);
   exchange.refreshCaller = async () => {
-    if (!(await deps.accounts.findCaller(exchange.headers()))) throw new Problem('session_required');
+    if (!(await findSessionCallerByToken(deps, token))) throw new Problem('session_required');
   };
   return { ...session, address: clientAddress(deps, exchange) };
 }

@@ -1,12 +1,15 @@
-import { type Access, type JsonOperationId, type Route, routes } from '@cadiz/contract';
+import { type Access, type CookieOperationId, type JsonOperationId, type Route, routes } from '@cadiz/contract';
 import type { Caller, Visitor } from '../access/caller.ts';
 import { requireScope } from '../access/open-project.ts';
 import { requireServiceOwner } from '../access/service-owner.ts';
 import type { Deps } from '../deps.ts';
-import { operations } from '../operations.ts';
+import type { Keeping } from '../identity/browser.ts';
+import { cookieOperations, operations } from '../operations.ts';
+import { readBrowser } from './browser.ts';
 import { requireKeyOrSession, requireSameSite, requireSession } from './caller.ts';
 import { clientAddress } from './client-address.ts';
-import type { Exchange, Handler } from './exchange.ts';
+import { toCookieHeaders } from './cookies.ts';
+import { type Exchange, type Handler, Whole } from './exchange.ts';
 import { createInputReader } from './input.ts';
 
 const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Caller> | Caller | Visitor> = {
@@ -24,17 +27,41 @@ const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Cal
  * ask for it, and calls the operation. What an operation may do in a project, `openProject` checks.
  */
 export function toHandler(operation: JsonOperationId): Handler {
-  const route: Route = routes[operation];
   // The compiler has matched each operation with its route (`Operations`); here it is any of them.
   const run = operations[operation] as (deps: Deps, caller: Caller | Visitor, input: unknown) => Promise<object>;
+  return createHandler(routes[operation], (deps, _exchange, caller, input) => run(deps, caller, input));
+}
+
+/** The same for an operation that reads what the browser keeps, and says what it is to keep from now on. */
+export function toCookieHandler(operation: CookieOperationId): Handler {
+  const route: Route = routes[operation];
+  const run = cookieOperations[operation] as (deps: Deps, caller: object, input: unknown) => Promise<Keeping<unknown>>;
+  return createHandler(route, async (deps, exchange, caller, input) => {
+    const { answer, keep } = await run(deps, { ...caller, browser: readBrowser(deps, exchange) }, input);
+    const setCookies = toCookieHeaders(deps, keep);
+    if (route.redirectsTo === undefined) return new Whole(JSON.stringify(answer), 'application/json', setCookies);
+    return redirect((answer as { location: string }).location, setCookies);
+  });
+}
+
+function createHandler(
+  route: Route,
+  run: (deps: Deps, exchange: Exchange, caller: Caller | Visitor, input: unknown) => Promise<object>,
+): Handler {
   const readInput = createInputReader(route);
   return async (deps, exchange) => {
     const caller = await findCaller[route.access](deps, exchange);
     const input = await readInput(exchange);
     if (caller.kind === 'apiKey') requireScopeOf(route, caller, input);
     if (route.access === 'serviceOwner' && caller.kind === 'session') await requireServiceOwner(deps, caller);
-    return run(deps, caller, input);
+    return run(deps, exchange, caller, input);
   };
+}
+
+function redirect(location: string, setCookies: readonly string[]): Response {
+  const headers = new Headers({ Location: location });
+  for (let i = 0; i + 1 < setCookies.length; i += 2) headers.append(setCookies[i] ?? '', setCookies[i + 1] ?? '');
+  return new Response(null, { status: 302, headers });
 }
 
 /** @throws Problem scope_missing */

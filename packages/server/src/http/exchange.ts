@@ -23,8 +23,6 @@ export interface Exchange {
   remoteAddress(): string | undefined;
   /** @param name in lower case */
   header(name: string): string | undefined;
-  /** All headers, for who wants them as a web-standard object. */
-  headers(): Headers;
   /** The whole body. @throws Problem body_too_large as soon as it is over `maxBytes` */
   readBytes(maxBytes: number): Promise<Buffer>;
   /** Calls when the client closes the connection, or has been answered. */

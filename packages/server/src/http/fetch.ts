@@ -14,7 +14,6 @@ export function fromFetch(request: Request, remoteAddress?: string): Exchange {
     query: () => toQuery(search.slice(1)),
     remoteAddress: () => remoteAddress,
     header: (name) => request.headers.get(name) ?? undefined,
-    headers: () => request.headers,
     readBytes: (maxBytes) => readBytes(request, maxBytes),
     onClose: (listener) => request.signal.addEventListener('abort', listener, { once: true }),
   };
@@ -26,9 +25,9 @@ export function toFetch(answer: Answer, method: string): Response {
 }
 
 function toResponse({ status, headers, body }: Exclude<Answer, Response>): Response {
-  const response = new Response(body, { status });
-  for (let i = 0; i + 1 < headers.length; i += 2) response.headers.set(headers[i] ?? '', headers[i + 1] ?? '');
-  return response;
+  const all = new Headers();
+  for (let i = 0; i + 1 < headers.length; i += 2) all.append(headers[i] ?? '', headers[i + 1] ?? '');
+  return new Response(body, { status, headers: all });
 }
 
 /** The first of a name counts. */

@@ -43,10 +43,6 @@ export class NodeExchange implements Exchange {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  headers(): Headers {
-    return toHeaders(this.#request.rawHeaders);
-  }
-
   readBytes(maxBytes: number): Promise<Buffer> {
     return readBytes(this.#request, maxBytes);
   }
@@ -90,12 +86,6 @@ async function streamTo(response: ServerResponse, answer: Response, log: Logger)
 /** The request-target is a path with a query; a proxy may send a whole address (RFC 9112 §3.2.2). */
 function toLocal(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
-}
-
-function toHeaders(raw: string[]): Headers {
-  const headers = new Headers();
-  for (let i = 0; i + 1 < raw.length; i += 2) headers.append(raw[i] ?? '', raw[i + 1] ?? '');
-  return headers;
 }
 
 function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {

@@ -79,13 +79,13 @@ describe('what an error of the database means to the caller', () => {
   test('an account that is removed while its session is used is asked to sign in', async () => {
     const eve = await service.signUp('Eve');
     const { deps } = service;
-    const gone: TestService['deps'] = {
-      ...deps,
-      accounts: {
-        ...deps.accounts,
-        findCaller: async () => ({ kind: 'session', sessionId: randomUUID(), userId: eve.id }),
-      },
-    };
+    // Its session is found a moment before the account goes.
+    const found = { rows: [{ id: randomUUID(), user_id: eve.id }] };
+    const pool: typeof deps.db.pool = Object.assign(Object.create(deps.db.pool), {
+      query: (asked: { name?: string }, ...more: []) =>
+        asked.name === 'find-session-caller-by-token' ? found : deps.db.pool.query(asked as never, ...more),
+    });
+    const gone: TestService['deps'] = { ...deps, db: { ...deps.db, pool } };
     await deps.db.pool.query('delete from users where id = $1', [eve.id]);
     const { createApp } = await import('./app.ts');
     for (const [path, body] of [

@@ -1,12 +1,12 @@
 import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Deps, JobName } from '../deps.ts';
-import { forgetExpired } from '../features/accounts/forget-expired.ts';
 import { forgetEvents } from '../features/audit/forget-events.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { planReconciliations } from '../features/janitor/plan-reconciliations.ts';
 import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
+import { forgetExpired } from '../identity/forget-expired.ts';
 import type { Count } from '../telemetry/observed.ts';
 import { adoptWork } from './adopt-work.ts';
 import type { Job } from './run-jobs.ts';

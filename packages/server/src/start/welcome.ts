@@ -1,4 +1,4 @@
-import type { Setup } from '../features/accounts/setup.ts';
+import type { Setup } from '../identity/sign-up/setup.ts';
 import type { RunningService } from '../service.ts';
 import type { Config } from '../settings/config.ts';
 

@@ -1,17 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { recordEvent } from '../events/record-event.ts';
-import {
-  changeUser,
-  endUserSessions,
-  listUsers,
-  removePasskeys,
-  removeSecondFactor,
-  removeUser,
-  vouchForEmail,
-} from '../features/accounts/manage-users.ts';
-import { createPasswords } from '../features/accounts/password.ts';
-import { setPassword } from '../features/accounts/set-password.ts';
-import { createSignInLimits } from '../features/accounts/sign-in-limits.ts';
+import { removePasskeys } from '../identity/passkeys/remove-passkeys.ts';
+import { createPasswords } from '../identity/passwords/passwords.ts';
+import { setPassword } from '../identity/passwords/set-password.ts';
+import { removeSecondFactor } from '../identity/second-factor/remove-second-factor.ts';
+import { createSignInLimits } from '../identity/sign-in-limits.ts';
+import { changeUser } from '../identity/users/change-user.ts';
+import { endUserSessions } from '../identity/users/end-user-sessions.ts';
+import { listUsers } from '../identity/users/list-users.ts';
+import { removeUser } from '../identity/users/remove-user.ts';
+import { vouchForEmail } from '../identity/users/vouch-for-email.ts';
 import { Problem } from '../problem.ts';
 import type { Users } from './open-users.ts';
 

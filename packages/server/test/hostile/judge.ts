@@ -10,7 +10,7 @@ const ofNoRoute = new Set(['not_found', 'method_not_allowed', 'body_too_large', 
 
 /** What a failure must not reveal: SQL, the database's own words, file paths. The requests contain none of it. */
 const leaks =
-  /\b(?:select|insert|update|delete)\b.{0,200}\b(?:from|into|set|where|values)\b|SQLSTATE|\brelation "|\bconstraint\b|duplicate key|invalid input syntax|violates|invalid byte sequence|out of range for type|node_modules|\.[tj]s:\d|\bat \w+ \(|file:\/\/|\/tmp\/|\/root\/|TypeError|RangeError|\[object Object\]|PGlite|kysely|better-auth|Better Auth/i;
+  /\b(?:select|insert|update|delete)\b.{0,200}\b(?:from|into|set|where|values)\b|SQLSTATE|\brelation "|\bconstraint\b|duplicate key|invalid input syntax|violates|invalid byte sequence|out of range for type|node_modules|\.[tj]s:\d|\bat \w+ \(|file:\/\/|\/tmp\/|\/root\/|TypeError|RangeError|\[object Object\]|PGlite|kysely|openid-client|oauth4webapi|OAUTH_|simplewebauthn/i;
 
 /** What is wrong with an answer, or undefined. */
 export function findFault(

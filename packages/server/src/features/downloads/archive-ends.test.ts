@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Person, startTestService, type TestService } from '../../../test/service.ts';
+import { hashResetToken } from '../../identity/passwords/request-password-reset.ts';
 import { runCommand } from '../../users/run-command.ts';
-import { hashResetToken } from '../accounts/request-password-reset.ts';
 
 /** Two processes on one database, as behind a load balancer; each opens what the other signs. */
 let here: TestService;

@@ -4,7 +4,7 @@ import { openBrowser } from '../../../test/browser.ts';
 import { openTestDatabase, testableKinds } from '../../../test/database.ts';
 import { startTestIssuer, type TestIssuer } from '../../../test/oidc-issuer.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
-import { createPasswords } from '../accounts/password.ts';
+import { createPasswords } from '../../identity/passwords/passwords.ts';
 
 const rounds = 30;
 

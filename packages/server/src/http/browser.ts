@@ -1,0 +1,37 @@
+import type { Deps } from '../deps.ts';
+import type { Browser } from '../identity/browser.ts';
+import { isLoopback } from '../settings/loopback.ts';
+import { readCookie } from './cookies.ts';
+import type { Exchange } from './exchange.ts';
+
+/** A session remembers this much of what the browser calls itself. */
+const longestUserAgent = 300;
+
+/** What a browser brings along, read from cookies and headers. */
+export function readBrowser(deps: Deps, exchange: Exchange): Browser {
+  return {
+    kept: {
+      session: readCookie(deps, exchange, 'session'),
+      challenge: readCookie(deps, exchange, 'challenge'),
+      question: readCookie(deps, exchange, 'question'),
+      flow: readCookie(deps, exchange, 'flow'),
+      device: readCookie(deps, exchange, 'device'),
+    },
+    userAgent: exchange.header('user-agent')?.slice(0, longestUserAgent),
+    invitation: exchange.header('x-invitation'),
+    setupToken: exchange.header('x-setup-token'),
+    isOnThisMachine: isOnThisMachine(exchange),
+  };
+}
+
+const ofProxies = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
+
+/**
+ * Whether a request on a loopback listener is what it seems: through a proxy it comes from anywhere, and under another
+ * name it comes from a page whose domain was pointed here (DNS rebinding), which for a browser is the same origin.
+ */
+function isOnThisMachine(exchange: Exchange): boolean {
+  if (ofProxies.some((name) => exchange.header(name) !== undefined)) return false;
+  const host = exchange.header('host');
+  return host === undefined || (URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname));
+}

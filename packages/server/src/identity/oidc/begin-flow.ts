@@ -1,0 +1,28 @@
+import type { Answer, Input } from '@cadiz/contract';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { Browser, Keeping } from '../browser.ts';
+import { requireSetupToken } from '../sign-up/setup.ts';
+import { hasAnybody } from '../users/has-anybody.ts';
+import { makeFlow, sealFlow } from './flow.ts';
+import { requireIssuer } from './require-issuer.ts';
+
+export type BeginDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secret' | 'setup' | 'issuer'>;
+
+/**
+ * Sends the browser to the issuer, and has it keep what the end of the sign-in is tied to.
+ * @param linkTo whose account is tied to the one of the issuer, instead of signing in
+ * @throws Problem sign_in_method_off, setup_token_required, oidc_unavailable
+ */
+export async function beginFlow(
+  deps: BeginDeps,
+  browser: Browser,
+  { callbackURL, linkTo }: Pick<Input<'signInWithOidc'>, 'callbackURL'> & { linkTo?: SessionCaller },
+): Promise<Keeping<Answer<'signInWithOidc'>>> {
+  const issuer = requireIssuer(deps);
+  // Told before anybody signs in elsewhere in vain.
+  if (!(await hasAnybody(deps.db))) requireSetupToken(deps.setup, browser);
+  const flow = makeFlow(deps, browser, { callbackUrl: deps.config.publicUrl + callbackURL, linkTo });
+  const url = await issuer.authorizationUrl(flow);
+  return { answer: { url, redirect: true }, keep: { flow: sealFlow(deps, flow) } };
+}

@@ -1,0 +1,82 @@
+import type { Input } from '@cadiz/contract';
+import type { Visitor } from '../../access/caller.ts';
+import { findSessionCallerByToken } from '../../access/find-session-caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { keepEnabledUser } from '../keep-enabled-user.ts';
+import { endKeptSession } from '../sessions/end-sessions.ts';
+import { startSession } from '../sessions/start-session.ts';
+import { findOrMakeAccount, type OidcDeps } from './find-or-make-account.ts';
+import { type Flow, openFlow } from './flow.ts';
+import type { Issuer } from './issuer.ts';
+import { linkIdentity } from './link-identity.ts';
+import { requireIssuer } from './require-issuer.ts';
+
+/** Where the browser goes. */
+export interface Redirection {
+  location: string;
+}
+
+/**
+ * Takes what the browser comes back with from the issuer: signs in, or ties the accounts together. An account is opened by
+ * issuer and subject, never by an e-mail address alone.
+ * @throws Problem sign_in_method_off, oidc_sign_in_expired, oidc_refused, oidc_answer_invalid, oidc_email_not_verified,
+ *   oidc_account_not_linked, oidc_email_differs, oidc_account_taken, oidc_unavailable, account_disabled, sign_up_closed,
+ *   setup_token_required, invitation_not_found
+ */
+export async function finishOidc(
+  deps: OidcDeps & Pick<Deps, 'secret' | 'issuer'>,
+  visitor: InBrowser<Visitor>,
+  { state, code, error, iss }: Input<'finishOidc'>,
+): Promise<Keeping<Redirection>> {
+  const { kept } = visitor.browser;
+  const issuer = requireIssuer(deps);
+  const flow = openFlow(deps, kept.flow, state);
+  if (error !== undefined) throw refused(error);
+  if (code === undefined) throw new Problem('oidc_answer_invalid');
+  const answer = { location: flow.callbackUrl };
+  if (flow.linkTo === undefined) {
+    const claims = await issuer.redeem({ state: flow.state, code, iss }, flow);
+    const userId = await findOrMakeAccount(deps, { issuer, flow, claims, address: visitor.address });
+    return { answer, keep: { session: await signIn(deps, visitor, { userId, issuer }), flow: null } };
+  }
+  // Before the code is spent on somebody who is not signed in any more.
+  const linker = await requireLinker(deps, kept.session, flow);
+  const claims = await issuer.redeem({ state: flow.state, code, iss }, flow);
+  await linkIdentity(deps, { ...linker, address: visitor.address }, { issuer, claims });
+  return { answer, keep: { flow: null } };
+}
+
+/** Of the issuer's own word (RFC 6749 §4.1.2.1), only what can be one is repeated. */
+function refused(error: string): Problem {
+  const word = /^[a-z_]{1,64}$/.test(error) ? error : 'something else than the standard knows';
+  return new Problem('oidc_refused', `The issuer has not signed you in: ${word}.`);
+}
+
+/** Whoever began to tie accounts must be the one who comes back. @throws Problem oidc_sign_in_expired */
+async function requireLinker(deps: Pick<Deps, 'db' | 'now'>, token: string | undefined, { linkTo }: Flow) {
+  const caller = token === undefined ? undefined : await findSessionCallerByToken(deps, token);
+  if (caller?.userId !== linkTo || !caller) throw new Problem('oidc_sign_in_expired');
+  return caller;
+}
+
+/** @returns the token of the session @throws Problem account_disabled */
+function signIn(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  visitor: InBrowser<Visitor>,
+  { userId, issuer }: { userId: string; issuer: Issuer },
+): Promise<string> {
+  const { address, browser } = visitor;
+  return db.transaction(async (trx) => {
+    const at = now();
+    await keepEnabledUser(trx, userId);
+    const token = await startSession(trx, at, userId, visitor);
+    await endKeptSession(trx, browser.kept.session);
+    const by = { kind: 'session', userId, address } as const;
+    const subject = { userId, issuer: issuer.settings.issuer };
+    await recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject });
+    return token;
+  });
+}

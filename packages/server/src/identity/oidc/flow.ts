@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import type { Browser } from '../browser.ts';
+import { sameText } from '../same-text.ts';
+import { seal, unseal } from '../secret-box.ts';
+import { hasSetupToken } from '../sign-up/setup.ts';
+
+/** What the browser keeps, sealed, of a sign-in under way: nothing of it is written down here. */
+const Flow = z.object({
+  state: z.string(),
+  nonce: z.string(),
+  codeVerifier: z.string(),
+  callbackUrl: z.string(),
+  expiresAt: z.number(),
+  /** Whose account is tied to the one of the issuer, instead of signing in. */
+  linkTo: z.string().optional(),
+  invitation: z.string().optional(),
+  hasSetupToken: z.boolean(),
+});
+export type Flow = z.output<typeof Flow>;
+
+const lifetimeMilliseconds = 600_000;
+const random = () => randomBytes(32).toString('base64url');
+
+/** @param callbackUrl where the browser ends up */
+export function makeFlow(
+  { now, setup }: Pick<Deps, 'now' | 'setup'>,
+  browser: Browser,
+  { callbackUrl, linkTo }: { callbackUrl: string; linkTo: SessionCaller | undefined },
+): Flow {
+  return {
+    state: random(),
+    nonce: random(),
+    codeVerifier: random(),
+    callbackUrl,
+    expiresAt: now() + lifetimeMilliseconds,
+    linkTo: linkTo?.userId,
+    invitation: browser.invitation,
+    hasSetupToken: hasSetupToken(setup, browser),
+  };
+}
+
+export function sealFlow({ secret }: Pick<Deps, 'secret'>, flow: Flow): string {
+  return seal(secret, JSON.stringify(flow));
+}
+
+/** The sign-in that this browser has begun. @throws Problem oidc_sign_in_expired */
+export function openFlow(
+  { now, secret }: Pick<Deps, 'now' | 'secret'>,
+  sealed: string | undefined,
+  state: string | undefined,
+): Flow {
+  const flow = sealed === undefined || state === undefined ? undefined : read(secret, sealed);
+  if (!flow || !sameText(state, flow.state) || flow.expiresAt < now()) throw new Problem('oidc_sign_in_expired');
+  return flow;
+}
+
+function read(secret: string, sealed: string): Flow | undefined {
+  try {
+    return Flow.parse(JSON.parse(unseal(secret, sealed)));
+  } catch {
+    // Anybody can send what this service has not sealed.
+    return undefined;
+  }
+}

@@ -1,0 +1,13 @@
+import type { Answer, Input } from '@cadiz/contract';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { type BeginDeps, beginFlow } from './begin-flow.ts';
+
+/** Begins to tie an account of the issuer to the caller's; `finishOidc` ends it. @throws Problem sign_in_method_off, oidc_unavailable */
+export function linkOidc(
+  deps: BeginDeps,
+  caller: InBrowser<SessionCaller>,
+  { callbackURL }: Input<'linkOidc'>,
+): Promise<Keeping<Answer<'linkOidc'>>> {
+  return beginFlow(deps, caller.browser, { callbackURL, linkTo: caller });
+}

@@ -1,0 +1,16 @@
+import type { Answer, Input } from '@cadiz/contract';
+import type { Visitor } from '../../access/caller.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { type BeginDeps, beginFlow } from './begin-flow.ts';
+
+/**
+ * Begins to sign in with the issuer; `finishOidc` ends it.
+ * @throws Problem sign_in_method_off, setup_token_required, oidc_unavailable
+ */
+export function signInWithOidc(
+  deps: BeginDeps,
+  { browser }: InBrowser<Visitor>,
+  { callbackURL }: Input<'signInWithOidc'>,
+): Promise<Keeping<Answer<'signInWithOidc'>>> {
+  return beginFlow(deps, browser, { callbackURL });
+}

@@ -1,0 +1,15 @@
+import type { Answer } from '@cadiz/contract';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { passkeyColumns, toPasskeyView } from './own-passkey.ts';
+import { requirePasskeys } from './require-passkeys.ts';
+
+/** The passkeys of the caller, the oldest first. @throws Problem sign_in_method_off */
+export async function listPasskeys(
+  deps: Pick<Deps, 'db' | 'config'>,
+  { userId }: SessionCaller,
+): Promise<Answer<'listPasskeys'>> {
+  requirePasskeys(deps);
+  const query = deps.db.kysely.selectFrom('passkeys').select(passkeyColumns).where('user_id', '=', userId);
+  return { passkeys: (await query.orderBy('id').execute()).map(toPasskeyView) };
+}

@@ -1,0 +1,21 @@
+import type { Answer } from '@cadiz/contract';
+import { generateAuthenticationOptions } from '@simplewebauthn/server';
+import type { Visitor } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { keepQuestion } from './questions.ts';
+import { toRelyingParty } from './relying-party.ts';
+import { requirePasskeys } from './require-passkeys.ts';
+
+/** What `navigator.credentials.get` is given. @throws Problem sign_in_method_off, too_many_attempts */
+export async function passkeySignInOptions(
+  deps: Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits'>,
+  { address }: InBrowser<Visitor>,
+): Promise<Keeping<Answer<'passkeySignInOptions'>>> {
+  requirePasskeys(deps);
+  await deps.signInLimits.countQuestion(address);
+  const rpID = toRelyingParty(deps.config).id;
+  const options = await generateAuthenticationOptions({ rpID, userVerification: 'required' });
+  const question = await keepQuestion(deps, { type: 'authentication', challenge: options.challenge });
+  return { answer: { ...options }, keep: { question } };
+}

@@ -1,0 +1,102 @@
+import type { Answer, Input } from '@cadiz/contract';
+import { type RegistrationResponseJSON, verifyRegistrationResponse } from '@simplewebauthn/server';
+import pg from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import type { SessionCaller } from '../../access/caller.ts';
+import { requireLastingSession } from '../../access/require-lasting-session.ts';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { findOwnPasskey } from './own-passkey.ts';
+import { takeQuestion } from './questions.ts';
+import { toRelyingParty } from './relying-party.ts';
+import { requireFreshSession } from './require-fresh-session.ts';
+import { requirePasskeys } from './require-passkeys.ts';
+import { algorithms } from './webauthn.ts';
+
+type RegisterDeps = Pick<Deps, 'db' | 'now' | 'config' | 'mail'>;
+
+/**
+ * Adds the passkey that the browser has made.
+ * @throws Problem sign_in_method_off, email_not_verified, session_not_fresh, session_required, passkey_expired,
+ *   passkey_refused
+ */
+export async function registerPasskey(
+  deps: RegisterDeps,
+  caller: InBrowser<SessionCaller>,
+  { name, response }: Input<'registerPasskey'>,
+): Promise<Keeping<Answer<'registerPasskey'>>> {
+  requirePasskeys(deps);
+  await requireProvenEmail(deps, caller);
+  await requireFreshSession(deps, caller);
+  const { userId, browser } = caller;
+  const expectedChallenge = await takeQuestion(deps, browser.kept.question, { type: 'registration', userId });
+  const made = await verify(deps, response as RegistrationResponseJSON, expectedChallenge);
+  const id = await add(deps, caller, { made, name, transports: response.response.transports ?? [] });
+  return { answer: await findOwnPasskey(deps.db.kysely, caller, id), keep: {} };
+}
+
+type Made = NonNullable<Awaited<ReturnType<typeof verifyRegistrationResponse>>['registrationInfo']>;
+
+/** @throws Problem passkey_refused also when the user was not verified */
+async function verify(
+  { config }: Pick<Deps, 'config'>,
+  response: RegistrationResponseJSON,
+  expectedChallenge: string,
+): Promise<Made> {
+  const { id, origin } = toRelyingParty(config);
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response,
+    expectedChallenge,
+    expectedOrigin: origin,
+    expectedRPID: id,
+    requireUserVerification: true,
+    supportedAlgorithmIDs: algorithms,
+  }).catch((cause: unknown) => {
+    throw new Problem('passkey_refused', undefined, { cause });
+  });
+  if (!verified || !registrationInfo) throw new Problem('passkey_refused');
+  return registrationInfo;
+}
+
+/** @returns its id @throws Problem session_required, passkey_refused when somebody has it already */
+async function add(
+  { db, now }: RegisterDeps,
+  caller: SessionCaller,
+  { made, name, transports }: { made: Made; name: string | undefined; transports: string[] },
+): Promise<string> {
+  const { userId } = caller;
+  const { credential, credentialDeviceType, credentialBackedUp, aaguid } = made;
+  const id = uuidv7();
+  const adding = db.transaction(async (trx) => {
+    const at = now();
+    await trx
+      .insertInto('passkeys')
+      .values({
+        id,
+        user_id: userId,
+        name: name ?? null,
+        credential_id: credential.id,
+        public_key: Buffer.from(credential.publicKey).toString('base64'),
+        counter: credential.counter,
+        device_type: credentialDeviceType,
+        backed_up: credentialBackedUp,
+        transports: transports.join(','),
+        aaguid,
+        created_at: new Date(at),
+      })
+      .execute();
+    await requireLastingSession(trx, caller);
+    const subject = { userId, passkeyId: id };
+    await recordEvent(trx, at, { type: 'passkey.added', projectId: null, by: caller, subject });
+  });
+  await adding.catch((error: unknown) => {
+    const isKnown = error instanceof pg.DatabaseError && error.code === uniqueViolation;
+    throw isKnown ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
+  });
+  return id;
+}
+
+const uniqueViolation = '23505';

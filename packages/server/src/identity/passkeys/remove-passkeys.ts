@@ -1,0 +1,27 @@
+import type { Deps } from '../../deps.ts';
+import { type Actor, recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import { lockUser } from '../lock-user.ts';
+import { endSessions } from '../sessions/end-sessions.ts';
+import { removeAllPasskeys } from './remove-all-passkeys.ts';
+
+/**
+ * Takes all passkeys away from somebody, who may have lost one, or whose account somebody else was in. All their sessions end.
+ * @throws Problem user_not_found, passkey_not_found
+ */
+export async function removePasskeys(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  by: Actor,
+  userId: string,
+): Promise<{ removedPasskeys: number; endedSessions: number }> {
+  return db.transaction(async (trx) => {
+    await lockUser(trx, userId);
+    const endedSessions = await endSessions(trx, userId);
+    const removedPasskeys = await removeAllPasskeys(trx, userId);
+    if (removedPasskeys === 0) throw new Problem('passkey_not_found', 'The account has no passkeys.');
+    const removed = { removedPasskeys, endedSessions };
+    const subject = { userId, ...removed };
+    await recordEvent(trx, now(), { type: 'passkey.removed', projectId: null, by, subject });
+    return removed;
+  });
+}

@@ -1,0 +1,114 @@
+import type { Answer, Input } from '@cadiz/contract';
+import { type AuthenticationResponseJSON, verifyAuthenticationResponse } from '@simplewebauthn/server';
+import type { Selectable } from 'kysely';
+import type { Visitor } from '../../access/caller.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { keepEnabledUser } from '../keep-enabled-user.ts';
+import { endKeptSession } from '../sessions/end-sessions.ts';
+import { startSession } from '../sessions/start-session.ts';
+import { anywhere } from '../sign-in-limits.ts';
+import { toUserView, type UserRow } from '../user-view.ts';
+import { takeQuestion } from './questions.ts';
+import { toRelyingParty } from './relying-party.ts';
+import { requirePasskeys } from './require-passkeys.ts';
+import { toTransports } from './webauthn.ts';
+
+type SignInDeps = Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits'>;
+type PasskeyRow = Selectable<Schema['passkeys']>;
+const subject = { method: 'passkey' };
+
+/**
+ * Signs in with a passkey. It always verifies its user, so it is both factors.
+ * @throws Problem sign_in_method_off, passkey_expired, passkey_refused, account_disabled, too_many_attempts
+ */
+export async function signInWithPasskey(
+  deps: SignInDeps,
+  visitor: InBrowser<Visitor>,
+  { response }: Input<'signInWithPasskey'>,
+): Promise<Keeping<Answer<'signInWithPasskey'>>> {
+  const { db, now, signInLimits } = deps;
+  const { address, browser } = visitor;
+  requirePasskeys(deps);
+  await signInLimits.countAddress(address);
+  const challenge = await takeQuestion(deps, browser.kept.question, { type: 'authentication' });
+  const entering = enter(deps, visitor, response as AuthenticationResponseJSON, challenge);
+  const { user, token } = await entering.catch(async (error: unknown) => {
+    if (error instanceof Problem && error.code === 'passkey_refused') {
+      const by = { kind: 'nobody', address } as const;
+      await recordEvent(db.kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject });
+    }
+    throw error;
+  });
+  await signInLimits.forgiveAddress(address);
+  await signInLimits.forgiveAccount(user.email, anywhere);
+  return { answer: { user: toUserView(user) }, keep: { session: token } };
+}
+
+async function enter(
+  deps: SignInDeps,
+  visitor: InBrowser<Visitor>,
+  response: AuthenticationResponseJSON,
+  challenge: string,
+): Promise<{ user: UserRow; token: string }> {
+  const query = deps.db.kysely.selectFrom('passkeys').selectAll().where('credential_id', '=', response.id);
+  const passkey = await query.executeTakeFirst();
+  if (!passkey) throw new Problem('passkey_refused');
+  const counter = await verify(deps, passkey, response, challenge);
+  const entered = await open(deps, visitor, { ...passkey, counter });
+  if (!entered) throw new Problem('passkey_refused');
+  return entered;
+}
+
+/** @returns its new counter @throws Problem passkey_refused also when the user was not verified */
+async function verify(
+  { config }: Pick<Deps, 'config'>,
+  passkey: PasskeyRow,
+  response: AuthenticationResponseJSON,
+  expectedChallenge: string,
+): Promise<number> {
+  const { id, origin } = toRelyingParty(config);
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response,
+    expectedChallenge,
+    expectedOrigin: origin,
+    expectedRPID: id,
+    requireUserVerification: true,
+    credential: {
+      id: passkey.credential_id,
+      publicKey: Buffer.from(passkey.public_key, 'base64'),
+      counter: passkey.counter,
+      transports: toTransports(passkey.transports),
+    },
+  }).catch((cause: unknown) => {
+    throw new Problem('passkey_refused', undefined, { cause });
+  });
+  if (!verified) throw new Problem('passkey_refused');
+  return authenticationInfo.newCounter;
+}
+
+/** @returns undefined when the passkey has been removed by now. Whoever removes it ends the sessions that exist then. */
+function open(
+  { db, now }: SignInDeps,
+  visitor: InBrowser<Visitor>,
+  { id, user_id: userId, counter }: Pick<PasskeyRow, 'id' | 'user_id' | 'counter'>,
+): Promise<{ user: UserRow; token: string } | undefined> {
+  const { address, browser } = visitor;
+  return db.transaction(async (trx) => {
+    const at = now();
+    const user = await keepEnabledUser(trx, userId);
+    const token = await startSession(trx, at, userId, visitor);
+    const using = trx.updateTable('passkeys').set({ counter }).where('id', '=', id);
+    if ((await using.executeTakeFirst()).numUpdatedRows === 0n) {
+      await endKeptSession(trx, token);
+      return undefined;
+    }
+    await endKeptSession(trx, browser.kept.session);
+    const by = { kind: 'session', userId, address } as const;
+    await recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject });
+    return { user, token };
+  });
+}

@@ -1,0 +1,48 @@
+import type { Answer, Input } from '@cadiz/contract';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { rememberDevice } from '../known-devices.ts';
+import { requireUncommonPassword } from './common-passwords.ts';
+import { setPassword } from './set-password.ts';
+import { findOwnAccount, withOwnPassword } from './with-own-password.ts';
+
+type ChangeDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimits' | 'accessChanges'>;
+
+/**
+ * Sets the caller's password and ends all their other sessions; their API keys too when they ask for it, since programs
+ * depend on those. The current password is asked for: a session that was left open is not enough to take the account.
+ * @throws Problem wrong_password, password_too_common, too_many_attempts, too_many_sign_ins
+ */
+export async function changePassword(
+  deps: ChangeDeps,
+  caller: InBrowser<SessionCaller>,
+  request: Input<'changePassword'>,
+): Promise<Keeping<Answer<'changePassword'>>> {
+  const { currentPassword, newPassword } = request;
+  const account = await findOwnAccount(deps, caller);
+  await requireUncommonPassword(newPassword, [account.name, account.email]);
+  const answer = await withOwnPassword(deps, account, currentPassword, async (instead) =>
+    replace(deps, caller, { ...request, instead, hash: await deps.passwords.hash(newPassword) }),
+  );
+  if (answer.revokedApiKeys > 0) await deps.accessChanges.publish({ kind: 'user', id: caller.userId });
+  return { answer, keep: { device: await rememberDevice(deps, caller.userId) } };
+}
+
+/** @throws Problem wrong_password when somebody else has set another one meanwhile */
+async function replace(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  caller: SessionCaller,
+  { hash, instead, revokeApiKeys }: { hash: string; instead: string; revokeApiKeys: boolean },
+): Promise<Answer<'changePassword'>> {
+  const { userId, sessionId: except } = caller;
+  return db.transaction(async (trx) => {
+    const at = now();
+    const next = { userId, hash, instead, at: new Date(at), except, revokeApiKeys, removesPasskeys: false };
+    const { endedSessions, revokedApiKeys } = await setPassword(trx, next);
+    const ended = { endedSessions, revokedApiKeys };
+    await recordEvent(trx, at, { type: 'password.changed', projectId: null, by: caller, subject: ended });
+    return ended;
+  });
+}

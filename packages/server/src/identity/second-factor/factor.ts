@@ -1,0 +1,52 @@
+import { type Kysely, type Selectable, sql } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+
+/** The second factor of an account. Its secret and its backup codes are sealed (`secret-box.ts`). */
+export type Factor = Selectable<Schema['two_factors']>;
+
+const mostFailures = 10;
+const lockedMilliseconds = 900_000;
+
+export function findFactor(kysely: Kysely<Schema>, userId: string): Promise<Factor | undefined> {
+  return kysely.selectFrom('two_factors').selectAll().where('user_id', '=', userId).executeTakeFirst();
+}
+
+/** @throws Problem second_factor_not_set_up also while the first code is still awaited */
+export async function requireFactor(kysely: Kysely<Schema>, userId: string): Promise<Factor> {
+  const factor = await findFactor(kysely, userId);
+  if (!factor?.verified) throw new Problem('second_factor_not_set_up');
+  return factor;
+}
+
+/** @throws Problem second_factor_locked after ten wrong codes in a row (NIST SP 800-63B §3.2.2) */
+export function requireUnlocked({ locked_until }: Factor, at: number): void {
+  const left = (locked_until?.getTime() ?? 0) - at;
+  if (left <= 0) return;
+  throw new Problem('second_factor_locked', undefined, { headers: { 'Retry-After': String(Math.ceil(left / 1000)) } });
+}
+
+/** Counts a wrong code. What was counted before the last lock is over counts no more. */
+export async function recordFailure({ db, now }: Pick<Deps, 'db' | 'now'>, { id }: Factor): Promise<void> {
+  const at = now();
+  const failures = sql<number>`case when locked_until <= ${new Date(at)} then 1 else failed_verification_count + 1 end`;
+  const lockedUntil = new Date(at + lockedMilliseconds);
+  await db.kysely
+    .updateTable('two_factors')
+    .set({
+      failed_verification_count: failures,
+      locked_until: sql<Date | null>`case when ${failures} >= ${mostFailures} then ${lockedUntil}::timestamptz end`,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** A right code ends the row of wrong ones. */
+export async function forgetFailures(trx: Kysely<Schema>, { id }: Factor): Promise<void> {
+  await trx
+    .updateTable('two_factors')
+    .set({ failed_verification_count: 0, locked_until: null })
+    .where('id', '=', id)
+    .execute();
+}

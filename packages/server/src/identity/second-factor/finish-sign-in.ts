@@ -1,0 +1,103 @@
+import type { Answer } from '@cadiz/contract';
+import type { Visitor } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { keepEnabledUser } from '../keep-enabled-user.ts';
+import { findVantage, rememberDevice } from '../known-devices.ts';
+import { findPasswordHash, findSettledPasswordHash } from '../passwords/password-hash.ts';
+import { endKeptSession } from '../sessions/end-sessions.ts';
+import { startSession } from '../sessions/start-session.ts';
+import { toUserView, type UserRow } from '../user-view.ts';
+import { countAttempt, requireChallenge, takeChallenge } from './challenge.ts';
+import { type Factor, forgetFailures, recordFailure, requireFactor, requireUnlocked } from './factor.ts';
+
+export type SecondStepDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'signInLimits'>;
+
+/** How somebody proves to have the second factor. */
+export interface Proof {
+  method: 'totp' | 'backup_code';
+  /** Uses the code up, if it is right. @throws Problem invalid_second_factor */
+  spend(factor: Factor): Promise<boolean>;
+}
+
+/**
+ * Finishes a sign-in that waits for its second factor, and records how it went.
+ * @throws Problem invalid_second_factor, second_factor_expired, second_factor_locked, second_factor_not_set_up,
+ *   account_disabled
+ */
+export async function finishSignIn(
+  deps: SecondStepDeps,
+  visitor: InBrowser<Visitor>,
+  proof: Proof,
+): Promise<Keeping<Answer<'verifyTotp'>>> {
+  const { db, now, signInLimits } = deps;
+  const { address, browser } = visitor;
+  const { challenge, userId } = await requireChallenge(deps, browser.kept.challenge);
+  const { user, token } = await enter(deps, visitor, { challenge, userId, proof }).catch(async (error: unknown) => {
+    if (error instanceof Problem) {
+      const by = { kind: 'nobody', address } as const;
+      const subject = { userId, method: proof.method };
+      await recordEvent(db.kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject });
+    }
+    throw error;
+  });
+  await signInLimits.forgiveAddress(address);
+  await signInLimits.forgiveAccount(user.email, await findVantage(deps, browser.kept.device, user.email));
+  return {
+    answer: { user: toUserView(user) },
+    keep: { session: token, challenge: null, device: await rememberDevice(deps, userId) },
+  };
+}
+
+interface Attempt {
+  challenge: string;
+  userId: string;
+  proof: Proof;
+}
+
+async function enter(
+  deps: SecondStepDeps,
+  visitor: InBrowser<Visitor>,
+  attempt: Attempt,
+): Promise<{ user: UserRow; token: string }> {
+  const { db, now } = deps;
+  const { challenge, userId, proof } = attempt;
+  const factor = await requireFactor(db.kysely, userId);
+  requireUnlocked(factor, now());
+  await countAttempt(deps, challenge);
+  const hash = await findPasswordHash(db.kysely, userId);
+  if (!(await proof.spend(factor))) {
+    await recordFailure(deps, factor);
+    throw new Problem('invalid_second_factor');
+  }
+  const entered = await open(deps, visitor, { ...attempt, factor, hash });
+  if (!entered) throw new Problem('second_factor_expired');
+  return entered;
+}
+
+/** @returns undefined when the password has been changed since the sign-in began, which ends it */
+function open(
+  { db, now }: SecondStepDeps,
+  visitor: InBrowser<Visitor>,
+  { challenge, userId, proof, factor, hash }: Attempt & { factor: Factor; hash: string | undefined },
+): Promise<{ user: UserRow; token: string } | undefined> {
+  const { address, browser } = visitor;
+  return db.transaction(async (trx) => {
+    const at = now();
+    const user = await keepEnabledUser(trx, userId);
+    const token = await startSession(trx, at, userId, visitor);
+    const isSamePassword = (await findSettledPasswordHash(trx, userId)) === hash;
+    if (!(await takeChallenge(trx, at, challenge)) || !isSamePassword) {
+      await endKeptSession(trx, token);
+      return undefined;
+    }
+    await endKeptSession(trx, browser.kept.session);
+    await forgetFailures(trx, factor);
+    const by = { kind: 'session', userId, address } as const;
+    const subject = { method: proof.method };
+    await recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject });
+    return { user, token };
+  });
+}

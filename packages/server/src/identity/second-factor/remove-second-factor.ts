@@ -1,0 +1,28 @@
+import type { EndedSessions } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps } from '../../deps.ts';
+import { type Actor, recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import { lockUser } from '../lock-user.ts';
+import { endSessions } from '../sessions/end-sessions.ts';
+
+/**
+ * Takes the second factor away from somebody who has lost it: their password alone signs in again. All their sessions end.
+ * @throws Problem user_not_found, second_factor_not_set_up
+ */
+export async function removeSecondFactor(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  by: Actor,
+  userId: string,
+): Promise<z.output<typeof EndedSessions>> {
+  return db.transaction(async (trx) => {
+    await lockUser(trx, userId);
+    const { numDeletedRows } = await trx.deleteFrom('two_factors').where('user_id', '=', userId).executeTakeFirst();
+    if (numDeletedRows === 0n) throw new Problem('second_factor_not_set_up');
+    await trx.updateTable('users').set({ two_factor_enabled: false }).where('id', '=', userId).execute();
+    const endedSessions = await endSessions(trx, userId);
+    const subject = { userId, endedSessions };
+    await recordEvent(trx, now(), { type: 'second_factor.removed', projectId: null, by, subject });
+    return { endedSessions };
+  });
+}

@@ -1,0 +1,20 @@
+import type { Answer } from '@cadiz/contract';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { lockAccount } from '../lock-account.ts';
+import { endSessions } from './end-sessions.ts';
+
+/** Ends all sessions of the caller but the one that asks. */
+export async function endOtherSessions(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  caller: SessionCaller,
+): Promise<Answer<'endOtherSessions'>> {
+  return db.transaction(async (trx) => {
+    await lockAccount(trx, caller.userId);
+    const endedSessions = await endSessions(trx, caller.userId, caller.sessionId);
+    const subject = { endedSessions };
+    await recordEvent(trx, now(), { type: 'session.revoked', projectId: null, by: caller, subject });
+    return { endedSessions };
+  });
+}

@@ -1,0 +1,24 @@
+import type { Answer, Input } from '@cadiz/contract';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+
+/** Ends one session of the caller. @throws Problem session_not_found, also when the session is somebody else's */
+export async function endSession(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  caller: SessionCaller,
+  { sessionId: id }: Input<'endSession'>,
+): Promise<Answer<'endSession'>> {
+  await db.transaction(async (trx) => {
+    const { numDeletedRows } = await trx
+      .deleteFrom('sessions')
+      .where('id', '=', id)
+      .where('user_id', '=', caller.userId)
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) throw new Problem('session_not_found');
+    const subject = { sessionId: id };
+    await recordEvent(trx, now(), { type: 'session.revoked', projectId: null, by: caller, subject });
+  });
+  return { id, ended: true };
+}

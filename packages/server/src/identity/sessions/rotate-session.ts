@@ -1,0 +1,26 @@
+import type { Kysely } from 'kysely';
+import type { SessionCaller } from '../../access/caller.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { InBrowser } from '../browser.ts';
+import { endKeptSession } from './end-sessions.ts';
+import { startSession } from './start-session.ts';
+
+/**
+ * Replaces the session of a caller by a new one, as whatever changes how an account is signed in to should.
+ * @param at Unix milliseconds
+ * @returns its token; undefined when the session has ended since the request was let in. Then nothing may come of it any
+ *   more, and there is no new one either.
+ */
+export async function rotateSession(
+  trx: Kysely<Schema>,
+  at: number,
+  caller: InBrowser<SessionCaller>,
+): Promise<string | undefined> {
+  const { userId, sessionId } = caller;
+  if (sessionId === undefined) return undefined;
+  const token = await startSession(trx, at, userId, caller);
+  const ending = trx.deleteFrom('sessions').where('id', '=', sessionId).where('user_id', '=', userId);
+  if ((await ending.executeTakeFirst()).numDeletedRows > 0n) return token;
+  await endKeptSession(trx, token);
+  return undefined;
+}

@@ -1,0 +1,24 @@
+import type { Answer } from '@cadiz/contract';
+import type { Visitor } from '../../access/caller.ts';
+import { findSessionCallerByToken } from '../../access/find-session-caller.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import type { InBrowser, Keeping } from '../browser.ts';
+import { endKeptSession } from './end-sessions.ts';
+
+/** Ends the session of a browser. Succeeds where there is none. */
+export async function signOut(
+  deps: Pick<Deps, 'db' | 'now'>,
+  { address, browser }: InBrowser<Visitor>,
+): Promise<Keeping<Answer<'signOut'>>> {
+  const { session: token } = browser.kept;
+  const caller = token === undefined ? undefined : await findSessionCallerByToken(deps, token);
+  if (caller) {
+    await deps.db.transaction(async (trx) => {
+      if (!(await endKeptSession(trx, token))) return;
+      const by = { ...caller, address };
+      await recordEvent(trx, deps.now(), { type: 'sign_out', projectId: null, by, subject: {} });
+    });
+  }
+  return { answer: { success: true }, keep: { session: null } };
+}

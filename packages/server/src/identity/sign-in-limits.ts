@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  RateLimiterRes,
+} from 'rate-limiter-flexible';
+import type { Database } from '../db/open.ts';
+import { Problem } from '../problem.ts';
+import { toAddressBlock } from '../rate-limits/address-block.ts';
+import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
+
+/**
+ * Where an attempt at an account comes from: anywhere, a session of it, or a browser that is known at it (`known-devices.ts`).
+ * Each is counted separately, so that a stranger can close only the first.
+ */
+export type Vantage = { kind: 'anywhere' } | { kind: 'session' } | { kind: 'device'; device: string };
+export const anywhere: Vantage = { kind: 'anywhere' };
+export const fromSession: Vantage = { kind: 'session' };
+
+/** Guesses at passwords, and everything else about accounts that somebody could try again and again. */
+export interface SignInLimits {
+  /** Counts one attempt from an address. @throws Problem too_many_attempts */
+  countAddress(address: string): Promise<void>;
+  /** Counts one question for a passkey from an address: each is a row for a while. @throws Problem too_many_attempts */
+  countQuestion(address: string): Promise<void>;
+  /** Counts one attempt at an account, which need not exist. @throws Problem too_many_attempts */
+  countAccount(email: string, from: Vantage): Promise<void>;
+  /** Counts one request for a new password, and says whether a message is sent. If not, one of the last hour still works. */
+  mayReset(email: string): Promise<boolean>;
+  /** Counts one message that verifies an address. @throws Problem too_many_attempts */
+  countVerification(email: string): Promise<void>;
+  /** An attempt was right as far as it went: it does not count for the address. */
+  forgiveAddress(address: string): Promise<void>;
+  /** An attempt was right: clears the count of the account for where it came from. */
+  forgiveAccount(email: string, from: Vantage): Promise<void>;
+  /** Somebody entitled to has set the password: clears every count of the account. */
+  openAccount(email: string): Promise<void>;
+}
+
+const perAddress = { points: 10, duration: 60 };
+const perAccount = { points: 5, duration: 15 * 60 };
+/** A page may ask by itself when it is opened, and many people may have one address. */
+const questions = { points: 60, duration: 60 };
+/** No longer than a token for a new password is valid (`request-password-reset.ts`), so whoever is sent none has one. */
+const messages = { points: 3, duration: 3600 };
+/** How often an account was closed within a day: each time for twice as long as before, up to four hours. */
+const closures = { points: 1_000_000, duration: 24 * 3600 };
+const longestClosureSeconds = 4 * 3600;
+
+/**
+ * Ten attempts a minute from one address, and five in a quarter of an hour at one account from one vantage. Counted
+ * in PostgreSQL for all processes together, or in the memory of the only one. A database that fails lets nobody in.
+ */
+export function createSignInLimits(db: Database): SignInLimits {
+  const byAddress = createAddressLimiter(db, 'address', perAddress);
+  const byAccount = createLimiter(db, 'account', perAccount);
+  const byQuestion = createAddressLimiter(db, 'question', questions);
+  const byReset = createLimiter(db, 'message', messages);
+  const byVerification = createLimiter(db, 'verification', messages);
+  const closed = createLimiter(db, 'closed', closures);
+
+  async function close(key: string): Promise<number> {
+    const { consumedPoints } = await closed.consume(key);
+    const seconds = Math.min(perAccount.duration * 2 ** (consumedPoints - 1), longestClosureSeconds);
+    await byAccount.block(key, seconds);
+    return seconds;
+  }
+
+  async function start(key: string): Promise<void> {
+    await byAccount.delete(key);
+    await closed.delete(key);
+  }
+
+  return {
+    async countAddress(address) {
+      const refused = await count(byAddress, toAddressBlock(address));
+      if (refused) throw tooMany(refused.msBeforeNext / 1000);
+    },
+    async countQuestion(address) {
+      const refused = await count(byQuestion, toAddressBlock(address));
+      if (refused) throw tooMany(refused.msBeforeNext / 1000);
+    },
+    async countAccount(email, from) {
+      const key = toKey(email, from);
+      const refused = await count(byAccount, key);
+      if (!refused) return;
+      // Of many at once, one is the first that is too many.
+      const isFirst = refused.consumedPoints === perAccount.points + 1;
+      throw tooMany(isFirst ? await close(key) : refused.msBeforeNext / 1000);
+    },
+    async mayReset(email) {
+      return (await count(byReset, toKey(email, anywhere))) === undefined;
+    },
+    async countVerification(email) {
+      const refused = await count(byVerification, toKey(email, anywhere));
+      if (refused) throw tooMany(refused.msBeforeNext / 1000);
+    },
+    async forgiveAddress(address) {
+      await byAddress.reward(toAddressBlock(address));
+    },
+    forgiveAccount: (email, from) => start(toKey(email, from)),
+    async openAccount(email) {
+      await byReset.delete(toKey(email, anywhere));
+      for (const from of [anywhere, fromSession]) await start(toKey(email, from));
+    },
+  };
+}
+
+function createLimiter(
+  db: Database,
+  keyPrefix: string,
+  limit: { points: number; duration: number },
+): RateLimiterAbstract {
+  if (db.kind === 'embedded') return new RateLimiterMemory({ keyPrefix, ...limit });
+  return new RateLimiterPostgres({
+    keyPrefix,
+    ...limit,
+    storeClient: db.pool,
+    storeType: 'pool',
+    tableName: 'sign_in_limits',
+    tableCreated: true,
+    // One of them tidies the table for all.
+    clearExpiredByTimeout: keyPrefix === 'account',
+  });
+}
+
+/** What the limiter says when it is too much, and undefined otherwise. */
+async function count(limiter: Pick<RateLimiterAbstract, 'consume'>, key: string): Promise<RateLimiterRes | undefined> {
+  try {
+    await limiter.consume(key);
+    return undefined;
+  } catch (refused) {
+    if (refused instanceof RateLimiterRes) return refused;
+    throw refused;
+  }
+}
+
+/** Of one length, however long the address is; and a copy of the table names nobody who is not known anyhow. */
+function toKey(email: string, from: Vantage): string {
+  const vantage = from.kind === 'anywhere' ? '' : `\0${from.kind}\0${from.kind === 'device' ? from.device : ''}`;
+  return createHash('sha256').update(email.toLowerCase()).update(vantage).digest('base64url');
+}
+
+function tooMany(seconds: number): Problem {
+  const retryAfter = String(Math.max(1, Math.ceil(seconds)));
+  return new Problem('too_many_attempts', undefined, { headers: { 'Retry-After': retryAfter } });
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { Problem } from '../../problem.ts';
+import type { Config } from '../../settings/config.ts';
+import { isLoopback } from '../../settings/loopback.ts';
+import type { Browser } from '../browser.ts';
+import { sameText } from '../same-text.ts';
+
+/** What keeps a stranger from making the first account, as long as there is none. */
+export interface Setup {
+  /** Printed when the service starts. */
+  token: string;
+  /** Whether the service is there for others than this machine. If not, only requests from elsewhere need the token. */
+  asksEverybody: boolean;
+}
+
+/**
+ * For a service without an account. One that listens on loopback but has a public address stands behind a proxy, which
+ * may pass on whatever `Host` a stranger sends, and say nothing of itself.
+ */
+export function makeSetup({ host, publicUrl }: Pick<Config, 'host' | 'publicUrl'>): Setup {
+  const asksEverybody = !isLoopback(host) || !isLoopback(new URL(publicUrl).hostname);
+  return { token: randomBytes(16).toString('base64url'), asksEverybody };
+}
+
+/** @throws Problem setup_token_required */
+export function requireSetupToken(setup: Setup | undefined, browser: Browser): void {
+  if (!hasSetupToken(setup, browser)) throw new Problem('setup_token_required');
+}
+
+/** Whether a browser may make the first account. @param setup undefined when the service started with an account */
+export function hasSetupToken(setup: Setup | undefined, { setupToken, isOnThisMachine }: Browser): boolean {
+  if (!setup || (!setup.asksEverybody && isOnThisMachine)) return true;
+  return sameText(setupToken, setup.token);
+}
