@@ -54,12 +54,14 @@ await bench(async () => {
       console.log(`\n${files} files, ${atOnce} at once: ${each(after.wal - before.wal)} bytes of WAL for each`);
       if (countsStatements) {
         const { rows } = await db.query(
-          `select calls::int, regexp_replace(query, '\\s+', ' ', 'g') as text from pg_stat_statements
+          `select calls::int, wal_bytes::float8 as wal, regexp_replace(query, '\\s+', ' ', 'g') as text from pg_stat_statements
            where dbid = (select oid from pg_database where datname = current_database())
              and query !~ 'pg_stat|pg_wal|content_check = .pending' and calls >= $1 order by calls desc`,
           [files / 50],
         );
-        for (const { calls, text } of rows) console.log(`  ${each(calls)} × ${text.slice(0, 110)}`);
+        for (const { calls, wal, text } of rows) {
+          console.log(`  ${each(calls)} × ${each(wal)} bytes: ${text.slice(0, 110)}`);
+        }
       }
       await service.stop();
     }

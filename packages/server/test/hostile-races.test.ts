@@ -295,6 +295,7 @@ const ofProject = [
   'reconciliations',
   'reconciliation_findings',
   'project_sweeps',
+  'work',
 ];
 
 /** Locks a row as its deletion does first. */

@@ -518,8 +518,10 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
     });
 
     test('is done by another one when that process ends before', async () => {
-      const hung = start([kind(() => new Promise(() => undefined))], unpolled);
-      opened.pop();
+      // One that neither ends what it does nor renews its lease.
+      const run = (_task: Task, signal: AbortSignal) =>
+        new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
+      const hung = start([kind(run)], { ...unpolled, renewMilliseconds: seldom });
       await eventually(() => expect(hung.offer('test')).toBeDefined());
       await record(hung, 'a');
       const done: string[] = [];

@@ -3,7 +3,7 @@
 create table work (
   -- Which code does it, such as `content`.
   kind text collate "C" not null,
-  -- Projects take turns. The row may outlive its project: then there is nothing to do.
+  -- Projects take turns. A row that comes in the moment in which its project goes may outlive it: then there is nothing to do.
   project_id uuid not null,
   -- What it is about, in the project: the id of a file, an upload and the like.
   subject text collate "C" not null,
@@ -19,7 +19,7 @@ create table work (
   -- How many times it has been claimed without being done.
   attempts integer not null default 0,
   last_error text,
-  primary key (kind, project_id, subject)
+  primary key (project_id, kind, subject)
 );
 -- What becomes ready next.
 create index work_due_index on work (due_at) where state in ('waiting', 'leased');

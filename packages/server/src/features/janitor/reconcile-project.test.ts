@@ -286,8 +286,8 @@ it('goes with its project', async () => {
   await ask(true);
   expect((await service.call('DELETE', `/api/projects/${projectId}?force=true`, { as: ada })).status).toBe(200);
   await run();
-  const { rowCount } = await service.deps.db.pool.query('select 1 from reconciliations where project_id = $1', [
-    projectId,
-  ]);
-  expect(rowCount).toBe(0);
+  for (const table of ['reconciliations', 'work']) {
+    const { rowCount } = await service.deps.db.pool.query(`select 1 from ${table} where project_id = $1`, [projectId]);
+    expect(rowCount).toBe(0);
+  }
 });

@@ -49,6 +49,7 @@ export async function removeProject(
       .execute();
     const event = { projectId: project.id, by: caller, subject: { name: row.name } };
     await recordEvent(trx, deps.now(), { type: 'project.deleted', ...event });
+    await trx.deleteFrom('work').where('project_id', '=', project.id).execute();
   });
   await deps.accessChanges.publish({ kind: 'project', id: project.id });
   return { id: project.id, deleted: true };
