@@ -50,7 +50,7 @@ export const plan = {
   ...forEach('access', ['acceptable-invitation', 'use-invitation'], invitations),
   ...forEach(
     'features/invitations',
-    ['accept-invitation', 'create-invitation', 'list-invitations', 'remove-invitation'],
+    ['accept-invitation', 'create-invitation', 'list-invitations', 'withdraw-invitation'],
     invitations,
   ),
   ...forEach('access', ['alive-key', 'find-api-key-caller', 'find-api-key'], keys),

@@ -7,28 +7,28 @@ import { changeMany } from './features/bulk/change-many.ts';
 import { createArchiveUrl } from './features/downloads/create-archive-url.ts';
 import { createDownloadUrl } from './features/downloads/create-download-url.ts';
 import { changeFile } from './features/files/change-file.ts';
+import { deleteFile } from './features/files/delete-file.ts';
 import { getFile } from './features/files/get-file.ts';
-import { removeFile } from './features/files/remove-file.ts';
 import { restoreFile } from './features/files/restore-file.ts';
 import { changeFolder } from './features/folders/change-folder.ts';
 import { createFolder } from './features/folders/create-folder.ts';
+import { deleteFolder } from './features/folders/delete-folder.ts';
 import { getFolder } from './features/folders/get-folder.ts';
-import { removeFolder } from './features/folders/remove-folder.ts';
 import { restoreFolder } from './features/folders/restore-folder.ts';
 import { health, live, ready, welcome } from './features/health/probes.ts';
 import { acceptInvitation } from './features/invitations/accept-invitation.ts';
 import { createInvitation } from './features/invitations/create-invitation.ts';
 import { listInvitations } from './features/invitations/list-invitations.ts';
-import { removeInvitation } from './features/invitations/remove-invitation.ts';
+import { withdrawInvitation } from './features/invitations/withdraw-invitation.ts';
 import { getReconciliation } from './features/janitor/get-reconciliation.ts';
 import { reconcileProject } from './features/janitor/reconcile-project.ts';
 import { changeMember } from './features/members/change-member.ts';
 import { listMembers } from './features/members/list-members.ts';
 import { removeMember } from './features/members/remove-member.ts';
 import { createProject } from './features/projects/create-project.ts';
+import { deleteProject } from './features/projects/delete-project.ts';
 import { getProject } from './features/projects/get-project.ts';
 import { listProjects } from './features/projects/list-projects.ts';
-import { removeProject } from './features/projects/remove-project.ts';
 import { updateProject } from './features/projects/update-project.ts';
 import { createQuarantine } from './features/quarantines/create-quarantine.ts';
 import { releaseQuarantine, trashQuarantine } from './features/quarantines/end-quarantine.ts';
@@ -93,12 +93,12 @@ export const operations: Operations = {
   createFolder,
   getFolder,
   changeFolder,
-  deleteFolder: removeFolder,
+  deleteFolder,
   restoreFolder,
 
   getFile,
   changeFile,
-  deleteFile: removeFile,
+  deleteFile,
   restoreFile,
   createDownloadUrl,
   createArchiveUrl,
@@ -111,7 +111,7 @@ export const operations: Operations = {
   listProjects,
   getProject,
   updateProject,
-  deleteProject: removeProject,
+  deleteProject,
   reconcileProject,
   getReconciliation,
   listEvents,
@@ -121,7 +121,7 @@ export const operations: Operations = {
   removeMember,
   createInvitation,
   listInvitations,
-  removeInvitation,
+  removeInvitation: withdrawInvitation,
   acceptInvitation,
 
   createApiKey,

@@ -4,7 +4,7 @@ import type { Schema } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
 import { quarantineWork } from '../features/quarantines/advance-quarantine.ts';
-import { marginSeconds, uploadWork } from '../features/uploads/abandon-upload.ts';
+import { marginSeconds, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
 import { enqueue } from '../work/enqueue.ts';
 import type { Subject } from '../work/work.ts';
 

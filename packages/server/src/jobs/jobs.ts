@@ -1,6 +1,6 @@
 import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Deps, JobName } from '../deps.ts';
-import { forgetEvents } from '../features/audit/forget-events.ts';
+import { purgeEvents } from '../features/audit/purge-events.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { planReconciliations } from '../features/janitor/plan-reconciliations.ts';
 import { settleProjects } from '../features/janitor/settle-projects.ts';
@@ -96,7 +96,7 @@ async function purgeAllTrash(deps: Deps, signal: AbortSignal, count: Count): Pro
 async function forgetOldEvents(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
-    const forgotten = await forgetEvents(deps, eventsAtOnce);
+    const forgotten = await purgeEvents(deps, eventsAtOnce);
     count('event', forgotten);
     if (forgotten < eventsAtOnce) return;
   }

@@ -2,7 +2,7 @@ import { createContentChecks } from '../content/check-contents.ts';
 import type { Deps } from '../deps.ts';
 import { advanceReconciliation, reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
 import { continueQuarantine, quarantineWork } from '../features/quarantines/advance-quarantine.ts';
-import { abandonUpload, uploadWork } from '../features/uploads/abandon-upload.ts';
+import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
 import type { Count, Mismatch } from '../telemetry/observed.ts';
 import type { Kind, Outcome, Task } from '../work/work.ts';
 
@@ -29,7 +29,7 @@ export function createKinds(deps: Deps, onMismatch?: (kind: Mismatch) => void): 
 }
 
 async function endUpload(deps: Deps, task: Task, count: Count): Promise<Outcome> {
-  const { done, again } = await abandonUpload(deps, task);
+  const { done, again } = await abortOverdueUpload(deps, task);
   if (done === 'aborted') count('upload', 1);
   return again === undefined ? undefined : { again };
 }

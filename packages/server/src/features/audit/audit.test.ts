@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { createApp } from '../../http/app.ts';
-import { forgetEvents } from './forget-events.ts';
+import { purgeEvents } from './purge-events.ts';
 
 let service: TestService;
 let ada: Person;
@@ -255,9 +255,9 @@ test('no longer finds events older than AUDIT_RETENTION_DAYS', async () => {
     const event = { type: 'sign_in.failed', projectId, by, subject: { days } } as const;
     await recordEvent(kysely, service.deps.now() - days * day, event);
   }
-  expect(await forgetEvents(service.deps, 1)).toBe(1);
-  expect(await forgetEvents(service.deps, 10)).toBe(1);
-  expect(await forgetEvents(service.deps, 10)).toBe(0);
+  expect(await purgeEvents(service.deps, 1)).toBe(1);
+  expect(await purgeEvents(service.deps, 10)).toBe(1);
+  expect(await purgeEvents(service.deps, 10)).toBe(0);
   const { rows } = await service.deps.db.pool.query(
     `select subject->'days' as days from audit_events where project_id = $1 and type = 'sign_in.failed'`,
     [projectId],

@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts';
 import type { Count } from '../../telemetry/observed.ts';
 import { planSweeps } from './plan-sweeps.ts';
+import { sweepDeletedProject } from './sweep-deleted-project.ts';
 import { sweepNextAt } from './sweep-next-at.ts';
 import { sweepProject } from './sweep-project.ts';
-import { sweepRemovedProject } from './sweep-removed-project.ts';
 
 interface DueProject {
   project_id: string;
@@ -45,7 +45,7 @@ async function sweepOne(
   count: Count,
 ): Promise<void> {
   const { project_id: projectId, removed_at: removedAt } = project;
-  if (removedAt) await sweepRemovedProject(deps, { projectId, removedAt }, signal, count);
+  if (removedAt) await sweepDeletedProject(deps, { projectId, removedAt }, signal, count);
   else await sweepProject(deps, { projectId, sweptUntil: project.swept_until }, signal, count);
 }
 

@@ -23,8 +23,8 @@ async function fresh(): Promise<Library> {
   return library;
 }
 
-const removeFolder = (id: string) => library.call('DELETE', `/api/storage/folders/${id}?recursive=true`);
-const removeFile = (id: string) => library.call('DELETE', `/api/storage/files/${id}`);
+const deleteFolder = (id: string) => library.call('DELETE', `/api/storage/folders/${id}?recursive=true`);
+const deleteFile = (id: string) => library.call('DELETE', `/api/storage/files/${id}`);
 const empty = () => library.call('DELETE', `/api/storage/trash?projectId=${library.projectId}`);
 const isStored = async (storeKey: string) => (await service.deps.objects.head(storeKey)) !== undefined;
 const purge = (limit = 1_000_000) => purgeTrash(service.deps, limit);
@@ -45,8 +45,8 @@ test('removes objects and rows an hour after they could last be restored, and no
   const kept = await file(await folder());
   const [outer = '', inner = ''] = await chain(2);
   const files = [await file(outer, 10), await file(inner, 20), await file(null, 30)];
-  await removeFile(files[2].id);
-  await removeFolder(outer);
+  await deleteFile(files[2].id);
+  await deleteFolder(outer);
   service.advance(day + hour - 60_000);
   expect(await purge()).toEqual(nothing);
   expect(await counted()).toEqual({ files: 4, bytes: 65, rows: 4, folders: 3 });
@@ -63,11 +63,11 @@ test('removes an emptied trash at once, but not anything deleted since', async (
   const { file, folder, trash } = await fresh();
   const folderId = await folder();
   const gone = [await file(folderId), await file()];
-  await removeFolder(folderId);
-  await removeFile(gone[1].id);
+  await deleteFolder(folderId);
+  await deleteFile(gone[1].id);
   await empty();
   const later = await file();
-  await removeFile(later.id);
+  await deleteFile(later.id);
   expect(await purge()).toEqual({ files: 2, folders: 1, bytes: 10, refused: 0 });
   for (const { storeKey } of gone) expect(await isStored(storeKey)).toBe(false);
   expect(await isStored(later.storeKey)).toBe(true);
@@ -78,7 +78,7 @@ test('removes trees inside trees, each deleted separately', async () => {
   const { file, chain } = await fresh();
   const ids = await chain(8);
   for (const id of ids) await file(id, 1);
-  for (const id of [ids[6], ids[4], ids[1], ids[0]]) await removeFolder(id ?? '');
+  for (const id of [ids[6], ids[4], ids[1], ids[0]]) await deleteFolder(id ?? '');
   await empty();
   expect(await purge()).toEqual({ files: 8, folders: 8, bytes: 8, refused: 0 });
   expect(await counted()).toEqual({ files: 0, bytes: 0, rows: 0, folders: 0 });
@@ -89,8 +89,8 @@ test('stops at its limit, and continues from there', async () => {
   const folderId = await folder();
   const files = [];
   for (let n = 0; n < 10; n += 1) files.push(await file(n < 5 ? folderId : null));
-  for (const { id, folderId: inFolder } of files) if (!inFolder) await removeFile(id);
-  await removeFolder(folderId);
+  for (const { id, folderId: inFolder } of files) if (!inFolder) await deleteFile(id);
+  await deleteFolder(folderId);
   await empty();
   expect(await purge(3)).toMatchObject({ files: 3, folders: 0 });
   expect(await purge(4)).toMatchObject({ files: 4, folders: 0 });
@@ -102,8 +102,8 @@ test('keeps the row of an object that the store will not remove, logs it, and tr
   const { file, folder } = await fresh();
   const folderId = await folder();
   const [stubborn, inFolder, other] = [await file(), await file(folderId), await file()];
-  for (const { id } of [stubborn, other]) await removeFile(id);
-  await removeFolder(folderId);
+  for (const { id } of [stubborn, other]) await deleteFile(id);
+  await deleteFolder(folderId);
   await empty();
   const { objects } = service.deps;
   const refusedKeys = new Set([stubborn.storeKey, inFolder.storeKey]);
@@ -129,7 +129,7 @@ test('keeps the row of an object that the store will not remove, logs it, and tr
 test('resumes after an interruption between an object and its row', async () => {
   const { file } = await fresh();
   const { id, storeKey } = await file();
-  await removeFile(id);
+  await deleteFile(id);
   await empty();
   await service.deps.objects.remove([storeKey]);
   expect(await purge()).toMatchObject({ files: 1 });
@@ -138,7 +138,7 @@ test('resumes after an interruption between an object and its row', async () => 
 
 test('changes nothing if the store is down', async () => {
   const { file } = await fresh();
-  await removeFile((await file()).id);
+  await deleteFile((await file()).id);
   await empty();
   const down = { ...service.deps.objects, remove: () => Promise.reject(new Error('down')) };
   await expect(purgeTrash({ ...service.deps, objects: down }, 10)).rejects.toThrow('down');
@@ -150,9 +150,9 @@ test('removes everything with six at once, and counts each file once', async () 
   const folders = [await folder(), await folder(), null];
   for (let n = 0; n < 30; n += 1) {
     const { id, folderId } = await file(folders[n % 3], 7);
-    if (folderId === null) await removeFile(id);
+    if (folderId === null) await deleteFile(id);
   }
-  for (const id of folders) if (id) await removeFolder(id);
+  for (const id of folders) if (id) await deleteFolder(id);
   await empty();
   const all = await Promise.all(Array.from({ length: 6 }, () => purge()));
   await purge();

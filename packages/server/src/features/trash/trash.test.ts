@@ -16,8 +16,8 @@ async function fresh(): Promise<Library> {
   return library;
 }
 
-const removeFolder = (id: string) => library.call('DELETE', `/api/storage/folders/${id}?recursive=true`);
-const removeFile = (id: string) => library.call('DELETE', `/api/storage/files/${id}`);
+const deleteFolder = (id: string) => library.call('DELETE', `/api/storage/folders/${id}?recursive=true`);
+const deleteFile = (id: string) => library.call('DELETE', `/api/storage/files/${id}`);
 const list = (query = '') => library.call('GET', `/api/storage/trash?projectId=${library.projectId}${query}`);
 const empty = () => library.call('DELETE', `/api/storage/trash?projectId=${library.projectId}`);
 
@@ -32,7 +32,7 @@ describe('the trash', () => {
     const alone = await file(inner, 1000, 'alone.txt');
     await file(parentId, 1);
     const deletedAt: string[] = [];
-    for (const remove of [() => removeFile(alone.id), () => removeFolder(outer)]) {
+    for (const remove of [() => deleteFile(alone.id), () => deleteFolder(outer)]) {
       service.advance(5);
       const { body } = await remove();
       deletedAt.unshift(body.restorableUntil);
@@ -65,7 +65,7 @@ describe('the trash', () => {
 
   test('belongs to one project', async () => {
     const other = await fresh();
-    await removeFile((await other.file()).id);
+    await deleteFile((await other.file()).id);
     expect(await (await fresh()).trash()).toEqual([]);
   });
 
@@ -80,7 +80,7 @@ describe('the trash', () => {
       fileIds: fileIds.slice(1),
       folderIds: folders,
     });
-    await removeFile(fileIds[0]);
+    await deleteFile(fileIds[0]);
     const all = (await list()).body.entries;
     expect(all.map(({ id }: { id: string }) => id).sort()).toEqual([...fileIds, ...folders].sort());
     expect(all[0].id).toBe(fileIds[0]);
@@ -100,7 +100,7 @@ describe('the trash', () => {
 
   test('refuses a cursor of another project, a cursor of another listing, and nonsense', async () => {
     const { file, projectId } = await fresh();
-    for (const { id } of [await file(), await file()]) await removeFile(id);
+    for (const { id } of [await file(), await file()]) await deleteFile(id);
     const { nextCursor } = (await list('&limit=1')).body;
     const forge = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
     const listing = (await library.call('GET', `/api/storage/list?projectId=${projectId}&limit=1`)).body.nextCursor;
@@ -130,9 +130,9 @@ describe('emptying', () => {
     const [outer = '', inner = ''] = await chain(2, kept);
     await file(inner, 100);
     const alone = await file(inner, 1000);
-    await removeFile(alone.id);
-    await removeFolder(inner);
-    await removeFolder(outer);
+    await deleteFile(alone.id);
+    await deleteFolder(inner);
+    await deleteFolder(outer);
     expect((await empty()).body).toEqual({ files: 2, folders: 2, bytes: 1100 });
     expect(await trash()).toEqual([]);
     expect((await empty()).body).toEqual({ files: 0, folders: 0, bytes: 0 });
@@ -143,13 +143,13 @@ describe('emptying', () => {
 
   test('does not affect later deletions, even in the same millisecond or by a process with a slow clock', async () => {
     const { folder, file, trash } = await fresh();
-    await removeFile((await file()).id);
+    await deleteFile((await file()).id);
     const [laterFile, laterFolder] = [await file(), await folder()];
     await service.deps.db.pool.query(`update projects set trash_emptied_at = now() + interval '1 hour' where id = $1`, [
       library.projectId,
     ]);
-    await removeFile(laterFile.id);
-    await removeFolder(laterFolder);
+    await deleteFile(laterFile.id);
+    await deleteFolder(laterFolder);
     expect((await trash()).map(({ id }) => id).sort()).toEqual([laterFile.id, laterFolder].sort());
     expect((await library.call('POST', `/api/storage/folders/${laterFolder}/restore`)).status).toBe(200);
     expect((await empty()).body).toEqual({ files: 1, folders: 0, bytes: 5 });
@@ -159,7 +159,7 @@ describe('emptying', () => {
   test('also affects deletions by a process whose clock runs ahead', async () => {
     const { file, trash } = await fresh();
     const { id } = await file();
-    await removeFile(id);
+    await deleteFile(id);
     await service.deps.db.pool.query(`update files set trashed_at = now() + interval '1 hour' where id = $1`, [id]);
     await empty();
     expect(await trash()).toEqual([]);
@@ -170,8 +170,8 @@ describe('emptying', () => {
     for (let round = 0; round < 4; round += 1) {
       const folders = await Promise.all(Array.from({ length: 4 }, () => folder()));
       const files = await Promise.all(Array.from({ length: 4 }, async () => (await file()).id));
-      for (const id of folders) await removeFolder(id);
-      for (const id of files) await removeFile(id);
+      for (const id of folders) await deleteFolder(id);
+      for (const id of files) await deleteFile(id);
       const restores = [...folders.map((id) => ['folders', id] as const), ...files.map((id) => ['files', id] as const)];
       const [emptied, ...answers] = await Promise.all([
         empty(),

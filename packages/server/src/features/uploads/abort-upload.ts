@@ -3,13 +3,13 @@ import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { enqueue } from '../../work/enqueue.ts';
-import { marginSeconds, uploadWork } from './abandon-upload.ts';
+import { marginSeconds, uploadWork } from './abort-overdue-upload.ts';
 import { discardUpload } from './discard-upload.ts';
 import { markAborted } from './mark-aborted.ts';
 import { openUpload, requireNotCompleted } from './open-upload.ts';
 
 /**
- * Gives an upload up; twice is the same. The row stays for a while as the proof that it is over (`abandonUpload`).
+ * Gives an upload up; twice is the same. The row stays for a while as the proof that it is over (`abortOverdueUpload`).
  * @throws Problem scope_missing, role_missing, upload_not_found, upload_completed, store_unavailable
  */
 export async function abortUpload(

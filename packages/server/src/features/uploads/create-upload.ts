@@ -11,7 +11,7 @@ import { issueStoreKey } from '../../limits/issue-store-key.ts';
 import { lockLimits } from '../../limits/lock-limits.ts';
 import { type Declared, requireWithin, requireWithinLimits } from '../../limits/require-within-limits.ts';
 import { enqueue } from '../../work/enqueue.ts';
-import { marginSeconds, uploadWork } from './abandon-upload.ts';
+import { marginSeconds, uploadWork } from './abort-overdue-upload.ts';
 import { choosePartSize, countParts } from './part-plan.ts';
 import { requireFileSize } from './presign-upload.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { requireDrained } from '../../../test/drain-work.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import { createS3Store } from '../../store/s3-store.ts';
-import { uploadWork } from './abandon-upload.ts';
+import { uploadWork } from './abort-overdue-upload.ts';
 
 const mebibyte = 1024 ** 2;
 const partSize = 16 * mebibyte;

@@ -7,7 +7,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 
 /** Withdraws an invitation. @throws Problem project_not_found, role_missing, invitation_not_found */
-export async function removeInvitation(
+export async function withdrawInvitation(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,
   { projectId, id }: Input<'removeInvitation'>,

@@ -12,7 +12,7 @@ import { Problem } from '../../problem.ts';
  * `removed_projects`, because its objects and unfinished uploads still have to be swept from the store.
  * @throws Problem project_not_found, role_missing, project_not_empty
  */
-export async function removeProject(
+export async function deleteProject(
   deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: SessionCaller,
   { projectId, force }: Input<'deleteProject'>,

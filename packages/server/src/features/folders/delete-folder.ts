@@ -20,7 +20,7 @@ import { openFolder } from './open-folder.ts';
  * Moves a folder to the trash with everything in it: its folders are marked, which also takes its files out of sight.
  * @throws Problem scope_missing, folder_not_found, folder_not_empty
  */
-export async function removeFolder(
+export async function deleteFolder(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: Caller,
   { id: folderId, recursive }: Input<'deleteFolder'>,

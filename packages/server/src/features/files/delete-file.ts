@@ -10,7 +10,7 @@ import { openFile } from '../../tree/open-file.ts';
 import { toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
 
 /** Moves a file to the trash; its object stays until it is purged. @throws Problem scope_missing, file_not_found */
-export async function removeFile(
+export async function deleteFile(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   caller: Caller,
   { id: fileId }: Input<'deleteFile'>,

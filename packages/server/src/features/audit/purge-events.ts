@@ -6,7 +6,7 @@ const dayMilliseconds = 24 * 3600_000;
  * Deletes the oldest events once they are older than AUDIT_RETENTION_DAYS.
  * @param limit at most this many; if that many were deleted, there may be more
  */
-export async function forgetEvents(
+export async function purgeEvents(
   { db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>,
   limit: number,
 ): Promise<number> {

@@ -23,7 +23,7 @@ export const marginSeconds = 3600;
  * @returns what was done; `again` says in how many seconds there is more to do
  * @throws Problem store_unavailable; the row stays, and the next call goes on
  */
-export async function abandonUpload(
+export async function abortOverdueUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'now'>,
   { projectId, id }: Subject,
 ): Promise<{ done?: 'aborted' | 'dropped'; again?: number }> {

@@ -124,7 +124,7 @@ describe('uploads into a deleted folder', () => {
     const id = await library.folder();
     const upload = await library.service.upload(library, library.projectId, Buffer.from('x'), { folderId: id });
     const client = await library.service.deps.db.pool.connect();
-    // The steps of removeFolder, paused halfway.
+    // The steps of deleteFolder, paused halfway.
     await client.query('begin');
     await client.query('select 1 from folders where id = $1 for update', [id]);
     await client.query('update folders set trash_id = id, trashed_at = now() where id = $1', [id]);

@@ -11,7 +11,7 @@ const pagesPerTurn = 50;
  * the project is swept once more when every address that was presigned for it is long over, and forgotten then.
  * @throws Problem store_unavailable, and the signal's reason
  */
-export async function sweepRemovedProject(
+export async function sweepDeletedProject(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>,
   { projectId, removedAt }: { projectId: string; removedAt: Date },
   signal: AbortSignal,
