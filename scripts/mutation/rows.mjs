@@ -194,8 +194,8 @@ export const mutants = {
     {
       what: 'X-Forwarded-For is not trusted from just anybody',
       file: `${http}/client-address.ts`,
-      find: 'if (!isTrusted(config.trustedProxies, client)) {',
-      put: 'if (!isTrusted(config.trustedProxies, client)) {\n    return toPlain(forwarded) ?? client;',
+      find: 'warnOfForwarder(deps, client);\n    return client;',
+      put: 'return toPlain(forwarded) ?? client;',
     },
     {
       what: 'an IPv6 network is one client',
