@@ -15,6 +15,8 @@ export type CallerOf<O extends OperationId> = (typeof routes)[O] extends { acces
 /**
  * One operation of the contract. It knows no HTTP: whoever calls it has found out who is asking and has checked the input,
  * as `http/dispatch.ts` does for a request.
+ * It throws a Problem with one of the codes that its entry in the contract lists, and no other: every answer in the tests is checked
+ * against that list.
  */
 export type Operation<O extends OperationId> = (
   deps: Deps,

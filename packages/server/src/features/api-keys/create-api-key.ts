@@ -12,11 +12,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { holdMaker } from './hold-maker.ts';
 
-/**
- * Creates an API key. The raw key appears in this answer and nowhere else: only its SHA-256 is kept.
- * @throws Problem project_not_found, role_missing, folder_not_found, too_many_api_keys, invalid_request (an expiry in
- *   the past), email_not_verified
- */
+/** Creates an API key. The raw key appears in this answer and nowhere else: only its SHA-256 is kept. */
 export async function createApiKey(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'mail' | 'now'>,
   caller: SessionCaller,

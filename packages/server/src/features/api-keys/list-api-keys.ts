@@ -6,10 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { toApiKeyView } from './api-key-view.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 
-/**
- * The keys that the caller can manage, the oldest first; with `projectId`, only those of that project.
- * @throws Problem project_not_found
- */
+/** The keys that the caller can manage, the oldest first; with `projectId`, only those of that project. */
 export async function listApiKeys(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

@@ -10,7 +10,6 @@ import { selectManageableKeys } from './manageable-keys.ts';
 /**
  * Revokes a key: it is dead everywhere at once, or within the ten seconds of a cache that NOTIFY does not reach. The
  * row stays as a record. Revoking it again gives the same answer.
- * @throws Problem api_key_not_found
  */
 export async function revokeApiKey(
   deps: Pick<Deps, 'db' | 'accessChanges' | 'now'>,

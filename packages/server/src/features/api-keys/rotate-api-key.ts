@@ -22,8 +22,6 @@ import { selectManageableKeys } from './manageable-keys.ts';
  *
  * It requires whatever creating such a key requires, and the new key belongs to the caller: it can do what the caller
  * can. Only an owner of the project can rotate somebody else's key, since its maker loses a key.
- * @throws Problem api_key_not_found, api_key_dead, project_not_found, role_missing, folder_not_found,
- *   too_many_api_keys, invalid_request (an expiry in the past)
  */
 export async function rotateApiKey(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,

@@ -7,10 +7,7 @@ import type { Deps } from '../../deps.ts';
 
 const pageSize = 100;
 
-/**
- * The audit events of a project, the latest first, for its owners.
- * @throws Problem project_not_found, role_missing, invalid_request (cursor)
- */
+/** The audit events of a project, the latest first, for its owners. */
 export async function listEvents(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

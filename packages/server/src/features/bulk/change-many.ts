@@ -23,8 +23,6 @@ type Answer = z.output<typeof BulkAnswer>;
 /**
  * Moves, deletes or restores files and folders: all or none, in one transaction. A dry run does the same and rolls it
  * back. The counts include everything affected: folders with all their contents, each file and folder once.
- * @throws Problem project_not_found, project_not_allowed, scope_missing, file_not_found and folder_not_found (`issues`
- *   names every id), folder_exists, folder_cycle, folder_too_deep
  */
 export async function changeMany(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,

@@ -11,7 +11,6 @@ import { findSelected, type Selected } from './archive-tree.ts';
  * Creates an address at the service that makes and serves one ZIP of files and folders, or of the whole project if none
  * are named, without anything uploaded after this. It ends with the key or session that asked for it. Its signed token
  * says what it contains and for whom; no row is written.
- * @throws Problem scope_missing, project_not_allowed, project_not_found, file_not_found, folder_not_found
  */
 export async function createArchiveUrl(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'archiveLinks' | 'now'>,

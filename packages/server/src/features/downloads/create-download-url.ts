@@ -6,10 +6,7 @@ import { openFile } from '../../tree/open-file.ts';
 import { toContentDisposition } from './content-disposition.ts';
 import { toServed } from './served-type.ts';
 
-/**
- * Creates an address at the object store that serves a file under its name and type for `expiresIn` seconds.
- * @throws Problem scope_missing, file_not_found
- */
+/** Creates an address at the object store that serves a file under its name and type for `expiresIn` seconds. */
 export async function createDownloadUrl(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,

@@ -9,10 +9,7 @@ import { whereInSight } from '../../tree/in-sight.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { openFile } from '../../tree/open-file.ts';
 
-/**
- * Renames a file, moves it, or both. Its object stays where it is. Files in one folder may have the same name.
- * @throws Problem scope_missing, file_not_found, folder_not_found (the destination)
- */
+/** Renames a file, moves it, or both. Its object stays where it is. Files in one folder may have the same name. */
 export async function changeFile(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: Caller,

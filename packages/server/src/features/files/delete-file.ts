@@ -9,7 +9,7 @@ import { whereInSight } from '../../tree/in-sight.ts';
 import { openFile } from '../../tree/open-file.ts';
 import { toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
 
-/** Moves a file to the trash; its object stays until it is purged. @throws Problem scope_missing, file_not_found */
+/** Moves a file to the trash; its object stays until it is purged. */
 export async function deleteFile(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   caller: Caller,

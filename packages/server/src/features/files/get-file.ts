@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { openFile } from '../../tree/open-file.ts';
 
-/** One file by its id alone. @throws Problem scope_missing, file_not_found */
+/** One file by its id alone. */
 export async function getFile(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: Caller,

@@ -15,7 +15,6 @@ import { toTrashStart } from '../../tree/retention.ts';
 /**
  * Restores a deleted file to its folder, or to the root if the folder is gone; a file that is not in the trash is
  * returned unchanged. A file that was deleted with its folder is restored with it, and not on its own.
- * @throws Problem scope_missing, file_not_found (also if the trash was emptied, or it is too late)
  */
 export async function restoreFile(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,

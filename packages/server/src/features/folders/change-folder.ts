@@ -9,11 +9,7 @@ import { toNameKey } from '../../tree/name-key.ts';
 import { requireFreeNames, requirePlace } from '../../tree/require-place.ts';
 import { openFolder } from './open-folder.ts';
 
-/**
- * Renames a folder, moves it with everything in it, or both: one row changes, however large the tree.
- * @throws Problem scope_missing, folder_not_found (the folder or the new parent), folder_exists, folder_cycle,
- *   folder_too_deep
- */
+/** Renames a folder, moves it with everything in it, or both: one row changes, however large the tree. */
 export async function changeFolder(
   deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: Caller,

@@ -9,11 +9,7 @@ import { changeTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { requirePlace } from '../../tree/require-place.ts';
 
-/**
- * Creates a folder. Sibling names are unique, ignoring case and composed versus decomposed letters.
- * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found (parent), folder_exists,
- *   folder_too_deep
- */
+/** Creates a folder. Sibling names are unique, ignoring case and composed versus decomposed letters. */
 export async function createFolder(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: Caller,

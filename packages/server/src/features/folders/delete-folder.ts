@@ -16,10 +16,7 @@ import { selectTree } from '../../tree/select-tree.ts';
 import { trashFolders } from '../../tree/trash-folders.ts';
 import { openFolder } from './open-folder.ts';
 
-/**
- * Moves a folder to the trash with everything in it: its folders are marked, which also takes its files out of sight.
- * @throws Problem scope_missing, folder_not_found, folder_not_empty
- */
+/** Moves a folder to the trash with everything in it: its folders are marked, which also takes its files out of sight. */
 export async function deleteFolder(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: Caller,

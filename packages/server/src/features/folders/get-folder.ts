@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { toFolderView } from '../../tree/folder-view.ts';
 import { openFolder } from './open-folder.ts';
 
-/** One folder by its id alone. @throws Problem scope_missing, folder_not_found */
+/** One folder by its id alone. */
 export async function getFolder(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: Caller,

@@ -14,7 +14,6 @@ import { toTrashStart } from '../../tree/retention.ts';
 /**
  * Restores a deleted folder with everything deleted with it; a folder that is not in the trash is returned unchanged. A
  * folder that was deleted with another one cannot be restored on its own.
- * @throws Problem scope_missing, folder_not_found (also if the trash was emptied, or it is too late)
  */
 export async function restoreFolder(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,

@@ -17,7 +17,6 @@ export function live(): Answer<'live'> {
  * For a proxy, about this process alone: an outage of a shared dependency must not take every process out at once,
  * since requests that do not need it still work. The dependencies are listed as last known, without waiting for one
  * that hangs.
- * @throws Problem not_ready
  */
 export async function ready({ health, draining }: Pick<Deps, 'health' | 'draining'>): Promise<Answer<'ready'>> {
   await Promise.race([health.look(), delay(readyMilliseconds, undefined, { ref: false })]);
@@ -30,7 +29,7 @@ export async function ready({ health, draining }: Pick<Deps, 'health' | 'drainin
   throw new Problem('not_ready', detail, { extra: { dependencies }, headers: { 'Retry-After': '5' } });
 }
 
-/** For people and alerts, about every dependency of the service. @throws Problem dependency_down */
+/** For people and alerts, about every dependency of the service. */
 export async function health({ health }: Pick<Deps, 'health'>): Promise<Answer<'health'>> {
   const dependencies = await health.look();
   const down = namesOf(dependencies, 'down');

@@ -11,7 +11,6 @@ import { Problem } from '../../problem.ts';
  * Makes the caller a member through an invitation to their e-mail address, and consumes it. An existing member keeps
  * their role. Absent, used, expired and other people's invitations get the same answer, and so do those whose inviter
  * may no longer invite.
- * @throws Problem invitation_not_found, email_not_verified
  */
 export async function acceptInvitation(
   deps: Pick<Deps, 'db' | 'now' | 'mail'>,

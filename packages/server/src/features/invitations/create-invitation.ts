@@ -16,7 +16,6 @@ const lifetimeMilliseconds = 7 * 86_400_000;
 /**
  * Invites the owner of an e-mail address into a project. The answer shows the invitation's address once, and only its
  * hash is kept; the token is in the fragment, which browsers send to no server and in no Referer.
- * @throws Problem project_not_found, role_missing, email_not_verified
  */
 export async function createInvitation(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'mail' | 'now'>,

@@ -5,7 +5,7 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 
-/** The invitations that can still be accepted, the oldest first. @throws Problem project_not_found, role_missing */
+/** The invitations that can still be accepted, the oldest first. */
 export async function listInvitations(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,

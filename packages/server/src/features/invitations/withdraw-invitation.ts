@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 
-/** Withdraws an invitation. @throws Problem project_not_found, role_missing, invitation_not_found */
+/** Withdraws an invitation. */
 export async function withdrawInvitation(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,

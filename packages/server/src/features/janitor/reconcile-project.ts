@@ -14,7 +14,6 @@ import { toReconciliationView } from './reconciliation-view.ts';
 /**
  * Asks for a comparison of all objects of a project with its files. It is made after the answer, since it takes a while in a
  * large project; `getReconciliation` shows how far it is.
- * @throws Problem project_not_found, role_missing, reconciliation_running
  */
 export async function reconcileProject(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,

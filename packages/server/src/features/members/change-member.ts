@@ -6,10 +6,7 @@ import { openProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 
-/**
- * Gives a member another role.
- * @throws Problem project_not_found, role_missing, member_not_found, last_owner
- */
+/** Gives a member another role. */
 export async function changeMember(
   deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,
   caller: SessionCaller,

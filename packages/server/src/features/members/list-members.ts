@@ -4,7 +4,7 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 
-/** All members of a project, by name. @throws Problem project_not_found */
+/** All members of a project, by name. */
 export async function listMembers(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

@@ -12,7 +12,6 @@ import { recordEvent } from '../../events/record-event.ts';
  * Removes a member from a project: owners can remove anybody, others only themselves. What they made stays, but the API
  * keys that they tied to the project are revoked for good: another invitation does not restore them. Their untied keys
  * reach the project again when they return.
- * @throws Problem project_not_found, role_missing, member_not_found, last_owner
  */
 export async function removeMember(
   deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,

@@ -11,10 +11,7 @@ import { Problem } from '../../problem.ts';
 import { toProjectView } from './project-view.ts';
 import { findQuotaCap, requireQuota } from './require-quota.ts';
 
-/**
- * Creates a project; the caller becomes its owner.
- * @throws Problem owner_required, too_many_projects
- */
+/** Creates a project; the caller becomes its owner. */
 export async function createProject(
   deps: Pick<Deps, 'config' | 'db' | 'now'>,
   caller: SessionCaller,

@@ -10,7 +10,6 @@ import { Problem } from '../../problem.ts';
 /**
  * Deletes a project with its folders, members and API keys; with files in it, only if forced. Its id is kept in
  * `removed_projects`, because its objects and unfinished uploads still have to be swept from the store.
- * @throws Problem project_not_found, role_missing, project_not_empty
  */
 export async function deleteProject(
   deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,

@@ -6,7 +6,6 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { toProjectView } from './project-view.ts';
 
-/** @throws Problem project_not_found */
 export async function getProject(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

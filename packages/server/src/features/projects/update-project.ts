@@ -11,7 +11,6 @@ import { findQuotaCap, requireQuota } from './require-quota.ts';
 /**
  * Changes the given ones of a project's name and settings. A quota below what is stored is allowed: nothing is deleted,
  * and uploads are refused until there is room.
- * @throws Problem project_not_found, role_missing, owner_required
  */
 export async function updateProject(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,

@@ -15,7 +15,6 @@ import { requireKeyOfProject } from './require-key-of-project.ts';
  * Puts what a key has recorded in a project since a moment out of sight: not listed, not served, not restorable, until it
  * is given back or put into the trash. What is in the trash already stays there. Many files take a while (decision 0032).
  * A dry run counts them. The key itself is not revoked by this.
- * @throws Problem project_not_found, role_missing, api_key_not_found
  */
 export async function createQuarantine(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,

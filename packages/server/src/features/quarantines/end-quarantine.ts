@@ -22,7 +22,6 @@ const outcomes = {
 /**
  * Gives back what is in a quarantine, each file to its folder (to the root when that is not there any more). Again is the
  * same; to the trash it cannot go any more. A dry run answers what is in it.
- * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
  */
 export function releaseQuarantine(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
@@ -35,7 +34,6 @@ export function releaseQuarantine(
 /**
  * Puts what is in a quarantine into the trash. Again is the same; it cannot be released any more. A dry run answers what is
  * in it.
- * @throws Problem project_not_found, role_missing, quarantine_not_found, quarantine_not_held
  */
 export function trashQuarantine(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,

@@ -15,10 +15,7 @@ const lookedAt = 5_000;
 
 type Row = FileRow & { trash_id: string | null; is_key: boolean };
 
-/**
- * What a key has recorded in a project since a moment, the earliest first, wherever it is by now.
- * @throws Problem project_not_found, role_missing, api_key_not_found, invalid_request (cursor)
- */
+/** What a key has recorded in a project since a moment, the earliest first, wherever it is by now. */
 export async function listKeyUploads(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

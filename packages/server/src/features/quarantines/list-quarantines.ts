@@ -7,7 +7,7 @@ import { toQuarantineView } from './quarantine-view.ts';
 
 const most = 1000;
 
-/** The quarantines of a project, the latest first, also those that are over. @throws Problem project_not_found, role_missing */
+/** The quarantines of a project, the latest first, also those that are over. */
 export async function listQuarantines(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

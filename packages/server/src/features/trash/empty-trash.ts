@@ -13,7 +13,6 @@ import { toTrashStart } from '../../tree/retention.ts';
 /**
  * Empties the trash of a project: its present entries can no longer be restored, and `purgeTrash` removes them. One row
  * changes, however many there are. Returns how many there were.
- * @throws Problem project_not_found, project_not_allowed, scope_missing (also for keys tied to a folder)
  */
 export async function emptyTrash(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,

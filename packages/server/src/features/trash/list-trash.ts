@@ -23,10 +23,7 @@ interface EntryRow {
   bytes: number;
 }
 
-/**
- * The deleted entries that can be restored, the latest first. A folder's entry counts what was deleted with it.
- * @throws Problem project_not_found, project_not_allowed, scope_missing, invalid_request (cursor)
- */
+/** The deleted entries that can be restored, the latest first. A folder's entry counts what was deleted with it. */
 export async function listTrash(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   caller: Caller,

@@ -8,10 +8,7 @@ import { discardUpload } from './discard-upload.ts';
 import { markAborted } from './mark-aborted.ts';
 import { openUpload, requireNotCompleted } from './open-upload.ts';
 
-/**
- * Gives an upload up; twice is the same. The row stays for a while as the proof that it is over (`abortOverdueUpload`).
- * @throws Problem scope_missing, role_missing, upload_not_found, upload_completed, store_unavailable
- */
+/** Gives an upload up; twice is the same. The row stays for a while as the proof that it is over (`abortOverdueUpload`). */
 export async function abortUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,

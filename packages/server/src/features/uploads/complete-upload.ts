@@ -18,10 +18,6 @@ import { requirePartNumbers } from './sign-parts.ts';
 /**
  * Joins the parts and registers the file. Safe to repeat, also at the same moment and after a crash between the two: what
  * the store has joined already is taken from there, and one row is let through (`insertFile`).
- * @throws Problem scope_missing, role_missing, upload_not_found, invalid_request (there is no such part), upload_incomplete,
- *   upload_size_mismatch, folder_not_found, project_not_found, upload_completed (and its file is gone), file_deleted, file_quarantined, store_unavailable,
- *   and file_too_large, mime_type_not_allowed, quota_exceeded: the project takes less than it did. The joined object stays, to be
- *   completed once there is room, or aborted.
  */
 export async function completeUpload(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'work' | 'now'>,

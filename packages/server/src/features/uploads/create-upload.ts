@@ -15,11 +15,7 @@ import { marginSeconds, uploadWork } from './abort-overdue-upload.ts';
 import { choosePartSize, countParts } from './part-plan.ts';
 import { requireFileSize } from './presign-upload.ts';
 
-/**
- * Begins an upload in parts. It has a row (decision 0020): the store has begun something that somebody must end.
- * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, file_too_large,
- *   mime_type_not_allowed, quota_exceeded, store_unavailable
- */
+/** Begins an upload in parts. It has a row (decision 0020): the store has begun something that somebody must end. */
 export async function createUpload(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'log' | 'now'>,
   caller: Caller,

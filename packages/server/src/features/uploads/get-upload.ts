@@ -9,10 +9,7 @@ import { countParts } from './part-plan.ts';
 
 type UploadView = z.output<typeof Upload>;
 
-/**
- * An upload with the parts that have arrived, for who wants to go on with it.
- * @throws Problem scope_missing, role_missing, upload_not_found, store_unavailable
- */
+/** An upload with the parts that have arrived, for who wants to go on with it. */
 export async function getUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,

@@ -12,8 +12,6 @@ import { Problem } from '../../problem.ts';
 /**
  * An address that takes one PUT of `fileSize` bytes. Pure computation once the key, the project with its limits, and the
  * folder are cached: no row is written, so an upload that never comes leaves nothing behind but a number in a project with a quota.
- * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, file_too_large,
- *   mime_type_not_allowed, quota_exceeded
  */
 export async function presignUpload(
   deps: Pick<Deps, 'config' | 'objects' | 'access' | 'limits' | 'presigned' | 'now'>,

@@ -24,10 +24,6 @@ const clockToleranceMilliseconds = 15 * 60_000;
  * Registers an uploaded file. The object store is asked for size and ETag; the client is not believed.
  * Safe to repeat: the unique (project_id, store_key) lets one row through, and every later or concurrent recording
  * of the same facts answers that row, as long as the file is there.
- * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, invalid_store_key,
- *   upload_missing, upload_size_mismatch, upload_checksum_mismatch, content_mismatch, already_recorded, file_deleted, file_quarantined,
- *   file_too_large,
- *   mime_type_not_allowed, quota_exceeded, store_unavailable
  */
 export async function recordUpload(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'now'>,

@@ -9,7 +9,6 @@ import { countParts, sizeOfPart } from './part-plan.ts';
 /**
  * Addresses that take one PUT each, of exactly the bytes that the part has. A part that arrived already may be sent again
  * until the upload is completed.
- * @throws Problem scope_missing, role_missing, upload_not_found, upload_completed, invalid_request (there is no such part)
  */
 export async function signParts(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,

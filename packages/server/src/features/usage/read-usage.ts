@@ -13,7 +13,6 @@ type UsageView = z.output<typeof Usage>;
  * `totalBytes` count files in sight; `trashedBytes` is everything else that is stored: files in the trash, files in
  * folders in the trash, and files that have left the trash but not yet the object store. For a key tied to a folder,
  * that folder is everything. Each answer comes from one statement, so it is consistent.
- * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found
  */
 export async function readUsage(
   deps: Pick<Deps, 'db' | 'access'>,

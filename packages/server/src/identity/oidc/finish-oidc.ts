@@ -22,9 +22,6 @@ export interface Redirection {
 /**
  * Takes what the browser comes back with from the issuer: signs in, or ties the accounts together. An account is opened by
  * issuer and subject, never by an e-mail address alone.
- * @throws Problem sign_in_method_off, oidc_sign_in_expired, oidc_refused, oidc_answer_invalid, oidc_email_not_verified,
- *   oidc_account_not_linked, oidc_email_differs, oidc_account_taken, oidc_unavailable, account_disabled, sign_up_closed,
- *   setup_token_required, invitation_not_found
  */
 export async function finishOidc(
   deps: OidcDeps & Pick<Deps, 'secret' | 'issuer'>,

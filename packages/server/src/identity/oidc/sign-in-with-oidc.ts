@@ -3,10 +3,7 @@ import type { Visitor } from '../../access/caller.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { type BeginDeps, beginFlow } from './begin-flow.ts';
 
-/**
- * Begins to sign in with the issuer; `finishOidc` ends it.
- * @throws Problem sign_in_method_off, setup_token_required, oidc_unavailable
- */
+/** Begins to sign in with the issuer; `finishOidc` ends it. */
 export function signInWithOidc(
   deps: BeginDeps,
   { browser }: InBrowser<Visitor>,

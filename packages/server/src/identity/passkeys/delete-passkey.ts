@@ -5,7 +5,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { requirePasskeys } from './require-passkeys.ts';
 
-/** Takes a passkey of the caller away. @throws Problem sign_in_method_off, passkey_not_found */
+/** Takes a passkey of the caller away. */
 export async function deletePasskey(
   deps: Pick<Deps, 'db' | 'now' | 'config'>,
   caller: SessionCaller,

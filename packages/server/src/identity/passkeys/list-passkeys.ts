@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { passkeyColumns, toPasskeyView } from './own-passkey.ts';
 import { requirePasskeys } from './require-passkeys.ts';
 
-/** The passkeys of the caller, the oldest first. @throws Problem sign_in_method_off */
+/** The passkeys of the caller, the oldest first. */
 export async function listPasskeys(
   deps: Pick<Deps, 'db' | 'config'>,
   { userId }: SessionCaller,

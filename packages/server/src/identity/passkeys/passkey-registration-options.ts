@@ -12,10 +12,7 @@ import { requireFreshSession } from './require-fresh-session.ts';
 import { requirePasskeys } from './require-passkeys.ts';
 import { algorithms, toTransports } from './webauthn.ts';
 
-/**
- * What `navigator.credentials.create` is given. The passkey can be found without a name, and verifies its user.
- * @throws Problem sign_in_method_off, email_not_verified, session_not_fresh, session_required
- */
+/** What `navigator.credentials.create` is given. The passkey can be found without a name, and verifies its user. */
 export async function passkeyRegistrationOptions(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'mail'>,
   caller: InBrowser<SessionCaller>,

@@ -18,11 +18,7 @@ import { algorithms } from './webauthn.ts';
 
 type RegisterDeps = Pick<Deps, 'db' | 'now' | 'config' | 'mail'>;
 
-/**
- * Adds the passkey that the browser has made.
- * @throws Problem sign_in_method_off, email_not_verified, session_not_fresh, session_required, passkey_expired,
- *   passkey_refused
- */
+/** Adds the passkey that the browser has made. */
 export async function registerPasskey(
   deps: RegisterDeps,
   caller: InBrowser<SessionCaller>,

@@ -21,10 +21,7 @@ type SignInDeps = Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits'>;
 type PasskeyRow = Selectable<Schema['passkeys']>;
 const subject = { method: 'passkey' };
 
-/**
- * Signs in with a passkey. It always verifies its user, so it is both factors.
- * @throws Problem sign_in_method_off, passkey_expired, passkey_refused, account_disabled, too_many_attempts
- */
+/** Signs in with a passkey. It always verifies its user, so it is both factors. */
 export async function signInWithPasskey(
   deps: SignInDeps,
   visitor: InBrowser<Visitor>,

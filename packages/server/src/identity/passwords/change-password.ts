@@ -13,7 +13,6 @@ type ChangeDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimi
 /**
  * Sets the caller's password and ends all their other sessions; their API keys too when they ask for it, since programs
  * depend on those. The current password is asked for: a session that was left open is not enough to take the account.
- * @throws Problem wrong_password, password_too_common, too_many_attempts, too_many_sign_ins
  */
 export async function changePassword(
   deps: ChangeDeps,

@@ -20,7 +20,6 @@ export function hashResetToken(token: string): Buffer {
  * within an hour. Earlier ones stay valid, so that nobody can invalidate a token by asking for another. At most three are
  * sent in an hour; beyond that, one of those still works. The mailer looks the account up, so that the answer and the time
  * it takes are the same for every address.
- * @throws Problem mail_off, too_many_attempts
  */
 export async function requestPasswordReset(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits' | 'mail'>,

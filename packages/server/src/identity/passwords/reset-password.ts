@@ -20,7 +20,6 @@ type ResetDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimit
  * A second factor that was set up before the address was verified is removed, since it may be a stranger's; any other stays
  * and is asked for, since a mailbox is no second factor. A linked issuer stays: linking required the same address, verified.
  * The address counts as verified from now on. Absent, used and expired tokens get the same answer.
- * @throws Problem invalid_reset_token, password_too_common, too_many_attempts, too_many_sign_ins
  */
 export async function resetPassword(
   deps: ResetDeps,

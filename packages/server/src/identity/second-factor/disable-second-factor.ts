@@ -8,11 +8,7 @@ import { lockAccount } from '../lock-account.ts';
 import { rotateSession } from '../sessions/rotate-session.ts';
 import { type BothFactorsDeps, withBothFactors } from './with-both-factors.ts';
 
-/**
- * Takes the caller's second factor away. The session is replaced by another.
- * @throws Problem second_factor_not_set_up, wrong_password, invalid_second_factor, session_required, too_many_attempts,
- *   too_many_sign_ins
- */
+/** Takes the caller's second factor away. The session is replaced by another. */
 export async function disableSecondFactor(
   deps: BothFactorsDeps,
   caller: InBrowser<SessionCaller>,

@@ -15,8 +15,6 @@ type EnableDeps = Pick<Deps, 'db' | 'mail' | 'config' | 'secret' | 'passwords' |
 /**
  * Begins to set up a second factor: a secret for an app, and backup codes, which count once a code was right. A secret that
  * was never confirmed is replaced.
- * @throws Problem email_not_verified, sign_in_method_off, wrong_password, second_factor_set_up, too_many_attempts,
- *   too_many_sign_ins
  */
 export async function enableSecondFactor(
   deps: EnableDeps,

@@ -5,10 +5,7 @@ import { Problem } from '../../problem.ts';
 import { makeBackupCodes, sealBackupCodes } from './backup-codes.ts';
 import { type BothFactorsDeps, withBothFactors } from './with-both-factors.ts';
 
-/**
- * Makes new backup codes in place of all others.
- * @throws Problem second_factor_not_set_up, wrong_password, invalid_second_factor, too_many_attempts, too_many_sign_ins
- */
+/** Makes new backup codes in place of all others. */
 export async function renewBackupCodes(
   deps: BothFactorsDeps,
   caller: SessionCaller,

@@ -6,11 +6,7 @@ import type { InBrowser, Keeping } from '../browser.ts';
 import { spendBackupCode } from './backup-codes.ts';
 import { finishSignIn, type SecondStepDeps } from './finish-sign-in.ts';
 
-/**
- * Takes a backup code in place of a code of the app, which finishes a sign-in.
- * @throws Problem invalid_second_factor, second_factor_expired, second_factor_locked, second_factor_not_set_up,
- *   account_disabled, too_many_attempts
- */
+/** Takes a backup code in place of a code of the app, which finishes a sign-in. */
 export async function verifyBackupCode(
   deps: SecondStepDeps,
   visitor: InBrowser<Visitor>,

@@ -6,11 +6,7 @@ import { confirmSecondFactor } from './confirm-second-factor.ts';
 import { finishSignIn, type SecondStepDeps } from './finish-sign-in.ts';
 import { spendTotp } from './spend-totp.ts';
 
-/**
- * Takes a code of the app: it finishes a sign-in or, for somebody who is signed in, the setting up.
- * @throws Problem invalid_second_factor, second_factor_expired, second_factor_locked, second_factor_not_set_up,
- *   second_factor_set_up, account_disabled, too_many_attempts
- */
+/** Takes a code of the app: it finishes a sign-in or, for somebody who is signed in, the setting up. */
 export async function verifyTotp(
   deps: SecondStepDeps,
   visitor: InBrowser<Visitor>,

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 
-/** Ends one session of the caller. @throws Problem session_not_found, also when the session is somebody else's */
+/** Ends one session of the caller. */
 export async function endSession(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   caller: SessionCaller,

@@ -18,7 +18,6 @@ type SignInDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimi
 /**
  * Signs in with a password. An account with a second factor is asked for it next, and gets no session yet. A session that
  * the browser has already ends, so that no token outlives a sign-in.
- * @throws Problem invalid_email_or_password, account_disabled, too_many_sign_ins, too_many_attempts
  */
 export async function signIn(
   deps: SignInDeps,

@@ -19,8 +19,6 @@ type SignUpDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secret' | 'setup' | 'pas
  * Makes an account with a password, and signs in to it. The account, its first session, the membership from an invitation,
  * and the audit events are made in one transaction. Where there is a mail server, a message is sent to verify the e-mail
  * address; only what `requireProvenEmail` guards has to wait for that.
- * @throws Problem sign_up_closed, setup_token_required, invitation_not_found, account_exists, password_too_common,
- *   too_many_sign_ins, too_many_attempts
  */
 export async function signUp(
   deps: SignUpDeps,

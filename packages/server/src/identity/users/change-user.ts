@@ -8,7 +8,6 @@ import { toUserAccount } from './user-account.ts';
 /**
  * Disables an account: all its sessions end, it signs in no more, and its API keys are dead. Or enables it again; its
  * keys live then, its sessions do not.
- * @throws Problem user_not_found, last_owner
  */
 export async function changeUser(
   { db, now, accessChanges }: Pick<Deps, 'db' | 'now' | 'accessChanges'>,

@@ -4,7 +4,7 @@ import { type Actor, recordEvent } from '../../events/record-event.ts';
 import { lockUser } from '../lock-user.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 
-/** Ends all sessions of an account. @throws Problem user_not_found */
+/** Ends all sessions of an account. */
 export async function endUserSessions(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   by: Actor,

@@ -7,10 +7,7 @@ import { Problem } from '../../problem.ts';
 import { lockProjectsOf } from '../lock-account.ts';
 import { lockUser } from '../lock-user.ts';
 
-/**
- * Deletes an account with its sessions, memberships, invitations and API keys. What it uploaded stays.
- * @throws Problem user_not_found, last_owner when it is the owner of the service, or a project has no other owner
- */
+/** Deletes an account with its sessions, memberships, invitations and API keys. What it uploaded stays. */
 export async function removeUser(
   { db, now, accessChanges }: Pick<Deps, 'db' | 'now' | 'accessChanges'>,
   by: Actor,

@@ -7,7 +7,6 @@ import { postEmailVerification } from './post-email-verification.ts';
 /**
  * Sends the caller the message that verifies their e-mail address again; earlier ones stay valid. Sends nothing when the
  * address is verified already.
- * @throws Problem mail_off, too_many_attempts
  */
 export async function sendEmailVerification(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits' | 'mail'>,
