@@ -87,7 +87,7 @@ async function attack(
     // complete.
     if (
       request.operationId !== 'downloadArchive' ||
-      !/archive only|renamed or moved|has gone|no such archive/.test(brokeOff.at(-1) ?? '')
+      !/of the archive are left|renamed or moved|is gone|no such archive/i.test(brokeOff.at(-1) ?? '')
     ) {
       blame(String(error), brokeOff.at(-1));
     }
