@@ -56,6 +56,15 @@ export const ApiKey = z.object({
   lastUsedAt: timestampOut.nullable(),
   revokedAt: timestampOut.nullable(),
 });
+/** What a key can find out about itself. */
+export const OwnApiKey = ApiKey.pick({
+  id: true,
+  name: true,
+  projectId: true,
+  folderId: true,
+  scopes: true,
+  expiresAt: true,
+});
 export const ApiKeyList = z.object({ apiKeys: z.array(ApiKey) });
 export const ApiKeyParams = z.object({ id: uuid });
 export const ListApiKeysQuery = z.object({ projectId: uuid.optional() });

@@ -33,6 +33,7 @@ import {
   CreateApiKeyRequest,
   CreatedApiKey,
   ListApiKeysQuery,
+  OwnApiKey,
   RotateApiKeyRequest,
   type Scope,
 } from './api-keys.ts';
@@ -995,6 +996,16 @@ export const routes = {
     query: UsageQuery,
     answer: Usage,
     errors: ['project_not_found', 'folder_not_found'],
+  },
+  getOwnKey: {
+    method: 'GET',
+    path: '/api/storage/key',
+    summary: 'What the API key of the request is',
+    description: 'Its name, what it is tied to, its scopes, and when it expires. A session has no key: 401.',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    answer: OwnApiKey,
+    errors: [],
   },
   createUpload: {
     method: 'POST',

@@ -1,4 +1,5 @@
 import { createApiKey } from './features/api-keys/create-api-key.ts';
+import { getOwnKey } from './features/api-keys/get-own-key.ts';
 import { listApiKeys } from './features/api-keys/list-api-keys.ts';
 import { revokeApiKey } from './features/api-keys/revoke-api-key.ts';
 import { rotateApiKey } from './features/api-keys/rotate-api-key.ts';
@@ -83,6 +84,7 @@ export const operations: Operations = {
   presign: presignUpload,
   record: recordUpload,
   usage: readUsage,
+  getOwnKey,
 
   createUpload,
   signParts,

@@ -156,8 +156,8 @@ const asks: Partial<Record<OperationId, Ask>> = {
   },
   abortUpload: async (folderId) => ({ path: `/api/storage/uploads/${await makeUpload(folderId)}` }),
 };
-/** They name no folder: tested by themselves below. */
-const ofTheWholeProject: OperationId[] = ['listTrash', 'emptyTrash'];
+/** They name no folder: tested by themselves below, and in api-keys.test.ts. */
+const ofTheWholeProject: OperationId[] = ['listTrash', 'emptyTrash', 'getOwnKey'];
 
 test('every route that a key can ask for is here', () => {
   const forKeys = (Object.entries(routes) as [OperationId, Route][])

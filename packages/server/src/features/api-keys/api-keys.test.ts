@@ -39,6 +39,38 @@ async function listed(as: Person, id = projectId): Promise<View[]> {
   return (await service.call('GET', `/api/api-keys?projectId=${id}`, { as })).body.apiKeys;
 }
 
+describe('a key asked what it is', () => {
+  const getOwn = (key: string) => service.call('GET', '/api/storage/key', { key });
+
+  test('says its name, what it is tied to, its scopes and its expiry', async () => {
+    const folder = { projectId, name: 'Inbox', parentId: null };
+    const { body: inbox } = await service.call('POST', '/api/storage/folders', { as: ada, body: folder });
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const facts = { name: 'Camera', projectId, folderId: inbox.id, scopes: ['files:write'], expiresAt };
+    const { body: made } = await create(ada, facts);
+    expect(await getOwn(made.key)).toMatchObject({ status: 200, body: { id: made.id, ...facts } });
+  });
+
+  test('needs no certain scope, and may be tied to nothing', async () => {
+    const { body: made } = await create(ada, { name: 'CI', projectId: null, scopes: ['files:delete'] });
+    expect((await getOwn(made.key)).body).toEqual({
+      id: made.id,
+      name: 'CI',
+      projectId: null,
+      folderId: null,
+      scopes: ['files:delete'],
+      expiresAt: null,
+    });
+  });
+
+  test('is refused when it is revoked, as a session is', async () => {
+    const { body: made } = await create(ada, { name: 'CI', projectId });
+    await revoke(ada, made.id);
+    expect(outcome(await getOwn(made.key))).toBe('401 invalid_api_key');
+    expect(outcome(await service.call('GET', '/api/storage/key', { as: ada }))).toBe('401 invalid_api_key');
+  });
+});
+
 describe('creating a key', () => {
   test('returns the raw key once, and lists everything else about it', async () => {
     const { body } = await create(ada, { name: 'CI', projectId });
