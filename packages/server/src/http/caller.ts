@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyCaller, Caller, SessionCaller } from '../access/caller.ts';
 import { findSessionCallerByToken } from '../access/find-session-caller.ts';
+import { invalidApiKey } from '../access/invalid-api-key.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { isLoopback } from '../settings/loopback.ts';
@@ -113,10 +114,6 @@ function isOwnOrigin(publicUrl: string, origin: string): boolean {
   if (!isLoopback(own.hostname) || !URL.canParse(origin)) return false;
   const { protocol, hostname, port } = new URL(origin);
   return isLoopback(hostname) && protocol === own.protocol && port === own.port;
-}
-
-function invalidApiKey(): Problem {
-  return new Problem('invalid_api_key', undefined, { headers: { 'WWW-Authenticate': 'Bearer' } });
 }
 
 /** Keys that were warned of already. */
