@@ -25,7 +25,7 @@ export async function abortUpload(
     return isOurs;
   });
   if (!isAborted) {
-    // It was already over: aborted before, or completed since this request looked.
+    // It is already over, aborted or completed, perhaps since this request looked.
     const { upload: current } = await openUpload(deps, caller, uploadId);
     requireNotCompleted(current);
   }
