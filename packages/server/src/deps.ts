@@ -19,43 +19,43 @@ import type { Health } from './telemetry/health.ts';
 import type { Answered } from './telemetry/observed.ts';
 import type { Handover } from './work/work.ts';
 
-/** What the service does by itself, again and again; `jobs/jobs.ts` says what each is. */
+/** The jobs that the service runs regularly; `jobs/jobs.ts` says what each one does. */
 export type JobName = 'adopt' | 'sweep' | 'multiparts' | 'trash' | 'reconcile' | 'audit' | 'expired' | 'tidy';
 
-/** What a feature may reach. Everything that a test wants otherwise comes in through here. */
+/** Everything that a feature may reach. Tests replace parts of it here. */
 export interface Deps {
   config: Config;
   db: Database;
   objects: ObjectStore;
-  /** Of the service: signs cookies, and seals second factors. */
+  /** The secret of the service: signs cookies, and seals second factors. */
   secret: string;
-  /** What the first sign-up may need; undefined when the service started with an account. */
+  /** What the first sign-up may require; undefined if the service started with an account. */
   setup: Setup | undefined;
   passwords: Passwords;
-  /** How often passwords and codes may be guessed. */
+  /** How often passwords and codes may be tried. */
   signInLimits: SignInLimits;
-  /** The OpenID Connect issuer, where one is set. */
+  /** The OpenID Connect issuer, if one is set. */
   issuer: Issuer | undefined;
   apiKeys: ApiKeys;
   access: Access;
-  /** To be told of everything that takes access away. */
+  /** Must be notified of every change that takes access away. */
   accessChanges: AccessChanges;
-  /** What each project takes, and how much it stores. */
+  /** The limits of each project, and how much it stores. */
   limits: LimitsCache;
-  /** What addresses were given out for, and has not been recorded. */
+  /** Bytes for which URLs have been presigned and that have not been recorded yet. */
   presigned: PresignedBytes;
-  /** How often everybody may ask. */
+  /** How many requests each caller and address may make. */
   rateLimits: RateLimits;
   archiveLinks: ArchiveLinks;
   archiveSlots: ArchiveSlots;
-  /** Does soon, in this process, what a request has just written down to be done later. */
+  /** Starts work that a request has just enqueued, soon and in this process. */
   work: Handover;
-  /** Undefined where no mail server is set. */
+  /** Undefined if no mail server is set. */
   mail: Mailer | undefined;
   log: Logger;
-  /** Told of every answer, for metrics and the request log. */
+  /** Called with every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;
-  /** How the database and the object store are. */
+  /** The health of the database and the object store. */
   health: Health;
   /** Whether the service is stopping. */
   draining: () => boolean;

@@ -9,7 +9,7 @@ import type { Deps } from './deps.ts';
 import { createLimitsCache } from './limits/find-limits.ts';
 import { createPresignedBytes } from './limits/presigned-bytes.ts';
 
-/** What remembers who may do what, and how much; and what makes all of it forget. */
+/** Opens the caches of who may do what, and how much, along with what makes all of them forget. */
 export function openCaches(
   db: Database,
   now: () => number,

@@ -3,7 +3,7 @@ import type { Caller, SessionCaller, Visitor } from './access/caller.ts';
 import type { Deps } from './deps.ts';
 import type { InBrowser, Keeping } from './identity/browser.ts';
 
-/** Who asks for an operation, by the access that its route says. */
+/** The caller of an operation, according to the access that its route requires. */
 export type CallerOf<O extends OperationId> = (typeof routes)[O] extends { access: infer A }
   ? A extends 'keyOrSession'
     ? Caller
@@ -13,10 +13,9 @@ export type CallerOf<O extends OperationId> = (typeof routes)[O] extends { acces
   : never;
 
 /**
- * One operation of the contract. It knows no HTTP: whoever calls it has found out who is asking and has checked the input,
- * as `http/dispatch.ts` does for a request.
- * It throws a Problem with one of the codes that its entry in the contract lists, and no other: every answer in the tests is checked
- * against that list.
+ * One operation of the contract. It knows nothing of HTTP: its caller has been identified and its input checked before,
+ * for a request by `http/dispatch.ts`. It throws only a Problem with one of the codes that its entry in the contract
+ * lists: every answer in the tests is checked against that list.
  */
 export type Operation<O extends OperationId> = (
   deps: Deps,
@@ -24,10 +23,13 @@ export type Operation<O extends OperationId> = (
   input: Input<O>,
 ) => Promise<Answer<O>> | Answer<O>;
 
-/** Every operation that answers JSON. One that is missing, asks for another caller, or answers something else does not compile. */
+/**
+ * Every operation that answers JSON. If one is missing, takes a different caller or answers something different, this
+ * does not compile.
+ */
 export type Operations = { readonly [O in JsonOperationId]: Operation<O> };
 
-/** What an operation answers that redirects: where to. */
+/** The answer of an operation that redirects: the URL to redirect to. */
 type Answered<O extends OperationId> = (typeof routes)[O] extends { redirectsTo: string }
   ? { location: string }
   : Answer<O>;
@@ -39,5 +41,5 @@ export type CookieOperation<O extends CookieOperationId> = (
   input: Input<O>,
 ) => Promise<Keeping<Answered<O>>>;
 
-/** Every such operation. */
+/** Every operation that reads or changes what the browser keeps. */
 export type CookieOperations = { readonly [O in CookieOperationId]: CookieOperation<O> };

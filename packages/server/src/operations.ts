@@ -79,7 +79,7 @@ import { sendEmailVerification } from './identity/users/send-email-verification.
 import { verifyEmail } from './identity/users/verify-email.ts';
 import type { CookieOperations, Operations } from './operation.ts';
 
-/** What each operation of the contract does. Its method, path, access, inputs and errors stand in the contract. */
+/** The implementation of each operation. The contract has its method, path, access, inputs and errors. */
 export const operations: Operations = {
   presign: presignUpload,
   record: recordUpload,
@@ -160,7 +160,7 @@ export const operations: Operations = {
   health,
 };
 
-/** What each operation does that reads or changes what the browser keeps. */
+/** The implementation of each operation that reads or changes what the browser keeps. */
 export const cookieOperations: CookieOperations = {
   signUp,
   signIn,

@@ -5,14 +5,14 @@ export interface Issue {
   message: string;
 }
 
-/** What an operation throws when it cannot do what was asked: one entry of the error catalogue, with its particulars. */
+/** Thrown by an operation that cannot do what was asked: one entry of the error catalogue, with its particulars. */
 export class Problem extends Error {
   readonly code: ErrorCode;
   readonly issues: Issue[] | undefined;
   readonly headers: Record<string, string>;
   readonly extra: Record<string, unknown>;
 
-  /** @param detail a sentence for the caller about this very request; the catalogue's title stands in for it */
+  /** @param detail a sentence for the caller about this very request; by default the catalogue's title */
   constructor(
     code: ErrorCode,
     detail?: string,

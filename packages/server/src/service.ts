@@ -36,13 +36,13 @@ const flushKeysMilliseconds = 30_000;
 const flushPresignedMilliseconds = 5_000;
 
 export interface RunningService {
-  /** How the first account is made; undefined when there is one. */
+  /** How the first account is created; undefined if there is one. */
   setup: Setup | undefined;
-  /** Resolves with the reason if a part of the service ends without having been asked to. */
+  /** Resolves with the reason if a part of the service ends unexpectedly. */
   failed: Promise<Error>;
   /**
-   * Says that it is not ready, goes on for as long as proxies need to notice, then drains and stops: requests and uploads
-   * under way finish first.
+   * Reports itself as not ready, waits until proxies have noticed, then drains and stops: requests and uploads under
+   * way finish first.
    */
   stop(): Promise<void>;
 }
@@ -64,7 +64,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
   }
 
   async function close(): Promise<void> {
-    // In the reverse order of opening; uploads and requests drain side by side, in the step that was opened last.
+    // In the reverse order of opening. Uploads and requests drain side by side, in the step that was opened last.
     while (opened.length > 0) await opened.pop()?.close();
   }
 
@@ -72,7 +72,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     requireNothingLeftBehind(config);
     const secrets = needsSecrets(config) ? readOrMakeSecrets(config.dataDir) : undefined;
 
-    // A port that is taken is told at once, not after the database has been made.
+    // Reports a taken port at once, before the database is created.
     await requireFreePort(config.host, config.port);
     const store = await openObjectStore(config, secrets, log);
     opened.push({
@@ -172,7 +172,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       close: () =>
         Promise.all([
           api.close(drainMilliseconds),
-          // Both stop at their next step, and need the store until then.
+          // Both stop at their next step, and need the store until they do.
           Promise.all([jobs.close(), work.close()]).then(() => store.drain(drainMilliseconds)),
         ]),
     });
@@ -183,7 +183,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
   }
 }
 
-/** Does something again and again, and once more at the end. */
+/** Does something at regular intervals, and once more at the end. */
 function repeat(
   milliseconds: number,
   work: () => Promise<unknown>,

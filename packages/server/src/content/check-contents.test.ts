@@ -47,7 +47,9 @@ async function shown(id: unknown): Promise<Record<string, unknown>> {
   return body.files.find((file: { id: string }) => file.id === id);
 }
 
-/** What a process does: with what was handed over to it, until it is closed; or once with what is due. */
+/**
+ * A process that checks contents: either those handed over to it, until it is closed, or once everything that is due.
+ */
 function open(objects = service.deps.objects) {
   const deps = { ...service.deps, objects };
   const onMismatch = (kind: Mismatch) => void mismatches.push(kind);
@@ -65,7 +67,7 @@ function open(objects = service.deps.objects) {
   };
 }
 
-/** What the queue of the service does with everything that was recorded until now. */
+/** Checks everything recorded so far, as the service's queue does. */
 async function checkRecorded(): Promise<void> {
   const checks = open();
   for (const file of recorded) checks.enqueue(file);
@@ -111,7 +113,7 @@ describe('the first bytes', () => {
     const checks = open();
     expect(await checks.checkDue(100)).toBe(0);
     service.advance(60_001);
-    // Two processes at the same moment share the work.
+    // Two processes share the work at the same time.
     const [one, other] = await Promise.all([checks.checkDue(100), open().checkDue(100)]);
     expect(one + other).toBe(1);
     expect(await shown(file.id)).toMatchObject({ contentCheck: 'match' });

@@ -18,7 +18,7 @@ interface CheckDeps {
 type FileRow = Selectable<Schema['files']>;
 type OnMismatch = (kind: Mismatch) => void;
 
-/** The kinds of work by which contents are checked. The subject is the id of a file. */
+/** The kinds of work that check contents. The subject is the id of a file. */
 export const typeCheck = 'content';
 export const sha256Check = 'sha256';
 
@@ -27,10 +27,10 @@ const typesAtOnce = 2;
 const typesAhead = 20;
 
 /**
- * The checks of contents, off the path of requests: the first bytes of each file against its declared type, and the
- * whole object against its SHA-256 where one was declared that the store has not verified itself. Reading an object to its end can take
- * hours, so that is work of its own, one object at a time.
- * @param onMismatch told of each mismatch that is found, for metrics
+ * The checks of contents, outside of requests: the first bytes of each file against its declared type, and the whole
+ * object against its SHA-256 if one was declared and the store has not verified it. Reading an object to its end can
+ * take hours, so that is a separate kind of work, one object at a time.
+ * @param onMismatch called for each mismatch found, for metrics
  */
 export function createContentChecks(deps: CheckDeps, onMismatch: OnMismatch = () => undefined): Kind[] {
   return [
@@ -48,7 +48,9 @@ export function createContentChecks(deps: CheckDeps, onMismatch: OnMismatch = ()
   ];
 }
 
-/** Compares the declared type with the first bytes, and asks for a look at the SHA-256 where that has yet to be verified. */
+/**
+ * Compares the declared type with the first bytes, and enqueues the check of the SHA-256 if it has yet to be verified.
+ */
 async function checkType(deps: CheckDeps, task: Task, onMismatch: OnMismatch): Promise<Outcome> {
   const row = await findFile(deps, task);
   if (!row) return undefined;
@@ -80,7 +82,7 @@ async function checkType(deps: CheckDeps, task: Task, onMismatch: OnMismatch): P
   return undefined;
 }
 
-/** Reads the whole object. A process that stops on the way leaves it to the next one, from the beginning. */
+/** Reads the whole object. If the process stops midway, the next one starts from the beginning. */
 async function checkSha256(deps: CheckDeps, task: Task, signal: AbortSignal, onMismatch: OnMismatch): Promise<Outcome> {
   const row = await findFile(deps, task);
   if (!row?.sha256 || row.sha256_state !== 'declared') return undefined;
@@ -103,7 +105,7 @@ function findFile({ db }: CheckDeps, { projectId, id }: Subject): Promise<FileRo
 
 type Findings = Partial<Pick<FileRow, 'detected_mime_type' | 'content_check' | 'sha256_state'>>;
 
-/** Writes down what was found, and that the work is done, with one statement: there is one for each file that is recorded. */
+/** Stores the findings and completes the work with one statement, since this runs for every file that is recorded. */
 async function finish({ db }: CheckDeps, task: Task, findings: Findings): Promise<Outcome> {
   const row = await db.kysely
     .with('done', (query) => deleteDone(query, task))

@@ -67,7 +67,7 @@ test.each<[string, Buffer, string | null]>([
   expect(await detectMimeType(bytes)).toBe(expected);
 });
 
-/** Beginnings that make a parser go on: chunks, boxes, entries and lengths that the bytes behind them decide. */
+/** Beginnings that make a parser read on: chunks, boxes, entries and lengths determined by the bytes that follow. */
 const beginnings = [
   png,
   mp4,

@@ -1,14 +1,16 @@
 import { fileTypeFromBuffer } from 'file-type';
 
-/** So much of a file is looked at: what file-type asks for at most. */
+/** How many bytes of a file are examined: the most that file-type asks for. */
 export const sampleBytes = 4100;
 
-/** Signatures of two bytes that texts begin with as well; their formats have a NUL in these first bytes. */
+/**
+ * Two-byte signatures that text can begin with as well; real files of these formats have a NUL in these first bytes.
+ */
 const weak = new Set(['image/bmp', 'application/x-msdownload']);
 
 /**
- * The media type that the first bytes of a file show, in lower case and without parameters, or null when they show none:
- * most texts have no signature. Never throws, whatever the bytes are.
+ * The media type that the first bytes of a file show, in lower case and without parameters, or null if they show none:
+ * most text has no signature. Never throws, whatever the bytes are.
  */
 export async function detectMimeType(sample: Uint8Array): Promise<string | null> {
   const markup = detectMarkup(sample);
@@ -17,10 +19,10 @@ export async function detectMimeType(sample: Uint8Array): Promise<string | null>
   return found === undefined || isText(sample, found) ? null : found;
 }
 
-/** Whether these are rather the first bytes of a text than of the format that was found. */
+/** Whether these first bytes are more likely text than the detected format. */
 function isText(sample: Uint8Array, found: string): boolean {
   if (weak.has(found)) return !sample.includes(0);
-  // The byte order mark of UTF-16 is the beginning of a frame of MPEG layer I as well, which nobody uses.
+  // The byte order mark of UTF-16 is also the beginning of an MPEG layer I frame, a format that nobody uses.
   return found.startsWith('audio/') && sample[0] === 0xff && sample[1] === 0xfe;
 }
 
@@ -28,7 +30,7 @@ async function findSignature(sample: Uint8Array): Promise<string | undefined> {
   try {
     return (await fileTypeFromBuffer(sample))?.mime;
   } catch {
-    // A header that promises more than there is. What cannot be read shows nothing.
+    // A header that promises more bytes than there are. Unreadable bytes show no type.
     return undefined;
   }
 }
@@ -38,7 +40,7 @@ const htmlStart =
   /^<(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p|!--)(?:[\s>]|$)/i;
 const rootElement = /^<(?:[\w.-]+:)?(\w[\w.-]*)(?:[\s/>]|$)/;
 
-/** HTML, XHTML, SVG and other XML: the texts that a browser may run, and that file-type does not tell apart. */
+/** HTML, XHTML, SVG and other XML: text that a browser may run, and that file-type does not tell apart. */
 function detectMarkup(sample: Uint8Array): string | null {
   const text = decode(sample).replace(/^[\ufeff\s]+/, '');
   if (!text.startsWith('<')) return null;
@@ -47,12 +49,12 @@ function detectMarkup(sample: Uint8Array): string | null {
   const root = rootElement.exec(body)?.[1]?.toLowerCase();
   if (root === 'svg') return 'image/svg+xml';
   if (isXml) return root === 'html' ? 'application/xhtml+xml' : 'application/xml';
-  // A comment that is longer than what was read may stand before anything.
+  // The sample ends inside a comment, and anything may follow it.
   if (body.startsWith('<!--')) return null;
   return htmlStart.test(text) || htmlStart.test(body) ? 'text/html' : null;
 }
 
-/** Comments, processing instructions and a doctype may stand before the root element, and hide it. */
+/** Skips the comments, processing instructions and doctype that may precede the root element and hide it. */
 function withoutProlog(text: string, isXml: boolean): string {
   let rest = text;
   for (;;) {
@@ -71,13 +73,13 @@ function endOfProlog(text: string, isXml: boolean): number | undefined {
   return subset !== -1 && subset < (end ?? text.length) ? after(text, ']>') : end;
 }
 
-/** Where the text after the first `mark` begins; undefined when there is none. */
+/** Where the text after the first `mark` begins; undefined if there is no `mark`. */
 function after(text: string, mark: string): number | undefined {
   const at = text.indexOf(mark);
   return at === -1 ? undefined : at + mark.length;
 }
 
-/** UTF-16 where a byte order mark or the NULs of `<` say so; anything else as UTF-8, which never fails. */
+/** UTF-16 if a byte order mark or the NULs around `<` indicate it; otherwise UTF-8, which never fails. */
 function decode(sample: Uint8Array): string {
   const [first, second] = sample;
   if ((first === 0xff && second === 0xfe) || (first === 0x3c && second === 0)) {

@@ -9,8 +9,8 @@ export interface Inspected {
 }
 
 /**
- * Looks at the first bytes of an object, and says whether they are of the declared type. An object that is not there
- * shows nothing.
+ * Examines the first bytes of an object, and says whether they match the declared type. The verdict on a missing object
+ * is `unknown`.
  * @throws Problem store_unavailable
  */
 export async function inspectContent(

@@ -4,7 +4,7 @@ import { judgeContent } from './judge-content.ts';
 const docx = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 const xlsx = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 
-/** Decision 0026 as a table: the declared type, and what the first bytes show. */
+/** Decision 0026 as a table: the declared type, and the type that the first bytes show. */
 describe.each<[string, [declared: string, detected: string | null][]]>([
   [
     'match',
@@ -65,7 +65,7 @@ describe.each<[string, [declared: string, detected: string | null][]]>([
       [docx, 'application/pdf'],
       ['application/msword', 'application/zip'],
       ['image/png', 'application/zip'],
-      // Formats that always begin with their signature, and here do not.
+      // Formats that always begin with their signature, in files without one.
       ['image/png', null],
       ['image/jpg', null],
       ['image/webp', null],

@@ -1,9 +1,9 @@
-/** What a look at the first bytes of a file says of its declared type; `unknown` when they show none. */
+/** What the first bytes of a file say about its declared type; `unknown` if they show no type. */
 export type ContentVerdict = 'match' | 'mismatch' | 'unknown';
 
 /**
- * Types that are one as far as first bytes can tell: other names of the same format, and one container for several.
- * The first of each is the name that it goes by here.
+ * Types that first bytes cannot tell apart: other names of the same format, and several formats in one container. The
+ * first of each is the name used here.
  */
 const families: readonly (readonly string[])[] = [
   ['image/jpeg', 'image/jpg', 'image/pjpeg'],
@@ -44,7 +44,7 @@ const families: readonly (readonly string[])[] = [
   ['video/vnd.avi', 'video/avi', 'video/msvideo', 'video/x-msvideo'],
   ['video/mpeg', 'video/mp1s', 'video/mp2p'],
   ['video/x-flv', 'video/flv'],
-  // Containers that hold sound and pictures alike: which of them lies behind the first bytes.
+  // Containers that hold either sound or pictures; the first bytes do not show which.
   [
     'video/mp4',
     'audio/mp4',
@@ -78,7 +78,10 @@ const families: readonly (readonly string[])[] = [
 
 const nameOf = new Map(families.flatMap(([name = '', ...others]) => [name, ...others].map((type) => [type, name])));
 
-/** Office documents of before 2007 and their like: one container, of which the first bytes tell no more. */
+/**
+ * Office documents from before 2007 and similar formats: they share one container, and the first bytes show nothing
+ * more.
+ */
 const inCompoundFile = new Set([
   'application/msword',
   'application/vnd.ms-excel',
@@ -94,7 +97,7 @@ const inCompoundFile = new Set([
 const zipBased =
   /^application\/(?:vnd\.(?:openxmlformats-officedocument|oasis\.opendocument|android\.package-archive|google-earth\.kmz|ms-(?:word|excel|powerpoint|visio)|apple\.(?:pages|numbers|keynote)|comicbook|etsi\.asic)|epub|java-archive|x-java-archive|x-xpinstall|x-cbz|vsix)|\+zip$|^model\/3mf$/;
 
-/** Formats of text that have a signature, and are no more than text to who declares them so. */
+/** Text formats that have a signature, but may also be declared simply as text. */
 const signedTexts = new Set([
   'application/pgp-encrypted',
   'application/postscript',
@@ -102,15 +105,15 @@ const signedTexts = new Set([
   'model/stl',
 ]);
 
-/** Documents that are encrypted lie in a compound file, whatever they are in the clear. */
+/** Encrypted documents are stored in a compound file, whatever their format is when decrypted. */
 const officeOpenXml = 'application/vnd.openxmlformats-officedocument';
 
-/** Formats that begin with their signature always: without one, a file is none of them. */
+/** Formats that always begin with their signature: a file without one is none of them. */
 const alwaysSigned = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif', 'image/heif']);
 
 /**
  * Compares the declared type of a file with the one that its first bytes show (decision 0026). Case, parameters and
- * other names of one format make no difference; `application/octet-stream` claims nothing and is never a mismatch.
+ * other names of the same format make no difference; `application/octet-stream` claims nothing and is never a mismatch.
  */
 export function judgeContent(declaredMimeType: string, detected: string | null, fileSize: number): ContentVerdict {
   const declared = toName(declaredMimeType);
@@ -122,7 +125,7 @@ export function judgeContent(declaredMimeType: string, detected: string | null, 
 function isCompatible(declared: string, detected: string): boolean {
   if (declared === detected) return true;
   if (isText(detected)) return isCompatibleText(declared, detected);
-  // The first bytes of a document may show no more than its container, and whoever declares the container is right too.
+  // The first bytes of a document may show only its container, and declaring the container is correct too.
   if (detected === 'application/zip') return zipBased.test(declared);
   if (declared === 'application/zip') return zipBased.test(detected);
   if (detected === 'application/x-cfb') return inCompoundFile.has(declared) || declared.startsWith(officeOpenXml);
@@ -133,7 +136,7 @@ function isCompatible(declared: string, detected: string): boolean {
   return detected === 'image/x-adobe-dng' && declared === 'image/dng';
 }
 
-/** Text may be any text; what declares itself a picture, a document or data is not let through by this. */
+/** Text may be declared as any kind of text, but not as a picture, a document or data. */
 function isCompatibleText(declared: string, detected: string): boolean {
   if (declared.startsWith('text/')) return true;
   if (detected === 'text/html') return declared === 'application/xhtml+xml';

@@ -5,8 +5,8 @@ import { sampleBytes } from './detect-mime-type.ts';
 const readMilliseconds = 10_000;
 
 /**
- * The first bytes of an object, or undefined when there is none.
- * @throws Problem store_unavailable, also when the bytes do not come within ten seconds
+ * The first bytes of an object, or undefined if there is no such object.
+ * @throws Problem store_unavailable, also if the bytes do not arrive within ten seconds
  */
 export async function readSample(objects: ObjectStore, storeKey: string): Promise<Buffer | undefined> {
   try {
@@ -18,7 +18,7 @@ export async function readSample(objects: ObjectStore, storeKey: string): Promis
     for await (const chunk of object.body) {
       chunks.push(chunk);
       bytes += chunk.length;
-      // A store that does not keep to the range is not read on.
+      // Stops reading from a store that ignores the range.
       if (bytes > sampleBytes) break;
     }
     return Buffer.concat(chunks).subarray(0, sampleBytes);

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { ObjectStore } from '../store/object-store.ts';
 
-/** A store that delivers less than this is taken for one that has stalled. */
+/** A store that is slower than this counts as stalled. */
 const bytesPerMillisecond = 500;
 const patienceMilliseconds = 60_000;
-/** Timers know no more. */
+/** The longest time that a timer accepts. */
 const longestMilliseconds = 2 ** 31 - 1;
 
 /**
- * Reads a whole object and compares its SHA-256. An object that is not there stays as it was declared.
- * @throws Problem store_unavailable, the signal's reason, or the error of a body that broke off
+ * Reads a whole object and compares its SHA-256. If there is no such object, the state stays `declared`.
+ * @throws Problem store_unavailable, the signal's reason, or the error of a body that was cut short
  */
 export async function verifySha256(
   objects: ObjectStore,

@@ -12,7 +12,7 @@ import {
 } from '../../test/service.ts';
 import { handlers } from './app.ts';
 
-/** Who asks. The project is Ada's; Bob is a stranger to it, and has one of his own. */
+/** The callers. The project is Ada's; Bob is a stranger to it, and has one of his own. */
 const callers = [
   'a key of this project',
   'a key of another project',
@@ -52,7 +52,7 @@ const noOwner = '403 owner_required';
 const noMail = '409 mail_off';
 const noProof = '400 invalid_email_token';
 
-/** What every operation answers to everybody, in the order of `callers`. A new route needs a new row. */
+/** What every operation answers to each caller, in the order of `callers`. A new route needs a new row. */
 // biome-ignore format: a table is read by its columns
 const expected: Record<OperationId, readonly string[]> = {
   //                 this key  other key   untied   stranger's   revoked  expired  scopeless  session   stranger       nothing  malformed   editor         viewer
@@ -162,7 +162,7 @@ interface Asked {
 
 const password = 'correct horse battery';
 
-/** A request of each operation that would succeed for a member of the project, with the data that it needs. */
+/** A request for each operation that would succeed for a member of the project, with the data that it needs. */
 const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   presign: () => ({ path: '/api/storage/presign', body: { ...photo(), projectId } }),
   record: async () => ({
@@ -269,7 +269,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   signInWithOidc: () => ({ path: '/api/auth/sign-in/social', body: { provider: 'oidc' } }),
   linkOidc: () => ({ path: '/api/auth/link-social', body: { provider: 'oidc' } }),
   passkeyRegistrationOptions: () => ({ path: '/api/auth/passkey/generate-register-options' }),
-  // Only a browser with a passkey can go on: passkeys-in-chromium.test.ts has those.
+  // Requires a browser with a passkey: see passkeys-in-chromium.test.ts.
   registerPasskey: () => ({
     path: '/api/auth/passkey/verify-registration',
     body: { response: { ...credential, response: { clientDataJSON: 'e30', attestationObject: 'oA' } } },
@@ -287,7 +287,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     body: { id: await insertPasskey(), name: 'Renamed' },
   }),
   deletePasskey: async () => ({ path: '/api/auth/passkey/delete-passkey', body: { id: await insertPasskey() } }),
-  // Nobody has one here: totp.test.ts has those.
+  // Nobody has a second factor here: see second-factor.test.ts.
   enableSecondFactor: () => ({ path: '/api/auth/two-factor/enable', body: { password } }),
   renewBackupCodes: async () => ({
     path: '/api/auth/two-factor/generate-backup-codes',
@@ -302,9 +302,9 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     body: (await withoutSecondFactors()) && { code: '123456' },
   }),
   verifyBackupCode: () => ({ path: '/api/auth/two-factor/verify-backup-code', body: { code: 'aB3dE-fG5hI' } }),
-  // Only the browser that has begun can finish: oidc.test.ts has that.
+  // Only the browser that began it can finish it: see oidc.test.ts.
   finishOidc: () => ({ path: '/api/auth/callback/oidc?code=x&state=y' }),
-  // With a mail server and a real token: password-reset.test.ts.
+  // Requires a mail server and a real token: see reset-password.test.ts.
   requestPasswordReset: () => ({ path: '/api/auth/request-password-reset', body: { email: ada.email } }),
   resetPassword: () => ({
     path: '/api/auth/reset-password',
@@ -332,7 +332,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   errorPage: () => ({ path: '/errors/not_found' }),
 };
 
-/** One more session of Ada's. */
+/** Another session of Ada's. */
 async function anotherSession(): Promise<string> {
   const { headers } = await service.call('POST', '/api/auth/sign-in/email', { body: { email: ada.email, password } });
   const cookie = headers.getSetCookie()[0]?.split(';')[0] ?? '';
@@ -350,7 +350,7 @@ async function insertPasskey(owner = ada): Promise<string> {
   return id;
 }
 
-/** Those that were begun are forgotten again. */
+/** Deletes the second factors that other requests began to set up. */
 const withoutSecondFactors = () => service.deps.db.pool.query('delete from two_factors');
 
 const invitation = (email = `${randomUUID()}@example.com`) => ({ email, role: 'viewer' });
@@ -402,14 +402,14 @@ async function createUpload(owner: Person, inProject: string): Promise<string> {
   return (await service.call('POST', '/api/storage/uploads', { as: owner, body })).body.uploadId;
 }
 
-/** Something of Ada's that is in the trash. */
+/** Something of Ada's in the trash. */
 async function deleted(kind: 'files' | 'folders', make: (owner: Person, inProject: string) => Promise<string>) {
   const id = await make(ada, projectId);
   await service.call('DELETE', `/api/storage/${kind}/${id}`, { as: ada });
   return id;
 }
 
-/** In a project of its own, since one goes on at a time. */
+/** In a project of its own, since only one can be under way at a time. */
 async function reconcileOne(): Promise<{ path: string }> {
   return { path: `/api/projects/${await createProjectOfAll()}/reconcile` };
 }
@@ -490,7 +490,7 @@ async function quarantineOne(): Promise<string> {
   return `${path}/${id}`;
 }
 
-/** All that a request may change, so that a refused one is seen to change nothing. */
+/** Everything that a request may change, to prove that a refused one changes nothing. */
 async function fingerprint(): Promise<unknown> {
   const { rows } = await service.deps.db.pool.query(`
     select (select json_agg(t order by id) from (select id, revoked_at from api_keys) t) as keys,
@@ -523,7 +523,7 @@ describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33)', (
       const { method } = routes[operation];
       const { scope } = routes[operation] as { scope?: Scope };
       const { path, body } = await requests[operation]();
-      // Signing out and signing in end the session that is used, so they get one of their own.
+      // Signing out and signing in end the session in use, so these requests get one of their own.
       const caller =
         (operation === 'signOut' || operation === 'signIn') && credentials(name, scope).as
           ? { as: await service.signUp() }
@@ -541,7 +541,7 @@ describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33)', (
   );
 });
 
-/** The whole answer as bytes would show it, without the request's own id, the clock and the counts of rate limits. */
+/** The whole answer, without its request id, the clock and the counts of rate limits. */
 function toBytes({ status, headers, text }: Answer): string {
   const requestId = headers.get('x-request-id') ?? '';
   const lines = [...headers]
@@ -788,7 +788,7 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
 
   test.each(all)('%s: an id of somebody else is answered as one of nothing, to the byte', async (_, operation, at) => {
     const { access, method } = routes[operation];
-    // Ada is the owner of the service, to whom every account is her own.
+    // Ada is the owner of the service, who may manage every account.
     const person = routes[operation].path.startsWith('/api/users') ? editor : ada;
     const askers =
       access === 'keyOrSession' ? [{ as: ada }, { key: keys.tied }, { key: keys.untied }] : [{ as: person }];

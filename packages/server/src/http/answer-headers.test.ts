@@ -33,7 +33,7 @@ function ask(route: Route, headers: Record<string, string> = {}, of = service): 
   return of.call(route.method, pathOf(route), { headers: sent, ...(route.body ? { body: {} } : {}) });
 }
 
-/** What protects, of an answer, without what differs from one to the next. */
+/** The protective headers of an answer, without those that differ between answers. */
 function protectionOf({ headers }: Answer): Record<string, string> {
   const names = ['cache-control', 'referrer-policy', 'strict-transport-security', 'x-content-type-options'];
   return Object.fromEntries(
@@ -223,9 +223,9 @@ describe('a body that is no JSON (checklist 18)', () => {
           body: '{"name":"x"}',
           headers: { 'Content-Type': type, ...headers },
         });
-        // What is switched off does not look at bodies.
+        // An operation that is switched off ignores the body.
         if (answer.body.code === 'sign_in_method_off') continue;
-        // Whoever may not come in is not told what the body should be.
+        // A caller without access is not told what the body should be.
         const wanted = 'Authorization' in headers && ['session', 'serviceOwner'].includes(route.access) ? 401 : 415;
         expect([type, answer.status]).toEqual([type, wanted]);
       }

@@ -5,8 +5,9 @@ import { findOperations } from './router.ts';
 const oneYearSeconds = 365 * 24 * 3600;
 
 /**
- * What every answer bears, as name, value, name, value …: nobody stores it, guesses its type, runs or frames it, embeds
- * it in a page of another origin, or learns the address that led to it. An answer that sets one of them itself keeps it.
+ * The headers of every answer, as name, value, name, value …: nobody may store it, guess its type, run or frame it,
+ * embed it in a page of another origin, or learn the URL that led to it. An answer that sets one of them itself keeps
+ * its own value.
  * @see OWASP ASVS 5.0 §3.4
  */
 export function toCommonHeaders(publicUrl: string): readonly string[] {
@@ -22,7 +23,7 @@ export function toCommonHeaders(publicUrl: string): readonly string[] {
   ];
 }
 
-/** Only where a key is taken: what asks for a session cookie is for pages of the service itself. */
+/** Only routes that accept a key: routes that require a session cookie are for pages of the service itself. */
 const forAllOrigins = new Set(
   (Object.entries(routes) as [OperationId, Route][])
     .filter(([, { access }]) => access === 'keyOrSession')
@@ -31,8 +32,8 @@ const forAllOrigins = new Set(
 const exposed = 'X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Cadiz-Warning';
 
 /**
- * Lets pages of any origin read what is answered to a key. Never with credentials: a cookie gets nobody anything here,
- * and pages of other origins cannot read what it got.
+ * Lets pages of any origin read answers to a key. Credentials are never allowed: a cookie opens nothing here, and pages
+ * of other origins cannot read answers to one.
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export function allowOrigins(exchange: Exchange): void {
@@ -41,10 +42,10 @@ export function allowOrigins(exchange: Exchange): void {
   exchange.extraHeaders.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposed);
 }
 
-/** So long browsers remember what they were told; none does for longer. */
+/** How long browsers may cache a preflight. None caches it for longer. */
 const preflightSeconds = '7200';
 
-/** @returns undefined when it is none, or for a path that no key opens */
+/** @returns undefined if the request is no preflight, or for a path that no key opens */
 export function answerPreflight(exchange: Exchange): Response | undefined {
   if (exchange.method !== 'OPTIONS' || exchange.header('origin') === undefined) return undefined;
   if (exchange.header('access-control-request-method') === undefined) return undefined;

@@ -22,7 +22,7 @@ async function countProjects(): Promise<number> {
   return (await service.call('GET', '/api/projects', { as: ada })).body.projects.length;
 }
 
-/** A body of raw bytes, which `call` cannot send. */
+/** Sends a body of raw bytes, which `call` cannot do. */
 async function sendBytes(
   body: Buffer | ReadableStream,
   headers: Record<string, string> = {},

@@ -19,7 +19,7 @@ import { errorPage, openapi } from './routes/operation.ts';
 import { list } from './routes/storage.ts';
 import { createSite } from './site.ts';
 
-/** The operations that are HTTP themselves: they stream, redirect, or send text that is there already. */
+/** The operations that handle HTTP themselves: they stream, redirect, or send text that was made beforehand. */
 const ownHandlers: Record<Exclude<OperationId, JsonOperationId | CookieOperationId>, Handler> = {
   list,
   redirectToContent,
@@ -28,19 +28,19 @@ const ownHandlers: Record<Exclude<OperationId, JsonOperationId | CookieOperation
   errorPage,
 };
 
-/** Every operation; what it does stands in `operations.ts`, or above. */
+/** The handler of every operation. `operations.ts`, or the list above, says what it does. */
 export const handlers = {
   ...ownHandlers,
   ...Object.fromEntries((Object.keys(operations) as JsonOperationId[]).map((id) => [id, toHandler(id)])),
   ...Object.fromEntries((Object.keys(cookieOperations) as CookieOperationId[]).map((id) => [id, toCookieHandler(id)])),
 } as Record<OperationId, Handler>;
 
-/** The HTTP API, twice the same: for Node's server, and as a fetch handler to mount elsewhere. */
+/** The HTTP API in two forms: for Node's server, and as a fetch handler to mount elsewhere. */
 export interface App {
   listener(request: IncomingMessage, response: ServerResponse): Promise<void>;
-  /** @param remoteAddress of the client, for the limits by address: without it, all clients are one */
+  /** @param remoteAddress of the client, for the limits by address; without it, all clients count as one */
   fetch(request: Request, remoteAddress?: string): Promise<Response>;
-  /** The answer to bytes that Node could not read as a request, or that came too slowly. */
+  /** The answer to bytes that Node could not parse as a request, or that arrived too slowly. */
   refuse(error: NodeJS.ErrnoException): Exclude<Answer, Response>;
 }
 
@@ -51,7 +51,7 @@ export function createApp(deps: Deps): App {
     async listener(request, response) {
       if (site(request, response)) return;
       const answered = await answer(deps, common, new NodeExchange(request, response));
-      // The next request on this connection would meet a process that is gone.
+      // The next request on this connection would find no process.
       if (deps.draining()) response.shouldKeepAlive = false;
       return writeTo(response, answered, deps.log);
     },
@@ -64,7 +64,10 @@ export function createApp(deps: Deps): App {
   };
 }
 
-/** What happens to every request: an id, the handler, one place for failures, the headers that every answer bears. */
+/**
+ * Handles any request: gives it an id, runs its handler, turns failures into problems in one place, and adds the
+ * headers of every answer.
+ */
 async function answer(deps: Deps, common: readonly string[], exchange: Exchange): Promise<Answer> {
   const requestId = randomUUID();
   const started = performance.now();
@@ -96,7 +99,7 @@ function handle(deps: Deps, exchange: Exchange, match: Match): ReturnType<Handle
   return handlers[match.operation](deps, exchange);
 }
 
-/** Where somebody has to be known, it is they who are limited. What watches over the service is never told to wait. */
+/** Routes that identify their caller limit the caller instead. Probes are never limited. */
 function isLimitedByAddress(operation: OperationId): boolean {
   return routes[operation].access === 'anybody' && !isProbe(operation);
 }
@@ -134,14 +137,14 @@ function toAnswer(
   requestId: string,
   extra: readonly string[],
 ): Exclude<Answer, Response> {
-  // One array for all of them: every answer is made here.
+  // One array for all headers, since every answer passes through here.
   const headers = common.concat('Content-Type', type, 'X-Request-Id', requestId);
   if (extra.length > 0) headers.push(...extra);
   if (own.length > 0) headers.push(...own);
   return { status, headers, body };
 }
 
-/** What the response says itself stands. */
+/** Headers that the response sets itself take precedence. */
 function withHeaders(response: Response, headers: readonly string[]): Response {
   for (let i = 0; i + 1 < headers.length; i += 2) {
     const name = headers[i] ?? '';

@@ -4,10 +4,10 @@ import { isLoopback } from '../settings/loopback.ts';
 import { readCookie } from './cookies.ts';
 import type { Exchange } from './exchange.ts';
 
-/** A session remembers this much of what the browser calls itself. */
+/** How many characters of `User-Agent` a session keeps. */
 const longestUserAgent = 300;
 
-/** What a browser brings along, read from cookies and headers. */
+/** What a browser sends along in cookies and headers. */
 export function readBrowser(deps: Deps, exchange: Exchange): Browser {
   return {
     kept: {
@@ -27,8 +27,9 @@ export function readBrowser(deps: Deps, exchange: Exchange): Browser {
 const ofProxies = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'];
 
 /**
- * Whether a request on a loopback listener is what it seems: through a proxy it comes from anywhere, and under another
- * name it comes from a page whose domain was pointed here (DNS rebinding), which for a browser is the same origin.
+ * Whether a request on a loopback listener really comes from this machine: through a proxy it may come from anywhere,
+ * and under another host name it comes from a page whose domain was pointed here (DNS rebinding), which browsers treat
+ * as the same origin.
  */
 function isOnThisMachine(exchange: Exchange): boolean {
   if (ofProxies.some((name) => exchange.header(name) !== undefined)) return false;

@@ -19,7 +19,7 @@ afterAll(() => service.close());
 const origins: Record<string, string | undefined> = {
   absent: undefined,
   'the public address': ownUrl,
-  // A name that was pointed here (DNS rebinding) is in Origin and Host alike.
+  // Under DNS rebinding, Origin and Host carry the same name.
   'the host that was asked': 'https://rebound.example.net:8443',
   'another site': 'https://evil.example.com',
   'a name that begins like ours': 'https://media.example.com.evil.example.com',
@@ -32,7 +32,7 @@ const origins: Record<string, string | undefined> = {
 const yes = 200;
 const no = '403 cross_site_request';
 
-/** What a state-changing request with a cookie is answered, by Sec-Fetch-Site and Origin. */
+/** The answer to a state-changing request with a cookie, by Sec-Fetch-Site and Origin. */
 // biome-ignore format: a table is read by its columns
 const expected: Record<string, (string | number)[]> = {
   // Origin:       absent ours host other prefix port http null nonsense

@@ -13,8 +13,8 @@ import { hasSentManyInvalidKeys, limitAddress, limitCaller, limitInvalidKeys } f
 const bearer = /^Bearer +([^\s]+) *$/i;
 
 /**
- * For the storage routes: an API key, or a session when there is no Authorization header. A promise only when something has to be
- * asked for.
+ * Identifies the caller of a storage route: by API key, or by session if there is no Authorization header. Returns a
+ * promise only if it has to look something up.
  * @throws Problem invalid_api_key, cross_site_request, rate_limited
  */
 export function requireKeyOrSession(deps: Deps, exchange: Exchange): Promise<Caller> | Caller {
@@ -53,10 +53,10 @@ async function refuseKey(deps: Deps, exchange: Exchange, deadKeyId?: string): Pr
   throw invalidApiKey();
 }
 
-/** The caller of this request, who becomes somebody else while it is read if their access changes. */
+/** The caller of this request, updated if its access changes while the request is being read. */
 function toAsking(deps: Deps, exchange: Exchange, token: string, caller: ApiKeyCaller): ApiKeyCaller {
   warnOfBrowser(deps, exchange, caller);
-  // Field by field: to spread an object costs a presign some 3 µs here.
+  // Field by field: spreading an object costs a presign some 3 µs here.
   const { kind, keyId, tied, createdBy, scopes } = caller;
   const asking = { kind, keyId, tied, createdBy, scopes, address: clientAddress(deps, exchange) };
   exchange.refreshCaller = async () => {
@@ -67,7 +67,7 @@ function toAsking(deps: Deps, exchange: Exchange, token: string, caller: ApiKeyC
   return asking;
 }
 
-/** For all that only people do. @throws Problem session_required, cross_site_request, rate_limited */
+/** For everything that only people may do. @throws Problem session_required, cross_site_request, rate_limited */
 export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {
   const session = exchange.header('authorization') === undefined ? await findSession(deps, exchange) : undefined;
   if (session) return session;
@@ -89,10 +89,10 @@ async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCalle
 }
 
 /**
- * Refuses cross-site request forgery, in the order of Go's CrossOriginProtection: browsers say where a request comes from
- * in Sec-Fetch-Site, or in Origin if they are old or there is no TLS; a client that sends neither is not a browser, and has
- * no cookie that somebody else set. Unlike in Go, Origin is not compared with `Host`: a name that somebody pointed at this
- * service (DNS rebinding) is in both.
+ * Refuses cross-site request forgery, in the order of Go's CrossOriginProtection: browsers send the origin of a request
+ * in Sec-Fetch-Site, or in Origin if they are old or there is no TLS; a client that sends neither is not a browser, and
+ * has no cookie that somebody else set. Unlike in Go, Origin is not compared with `Host`: under DNS rebinding, both
+ * carry the attacker's name.
  * @throws Problem cross_site_request
  * @see https://pkg.go.dev/net/http#CrossOriginProtection
  */
@@ -107,7 +107,10 @@ export function requireSameSite({ config }: Deps, exchange: Exchange): void {
   if (!isSame) throw new Problem('cross_site_request');
 }
 
-/** Whether an origin is that of the public address. On loopback, all names of this machine count: an attacker controls none of them. */
+/**
+ * Whether an origin is that of the public URL. On loopback, all names of this machine count, since an attacker controls
+ * none of them.
+ */
 function isOwnOrigin(publicUrl: string, origin: string): boolean {
   const own = new URL(publicUrl);
   if (origin === own.origin) return true;
@@ -116,10 +119,13 @@ function isOwnOrigin(publicUrl: string, origin: string): boolean {
   return isLoopback(hostname) && protocol === own.protocol && port === own.port;
 }
 
-/** Keys that were warned of already. */
+/** Keys that have been warned of already. */
 const seenInBrowsers = new LRUCache<string, true>({ max: 10_000 });
 
-/** Whoever opens a page with a key in it can take the key: said with every answer, and once in the log. */
+/**
+ * Anybody who opens a page with a key in it can take the key. The warning is sent with every answer and logged once for
+ * each key.
+ */
 function warnOfBrowser({ log }: Deps, exchange: Exchange, { keyId }: ApiKeyCaller): void {
   const origin = exchange.header('origin');
   if (origin === undefined) return;

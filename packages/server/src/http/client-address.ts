@@ -4,9 +4,9 @@ import type { Deps } from '../deps.ts';
 import type { Exchange } from './exchange.ts';
 
 /**
- * The address that a request comes from: the other end of the connection, or, when that is a trusted proxy
- * (TRUSTED_PROXIES), the last hop in `X-Forwarded-For` that is none. What stands further left was written by whoever
- * sent the request, and is believed by nobody. IPv4 in IPv6 is IPv4. Where nobody knows the address, `unknown`.
+ * The address that a request comes from: the other end of the connection or, if that is a trusted proxy
+ * (TRUSTED_PROXIES), the last hop in `X-Forwarded-For` that is not one. Hops further left are not trusted: the sender
+ * of the request may have written them. An IPv4 address in IPv6 is returned as IPv4. `unknown` if there is no address.
  */
 export function clientAddress(deps: Pick<Deps, 'config' | 'log'>, exchange: Exchange): string {
   let client = ofConnection(exchange.remoteAddress() ?? '');
@@ -21,18 +21,21 @@ export function clientAddress(deps: Pick<Deps, 'config' | 'log'>, exchange: Exch
   const hops = forwarded.split(',');
   while (hops.length > 0 && isTrusted(config.trustedProxies, client)) {
     const hop = toPlain(hops.pop()?.trim() ?? '');
-    // A trusted proxy that writes no address hides who is behind it: then it is the client itself.
+    // A trusted proxy that names no address hides its clients, so it counts as the client itself.
     if (!hop) return client;
     client = hop;
   }
   return client;
 }
 
-/** Anybody can send the header, so that the log could be filled with it. */
+/** Anybody can send the header, so unlimited warnings could fill the log. */
 const maxWarned = 10;
 const warnedOf = new WeakMap<Deps['config'], Set<string>>();
 
-/** Behind a proxy that nobody has named, all people are one address to the limits: told once for each of the first few. */
+/**
+ * Behind a proxy that no setting names, the limits count all people as one address. Warns once about each of the first
+ * few such proxies.
+ */
 function warnOfForwarder({ config, log }: Pick<Deps, 'config' | 'log'>, peer: string): void {
   const warned = warnedOf.get(config) ?? new Set();
   if (warned.has(peer) || warned.size >= maxWarned) return;
@@ -47,7 +50,7 @@ function isTrusted(proxies: BlockList, address: string): boolean {
   return proxies.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** The same few over and over, on every request: what reading them costs is worth remembering. */
+/** Every request needs this, mostly for the same few addresses, so parsed ones are cached. */
 const connections = new LRUCache<string, { address: string | undefined }>({ max: 10_000 });
 
 function ofConnection(text: string): string | undefined {
@@ -58,7 +61,7 @@ function ofConnection(text: string): string | undefined {
   return address;
 }
 
-/** Without a zone, a port or brackets, and IPv4 as itself; undefined for what is no address. */
+/** Without a zone, a port or brackets, and IPv4 in its own form; undefined if the text is not an address. */
 function toPlain(text: string): string | undefined {
   const [, bracketed] = /^\[([^\]]+)\](?::\d+)?$/.exec(text) ?? [];
   const [, withPort] = /^(\d+\.\d+\.\d+\.\d+):\d+$/.exec(text) ?? [];

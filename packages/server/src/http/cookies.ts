@@ -11,7 +11,7 @@ interface Cookie {
   name: string;
   /** How long the browser keeps it. */
   seconds: number;
-  /** Whether we sign it. The others carry proof of themselves. */
+  /** Whether we sign it. The other cookies carry their own proof. */
   isSigned: boolean;
 }
 
@@ -23,12 +23,12 @@ const cookies: Record<keyof Kept, Cookie> = {
   device: { name: 'device', seconds: 180 * 24 * 3600, isSigned: false },
 };
 
-/** Under https browsers take `__Host-` cookies only with Secure, and from no other host of the domain. */
+/** Over HTTPS, browsers accept `__Host-` cookies only with Secure, and from no other host of the domain. */
 function nameOf({ config }: CookieDeps, { name }: Cookie): string {
   return `${config.publicUrl.startsWith('https:') ? '__Host-' : ''}cadiz.${name}`;
 }
 
-/** What a request has under a name, if its signature is right. */
+/** The value of a cookie of this request, if its signature is valid. */
 export function readCookie(deps: CookieDeps, exchange: Exchange, name: keyof Kept): string | undefined {
   const header = exchange.header('cookie');
   if (header === undefined) return undefined;
@@ -37,7 +37,7 @@ export function readCookie(deps: CookieDeps, exchange: Exchange, name: keyof Kep
   return text === undefined || !cookie.isSigned ? text : withoutSignature(deps, text);
 }
 
-/** `Set-Cookie` headers as name, value, name, value …, for what the browser keeps from now on. */
+/** `Set-Cookie` headers as name, value, name, value …, for what the browser is to keep from now on. */
 export function toCookieHeaders(deps: CookieDeps, changes: KeptChanges): string[] {
   const names = Object.keys(cookies) as (keyof Kept)[];
   return names.flatMap((name) => {
@@ -54,7 +54,7 @@ function toCookie(deps: CookieDeps, cookie: Cookie, value: string | null): strin
   return [pair, `Max-Age=${value === null ? 0 : cookie.seconds}`, ...attributes].join('; ');
 }
 
-/** RFC 6265 §5.4: of two of one name, the first counts. */
+/** RFC 6265 §5.4: if two cookies have the same name, the first one counts. */
 function findPair(header: string, name: string): string | undefined {
   const pair = header.split(';').find((one) => one.trimStart().startsWith(`${name}=`));
   const text = pair?.slice(pair.indexOf('=') + 1).trim();

@@ -23,16 +23,16 @@ const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Cal
 };
 
 /**
- * Answers an operation as its entry in the contract says: finds who is asking, checks what was sent, then whether they may
- * ask for it, and calls the operation. What an operation may do in a project, `openProject` checks.
+ * Makes the handler of an operation from its entry in the contract: it identifies the caller, checks the input, checks
+ * the caller's scope, and calls the operation. `openProject` checks what the caller may do in a project.
  */
 export function toHandler(operation: JsonOperationId): Handler {
-  // The compiler has matched each operation with its route (`Operations`); here it is any of them.
+  // The compiler has matched each operation with its route (`Operations`); here it can be any of them.
   const run = operations[operation] as (deps: Deps, caller: Caller | Visitor, input: unknown) => Promise<object>;
   return createHandler(routes[operation], (deps, _exchange, caller, input) => run(deps, caller, input));
 }
 
-/** The same for an operation that reads what the browser keeps, and says what it is to keep from now on. */
+/** Like `toHandler`, for an operation that reads what the browser keeps and may change it. */
 export function toCookieHandler(operation: CookieOperationId): Handler {
   const route: Route = routes[operation];
   const run = cookieOperations[operation] as (deps: Deps, caller: object, input: unknown) => Promise<Keeping<unknown>>;

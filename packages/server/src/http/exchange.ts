@@ -1,42 +1,42 @@
 import type { OperationId } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
 
-/** One request, however it came in. */
+/** One request, whatever it arrived through. */
 export interface Exchange {
   method: string;
   /** The path without the query, as it was sent. */
   path: string;
-  /** What stands between the braces of the route's path, decoded. */
+  /** The values of the placeholders in the route's path, decoded. */
   params: Record<string, string>;
-  /** What it is for; undefined while that is not known, and where there is nothing. */
+  /** The operation requested; undefined until that is known, and for paths without one. */
   operation: OperationId | undefined;
   /**
-   * Makes the caller what they are by now, once there is one: a body may take its time, and their access end meanwhile.
+   * Updates the caller to their present access, once there is a caller: their access may end while a slow body arrives.
    * @throws Problem invalid_api_key, session_required
    */
   refreshCaller: (() => Promise<void>) | undefined;
-  /** What its answer bears besides, whether it succeeds or fails, as name, value, name, value … */
+  /** Additional headers of the answer, whether it succeeds or fails, as name, value, name, value … */
   readonly extraHeaders: string[];
-  /** The query, decoded; the first of a name counts. */
+  /** The query, decoded; if a name is repeated, its first value counts. */
   query(): Record<string, string>;
-  /** The other end of the connection, as the socket names it; undefined where nobody knows it. */
+  /** The other end of the connection, as the socket names it; undefined if it is not known. */
   remoteAddress(): string | undefined;
   /** @param name in lower case */
   header(name: string): string | undefined;
   /** The whole body. @throws Problem body_too_large as soon as it is over `maxBytes` */
   readBytes(maxBytes: number): Promise<Buffer>;
-  /** Calls when the client closes the connection, or has been answered. */
+  /** Calls the listener when the client closes the connection or the answer has been sent. */
   onClose(listener: () => void): void;
 }
 
 /**
- * A body that is complete before the answer begins: it is sent in one piece, with its length, which costs a fraction
- * of what a stream does. What is the same for everybody is made once and kept as bytes.
+ * A body that is complete before the answer begins. It is sent in one piece, with its length, which costs a fraction of
+ * what a stream does. A body that is the same for everybody is made once and kept as bytes.
  */
 export class Whole {
   readonly body: string | Buffer;
   readonly type: string;
-  /** Further headers as name, value, name, value …; none that every answer bears. */
+  /** Further headers as name, value, name, value …, except those that every answer has. */
   readonly headers: readonly string[];
 
   constructor(body: string | Buffer, type: string, headers: readonly string[] = []) {
@@ -47,13 +47,13 @@ export class Whole {
 }
 
 /**
- * Answers one operation: reads who is asking and what was sent, calls the feature, and gives back its answer, which
- * becomes JSON with 200. A Whole is sent with 200 as it is, and a Response stands for itself.
+ * Answers one operation: identifies the caller, reads the input, calls the feature, and returns its answer, which is
+ * sent as JSON with 200. A Whole is sent as it is with 200, and a Response is sent unchanged.
  */
 export type Handler = (
   deps: Deps,
   exchange: Exchange,
 ) => Promise<object | Whole | Response> | object | Whole | Response;
 
-/** What goes back: a whole body with its headers (name, value, name, value …), or a Response that speaks for itself. */
+/** The answer to send: a complete body with its headers (name, value, name, value …), or a Response. */
 export type Answer = { status: number; headers: string[]; body: string | Buffer } | Response;

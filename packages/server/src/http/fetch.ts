@@ -1,7 +1,7 @@
 import { Problem } from '../problem.ts';
 import type { Answer, Exchange } from './exchange.ts';
 
-/** A web-standard request, which does not say itself who sent it. */
+/** Wraps a web-standard request, which does not carry the address of its sender. */
 export function fromFetch(request: Request, remoteAddress?: string): Exchange {
   const { pathname, search } = new URL(request.url);
   return {
@@ -30,7 +30,7 @@ function toResponse({ status, headers, body }: Exclude<Answer, Response>): Respo
   return new Response(body, { status, headers: all });
 }
 
-/** The first of a name counts. */
+/** If a name is repeated, its first value counts. */
 export function toQuery(search: string): Record<string, string> {
   return Object.fromEntries([...new URLSearchParams(search)].reverse());
 }

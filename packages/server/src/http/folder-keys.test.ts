@@ -87,7 +87,7 @@ beforeEach(async () => {
   ({ id: keyId, key } = await service.createKey(ada, projectId, { folderId: own }));
 });
 
-/** How an operation names a place: given a place's folder (null: the root), its request about something in it. */
+/** Makes an operation's request about something in a folder (null: the root). */
 interface Asked {
   path: string;
   body?: unknown;
@@ -102,7 +102,7 @@ const photo = (folderId: string | null) => ({
   folderId,
 });
 
-/** Every operation that a key can ask for, about something in a folder. A new route needs a new row, or a reason below. */
+/** Every operation that accepts a key, about something in a folder. A new route needs a new row, or a reason below. */
 const asks: Partial<Record<OperationId, Ask>> = {
   presign: (folderId) => ({ path: '/api/storage/presign', body: photo(folderId) }),
   record: async (folderId) => ({
@@ -156,7 +156,7 @@ const asks: Partial<Record<OperationId, Ask>> = {
   },
   abortUpload: async (folderId) => ({ path: `/api/storage/uploads/${await makeUpload(folderId)}` }),
 };
-/** They name no folder: tested by themselves below, and in api-keys.test.ts. */
+/** Operations that name no folder: they have tests of their own below, and in api-keys.test.ts. */
 const ofTheWholeProject: OperationId[] = ['listTrash', 'emptyTrash', 'getOwnKey'];
 
 test('every route that a key can ask for is here', () => {
@@ -166,7 +166,7 @@ test('every route that a key can ask for is here', () => {
   expect([...Object.keys(asks), ...ofTheWholeProject].sort()).toEqual(forKeys.sort());
 });
 
-/** The answer without what differs between any two requests, and with one name for every id that was asked for. */
+/** The answer without anything that differs between any two requests, and with one name for all ids of the request. */
 function comparable({ status, headers, body }: Answer, ids: string[]) {
   let text = JSON.stringify({ ...body, requestId: '' });
   for (const id of ids) text = text.replaceAll(id, 'id');
@@ -181,7 +181,7 @@ function idsIn({ path, body }: Asked): string[] {
   );
 }
 
-/** The same request with other ids in it, which nothing has. */
+/** The same request with ids that do not exist. */
 function withAbsentIds(asked: Asked): Asked {
   let text = JSON.stringify(asked);
   for (const id of idsIn(asked)) text = text.replaceAll(id, randomUUID());
@@ -208,12 +208,12 @@ describe.each(Object.keys(asks) as OperationId[])('%s with a key that is tied to
       const refused = await byKey(method, asked.path, asked.body);
       expect(outcome(refused)).toMatch(/^404 (folder|file|upload)_not_found$/);
       const nothing = withAbsentIds(asked);
-      // What was uploaded stays; the folder is what is asked about.
+      // Uploads stay, so the test looks at the folder.
       if (operation === 'record')
         Object.assign(nothing.body as object, { storeKey: (asked.body as { storeKey: string }).storeKey });
       const absent = await byKey(method, nothing.path, nothing.body);
       expect(comparable(refused, idsIn(asked))).toEqual(comparable(absent, idsIn(nothing)));
-      // It works for who reaches the whole project: nothing was changed by the refusal.
+      // The same request works for a member of the whole project, so the refusal has changed nothing.
       expect((await service.call(method, asked.path, { as: ada, body: asked.body })).status).toBeLessThan(400);
     }
   });
@@ -342,7 +342,7 @@ describe('a key that is tied to a folder', () => {
   test('archives its folder when it names nothing, and an address stops with the folder', async () => {
     const archive = await byKey('POST', '/api/storage/archives', { projectId });
     const fetchZip = () => service.fetch(new Request(archive.body.url));
-    // Names stand in a ZIP as they are, and these contents are too short to hold one.
+    // Names appear in a ZIP verbatim, and these contents are too short to contain one.
     const named = new Set((await (await fetchZip()).text()).match(/needle-\d+\.txt/g));
     expect(named.size).toBe(2);
     await byAda('DELETE', `/api/storage/folders/${there.folders.own}?recursive=true`);
@@ -518,14 +518,14 @@ describe('a key that is tied to a folder', () => {
       null,
       there.folders.own,
     ]);
-    // The database holds to it by itself.
+    // The database enforces it too.
     await expect(
       service.deps.db.pool.query('update api_keys set folder_id = $2 where id = $1', [keyId, foreign]),
     ).rejects.toThrow(/api_keys_folder_fkey/);
   });
 });
 
-/** Statements that reach the database by the pool, from now until `stop`. */
+/** Collects the statements that reach the database through the pool, until `stop`. */
 function countStatements(): { stop(): number } {
   const { pool } = service.deps.db;
   const { query, connect } = pool;

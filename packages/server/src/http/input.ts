@@ -4,19 +4,20 @@ import type { z } from 'zod';
 import { type Issue, Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Of every route that says nothing else in the contract. */
+/** The limit for every route to which the contract gives no other. */
 export const maxBodyBytes = 64 * 1024;
 
-/** Refuses by `Content-Length` alone, before anything is read. @throws Problem body_too_large */
+/** Refuses a body by its `Content-Length`, before anything is read. @throws Problem body_too_large */
 export function requireSmallBody(exchange: Exchange, limit = maxBodyBytes): void {
   if (Number(exchange.header('content-length') ?? 0) > limit) throw new Problem('body_too_large');
 }
 
-/** A body that is there by then came with its request, and nobody's access has changed since that was looked at. */
+/** A body that arrives within this time came with its request: nobody's access has changed since the check. */
 const atOnceMilliseconds = 100;
 
 /**
- * The JSON body, checked against its schema. Whoever sends it slowly is looked at once more when it is there.
+ * Reads the JSON body and checks it against its schema. If it arrives slowly, the caller's access is checked again
+ * afterwards.
  * @throws Problem unsupported_media_type, body_too_large, invalid_request with every wrong field, and what
  *   `refreshCaller` throws
  */
@@ -35,19 +36,20 @@ export async function readBody<T extends z.ZodType>(
   return check(schema, parseJson(bytes));
 }
 
-/** The query, each name once. @throws Problem invalid_request */
+/** Reads the query, with each name once. @throws Problem invalid_request */
 export function readQuery<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
   return check(schema, exchange.query());
 }
 
-/** The parameters of the path. @throws Problem invalid_request */
+/** Reads the parameters of the path. @throws Problem invalid_request */
 export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
   return check(schema, exchange.params);
 }
 
 /**
- * How an operation's input is read: the parameters of the path, the query and the body, checked against their schemas, as one object.
- * Made once for each route, so that a request passes only what its route has.
+ * Makes the function that reads an operation's input: the parameters of the path, the query and the body, checked
+ * against their schemas and returned as one object. Made once for each route, so that a request runs only the steps its
+ * route needs.
  * @returns a function that throws what readBody throws
  */
 export function createInputReader({ params, query, body, maxBodyBytes }: Route): (exchange: Exchange) => unknown {
@@ -66,7 +68,7 @@ export function createInputReader({ params, query, body, maxBodyBytes }: Route):
 
 function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw notJson('is empty');
-  // Decoding would put U+FFFD for what is not UTF-8, and a name that nobody sent would be stored.
+  // Decoding would replace invalid UTF-8 by U+FFFD, and we would store a name that nobody sent.
   if (!isUtf8(bytes)) throw notJson('is not UTF-8');
   try {
     return JSON.parse(bytes.toString());
@@ -99,10 +101,13 @@ function toIssue(issue: z.core.$ZodIssue): Issue {
   return { path: issue.path.join('.'), message: toMessage(issue) };
 }
 
-/** Our own messages say what is wrong already; zod's default for a wrong or missing type gets words like them. */
+/**
+ * Our own messages already say what is wrong. Zod's default messages for a wrong or missing type are replaced by
+ * similar words.
+ */
 function toMessage(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
-    // The value itself is left out of the issue, so that no secret travels with it.
+    // The issue does not contain the value, so that no secret can leak through it.
     if (issue.message.endsWith('received undefined')) return 'is missing';
     return `must be ${typeNames[issue.expected] ?? issue.expected}`;
   }

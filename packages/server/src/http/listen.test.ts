@@ -11,7 +11,7 @@ let ada: Person;
 let key: string;
 let projectId: string;
 let listening: Listening;
-/** The same with short limits, for clients that are slow on purpose. */
+/** The same with short limits, for deliberately slow clients. */
 let hasty: Listening;
 
 beforeAll(async () => {
@@ -37,12 +37,12 @@ interface Raw {
   body: string;
 }
 
-/** Sends bytes as they are and reads until the other side closes. */
+/** Sends raw bytes and reads until the other side closes. */
 async function sendRaw(port: number, ...pieces: (string | Buffer)[]): Promise<Raw> {
   const socket = net.connect(port, '127.0.0.1');
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
-  // The other side may close while we are still writing: what it said before counts.
+  // The other side may close while we are still writing: its answer still counts.
   socket.on('error', () => undefined);
   for (const piece of pieces) socket.write(piece);
   await once(socket, 'close');

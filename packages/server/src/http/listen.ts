@@ -9,10 +9,10 @@ import { findRoute } from './router.ts';
 /** How long a whole request may take. */
 const slowest: http.ServerOptions = { requestTimeout: 15_000 };
 
-/** CONNECT is answered as a method that nothing takes. */
+/** CONNECT is answered like a method that no path accepts. */
 const noProxy = { code: 'HPE_INVALID_METHOD', rawPacket: Buffer.from('CONNECT / HTTP/1.1\r\n') };
 
-/** @throws the system's error when the port is taken (`code` EADDRINUSE) or the address is not this machine's */
+/** @throws the system's error if the port is taken (`code` EADDRINUSE) or the address is not this machine's */
 export async function listen(app: App, host: string, port: number, limits = slowest): Promise<Listening> {
   const answer = (request: http.IncomingMessage, response: http.ServerResponse) => {
     if (isAmbiguous(request)) refuseRequest(app, request, response);
@@ -20,17 +20,17 @@ export async function listen(app: App, host: string, port: number, limits = slow
   };
   const server = createBoundedServer(limits);
   server.on('request', answer);
-  // A client that asks before it sends is told no before it sends: the app refuses by Content-Length.
+  // A client that asks before sending is refused before it sends: the app checks Content-Length.
   server.on('checkContinue', (request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
     const limit = findRoute(request.method ?? '', path)?.maxBodyBytes ?? maxBodyBytes;
     if (Number(request.headers['content-length'] ?? 0) <= limit) response.writeContinue();
     answer(request, response);
   });
-  // An expectation that we do not know may be ignored (RFC 9110 §10.1.1); Node would answer by itself, without our headers.
+  // RFC 9110 §10.1.1 lets us ignore unknown expectations. Node would answer them itself, without our headers.
   server.on('checkExpectation', answer);
   server.on('connect', (_request: http.IncomingMessage, socket: Duplex) => {
-    // Node has let go of the socket: nobody else hears that its client has gone.
+    // Node has released the socket: nothing else notices if its client disconnects.
     socket.on('error', () => socket.destroy());
     refuse(app, Object.assign(new Error('This is no proxy'), noProxy), socket);
   });
@@ -38,7 +38,7 @@ export async function listen(app: App, host: string, port: number, limits = slow
   return serve(server, host, port);
 }
 
-/** Connections that get no other answer, whatever else Node finds wrong with what comes. */
+/** Connections that have been refused and get no second answer, whatever else Node finds wrong with their bytes. */
 const refused = new WeakSet<Duplex>();
 
 function refuseRequest(app: App, { socket }: http.IncomingMessage, response: http.ServerResponse): void {
@@ -52,7 +52,7 @@ function refuse(app: App, error: NodeJS.ErrnoException, socket: Duplex): void {
   else refuseConnection(error, socket, (cause) => app.refuse(cause));
 }
 
-/** @throws the system's error when the port is taken (`code` EADDRINUSE) or the address is not this machine's */
+/** @throws the system's error if the port is taken (`code` EADDRINUSE) or the address is not this machine's */
 export async function requireFreePort(host: string, port: number): Promise<void> {
   const listening = await serve(http.createServer(), host, port);
   await listening.close(0);

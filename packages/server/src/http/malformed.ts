@@ -3,22 +3,22 @@ import type { ErrorCode } from '@cadiz/contract';
 import { Problem } from '../problem.ts';
 import { findMethods } from './router.ts';
 
-/** What Node's parser calls the reasons that are told apart; everything else is malformed. */
+/** The errors of Node's parser that have a code of their own. Every other error means malformed_request. */
 const parserErrors: Record<string, ErrorCode> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** What is wrong with bytes that Node's parser refused, or that came too slowly. */
+/** The problem with bytes that Node's parser refused, or that arrived too slowly. */
 export function toMalformed(error: NodeJS.ErrnoException & { rawPacket?: Buffer }): Problem {
   if (error.code !== 'HPE_INVALID_METHOD') return new Problem(parserErrors[error.code ?? ''] ?? 'malformed_request');
-  // A request like any other, but for a method that the parser does not know.
+  // A well-formed request whose method the parser does not know.
   const line = error.rawPacket?.subarray(0, 4096).toString('latin1') ?? '';
   const path = /^[!#$%&'*+.^_`|~\w-]{1,32} (\/[^ ?]*)\S* HTTP\/1\.[01]\r\n/.exec(line)?.[1];
   return path === undefined ? new Problem('malformed_request') : toUnmatched(path);
 }
 
-/** That nothing answers to this method at this path. */
+/** The problem of a path that does not accept this method. */
 export function toUnmatched(path: string): Problem {
   const methods = findMethods(path);
   if (methods.length === 0) return new Problem('not_found', `There is nothing at ${path}.`);
@@ -26,8 +26,9 @@ export function toUnmatched(path: string): Problem {
 }
 
 /**
- * Node's parser refuses nearly everything that two servers could read differently. This is the rest: a proxy in front may
- * take another Host than we do, or another end of the body, and what follows for a request of somebody else's.
+ * Whether two servers could read this request differently. Node's parser refuses nearly all such requests; these are
+ * the rest: a proxy in front may see another Host than we do, or another end of the body, and take what follows for
+ * somebody else's request.
  * @see RFC 9112 §3.2, §6.1
  */
 export function isAmbiguous({ rawHeaders, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {

@@ -8,7 +8,7 @@ import { Problem } from '../problem.ts';
 import type { Answer, Exchange } from './exchange.ts';
 import { toQuery } from './fetch.ts';
 
-/** A request of Node's server. Nothing is made of it that its handler does not ask for. */
+/** A request of Node's server. It parses only what its handler asks for. */
 export class NodeExchange implements Exchange {
   readonly method: string;
   readonly path: string;
@@ -52,14 +52,14 @@ export class NodeExchange implements Exchange {
   }
 }
 
-/** Sends an answer, a streamed one as fast as the client takes it. */
+/** Sends an answer. A stream is sent as fast as the client accepts it. */
 export function writeTo(response: ServerResponse, answer: Answer, log: Logger): Promise<void> | undefined {
   if (answer instanceof Response) return streamTo(response, answer, log);
   const { status, headers, body } = answer;
   const length = Buffer.byteLength(body);
   headers.push('Content-Length', String(length));
   response.writeHead(status, headers);
-  // Text of as many bytes as characters is ASCII: the same in Latin-1, which Node writes several times as fast.
+  // A body with as many bytes as characters is ASCII. As Latin-1, Node writes the same bytes several times as fast.
   response.end(body, length === body.length ? 'latin1' : 'utf8');
   return undefined;
 }
@@ -78,12 +78,12 @@ async function streamTo(response: ServerResponse, answer: Response, log: Logger)
   try {
     await pipeline(Readable.fromWeb(answer.body as ReadableStream), response);
   } catch (error) {
-    // The connection is closed by now: the client sees that the answer broke off, or has gone away itself.
+    // The connection is already closed: the client sees that the answer was cut short, or has disconnected itself.
     log.debug({ error }, 'An answer broke off');
   }
 }
 
-/** The request-target is a path with a query; a proxy may send a whole address (RFC 9112 §3.2.2). */
+/** The request-target is a path with a query; a proxy may send a whole URL (RFC 9112 §3.2.2). */
 function toLocal(target: string): string {
   return target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
 }

@@ -58,16 +58,16 @@ describe('what an error of the database means to the caller', () => {
       folders_parent_fkey: 'folder_not_found',
       folders_project_id_fkey: 'project_not_found',
       passkeys_user_id_fkey: 'session_required',
-      // A message that is prepared behind the answer.
+      // A message that is prepared after the answer.
       password_resets_user_id_fkey: 'internal_error',
-      // A new project, to which a member is added in the same transaction.
+      // A new project, to which the same transaction adds a member.
       project_members_project_id_fkey: 'internal_error',
       project_members_user_id_fkey: 'session_required',
       invitations_created_by_fkey: 'session_required',
       invitations_project_id_fkey: 'project_not_found',
       quarantines_project_id_fkey: 'project_not_found',
       project_usage_project_id_fkey: 'project_not_found',
-      // Findings of a reconciliation that has been removed with its project: a job's, of no request.
+      // Findings of a reconciliation that was deleted with its project: they belong to a job, not to a request.
       reconciliation_findings_fkey: 'internal_error',
       reconciliations_project_id_fkey: 'project_not_found',
       sessions_user_id_fkey: 'account_disabled',
@@ -79,7 +79,7 @@ describe('what an error of the database means to the caller', () => {
   test('an account that is removed while its session is used is asked to sign in', async () => {
     const eve = await service.signUp('Eve');
     const { deps } = service;
-    // Its session is found a moment before the account goes.
+    // Finds her session a moment before the account is deleted.
     const found = { rows: [{ id: randomUUID(), user_id: eve.id }] };
     const pool: typeof deps.db.pool = Object.assign(Object.create(deps.db.pool), {
       query: (asked: { name?: string }, ...more: []) =>
@@ -147,7 +147,7 @@ describe('with a database that is gone', () => {
     const { pool, listing } = dead.deps.db;
     await Promise.all([pool.end(), listing.close()]);
   });
-  // Its pool has ended, which `close` would do again.
+  // Its pool has already been ended, and `close` would end it again.
   afterAll(() => dead.close().catch(() => undefined));
 
   const facts = () => ({ projectId, fileName: 'photo.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId: null });
@@ -195,7 +195,7 @@ describe('with a database that is gone', () => {
       ['GET', '/api/auth/get-session'],
       ['POST', '/api/auth/sign-in/email', credentials],
       ['POST', '/api/auth/sign-up/email', { name: 'Eve', email: 'eve@example.com', password: 'correct horse battery' }],
-      // A session that could not be deleted is not over, and nobody may believe that it is.
+      // If deleting a session fails, it has not ended, and the answer must not claim that it has.
       ['POST', '/api/auth/sign-out'],
     ] as const) {
       const answer = await dead.call(method, path, { as: ada, body });

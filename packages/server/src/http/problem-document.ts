@@ -3,7 +3,7 @@ import pg from 'pg';
 import { CommitNotReplicated, ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
 import { Problem } from '../problem.ts';
 
-/** RFC 9457 problem details of a failure. */
+/** The RFC 9457 problem details of a failure. */
 export function toProblemDocument(problem: Problem, requestId: string, publicUrl: string): object {
   const { code, status, message, issues, extra } = problem;
   return {
@@ -18,7 +18,7 @@ export function toProblemDocument(problem: Problem, requestId: string, publicUrl
   };
 }
 
-/** What an unforeseen error means to the caller. The error itself goes to the log only. */
+/** What an unexpected error means to the caller. The error itself only goes to the log. */
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof pg.DatabaseError) return fromDatabase(error);
@@ -32,7 +32,7 @@ export function toProblem(error: unknown): Problem {
   return new Problem('internal_error', undefined, { cause: error });
 }
 
-/** What a foreign key that finds nothing means: the row was removed after its access check, which is cached. */
+/** What each violated foreign key means: the row was deleted after its access check, which is cached. */
 const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   accounts_user_id_fkey: 'account_disabled',
   email_verifications_user_id_fkey: 'session_required',
@@ -60,8 +60,8 @@ function fromDatabase(error: pg.DatabaseError): Problem {
   const code = error.code ?? '';
   const absent = code === '23503' ? absentRows[error.constraint ?? ''] : undefined;
   if (absent) return new Problem(absent, undefined, { cause: error });
-  // 08 connection, 53 out of connections, memory or disk, 57 shutting down or cancelled, 25006 read-only,
-  // 40 serialisation or deadlock, 55P03 a lock that was waited for too long: all pass by themselves.
+  // 08 connection, 53 out of connections, memory or disk, 57 shutting down or cancelled, 25006 read-only, 40
+  // serialisation or deadlock, 55P03 lock timeout: all of them pass without intervention.
   if (/^(?:08|53|57|40|25006|58|55P03)/.test(code)) return databaseUnavailable(error);
   return new Problem('internal_error', undefined, { cause: error });
 }
@@ -77,7 +77,7 @@ const connectionCodes = new Set([
   'ENOENT',
 ]);
 
-/** `pg` gives its own failures no code, only these sentences. */
+/** `pg` gives its own failures no code, only these messages. */
 const connectionMessages =
   /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|The embedded database)/;
 

@@ -27,7 +27,7 @@ afterAll(async () => {
   await base.close();
 });
 
-/** A service of its own, where nothing was counted yet, with the data of the first. */
+/** A service of its own, with no requests counted yet and the data of the first. */
 async function startLimited(settings: Record<string, string> = {}): Promise<TestService> {
   const service = await startTestService({ beside: base, settings: { ...limits, ...settings } });
   limited.push(service);
@@ -44,7 +44,7 @@ const list = (service: TestService, options: CallOptions) =>
 const change = (service: TestService, options: CallOptions) =>
   service.call('POST', '/api/storage/folders', { body: {}, ...options });
 
-/** Each service signs its cookies with a secret of its own. */
+/** Each service signs its cookies with its own secret. */
 async function signIn(service: TestService, { id, email }: Person): Promise<Person> {
   const { headers } = await service.call('POST', '/api/auth/sign-in/email', {
     body: { email, password: 'correct horse battery' },
@@ -84,7 +84,7 @@ describe('limits of a key and of a session', () => {
       expect(refused.headers.get('ratelimit')).toBe(`"${policy}";r=0;t=${reset}`);
       expect(refused.headers.get('ratelimit-policy')).toBe(`"${policy}";q=${limit};w=60`);
     }
-    // What is used up of one kind leaves the others alone.
+    // Using up one kind leaves the others unaffected.
     const other = ask === list ? presign : list;
     expect((await other(service, { key: first.key })).status).toBe(200);
   });
@@ -269,7 +269,7 @@ describe('keys that are not accepted', () => {
           ...repeat(4, 401),
           ...repeat(4, 'rate_limited'),
         ]);
-        // Once, and once more if this process was told of the revocation in between.
+        // Once, and once more if this process was notified of the revocation in between.
         expect(lookUps.count()).toBeLessThanOrEqual(2);
         expect((await presign(service, { key: good.key, address })).status).toBe(200);
         expect(await statusesOf(5, () => presign(service, { key: mintToken(), address }))).toEqual([

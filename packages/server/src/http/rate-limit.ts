@@ -14,29 +14,32 @@ const policies = new Map(
   ]),
 ) as ReadonlyMap<OperationId, RateLimitPolicy>;
 
-/** Counts a request of somebody who is known; waits only where there is a limit. @param id of the key or session @throws Problem rate_limited */
+/**
+ * Counts a request of an identified caller; returns a promise only if there is a limit. @param id of the key or session
+ * @throws Problem rate_limited
+ */
 export function limitCaller(deps: Deps, exchange: Exchange, id: string): Promise<void> | undefined {
   if (!deps.config.rateLimits) return undefined;
   const policy = (exchange.operation && policies.get(exchange.operation)) ?? 'changes';
   return limit(deps, exchange, policy, id);
 }
 
-/** Counts a request of nobody who is known. @throws Problem rate_limited */
+/** Counts a request without an identified caller. @throws Problem rate_limited */
 export function limitAddress(deps: Deps, exchange: Exchange): Promise<void> {
   return limit(deps, exchange, 'address', blockOf(deps, exchange));
 }
 
 /**
- * Counts a key that is not accepted: an unknown one against its address, and a dead one by itself, so that a program that still has it
- * costs its neighbours nothing.
- * @param deadKeyId of a key that was revoked, has expired, or whose maker is gone
+ * Counts an invalid key. An unknown one counts against its address. A dead one counts by itself, so that a program that
+ * still uses it costs its neighbours nothing.
+ * @param deadKeyId of a key that was revoked, has expired, or whose creator is gone
  * @throws Problem rate_limited
  */
 export function limitInvalidKeys(deps: Deps, exchange: Exchange, deadKeyId: string | undefined): Promise<void> {
   return limit(deps, exchange, 'invalid-keys', deadKeyId ?? blockOf(deps, exchange));
 }
 
-/** Whether the address of a request has sent as many unknown keys as it may. */
+/** Whether the address of a request has used up its attempts with unknown keys. */
 export async function hasSentManyInvalidKeys(deps: Deps, exchange: Exchange): Promise<boolean> {
   const quota = await deps.rateLimits.look('invalid-keys', blockOf(deps, exchange));
   return quota?.isExceeded ?? false;

@@ -3,7 +3,7 @@ import { type OperationId, type Route, routes } from '@cadiz/contract';
 export interface Match {
   operation: OperationId;
   params: Record<string, string>;
-  /** How large the body may be, where the route says so itself. */
+  /** The size limit of the body, if the route sets its own. */
   maxBodyBytes?: number | undefined;
 }
 
@@ -16,7 +16,7 @@ for (const [operation, { method, path, maxBodyBytes }] of entries) {
   patterns.push({ operation, method, pattern, maxBodyBytes });
 }
 
-/** The route of the contract that a request is for; HEAD is answered as GET is. */
+/** Finds the route of the contract for a request. HEAD is answered like GET. */
 export function findRoute(method: string, path: string): Match | undefined {
   const wanted = method === 'HEAD' ? 'GET' : method;
   const exact = fixed.get(`${wanted} ${path}`);
@@ -28,12 +28,12 @@ export function findRoute(method: string, path: string): Match | undefined {
   return undefined;
 }
 
-/** What can be done at a path, by any method. */
+/** The operations at a path, of any method. */
 export function findOperations(path: string): OperationId[] {
   return patterns.filter(({ pattern }) => pattern.test(path)).map(({ operation }) => operation);
 }
 
-/** The methods that a path takes; none when there is nothing at it. */
+/** The methods that a path accepts; empty if there is nothing at it. */
 export function findMethods(path: string): string[] {
   const methods: string[] = findOperations(path).map((operation) => routes[operation].method);
   return methods.includes('GET') ? [...methods, 'HEAD'] : methods;
@@ -43,7 +43,7 @@ function decodeAll(groups: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(groups).map(([name, value]) => [name, decode(value)]));
 }
 
-/** Text that is not percent-encoded rightly stays as it is: no id looks like that, so its check says what is wrong. */
+/** Text with invalid percent-encoding is left as it is: no id looks like that, so the check of the id reports it. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

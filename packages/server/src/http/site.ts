@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import sirv from 'sirv';
 
-/** Put together by the build (`scripts/make-site.mjs`). */
+/** Written by the build (`scripts/make-site.mjs`). */
 const folder = fileURLToPath(new URL('../../dist/site/', import.meta.url));
 
 const strict = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'";
@@ -13,9 +13,9 @@ const frameless = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const ofReference = `${strict.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")} data:; worker-src 'self' blob:`;
 
 /**
- * The pages of the service and the API reference: static files, apart from the API, with headers of their own.
+ * Serves the pages of the service and the API reference: static files, separate from the API, with their own headers.
  * @param common headers of every answer of the service, as name, value, name, value …
- * @returns whether it answers this request
+ * @returns a function that says whether it answers a request
  */
 export function createSite(common: readonly string[]): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (!existsSync(folder)) throw new Error(`${folder} is missing: run npm run build`);
@@ -25,7 +25,7 @@ export function createSite(common: readonly string[]): (request: IncomingMessage
     etag: true,
     setHeaders(response, path) {
       for (let i = 0; i + 1 < common.length; i += 2) response.setHeader(common[i] ?? '', common[i + 1] ?? '');
-      // Asked for again each time, and mostly answered 304.
+      // Browsers revalidate it each time, and mostly get a 304.
       response.setHeader('Cache-Control', 'no-cache');
       response.setHeader('Content-Security-Policy', `${path.startsWith('/docs') ? ofReference : strict}; ${frameless}`);
       response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
@@ -33,9 +33,9 @@ export function createSite(common: readonly string[]): (request: IncomingMessage
   });
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return false;
-    // Most requests are for the API: they need not be looked for among the files.
+    // Most requests are for the API and need no lookup among the files.
     if (request.url?.startsWith('/api/')) return false;
-    // A file that cannot be read, such as for want of descriptors, ends this answer and nothing else.
+    // If a file cannot be read, for example because descriptors have run out, only this answer fails.
     response.once('pipe', (file: Readable) => file.once('error', () => response.destroy()));
     let answers = true;
     serve(request, response, () => {

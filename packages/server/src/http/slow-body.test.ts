@@ -16,7 +16,10 @@ beforeEach(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends the head and half of the body, does something, waits until nobody can say that it came at once, and sends the rest. */
+/**
+ * Sends the head and half of the body, does something, waits until the body can no longer count as sent at once, and
+ * sends the rest.
+ */
 async function sendAround(
   path: string,
   headers: Record<string, string>,

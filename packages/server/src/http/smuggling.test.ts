@@ -27,7 +27,7 @@ interface Spoken {
   closed: boolean;
 }
 
-/** Sends bytes as they are, and reads until the other side closes, or for a while after its first answer. */
+/** Sends raw bytes, and reads until the other side closes, or for a while after its first answer. */
 async function speak(text: string, milliseconds = 400): Promise<Spoken> {
   const socket = net.connect(listening.port, '127.0.0.1').setEncoding('latin1');
   let answer = '';
@@ -48,18 +48,18 @@ async function speak(text: string, milliseconds = 400): Promise<Spoken> {
 const names = async () =>
   (await service.call('GET', '/api/projects', { as: ada })).body.projects.map(({ name }: { name: string }) => name);
 
-/** A whole request that makes a project, as it would be hidden behind another one. */
+/** A whole request that creates a project, to be hidden behind another one. */
 const hidden = () => {
   const body = '{"name":"smuggled"}';
   return `POST /api/projects HTTP/1.1\r\nHost: x\r\nCookie: ${ada.cookie}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 };
-/** Ada's request; `speak` puts her cookie in. */
+/** Ada's request; `speak` adds her cookie. */
 const post = (headers: string, body = '') =>
   `POST /api/projects HTTP/1.1\r\nHost: x\r\nCookie: COOKIE\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}`;
 const own = '{"name":"own"}';
 const chunks = `e\r\n${own}\r\n0\r\n\r\n`;
 
-/** Every one of these is read in two ways somewhere. */
+/** Some server reads each of these differently from others. */
 const refused: [string, string][] = [
   ['Content-Length and Transfer-Encoding', post('Content-Length: 5\r\nTransfer-Encoding: chunked', '0\r\n\r\n')],
   ['Transfer-Encoding and Content-Length', post('Transfer-Encoding: chunked\r\nContent-Length: 5', '0\r\n\r\n')],
@@ -190,7 +190,7 @@ describe('methods (checklist 25)', () => {
     const allowed = /\r\nAllow: ([^\r]*)\r\n/.exec(text)?.[1] ?? '';
     expect(allowed.split(', ').sort()).toEqual(allow.split(', ').sort());
     expect(text).toContain('"code":"method_not_allowed"');
-    // TRACE would send back what scripts must not see.
+    // TRACE would return headers that scripts must not see.
     expect(text).not.toContain('secret');
   });
 

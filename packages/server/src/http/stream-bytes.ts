@@ -1,22 +1,22 @@
 import type { Logger } from 'pino';
 
-/** A client that takes nothing for so long is cut off: it would hold what others wait for. */
+/** How long a client may take nothing before it is cut off: it would hold resources that others wait for. */
 const stalledMilliseconds = 60_000;
 
 export interface Streaming {
-  /** What it is, such as `A download`, for the log. */
+  /** What is being streamed, such as `A download`, for the log. */
   what: string;
-  /** Called once, when it has ended, broken off, stalled, was cut off, or its client has gone. */
+  /** Called once, when the stream has ended, failed, stalled or been cut off, or the client has disconnected. */
   close: () => void;
   log: Logger;
-  /** Aborts when the client is to be cut off, with the reason. */
+  /** Aborts, with the reason, if the client is to be cut off. */
   cutOff?: AbortSignal;
   stallMilliseconds?: number;
 }
 
 /**
- * Bytes as a body that is made as fast as it is taken. A failure, which is logged, breaks the connection off, so that half
- * an answer cannot be taken for a whole one.
+ * Streams bytes no faster than the client takes them. A failure is logged and breaks the connection off, so that nobody
+ * can mistake half an answer for a whole one.
  */
 export function streamBytes(
   bytes: AsyncGenerator<Buffer, void>,
@@ -64,7 +64,7 @@ export function streamBytes(
       },
       cancel() {
         end();
-        // It may wait for bytes that come no more; its own failure is nobody's any longer.
+        // The generator may be waiting for bytes that never come, and nobody needs to know if it fails now.
         bytes.return().catch(() => undefined);
       },
     },

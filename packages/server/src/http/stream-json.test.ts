@@ -5,7 +5,7 @@ import { streamJson } from './stream-json.ts';
 
 const large = 'x'.repeat(70_000);
 
-/** A log that can be read, and the listing's progress. */
+/** A readable log, and the progress of the listing. */
 function observe() {
   const lines: string[] = [];
   return { log: pino({}, { write: (line) => void lines.push(line) }), lines, made: 0, ended: false };
@@ -23,7 +23,7 @@ async function* pieces(observed: Observed, count: number, piece = large): AsyncG
   }
 }
 
-/** Everything that is ready to run has run. */
+/** Resolves once everything that is ready to run has run. */
 const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
 
 function readerOf(response: Response | Whole): ReadableStreamDefaultReader<Uint8Array> {

@@ -5,7 +5,7 @@ import { streamBytes } from './stream-bytes.ts';
 /** Answers shorter than this are sent whole, with a Content-Length. */
 const wholeBytes = 64 * 1024;
 
-/** So many bytes at once, since whoever takes none of them for a minute is cut off. */
+/** How many bytes are sent at once: a client that takes none of them for a minute is cut off. */
 const sliceBytes = 128 * 1024;
 
 function* slice(bytes: Buffer): Generator<Buffer, void> {
@@ -13,9 +13,9 @@ function* slice(bytes: Buffer): Generator<Buffer, void> {
 }
 
 /**
- * A JSON answer from pieces of its text, sent as they come: the next piece is made only when the client has taken the
- * last. A client that goes away, or takes nothing for long, ends the work: `gone` aborts, if it has not already. A failure
- * on the way breaks the connection off, so that half an answer cannot be taken for a whole one.
+ * Streams a JSON answer from pieces of its text: the next piece is made only when the client has taken the last one. If
+ * the client disconnects or stalls, the work ends: `gone` is aborted, if it is not already. A failure midway breaks the
+ * connection off, so that nobody can mistake half an answer for a whole one.
  */
 export async function streamJson(
   pieces: AsyncGenerator<string, void>,
@@ -36,7 +36,7 @@ export async function streamJson(
       yield Buffer.from(start);
       for await (const piece of pieces) yield* slice(Buffer.from(piece));
     } catch (error) {
-      // The client may have gone while a piece was made, and that is no failure.
+      // If the client disconnected while a piece was being made, that is no failure.
       if (!gone.signal.aborted) throw error;
     } finally {
       await pieces.return();

@@ -1,8 +1,8 @@
 import type { Exchange, Whole } from './exchange.ts';
 
 /**
- * Runs what nobody needs any more once the client has gone.
- * @param work is given what aborts then; what it throws afterwards is no failure
+ * Runs work that is pointless once the client has disconnected.
+ * @param work receives a controller that aborts then; errors it throws afterwards are not failures
  */
 export async function whileConnected(
   exchange: Exchange,
@@ -13,7 +13,7 @@ export async function whileConnected(
   try {
     return await work(gone);
   } catch (error) {
-    // Nobody reads this answer; the status is what proxies count such requests under.
+    // Nobody reads this answer. 499 is the status under which proxies count such requests.
     if (gone.signal.aborted) return new Response(null, { status: 499 });
     throw error;
   }

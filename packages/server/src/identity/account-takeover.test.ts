@@ -15,8 +15,8 @@ const rounds = 25;
 const outcome = ({ status, body }: Answer) => (body?.code === undefined ? status : `${status} ${body.code}`);
 
 /**
- * Everybody may sign up, with any address, and the service sends mail. Beside it, on PostgreSQL as another process, one
- * that sends none: accounts that were made there are as those from before there was a mail server.
+ * Everybody may sign up, with any address, and the service sends mail. Beside it, on PostgreSQL as another process, is
+ * a service that sends none: accounts created there are like those from before there was a mail server.
  */
 describe.each(testableKinds)('an account with the address of somebody else (%s)', (kind) => {
   let mailbox: Mailbox;
@@ -228,7 +228,7 @@ describe.each(testableKinds)('an account with the address of somebody else (%s)'
       const ada = await signUp(service);
       await verify(ada.browser, await lastToken(ada.email, 'verify-email'));
       await arm(ada);
-      // As it is of who has set one up before there was a mail server.
+      // The state of an account whose second factor was set up before there was a mail server.
       await query('update users set email_verified = false where id = $1', ada.id);
       await query('update two_factors set address_proven = false where user_id = $1', ada.id);
       expect((await ada.browser.call('POST', '/api/account/email/verification')).body).toEqual({ sent: true });
@@ -245,11 +245,11 @@ describe.each(testableKinds)('an account with the address of somebody else (%s)'
   });
 
   describe(`is taken back also from who is at work at that moment, in ${rounds} races (checklist 8)`, () => {
-    /** The reset, and what somebody does in a session of before. */
+    /** A reset, concurrent with something done in an earlier session. */
     async function race(round: number, mallory: Account, work: () => Promise<unknown>): Promise<void> {
       await service.call('POST', '/api/auth/request-password-reset', { body: { email: mallory.email } });
       const body = { token: await lastToken(mallory.email, 'reset-password'), newPassword };
-      // The reset hashes for a while first, so the work begins somewhere in it.
+      // The reset hashes for a while first, so the work begins at some point during it.
       const resetting = service.call('POST', '/api/auth/reset-password', { body });
       await new Promise((resolve) => setTimeout(resolve, round * 2));
       const working = work();
@@ -321,7 +321,7 @@ describe.each(testableKinds)('an account with the address of somebody else (%s)'
     );
 });
 
-/** In the shape of one, and right for nobody. */
+/** Well-formed, but valid for nobody. */
 const attestation = {
   id: 'AAAA',
   rawId: 'AAAA',

@@ -8,13 +8,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Promises know the id of their execution only while hooks follow them. */
+/** Promises know the id of their execution only while hooks are enabled. */
 async function promisesAreFollowed(): Promise<boolean> {
   await Promise.resolve();
   return executionAsyncId() !== 0;
 }
 
-// An AsyncLocalStorage anywhere slows every promise of the process down on Node 20 and 22, for good: a presign by a tenth.
+// On Node 20 and 22, an AsyncLocalStorage anywhere permanently slows every promise of the process: a presign by a
+// tenth.
 test('no promise is followed, also when somebody has signed in', async () => {
   const hook = createHook({ init: () => undefined }).enable();
   expect(await promisesAreFollowed()).toBe(true);

@@ -6,9 +6,9 @@ import { startTestIssuer, type TestIssuer } from '../../test/oidc-issuer.ts';
 import { type Answer, startTestService, type TestService } from '../../test/service.ts';
 import { readSecret, totp } from '../../test/totp-app.ts';
 
-// Rows and cookies as the last version with Better Auth 1.7.5 made them: version 0.1.0 was started with this secret, Ada signed
-// up, added a passkey and a second factor and used one backup code, and Grace came by the issuer. Nothing here was made by
-// the code under test. Time goes on from the moment at which they were written down.
+// Rows and cookies from the last version with Better Auth 1.7.5: version 0.1.0 was started with this secret, Ada signed
+// up, added a passkey and a second factor and used one backup code, and Grace signed in through the issuer. The code
+// under test created none of this. The clock starts at the moment when they were saved.
 const earlier = JSON.parse(readFileSync(new URL('../../test/earlier-accounts.json', import.meta.url), 'utf8'));
 const { ada, grace, password } = earlier;
 const startedAt = Date.now();
@@ -66,7 +66,7 @@ test('a password signs in, with the code of the app', async () => {
   expect(outcome(wrong)).toBe('401 invalid_email_or_password');
   const { body } = await post(browser, 'sign-in/email', { email: ada.email, password });
   expect(body).toEqual({ twoFactorRedirect: true, twoFactorMethods: ['totp'] });
-  // The code that confirmed the second factor is still of this time, and was used.
+  // The code that confirmed the second factor is still within its time, but has been used.
   const used = await post(browser, 'two-factor/verify-totp', { code: totp(secret, -1, Date.parse(earlier.at)) });
   expect(outcome(used)).toBe('401 invalid_second_factor');
   expect(outcome(await post(browser, 'two-factor/verify-totp', { code: totp(secret, 1, now()) }))).toBe(200);
@@ -95,7 +95,7 @@ test('a known device stays open to the account that strangers have closed', asyn
   expect(outcome(await signIn(openWith({ 'cadiz.device': ada.cookies['cadiz.device'] })))).toBe(200);
 });
 
-/** What an authenticator with the key of then signs. */
+/** What an authenticator with the key from then signs. */
 function assert(challenge: string) {
   const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
   const client = { type: 'webauthn.get', challenge, origin: service.deps.config.publicUrl, crossOrigin: false };

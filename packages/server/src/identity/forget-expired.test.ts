@@ -14,7 +14,7 @@ afterAll(() => service.close());
 const tables = ['verifications', 'sessions', 'password_resets', 'invitations'] as const;
 type Table = (typeof tables)[number];
 
-/** A row that expires so many minutes before now. */
+/** A row that expired this many minutes ago. */
 async function add(table: Table, minutes: number): Promise<void> {
   const { pool } = service.deps.db;
   const ada = await service.signUp();

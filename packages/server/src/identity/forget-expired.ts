@@ -3,9 +3,9 @@ import type { Deps } from '../deps.ts';
 const hourMilliseconds = 3600_000;
 const dayMilliseconds = 24 * hourMilliseconds;
 
-/** How long rows stay when they have expired: longer than the clocks of the processes differ. */
+/** How long rows are kept after they expire: longer than the difference between the clocks of the processes. */
 const kept = {
-  // Begun sign-ins by a passkey or a second factor: anybody can begin one.
+  // Sign-ins by passkey or second factor that were begun: anybody can begin one.
   verifications: hourMilliseconds,
   sessions: hourMilliseconds,
   password_resets: hourMilliseconds,
@@ -14,9 +14,10 @@ const kept = {
 };
 
 /**
- * Removes what has expired of signing in: nobody who comes with it gets in, but the rows stay where nobody comes.
- * @param limit at most so many of each table
- * @returns how many have gone; none when there are no more
+ * Deletes expired sessions, tokens and invitations. They are refused anyway, but their rows would otherwise stay if
+ * nobody presents them.
+ * @param limit how many rows at most are deleted from each table
+ * @returns how many were deleted; 0 if there are no more
  */
 export async function forgetExpired({ db, now }: Pick<Deps, 'db' | 'now'>, limit: number): Promise<number> {
   let forgotten = 0;

@@ -4,9 +4,9 @@ import { Problem } from '../problem.ts';
 import type { UserRow } from './user-view.ts';
 
 /**
- * An account that somebody is about to sign in to. It cannot be disabled or deleted until the transaction ends. To come
- * first there: see "The order of locks" in ARCHITECTURE.md.
- * @throws Problem account_disabled also when the account is gone
+ * Locks an account that somebody is about to sign in to: it cannot be disabled or deleted until the transaction ends.
+ * Must come first in the transaction: see "The order of locks" in ARCHITECTURE.md.
+ * @throws Problem account_disabled also if the account is gone
  */
 export async function keepEnabledUser(trx: Kysely<Schema>, userId: string): Promise<UserRow> {
   const user = await trx.selectFrom('users').selectAll().where('id', '=', userId).forKeyShare().executeTakeFirst();

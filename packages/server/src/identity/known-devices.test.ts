@@ -9,7 +9,7 @@ const wrong = 'wrong horse battery';
 
 const outcome = ({ status, body }: Answer) => (body?.code === undefined ? status : `${status} ${body.code}`);
 
-/** On PostgreSQL the stranger asks another process. */
+/** On PostgreSQL, the stranger sends requests to another process. */
 describe.each(testableKinds)('a stranger who guesses at an account (checklist 14; %s)', (kind) => {
   let service: TestService;
   let strangers: TestService;
@@ -26,7 +26,7 @@ describe.each(testableKinds)('a stranger who guesses at an account (checklist 14
   const change = (browser: TestBrowser, currentPassword: string, next = newPassword) =>
     browser.call('POST', '/api/account/password', { body: { currentPassword, newPassword: next } }).then(outcome);
 
-  /** Somebody whose browser is known at their account. */
+  /** Somebody whose browser is a known device of their account. */
   async function openKnown(): Promise<TestBrowser & { person: Person }> {
     const person = await service.signUp();
     const browser = openBrowser(service);
@@ -37,7 +37,7 @@ describe.each(testableKinds)('a stranger who guesses at an account (checklist 14
     return Object.assign(browser, { person });
   }
 
-  /** Guesses from everywhere until nothing more is taken. */
+  /** Guesses from everywhere until no more guesses are accepted. */
   async function closeToStrangers(email: string): Promise<void> {
     for (let guess = 0; guess < 6; guess++) await signIn(openBrowser(strangers), email, wrong);
     expect(await signIn(openBrowser(strangers), email)).toBe('429 too_many_attempts');
@@ -106,7 +106,7 @@ describe.each(testableKinds)('a stranger who guesses at an account (checklist 14
     const outdated = openBrowser(service);
     outdated.cookies.set('cadiz.device', own);
     expect(await signIn(outdated, email, newPassword)).toBe('429 too_many_attempts');
-    // The browser that has changed it is known by the new one.
+    // The browser that changed the password is a known device under the new one.
     expect(await signIn(ada, email, newPassword)).toBe(200);
   });
 

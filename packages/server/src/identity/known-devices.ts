@@ -3,14 +3,16 @@ import type { Deps } from '../deps.ts';
 import { sameText } from './same-text.ts';
 import { anywhere, type Vantage } from './sign-in-limits.ts';
 
-// A known device is a browser on which the password of an account was used: other people's guesses at the account do not
-// close it to that browser. What the browser keeps for this is valid for that one account until its password changes. It
-// signs nobody in, and wrong passwords are counted for each browser, too.
-// See https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
+// A known device is a browser on which the password of an account was used: other people's guesses do not lock that
+// browser out of the account. The token that the browser keeps is valid for that one account until its password
+// changes. It signs nobody in, and wrong passwords are counted for each browser, too. See
+// https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
 
 type DeviceDeps = Pick<Deps, 'db' | 'secret'>;
 
-/** Where an attempt to sign in to an account comes from. @param kept what the browser keeps as a known device, if anything */
+/**
+ * Finds out where an attempt to sign in to an account comes from. @param kept the browser's known-device token, if any
+ */
 export async function findVantage(deps: DeviceDeps, kept: string | undefined, email: string): Promise<Vantage> {
   const [device = '', mac] = kept?.split('.') ?? [];
   if (mac === undefined) return anywhere;
@@ -20,7 +22,7 @@ export async function findVantage(deps: DeviceDeps, kept: string | undefined, em
 }
 
 /**
- * What a browser keeps from now on that has just used or set the password of an account.
+ * The known-device token for a browser that has just used or set the password of an account.
  * @returns undefined for an account without a password
  */
 export async function rememberDevice(deps: DeviceDeps, userId: string): Promise<string | undefined> {

@@ -2,16 +2,16 @@ import type { Kysely } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 
 /**
- * Makes everything that changes an account, with its password, sessions and ways in, wait for each other until the
- * transaction ends. It comes first there (ARCHITECTURE.md). Signing in does not wait.
+ * Makes all changes to an account, its password, sessions and ways of signing in wait for each other until the
+ * transaction ends. Must come first in the transaction (ARCHITECTURE.md). Signing in does not wait.
  */
 export async function lockAccount(trx: Kysely<Schema>, userId: string): Promise<void> {
   await trx.selectFrom('users').select('id').where('id', '=', userId).forNoKeyUpdate().execute();
 }
 
 /**
- * The lock of the folder tree, `lockTree`, of all projects in which somebody is a member, has keys or has invited others: for
- * who changes all of that at once. It comes after that of their account.
+ * Takes the lock of the folder tree, `lockTree`, of all projects in which somebody is a member, has keys or has invited
+ * others, for a transaction that changes all of these at once. It comes after the lock of their account.
  */
 export async function lockProjectsOf(trx: Kysely<Schema>, userId: string): Promise<void> {
   await trx

@@ -4,7 +4,7 @@ import { Problem } from '../problem.ts';
 import type { UserRow } from './user-view.ts';
 
 /**
- * Locks an account for whoever manages it: everything that refers to it waits until the transaction ends.
+ * Locks an account that somebody else manages: everything that refers to it waits until the transaction ends.
  * @param options.keepsOwner refuses the owner of the service, without whom everybody would be locked out
  * @throws Problem user_not_found, last_owner
  */

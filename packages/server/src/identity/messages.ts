@@ -1,7 +1,7 @@
 /**
- * The text of every message that the service sends. It contains nothing that a user chose, not even a name: whoever signs
- * up chooses both the name and the receiver, and could otherwise send anybody a message of their own through us. The token
- * is in the fragment, which browsers send to no server and put into no Referer.
+ * The text of every message that the service sends. It contains nothing that a user chose, not even a name: a person
+ * who signs up chooses both the name and the recipient, and could otherwise send anybody a message of their own through
+ * us. The token is in the fragment, which browsers send to no server and put into no Referer.
  */
 export interface Words {
   subject: string;

@@ -3,10 +3,10 @@ import type { Schema } from '../db/schema.ts';
 import { Problem } from '../problem.ts';
 
 /**
- * Records that the e-mail address of an account is verified. Its second factor, if any, counts as set up by the owner of
- * the address from now on: whoever verifies an address in a session had to give a code to get that session.
+ * Records that the e-mail address of an account is verified. Its second factor, if any, counts as set up by the owner
+ * of the address from now on: to get the session in which an address is verified, a person had to give a code.
  * @returns the address
- * @throws Problem session_required when there is no such account any more
+ * @throws Problem session_required if the account is gone
  */
 export async function proveEmail(trx: Kysely<Schema>, userId: string): Promise<string> {
   const user = await trx

@@ -59,7 +59,7 @@ describe.each(testableKinds)('the limits of sign-ins (checklist 14; %s)', (kind)
     for (let closure = 0; closure < 6; closure++) {
       for (let guess = 0; guess < 5; guess++) await limits.countAccount(email, anywhere);
       closures.push((await refusal(limits.countAccount(email, anywhere)))?.seconds);
-      // The closure is over; that there was one is remembered for a day.
+      // The closure is over, but counts for a day.
       await db.pool.query(`update sign_in_limits set expire = 1 where key like 'account:%'`);
     }
     expect(closures).toEqual([900, 1800, 3600, 7200, 14_400, 14_400]);

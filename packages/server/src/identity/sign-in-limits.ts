@@ -11,46 +11,56 @@ import { toAddressBlock } from '../rate-limits/address-block.ts';
 import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
 
 /**
- * Where an attempt at an account comes from: anywhere, a session of it, or a browser that is known at it (`known-devices.ts`).
- * Each is counted separately, so that a stranger can close only the first.
+ * Where an attempt at an account comes from: anywhere, a session of the account, or one of its known devices
+ * (`known-devices.ts`). Each is counted separately, so that a stranger can close only the first.
  */
 export type Vantage = { kind: 'anywhere' } | { kind: 'session' } | { kind: 'device'; device: string };
 export const anywhere: Vantage = { kind: 'anywhere' };
 export const fromSession: Vantage = { kind: 'session' };
 
-/** Guesses at passwords, and everything else about accounts that somebody could try again and again. */
+/** Limits guesses at passwords, and everything else about accounts that somebody could try again and again. */
 export interface SignInLimits {
   /** Counts one attempt from an address. @throws Problem too_many_attempts */
   countAddress(address: string): Promise<void>;
-  /** Counts one question for a passkey from an address: each is a row for a while. @throws Problem too_many_attempts */
+  /**
+   * Counts one request from an address for a passkey question: each stores a row for a while. @throws Problem
+   * too_many_attempts
+   */
   countQuestion(address: string): Promise<void>;
   /** Counts one attempt at an account, which need not exist. @throws Problem too_many_attempts */
   countAccount(email: string, from: Vantage): Promise<void>;
-  /** Counts one request for a new password, and says whether a message is sent. If not, one of the last hour still works. */
+  /**
+   * Counts one request for a new password, and returns whether to send a message. If not, one sent within the last hour
+   * still works.
+   */
   mayReset(email: string): Promise<boolean>;
   /** Counts one message that verifies an address. @throws Problem too_many_attempts */
   countVerification(email: string): Promise<void>;
-  /** An attempt was right as far as it went: it does not count for the address. */
+  /** An attempt was right as far as it went: it does not count against the address. */
   forgiveAddress(address: string): Promise<void>;
-  /** An attempt was right: clears the count of the account for where it came from. */
+  /** An attempt was right: clears the account's count for that vantage. */
   forgiveAccount(email: string, from: Vantage): Promise<void>;
-  /** Somebody entitled to has set the password: clears every count of the account. */
+  /** Somebody entitled to do so has set the password: clears every count of the account. */
   openAccount(email: string): Promise<void>;
 }
 
 const perAddress = { points: 10, duration: 60 };
 const perAccount = { points: 5, duration: 15 * 60 };
-/** A page may ask by itself when it is opened, and many people may have one address. */
+/** A page may request a question as soon as it is opened, and many people may share an address. */
 const questions = { points: 60, duration: 60 };
-/** No longer than a token for a new password is valid (`request-password-reset.ts`), so whoever is sent none has one. */
+/**
+ * No longer than a token for a new password is valid (`request-password-reset.ts`), so anybody who is refused a message
+ * already has a valid one.
+ */
 const messages = { points: 3, duration: 3600 };
 /** How often an account was closed within a day: each time for twice as long as before, up to four hours. */
 const closures = { points: 1_000_000, duration: 24 * 3600 };
 const longestClosureSeconds = 4 * 3600;
 
 /**
- * Ten attempts a minute from one address, and five in a quarter of an hour at one account from one vantage. Counted
- * in PostgreSQL for all processes together, or in the memory of the only one. A database that fails lets nobody in.
+ * Ten attempts a minute from one address, and five in a quarter of an hour at one account from one vantage. Counted in
+ * PostgreSQL for all processes together, or in memory if there is only one process. If the database fails, nobody can
+ * sign in.
  */
 export function createSignInLimits(db: Database): SignInLimits {
   const byAddress = createAddressLimiter(db, 'address', perAddress);
@@ -85,7 +95,7 @@ export function createSignInLimits(db: Database): SignInLimits {
       const key = toKey(email, from);
       const refused = await count(byAccount, key);
       if (!refused) return;
-      // Of many at once, one is the first that is too many.
+      // Of many concurrent attempts, exactly one is the first over the limit.
       const isFirst = refused.consumedPoints === perAccount.points + 1;
       throw tooMany(isFirst ? await close(key) : refused.msBeforeNext / 1000);
     },
@@ -120,12 +130,12 @@ function createLimiter(
     storeType: 'pool',
     tableName: 'sign_in_limits',
     tableCreated: true,
-    // One of them tidies the table for all.
+    // One of them cleans up the table for all.
     clearExpiredByTimeout: keyPrefix === 'account',
   });
 }
 
-/** What the limiter says when it is too much, and undefined otherwise. */
+/** What the limiter rejects with if the limit is exceeded; undefined otherwise. */
 async function count(limiter: Pick<RateLimiterAbstract, 'consume'>, key: string): Promise<RateLimiterRes | undefined> {
   try {
     await limiter.consume(key);
@@ -136,7 +146,10 @@ async function count(limiter: Pick<RateLimiterAbstract, 'consume'>, key: string)
   }
 }
 
-/** Of one length, however long the address is; and a copy of the table names nobody who is not known anyhow. */
+/**
+ * All keys have the same length, however long the address is; and a copy of the table reveals no address that is not
+ * known already.
+ */
 function toKey(email: string, from: Vantage): string {
   const vantage = from.kind === 'anywhere' ? '' : `\0${from.kind}\0${from.kind === 'device' ? from.device : ''}`;
   return createHash('sha256').update(email.toLowerCase()).update(vantage).digest('base64url');

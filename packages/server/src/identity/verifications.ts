@@ -3,7 +3,10 @@ import type { Kysely } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Schema } from '../db/schema.ts';
 
-/** A row for something that was begun and is finished by a later request. The browser keeps its name; the row has a hash of it. */
+/**
+ * A row for something that one request begins and a later one finishes. The browser keeps its name; the row has a hash
+ * of it.
+ */
 export interface NewVerification {
   name: string;
   value: string;
@@ -32,7 +35,7 @@ export async function addVerifications(kysely: Kysely<Schema>, at: number, rows:
     .execute();
 }
 
-/** The value, which stays; undefined when there is none any more. @param at Unix milliseconds */
+/** The value, without using it up; undefined if it is gone or has expired. @param at Unix milliseconds */
 export async function findVerification(kysely: Kysely<Schema>, at: number, name: string): Promise<string | undefined> {
   const row = await kysely
     .selectFrom('verifications')
@@ -43,7 +46,7 @@ export async function findVerification(kysely: Kysely<Schema>, at: number, name:
   return row?.value;
 }
 
-/** Uses one up: of two requests at the same moment, one gets the value. @param at Unix milliseconds */
+/** Uses up a verification: of two concurrent requests, only one gets the value. @param at Unix milliseconds */
 export async function takeVerification(kysely: Kysely<Schema>, at: number, name: string): Promise<string | undefined> {
   const row = await kysely
     .deleteFrom('verifications')
@@ -54,7 +57,7 @@ export async function takeVerification(kysely: Kysely<Schema>, at: number, name:
   return row?.value;
 }
 
-/** Adds one to a number, unless that would exceed `most`. @returns whether it did @param at Unix milliseconds */
+/** Adds one to a number, unless that would exceed `most`. @returns whether it did so @param at Unix milliseconds */
 export async function countUp(kysely: Kysely<Schema>, at: number, name: string, most: number): Promise<boolean> {
   const { numUpdatedRows } = await kysely
     .updateTable('verifications')

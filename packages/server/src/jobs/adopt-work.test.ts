@@ -59,7 +59,7 @@ describe.each(testableKinds)('what was under way when the work queue came (%s)',
     );
   }
 
-  /** Rows as the version before makes them. */
+  /** Inserts rows as that version does. */
   async function leaveBehind(): Promise<void> {
     await file('left', '-1 second');
     await file('declared', '-1 hour', { state: 'match', sha256: Buffer.alloc(32) });
@@ -108,7 +108,7 @@ describe.each(testableKinds)('what was under way when the work queue came (%s)',
     expect(await column("select file_name from files where content_check = 'pending'")).toEqual(['handed over']);
     expect(await column('select finished_at is not null from reconciliations')).toEqual([true]);
     expect(await column('select state from quarantines')).toEqual(['held']);
-    // The aborted one goes an hour later.
+    // The row of the aborted upload is deleted an hour later.
     expect((await column('select file_name from uploads')).sort()).toEqual(['in time', 'open']);
     await db.pool.query("update files set check_at = now() where file_name = 'handed over'");
     expect(await adoptWork(service.deps)).toBe(1);

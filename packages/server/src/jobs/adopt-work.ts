@@ -11,10 +11,10 @@ import type { Subject } from '../work/work.ts';
 const atOnce = 1000;
 
 /**
- * Puts into the queue what stands only where versions before the queue left it: in `files.check_at`, and in unfinished
- * reconciliations, quarantines and uploads without a row of work. They did so until the upgrade, and may go on while a process of
- * theirs runs beside this one.
- * @returns how many; call again until there are none
+ * Enqueues work that versions before the queue recorded elsewhere: in `files.check_at`, and as unfinished
+ * reconciliations, quarantines and uploads without a row of work. They did so until the upgrade, and may still do so
+ * while one of their processes runs beside this one.
+ * @returns how many were enqueued; call again until there are none
  */
 export async function adoptWork({ db }: Pick<Deps, 'db'>): Promise<number> {
   const counts = [

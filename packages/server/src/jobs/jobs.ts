@@ -11,26 +11,26 @@ import type { Count } from '../telemetry/observed.ts';
 import { adoptWork } from './adopt-work.ts';
 import type { Job } from './run-jobs.ts';
 
-/** How often to look for reconciliations that are due by themselves. */
+/** How often to look for reconciliations that have become due. */
 const reconcileSeconds = 60;
 
-/** How often to look for what versions before the work queue left to do. */
+/** How often to look for work that versions before the work queue have left. */
 const adoptSeconds = 60;
 
-/** As often as autovacuum by its defaults, nearly: a look costs one query when nothing is to be done. */
+/** About as often as autovacuum by default: if there is nothing to do, a look costs one query. */
 const tidySeconds = 300;
 
 const auditSeconds = 3600;
 const eventsAtOnce = 10_000;
 
-/** Anybody can make rows that expire: what one address makes in this time is little. */
+/** Anybody can create rows that expire, but one address can create few of them in this time. */
 const expiredSeconds = 300;
 const expiredAtOnce = 1000;
 
-/** After so many a job looks whether it is to stop. */
+/** After this many files, a job checks whether it is to stop. */
 const filesAtOnce = 1000;
 
-/** Everything that the service does again and again. What it does later about one subject stands in `kinds.ts`. */
+/** Every job that the service runs regularly. `kinds.ts` has the work that it does later about one subject. */
 export function createJobs(deps: Deps): Job[] {
   const { janitorIntervalSeconds } = deps.config;
   const jobs: Record<JobName, Omit<Job, 'name'>> = {

@@ -6,7 +6,7 @@ import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdu
 import type { Count, Mismatch } from '../telemetry/observed.ts';
 import type { Kind, Outcome, Task } from '../work/work.ts';
 
-/** Everything that the service does later, about one subject each. What it does again and again stands in `jobs.ts`. */
+/** Every kind of work that the service does later, about one subject each. `jobs.ts` has what it does regularly. */
 export function createKinds(deps: Deps, onMismatch?: (kind: Mismatch) => void): Kind[] {
   return [
     ...createContentChecks(deps, onMismatch),

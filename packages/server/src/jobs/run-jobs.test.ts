@@ -34,7 +34,7 @@ function start(
   return running;
 }
 
-/** A pool whose database is away while `isAway` says so. */
+/** A pool whose database is unavailable while `isAway` says so. */
 function unreliable(isAway: () => boolean): pg.Pool {
   const query = (...args: unknown[]) =>
     isAway() ? Promise.reject(new Error('The database is away.')) : Reflect.apply(db.pool.query, db.pool, args);

@@ -3,26 +3,26 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import type { Count, JobRun } from '../telemetry/observed.ts';
 
-/** What the service does by itself, again and again. */
+/** A job that the service runs regularly. */
 export interface Job {
   name: string;
   everySeconds: number;
   /**
-   * Does what there is to do, and counts what it removes. When the signal says so it stops soon, at a place from which the next
-   * run goes on, by throwing the signal's reason. What it throws else is logged, and it runs again soon.
+   * Does what there is to do, and counts what it removes. When the signal aborts, it soon stops, at a place from which
+   * the next run can go on, by throwing the signal's reason. Any other error is logged, and the job is retried soon.
    */
   run(signal: AbortSignal, count: Count): Promise<void>;
 }
 
 export interface RunningJobs {
-  /** Lets what is running come to its next stop, and resolves then. */
+  /** Lets running jobs reach their next stop, then resolves. */
   close(): Promise<void>;
 }
 
 export interface JobTimes {
   pollMilliseconds: number;
   leaseSeconds: number;
-  /** When a job that failed runs again, if it is not due before. */
+  /** How soon a failed job is retried, unless it is due earlier. */
   retrySeconds: number;
 }
 
@@ -30,16 +30,16 @@ const usualTimes: JobTimes = { pollMilliseconds: 10_000, leaseSeconds: 20, retry
 
 interface JobSurroundings {
   pool: pg.Pool;
-  /** Whether the database is this process's alone: whoever held a lease when it started has died. */
+  /** Whether only this process uses the database: then any lease it finds at the start belongs to a dead process. */
   isAlone: boolean;
   log: Logger;
   observe?: ((run: JobRun) => void) | undefined;
 }
 
 /**
- * Runs jobs in this process, each of them in one process at a time, however many share the database: who runs one holds a
- * lease on its row, and renews it. The lease of a process that died ends by itself, and the job is due at once. A process
- * that stalls beyond its lease may find another at work: jobs have to bear that.
+ * Runs jobs in this process. However many processes share the database, only one at a time runs a given job: it holds a
+ * lease on the job's row, and renews it. If the process dies, its lease expires, and the job is due at once. If a
+ * process stalls for longer than its lease, another may run the same job at the same time: jobs must tolerate that.
  */
 export function startJobs(
   { pool, isAlone, log, observe = () => undefined }: JobSurroundings,
@@ -52,7 +52,7 @@ export function startJobs(
   let isKnown = false;
   let isAway = false;
   let timer: NodeJS.Timeout | undefined;
-  /** Whether to look again as soon as the present look is over. */
+  /** Whether to look again as soon as the current look is over. */
   let isAsked = false;
   let polling: Promise<void> | undefined;
 
@@ -65,7 +65,10 @@ export function startJobs(
     isKnown = true;
   }
 
-  /** Takes the jobs that are due and that nobody runs or takes at this moment: two that take several never wait for each other. */
+  /**
+   * Claims due jobs that nobody is running or claiming at this moment: two processes that each claim several never wait
+   * for each other.
+   */
   async function claim(): Promise<Job[]> {
     const free = jobs.filter(({ name }) => !running.has(name));
     if (free.length === 0) return [];
@@ -121,7 +124,7 @@ export function startJobs(
       await job.run(AbortSignal.any([stopping.signal, lost.signal]), count);
       isSuccess = true;
     } catch (error) {
-      // Who stops a job has no need to hear that it stopped.
+      // An error caused by the stop itself is not logged.
       if (!stopping.signal.aborted) log.error({ error, job: job.name }, 'A job failed, and will run again');
     } finally {
       clearInterval(renewing);
@@ -130,7 +133,7 @@ export function startJobs(
     const outcome = isSuccess ? 'success' : stopping.signal.aborted ? 'stopped' : 'failure';
     observe({ job: job.name, outcome, seconds, removed });
     if (Object.keys(removed).length > 0) log.info({ job: job.name, removed, seconds }, 'A job has removed something');
-    // If this fails, too, the lease ends by itself.
+    // If this fails too, the lease expires by itself.
     await release(job, isSuccess).catch((error: unknown) =>
       log.warn({ error, job: job.name }, 'Could not give back the lease of a job'),
     );
@@ -147,7 +150,7 @@ export function startJobs(
           job.name,
           run(job).finally(() => {
             running.delete(job.name);
-            // It may have become due while it ran.
+            // The job may have become due again while it was running.
             pollNow();
           }),
         );

@@ -1,4 +1,4 @@
 import '../start/require-node.ts';
 
-// Not a static import: that would be loaded before the check above runs.
+// A static import would be loaded before the check above runs.
 void import('./program.ts');

@@ -21,8 +21,8 @@ export interface Command {
 type Queue = Pick<Database, 'pool'>;
 
 /**
- * What one command says when it is done.
- * @throws Error in a sentence that says what to do
+ * Runs one command, and returns what to print when it is done.
+ * @throws Error with a message that says what to do
  */
 export async function runCommand(db: Queue, { command, kind, id }: Command): Promise<string> {
   if (command === 'list' && kind === undefined) return list(db);

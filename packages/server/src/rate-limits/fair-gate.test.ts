@@ -5,7 +5,7 @@ import { createFairGate, type FairGateSettings, type Parties } from './fair-gate
 const never = () => new AbortController().signal;
 const wide: FairGateSettings = { size: 2, share: 2, mostWaiting: 100, mostWaitingEach: 100 };
 
-/** A gate, who is inside it in the order of their coming, and how each leaves. */
+/** A gate, the names inside it in the order of arrival, and a way for each to leave. */
 function openGate(settings: Partial<FairGateSettings> = {}) {
   const gate = createFairGate({ ...wide, ...settings });
   const inside: string[] = [];
@@ -30,7 +30,7 @@ function openGate(settings: Partial<FairGateSettings> = {}) {
   };
 }
 
-/** Everything that is ready to run has run. */
+/** Resolves once everything that is ready to run has run. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a gate', () => {

@@ -97,7 +97,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
     isFullFor: (parties) => inside >= size && isWithinShare(parties),
     async enter(parties, signal) {
       signal.throwIfAborted();
-      // Whoever could be inside is not waiting, so this overtakes nobody.
+      // A request that could be inside is never waiting, so this overtakes nobody.
       if (inside < size && isWithinShare(parties)) return occupy(parties);
       const tooMany = parties.some((party) => standingOf(party).waiting >= mostWaitingEach);
       if (tooMany || waiting.size >= mostWaiting) return undefined;

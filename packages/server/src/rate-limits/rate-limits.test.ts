@@ -136,7 +136,7 @@ describe.each(testableKinds)('between processes that share a database (%s)', (ki
     await second.share();
     expect(await takeMany(first, 1, 'shared')).toBe(1);
     await first.share();
-    // Between two times of sharing each lets through what it does not know of: so one too many.
+    // Until the next exchange, neither knows what the other has let through: hence one too many.
     expect(await countOf('reads shared')).toBe(11);
     expect((await takeMany(first, 5, 'shared')) + (await takeMany(second, 5, 'shared'))).toBe(0);
   });

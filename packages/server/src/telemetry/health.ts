@@ -40,7 +40,7 @@ export function createHealth(
   now: () => number = () => performance.now(),
 ): Health {
   const names = Object.keys(dependencies) as DependencyName[];
-  // The start has already used both.
+  // Both have already been used during the start.
   let latest: DependenciesHealth = { database: { status: 'healthy' }, objectStore: { status: 'healthy' } };
   let lookedAt = Number.NEGATIVE_INFINITY;
   let looking: Promise<DependenciesHealth> | undefined;

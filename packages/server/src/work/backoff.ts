@@ -2,9 +2,9 @@ const firstSeconds = 5;
 const capSeconds = 3600;
 
 /**
- * How long to wait before the next attempt, in seconds: twice as long after each, up to an hour. Half of it is jitter, so that what
- * failed together is not tried again together.
- * @param attempt how many have failed; 1 or more
+ * How long to wait before the next attempt, in seconds: the wait doubles after each, up to an hour. Half of it is
+ * jitter, so that tasks that failed together are not retried together.
+ * @param attempt how many attempts have failed; 1 or more
  * @param random from 0 to 1
  * @see https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ ("equal jitter")
  */

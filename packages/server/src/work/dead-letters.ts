@@ -10,7 +10,7 @@ export interface DeadLetter extends Subject {
   error: string | null;
 }
 
-/** The dead letters, those that died last first. */
+/** The dead letters, the latest first. */
 export async function listDeadLetters({ pool }: Pick<Database, 'pool'>, limit: number): Promise<DeadLetter[]> {
   const { rows } = await pool.query<DeadLetter>(
     `select kind, project_id as "projectId", subject as id, attempts, due_at as "diedAt", last_error as error
@@ -21,8 +21,8 @@ export async function listDeadLetters({ pool }: Pick<Database, 'pool'>, limit: n
 }
 
 /**
- * Tries dead letters anew, with as many attempts as new work has.
- * @param which of one kind, of one subject of it, or all by default
+ * Retries dead letters, with as many attempts as new work has.
+ * @param which those of one kind, or of one subject of it; all by default
  * @returns how many there were
  */
 export async function retryDeadLetters(
@@ -43,14 +43,14 @@ export async function retryDeadLetters(
   return rows[0]?.count ?? 0;
 }
 
-/** How much work of a kind there is, by what it waits for. */
+/** How much work of a kind there is, by state. */
 export interface QueueState {
   kind: string;
   /** Due, or becoming due later. */
   waiting: number;
   leased: number;
   dead: number;
-  /** For how long the one that waits longest has been due, in seconds; 0 when none is. */
+  /** For how many seconds the oldest due work has been due; 0 if none is due. */
   overdueSeconds: number;
 }
 

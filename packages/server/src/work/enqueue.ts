@@ -3,11 +3,12 @@ import type { Schema } from '../db/schema.ts';
 import { leaseSeconds, type Subject, workChannel } from './work.ts';
 
 /**
- * Asks for work about one subject or several, in the caller's transaction: it is there when that commits, and the processes hear of it
- * then. There is one row for each subject of a kind. Asking again makes it due sooner, never later; while it is being done,
- * it is done once more afterwards; and what was given up is tried anew.
- * @param options `inSeconds`: when it is due, by the database's clock; at once by default. `payload`: JSON for the handler, which
- *   replaces the one that is there
+ * Enqueues work about one subject or several, in the caller's transaction: the rows appear when that commits, and the
+ * processes are notified then. There is one row for each subject of a kind. Enqueuing the same again can make it due
+ * sooner, never later; if it is being done at that moment, it is done once more afterwards; if it is a dead letter, it
+ * is retried.
+ * @param options `inSeconds`: when it is due, by the database's clock; at once by default. `payload`: JSON for the
+ *   handler, which replaces any earlier payload
  */
 export async function enqueue(
   db: Kysely<Schema>,
@@ -15,7 +16,7 @@ export async function enqueue(
   subjects: Subject | readonly Subject[],
   { inSeconds = 0, payload }: { inSeconds?: number; payload?: unknown } = {},
 ): Promise<void> {
-  // In one order, so that two that ask for the same never wait for each other.
+  // In one order, so that two requests for the same work cannot deadlock.
   const ordered = [subjects].flat().sort((one, other) => (toKey(one) < toKey(other) ? -1 : 1));
   if (ordered.length === 0) return;
   await sql`
@@ -46,10 +47,10 @@ function toKey({ projectId, id }: Subject): string {
 }
 
 /**
- * SQL that inserts the work about a row that the same statement inserts: part of a hot path, without a statement of its own and without
- * NOTIFY, which would make commits wait for each other. With a lease, this process does it (`Handover`); if it
- * does not, the lease ends. Without one, it is found when somebody looks. The arguments are SQL: `from` has one row for each subject,
- * and the others are parameters or columns of it.
+ * SQL that inserts the work about a row that the same statement inserts. It is for a hot path: there is no separate
+ * statement, and no NOTIFY, which would make commits wait for each other. With a lease, this process does the work
+ * (`Handover`); if it does not, the lease expires. Without a lease, the next poll finds the work. The arguments are
+ * SQL: `from` has one row for each subject, and the others are parameters or columns of it.
  */
 export function insertWorkSql(row: {
   kind: string;

@@ -3,22 +3,23 @@ import type pg from 'pg';
 import type { Schema } from '../db/schema.ts';
 import { leaseSeconds, maxAttempts, type Task } from './work.ts';
 
-// None of these statements is a named one: its plan would be kept from when the table was nearly empty, and read all of it when it is full.
+// None of these statements is a named one: PostgreSQL would keep its plan from when the table was nearly empty, and
+// read the whole table when it is full.
 
 /** What a look at the queue has found. */
 export interface Found {
-  /** Of these kinds there is work to be claimed. */
+  /** The kinds that have work to be claimed. */
   ready: string[];
-  /** Work whose processes ended each time they tried it, and that was given up now. */
+  /** Work that has just been given up, because each process that tried it died. */
   dead: { kind: string; projectId: string; id: string }[];
-  /** Whether more may have become due than one look makes ready. */
+  /** Whether more may be due than one look makes ready. */
   more: boolean;
 }
 
 const readyAtOnce = 500;
 
 /**
- * Makes ready what has become due, also what the lease of a process that died or stalled has left behind. Writes nothing when
+ * Makes due work ready, including work whose lease expired because its process died or stalled. Writes nothing if
  * nothing is due.
  */
 export async function lookForWork(pool: pg.Pool, kinds: readonly string[]): Promise<Found> {
@@ -55,8 +56,8 @@ export async function lookForWork(pool: pg.Pool, kinds: readonly string[]): Prom
 export const firstProject = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Claims up to `limit` pieces of work of a kind for this process. Projects take turns: from each of the next ones after `after` it
- * takes the same number, the longest due first. It looks at no more rows than it takes, however much there is in a project.
+ * Claims up to `limit` tasks of a kind for this process. Projects take turns: the same number is taken from each of the
+ * projects that follow `after`, the longest due first. However much work a project has, only the rows taken are read.
  * @returns the tasks in the order of their projects; fewer than `limit` where the round ends
  */
 export async function claimWork(pool: pg.Pool, kind: string, limit: number, after: string): Promise<Task[]> {
@@ -90,8 +91,8 @@ export async function claimWork(pool: pg.Pool, kind: string, limit: number, afte
 }
 
 /**
- * Keeps the leases that are still held.
- * @returns the tokens of those
+ * Renews the leases that are still held.
+ * @returns the tokens of those leases
  */
 export async function renewLeases(pool: pg.Pool, tasks: readonly Task[]): Promise<Set<string>> {
   const { rows } = await pool.query<{ lease: string }>({
@@ -102,7 +103,8 @@ export async function renewLeases(pool: pg.Pool, tasks: readonly Task[]): Promis
 }
 
 /**
- * Gives back what was not begun, or was stopped: it is ready for any process, and this was no attempt.
+ * Releases tasks that were not begun, or were stopped: any process may claim them, and this does not count as an
+ * attempt.
  * @returns how many leases were still held
  */
 export async function releaseLeases(pool: pg.Pool, tasks: readonly Task[]): Promise<number> {
@@ -130,8 +132,8 @@ const whereMine = 'where kind = $1 and project_id = $2 and subject = $3 and leas
 const toValues = ({ kind, projectId, id, lease }: Task) => [kind, projectId, id, lease];
 
 /**
- * Forgets work that is done, or makes it due once more if it was asked for meanwhile.
- * @returns false when another process has taken it over
+ * Deletes the row of work that is done, or makes it due once more if it was enqueued again in the meantime.
+ * @returns false if another process has taken it over
  */
 export async function finishWork(pool: pg.Pool, task: Task): Promise<boolean> {
   const { rowCount } = await pool.query({
@@ -139,7 +141,7 @@ export async function finishWork(pool: pg.Pool, task: Task): Promise<boolean> {
     values: toValues(task),
   });
   if (rowCount === 1) return true;
-  // Two statements, not one: somebody may ask again between a look and the deletion.
+  // Two statements, not one: the work may be enqueued again between a look and the deletion.
   const again = await pool.query(
     `update work set state = 'waiting', due_at = again_at, again_at = null, lease = null, attempts = 0, last_error = null
      ${whereMine}`,
@@ -149,8 +151,8 @@ export async function finishWork(pool: pg.Pool, task: Task): Promise<boolean> {
 }
 
 /**
- * Deletes the row of a task that is done, as part (`with`) of the statement that writes down what was found. It deletes nothing when
- * the lease is lost, or when the work was asked for again: then the handler must not say that it has finished.
+ * Deletes the row of a task that is done, as part (`with`) of the statement that stores its findings. It deletes
+ * nothing if the lease is lost, or if the work was enqueued again: then the handler must not return 'finished'.
  */
 export function deleteDone(db: Pick<Kysely<Schema>, 'deleteFrom'>, { kind, projectId, id, lease }: Task) {
   return db
@@ -164,9 +166,9 @@ export function deleteDone(db: Pick<Kysely<Schema>, 'deleteFrom'>, { kind, proje
 }
 
 /**
- * Makes work due again in some seconds; sooner if somebody asked for that meanwhile.
- * @param more `attempts`: how many are counted from now on; `error`: why, in the words of an operator
- * @returns false when another process has taken it over
+ * Makes work due again in some seconds, or sooner if it was enqueued for sooner in the meantime.
+ * @param more `attempts`: how many are counted from now on; `error`: why, for the operator
+ * @returns false if another process has taken it over
  */
 export async function postponeWork(
   pool: pg.Pool,
@@ -186,8 +188,8 @@ export async function postponeWork(
 }
 
 /**
- * Gives work up and keeps it as a dead letter; if somebody asked for it meanwhile, it is tried anew instead.
- * @returns false when another process has taken it over
+ * Gives work up and keeps it as a dead letter; if it was enqueued again in the meantime, it is retried instead.
+ * @returns false if another process has taken it over
  */
 export async function buryWork(pool: pg.Pool, task: Task, error: string): Promise<boolean> {
   const { rowCount } = await pool.query(
@@ -200,7 +202,7 @@ export async function buryWork(pool: pg.Pool, task: Task, error: string): Promis
   return rowCount === 1;
 }
 
-/** Ends all leases at once, where no other process can hold any. */
+/** Ends all leases at once, for a database that no other process uses. */
 export async function endLeases(pool: pg.Pool): Promise<void> {
   await pool.query(`update work set due_at = now() where state = 'leased'`);
 }

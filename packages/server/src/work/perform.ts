@@ -7,7 +7,10 @@ import { backoffSeconds } from './backoff.ts';
 import { buryWork, finishWork, postponeWork, releaseLeases } from './lease.ts';
 import { type Kind, maxAttempts, type Task } from './work.ts';
 
-/** When work is due again whose object store, say, did not answer: the whole kind waits meanwhile (`run-work.ts`). */
+/**
+ * When work is due again if, for example, the object store did not answer. Until then the whole kind is paused
+ * (`run-work.ts`).
+ */
 const unavailableSeconds = 60;
 const keptErrorCharacters = 1000;
 
@@ -17,8 +20,8 @@ interface Surroundings {
 }
 
 /**
- * Does one task, and writes down what becomes of it: done, due again, or given up. Never throws.
- * @param signal says when to stop: the service is stopping, or the lease is lost
+ * Does one task, and stores its outcome: done, due again, or given up. Never throws.
+ * @param signal aborts when the task is to stop: the service is stopping, or the lease is lost
  */
 export async function perform(deps: Surroundings, kind: Kind, task: Task, signal: AbortSignal): Promise<WorkRun> {
   const started = performance.now();
@@ -44,7 +47,7 @@ async function run(deps: Surroundings, kind: Kind, task: Task, signal: AbortSign
     }
     return ending;
   } catch (error) {
-    // Nothing is lost: when the lease ends, the work is due again.
+    // Nothing is lost: when the lease expires, the work is due again.
     deps.log.warn({ error, kind: name, projectId, id }, 'Could not write down what became of some work');
     return { outcome: 'lost', error };
   }
@@ -78,7 +81,10 @@ async function settleFailure({ pool, log }: Surroundings, task: Task, error: unk
   return { outcome: 'failed', error };
 }
 
-/** Stopped: the service ends, or the lease is lost; then there is nothing to give back. */
+/**
+ * For a task that was stopped because the service is stopping or the lease is lost; in the latter case there is nothing
+ * to release.
+ */
 async function giveBack({ pool }: Surroundings, task: Task): Promise<Ending> {
   return { outcome: (await releaseLeases(pool, [task])) === 1 ? 'stopped' : 'lost' };
 }

@@ -7,16 +7,16 @@ import { perform } from './perform.ts';
 import { type Handover, type Kind, leaseSeconds, type Task, workChannel } from './work.ts';
 
 export interface RunningWork extends Handover {
-  /** Lets what is running come to its next stop, gives back what was not begun, and resolves then. */
+  /** Lets running tasks reach their next stop, releases those that were not begun, then resolves. */
   close(): Promise<void>;
 }
 
 export interface WorkTimes {
-  /** How often to look for work that nobody has told of. */
+  /** How often to look for work without having been notified. */
   pollMilliseconds: number;
-  /** How often leases are renewed: a few times while one lasts. */
+  /** How often leases are renewed: a few times before one would expire. */
   renewMilliseconds: number;
-  /** How long a kind waits when what it needs does not answer; twice as long each time, up to a minute. */
+  /** How long a kind is paused when something it needs does not answer; the pause doubles each time, up to a minute. */
   pauseMilliseconds: number;
 }
 
@@ -27,7 +27,7 @@ const usualTimes: WorkTimes = {
 };
 const longestPauseMilliseconds = 60_000;
 
-/** So many that were handed over wait for each kind; more are found in the database, in fair turns. */
+/** How many handed-over tasks may wait for each kind; further ones are found in the database, in fair turns. */
 const handedOverAtMost = 100;
 
 interface Surroundings {
@@ -36,7 +36,7 @@ interface Surroundings {
   observe?: ((run: WorkRun) => void) | undefined;
 }
 
-/** A task in this process, and how it is told that its lease is lost. */
+/** A task in this process, and the means to tell it that its lease is lost. */
 interface Held {
   task: Task;
   lost: AbortController;
@@ -52,9 +52,9 @@ interface Lane {
   /** Whether the database may have work to be claimed. */
   isDue: boolean;
   claiming: Promise<void> | undefined;
-  /** Whose turn it was last. */
+  /** The project whose turn was last. */
   after: string;
-  /** How often in a row what it needs did not answer. */
+  /** How many times in a row something it needs did not answer. */
   failures: number;
   pause: NodeJS.Timeout | undefined;
 }
@@ -68,13 +68,14 @@ interface State extends Surroundings {
   isAway: boolean;
   timer: NodeJS.Timeout | undefined;
   polling: Promise<void> | undefined;
-  /** Whether to look again as soon as the present look is over. */
+  /** Whether to look again as soon as the current look is over. */
   isAsked: boolean;
 }
 
 /**
- * Does the work of these kinds in this process; any number of processes share a queue. The table is the truth: NOTIFY says when to
- * look, and a poll finds what nobody has told of. All times of the queue are the database's.
+ * Does the work of these kinds in this process; any number of processes share a queue. The table is authoritative:
+ * NOTIFY says when to look, and polling finds work that nobody was notified of. All times of the queue are the
+ * database's.
  */
 export function startWork(
   { db, log, observe = () => undefined }: Surroundings,
@@ -96,7 +97,7 @@ export function startWork(
   };
   const notifications = db.listen(workChannel, {
     onMessage: (kind) => wake(state, kind),
-    // Messages may have been missed.
+    // Notifications may have been missed.
     onListening: () => pollNow(state),
   });
   const renewing = setInterval(() => void renew(state), times.renewMilliseconds);
@@ -135,7 +136,10 @@ async function closeLane(state: State, lane: Lane): Promise<void> {
   await Promise.all(lane.running.values());
 }
 
-/** Only while nothing waits in the database, so that those who hand over much do not go before those who wait there. */
+/**
+ * Only while nothing waits in the database, so that a project that hands over much work does not overtake those waiting
+ * there.
+ */
 function offer({ lanes, stopping, isIntroduced }: State, kind: string): string | undefined {
   const lane = lanes.get(kind);
   const hasRoom = lane && !lane.isDue && !lane.claiming && !lane.pause && lane.waiting.length < handedOverAtMost;
@@ -144,7 +148,7 @@ function offer({ lanes, stopping, isIntroduced }: State, kind: string): string |
 
 function take(state: State, task: Task): void {
   const lane = state.lanes.get(task.kind);
-  // What nobody takes is due when its lease ends.
+  // Work that no process takes is due when its lease expires.
   if (!lane || state.stopping.signal.aborted) return;
   lane.waiting.push(hold(task));
   fill(state, lane);
@@ -161,7 +165,7 @@ function wake(state: State, kind: string): void {
   fill(state, lane);
 }
 
-/** Begins as much as may be done at once, and claims more when nothing is left. */
+/** Starts as many tasks as may run at once, and claims more if none are left. */
 function fill(state: State, lane: Lane): void {
   if (state.stopping.signal.aborted || lane.pause) return;
   const { kind, running, waiting } = lane;
@@ -178,7 +182,7 @@ function fill(state: State, lane: Lane): void {
   }
 }
 
-/** Whether its lease may have ended while it waited: then others have it, or will. */
+/** Whether its lease may have expired while it waited: then another process has claimed it, or will. */
 function isStale({ since }: Held): boolean {
   return performance.now() - since >= leaseSeconds * 1000;
 }
@@ -191,7 +195,7 @@ async function begin(state: State, lane: Lane, held: Held): Promise<void> {
   fill(state, lane);
 }
 
-/** What one run says about the next. */
+/** Applies what one run shows about the next ones. */
 function heed(state: State, lane: Lane, run: WorkRun): void {
   state.observe(run);
   if (run.outcome === 'again') lane.isDue = true;
@@ -199,7 +203,7 @@ function heed(state: State, lane: Lane, run: WorkRun): void {
   else if (run.outcome === 'done' || run.outcome === 'again') lane.failures = 0;
 }
 
-/** What does not answer one will not answer the others: they are left alone for a while, longer each time. */
+/** If something did not answer one task, it will not answer the others: the kind is paused, for longer each time. */
 function pause(state: State, lane: Lane): void {
   if (lane.pause || state.stopping.signal.aborted) return;
   const milliseconds = Math.min(longestPauseMilliseconds, state.times.pauseMilliseconds * 2 ** lane.failures++);
@@ -212,16 +216,16 @@ function pause(state: State, lane: Lane): void {
 
 async function giveBackWaiting({ db, log }: State, lane: Lane): Promise<void> {
   const tasks = lane.waiting.splice(0).map(({ task }) => task);
-  // If this fails, the leases end by themselves.
+  // If this fails, the leases expire by themselves.
   await releaseLeases(db.pool, tasks).catch((error: unknown) =>
     log.warn({ error, kind: lane.kind.name }, 'Could not give back work that was not begun'),
   );
 }
 
-/** Claims the next tasks, of project after project, and begins again with the first project after the last one. */
+/** Claims the next tasks, project by project, and returns to the first project after the last one. */
 async function claim(state: State, lane: Lane, limit: number): Promise<void> {
   const { kind, after } = lane;
-  // Before the claim: who is told of work meanwhile looks again.
+  // Before the claim, so that a notification during it causes another look.
   lane.isDue = false;
   try {
     const claimed = await claimWork(state.db.pool, kind.name, limit, after);
@@ -234,7 +238,7 @@ async function claim(state: State, lane: Lane, limit: number): Promise<void> {
   }
 }
 
-/** Keeps the leases of everything that this process has claimed, and tells what has lost its own. */
+/** Renews the leases of everything that this process has claimed, and stops the tasks that have lost theirs. */
 async function renew({ db, log, lanes }: State): Promise<void> {
   const held = [...lanes.values()].flatMap(({ waiting, running }) => [...waiting, ...running.keys()]);
   if (held.length === 0) return;
@@ -256,7 +260,7 @@ async function renew({ db, log, lanes }: State): Promise<void> {
 async function poll(state: State): Promise<void> {
   const { db, log, lanes } = state;
   try {
-    // The database is this process's alone: whoever held a lease has died.
+    // Only this process uses the database, so any lease it finds belongs to a dead process.
     if (!state.isIntroduced && db.kind === 'embedded') await endLeases(db.pool);
     state.isIntroduced = true;
     const { ready, dead, more } = await lookForWork(db.pool, [...lanes.keys()]);

@@ -18,7 +18,7 @@ const rounds = series({ full: 10, short: 3 });
 const atOnce = 3;
 const perRound = 12;
 
-/** A database that is there whoever opens it, and how it goes away. */
+/** Creates a database that any process can open, with a way to remove it. */
 async function makeDatabase(kind: Database['kind']): Promise<{ settings: DatabaseSettings; remove(): Promise<void> }> {
   if (kind === 'postgres') {
     const { url, drop } = await createServerDatabase();
@@ -28,7 +28,7 @@ async function makeDatabase(kind: Database['kind']): Promise<{ settings: Databas
   return { settings: { kind, dataDir }, remove: () => rm(dataDir, { recursive: true, force: true }) };
 }
 
-/** A process that does work; `done` grows with each subject that it has done. */
+/** A process that does work; `done` grows with each subject it completes. */
 function startWorker(settings: DatabaseSettings): { child: ChildProcess; done: string[] } {
   const at = settings.kind === 'embedded' ? settings.dataDir : settings.url;
   const child = spawn(process.execPath, [fixture, at], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -45,9 +45,9 @@ async function kill(child: ChildProcess): Promise<void> {
 test.each(testableKinds)(`kill -9 loses no work and does little of it twice, ${rounds} times (%s)`, async (kind) => {
   const { settings, remove } = await makeDatabase(kind);
   try {
-    // Two processes on PostgreSQL; the embedded database is open to one.
+    // Two processes on PostgreSQL; only one can open the embedded database.
     const processes = kind === 'postgres' ? 2 : 1;
-    // Far more than is done before the last kill.
+    // Far more than can be done before the last kill.
     const ids = Array.from({ length: rounds * perRound * (kind === 'postgres' ? 30 : 3) }, (_, n) => `s${n}`);
     const projects = [randomUUID(), randomUUID()];
     let db = await openDatabase(settings);
@@ -80,7 +80,7 @@ test.each(testableKinds)(`kill -9 loses no work and does little of it twice, ${r
     await vi.waitFor(async () => expect(await count('select count(*) from work')).toBe(0), { timeout: 120_000 });
     await work.close();
     expect(await count('select count(distinct subject) from done')).toBe(ids.length);
-    // Only what was being done at the moment of the kill.
+    // Only tasks that were running at the moment of the kill.
     const twice = (await count('select count(*) from done')) - ids.length;
     expect(twice).toBeLessThanOrEqual(rounds * processes * atOnce);
     await db.close();
@@ -89,10 +89,10 @@ test.each(testableKinds)(`kill -9 loses no work and does little of it twice, ${r
   }
 });
 
-/** As the passing of a minute does. Where the database is a process's alone, nobody has to wait for it. */
+/** Ends leases as the passing of a minute would. If only one process uses the database, none has to wait. */
 async function endLeasesOfTheDead(settings: DatabaseSettings): Promise<void> {
   const db = await openDatabase(settings);
-  // The server goes on for a moment with the last statement of a process that was killed.
+  // The server continues the last statement of a killed process for a moment.
   const others = 'select from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()';
   await vi.waitFor(async () => expect((await db.pool.query(others)).rowCount).toBe(0), { timeout: 60_000 });
   await db.pool.query(`update work set due_at = now() - interval '1 second' where state = 'leased'`);

@@ -81,7 +81,7 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
     );
   const readRows = async () =>
     (await db.pool.query('select *, due_at <= now() as is_due from work order by kind, project_id, subject')).rows;
-  /** As time passes; the database's clock cannot be moved. */
+  /** Stands in for the passing of time; the database's clock cannot be moved. */
   const pass = (seconds: number) =>
     db.pool.query(`update work set due_at = due_at - $1::float8 * interval '1 second' where state <> 'dead'`, [
       seconds,
@@ -246,7 +246,7 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
       ]);
       await put('a');
       await eventually(async () => expect(await readRows()).toMatchObject([{ state: 'waiting', attempts: 1 }]));
-      // Many polls.
+      // Time for many polls.
       await delay(300);
       expect(tries).toBe(1);
       expect((await readRows())[0].last_error).toBe('Not today. Bearer …');
@@ -330,7 +330,7 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
         { ...quick, pauseMilliseconds: 50 },
       );
       await eventually(() => expect(runs.length).toBeGreaterThan(2));
-      // The pauses grow: far from each of the forty is tried.
+      // The pauses grow, so far fewer than forty attempts are made.
       await delay(500);
       expect(runs.length).toBeLessThan(15);
       expect(runs.every(({ outcome }) => outcome === 'unavailable')).toBe(true);
@@ -428,7 +428,7 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
   describe('is shared out in turns', () => {
     const [crowded, one, other] = [randomUUID(), randomUUID(), randomUUID()].sort();
 
-    /** Thousands of one project, due long before what others have. */
+    /** Thousands from one project, due long before those of the others. */
     async function crowd(count: number): Promise<void> {
       await db.pool.query(
         `insert into work (kind, project_id, subject, state, due_at)
@@ -518,14 +518,14 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
     });
 
     test('is done by another one when that process ends before', async () => {
-      // One that neither ends what it does nor renews its lease.
+      // A process that neither finishes its work nor renews its leases.
       const run = (_task: Task, signal: AbortSignal) =>
         new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
       const hung = start([kind(run)], { ...unpolled, renewMilliseconds: seldom });
       await eventually(() => expect(hung.offer('test')).toBeDefined());
       await record(hung, 'a');
       const done: string[] = [];
-      // As embedded, where all leases end with their process, it would be begun at once.
+      // With 'embedded', all leases end at the start, and the work would begin at once.
       start([kind(async ({ id }) => void done.push(id))], quick, { ...db, kind: 'postgres' });
       await delay(100);
       expect(done).toEqual([]);
@@ -592,7 +592,7 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
     await put('a');
     const complaints = () => lines.filter((line) => line.includes('Could not look for work')).length;
     await eventually(() => expect(complaints()).toBeGreaterThan(0));
-    // A look that was under way may still have been answered; after it, many are not.
+    // A look under way may still succeed; many later ones do not.
     await delay(100);
     const known = complaints();
     await delay(200);
@@ -637,7 +637,7 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
     });
   });
 
-  /** As another process has it: connections of its own. */
+  /** Like another process: with connections of its own. */
   async function openTestDatabaseBeside(): Promise<Pick<Database, 'kind' | 'pool' | 'listen'>> {
     const { options } = db.pool as unknown as { options: pg.PoolConfig };
     const pool = new pg.Pool({ ...options });

@@ -1,9 +1,9 @@
 import type { Count } from '../telemetry/observed.ts';
 
-/** What work is about: something of a project. Projects take turns. */
+/** What work is about: something in a project. Projects take turns. */
 export interface Subject {
   projectId: string;
-  /** Of a file, an upload and the like; any string of the kind's own. */
+  /** The id of a file, an upload or the like: any string that the kind chooses. */
   id: string;
 }
 
@@ -12,48 +12,50 @@ export interface Task extends Subject {
   kind: string;
   /** The fencing token: new for each claim. */
   lease: string;
-  /** 1 for the first time. */
+  /** 1 for the first attempt. */
   attempt: number;
   payload: unknown;
 }
 
 /**
- * What becomes of a task: `undefined` when it is done; 'finished' when the handler has deleted its row itself (`deleteDone`);
- * `again` when there is more to do, in so many seconds. That is no failure.
+ * The outcome of a task: `undefined` if it is done; 'finished' if the handler has deleted its row itself
+ * (`deleteDone`); `again` if there is more to do, in that many seconds, which is not a failure.
  */
 export type Outcome = undefined | 'finished' | { again: number };
 
 /** One kind of work, and how it is done. */
 export interface Kind {
   name: string;
-  /** How many this process does side by side. */
+  /** How many tasks this process does side by side. */
   atOnce: number;
-  /** How many more it claims at once and keeps waiting, for work that takes milliseconds; 0 by default. */
+  /** How many more tasks it claims at once and keeps waiting, for work that takes milliseconds; 0 by default. */
   ahead?: number;
   /**
-   * Does the work about one subject. It may be done more than once (after a crash, or by a process that stalled beyond its
-   * lease), so it must bear that. When the signal says so it stops soon, by throwing the signal's reason. What else it throws is
-   * logged, and it is tried again later; a Problem with status 503 is nobody's fault, and does not count as an attempt.
+   * Does the work about one subject. The same task may run more than once (after a crash, or in a process that stalled
+   * beyond its lease), so it must tolerate that. When the signal aborts, it soon stops by throwing the signal's reason.
+   * Any other error is logged, and the task is retried later; a Problem with status 503 is not the task's fault, and
+   * does not count as an attempt.
    */
   run(task: Task, signal: AbortSignal, count: Count): Promise<Outcome>;
 }
 
-/** How a process passes on, without a claim, work that it has just written down. */
+/** How a process passes work that it has just enqueued to itself, without a claim. */
 export interface Handover {
   /**
-   * Whether this process would do work of this kind soon.
-   * @returns the lease that the row must be inserted with (`insertWorkSql`); undefined when it should be inserted without
+   * Whether this process would soon do work of this kind.
+   * @returns the lease that the row must be inserted with (`insertWorkSql`); undefined if it should be inserted without
+   *   one
    */
   offer(kind: string): string | undefined;
-  /** Takes on work whose row has been inserted with a lease from `offer`. */
+  /** Accepts work whose row has been inserted with a lease from `offer`. */
   take(task: Task): void;
 }
 
-/** Where each process hears by NOTIFY that work of a kind is ready. The payload is the kind. */
+/** The channel on which NOTIFY tells each process that work of a kind is ready. The payload is the kind. */
 export const workChannel = 'cadiz_work';
 
-/** So long a claim holds, unless it is renewed. */
+/** How long a claim lasts unless it is renewed. */
 export const leaseSeconds = 60;
 
-/** After so many attempts that failed, work is given up and kept as a dead letter. */
+/** After this many failed attempts, work is given up and kept as a dead letter. */
 export const maxAttempts = 12;

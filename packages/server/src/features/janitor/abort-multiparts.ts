@@ -9,8 +9,9 @@ type StoreUpload = MultipartsPage['uploads'][number];
 const projectIdShape = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?=\/)/;
 
 /**
- * Aborts uploads in parts that the object store knows and nobody can complete: old enough, and without a row that is alive.
- * One listing for all projects, since few are ever under way; what others have in the bucket is left alone.
+ * Aborts uploads in parts that exist in the object store but that nobody can complete: they are old enough, and have no
+ * live row. One listing covers all projects, since few are ever under way; uploads of others in the same bucket are
+ * left alone.
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function abortMultiparts(

@@ -10,7 +10,7 @@ import { removeObjects } from './remove-objects.ts';
 
 type Row = Selectable<Schema['reconciliations']>;
 
-/** The kind of work that goes on with a reconciliation. The subject is its id. */
+/** The kind of work that advances a reconciliation. The subject is its id. */
 export const reconciliationWork = 'reconciliation';
 
 const pagesPerTurn = 50;
@@ -18,8 +18,8 @@ const examplesPerKind = 1000;
 const keptPerProject = 5;
 
 /**
- * Goes on with one reconciliation, up to 50 pages; then others have their turn. Each page is written down, so that a turn
- * that is cut short is gone on with where it was.
+ * Advances one reconciliation by up to 50 pages; then others have their turn. The progress is stored after each page,
+ * so that an interrupted turn resumes where it was.
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function advanceReconciliation(
@@ -38,7 +38,7 @@ export async function advanceReconciliation(
     current = await writeDown(deps, current, page, gone);
   }
   if (current?.finished_at) await finish(deps, current);
-  // When another process has been faster, there may be more to do as well.
+  // If another process was faster, there may still be more to do.
   return (await findUnfinished(deps, subject)) ? { again: 0 } : undefined;
 }
 
@@ -52,7 +52,7 @@ function findUnfinished({ db }: Pick<Deps, 'db'>, { projectId, id }: Subject): P
     .executeTakeFirst();
 }
 
-/** Undefined when another process has been faster, or the project is gone. */
+/** Undefined if another process was faster, or the project is gone. */
 async function writeDown(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   row: Row,
@@ -116,7 +116,7 @@ function toExamples(row: Row, findings: Finding[]): Finding[] {
   return findings.filter(({ kind }) => left[kind]-- > 0);
 }
 
-/** Tells the log what somebody should look at, and forgets the oldest ones of the project. */
+/** Logs findings that need attention, and removes the oldest reconciliations of the project. */
 async function finish({ db, log }: Pick<Deps, 'db' | 'log'>, row: Row): Promise<void> {
   const { project_id: projectId, id, missing_count: missing, changed_count: changed, foreign_count: foreign } = row;
   if (missing + changed > 0) {

@@ -6,7 +6,7 @@ import { findOrphans } from './find-orphans.ts';
 
 type StoredObject = ObjectPage['objects'][number];
 
-/** A file's row, as far as it is compared. */
+/** The columns of a file's row that are compared. */
 interface RecordedFile {
   id: string;
   store_key: string;
@@ -16,11 +16,11 @@ interface RecordedFile {
 }
 
 export interface Comparison {
-  /** The next page begins after this key; undefined when there is none. */
+  /** The next page begins after this key; undefined if there is none. */
   next: string | undefined;
   objects: StoredObject[];
   fileCount: number;
-  /** Objects that may still be recorded. */
+  /** How many objects may still be recorded. */
   pendingCount: number;
   /** Objects that nobody can record any more. */
   orphans: StoredObject[];
@@ -36,8 +36,8 @@ const rowsPerPage = 1000;
 const headsAtOnce = 8;
 
 /**
- * Compares the next thousand objects of a project with its files, in both directions. Uploads and deletions go on
- * meanwhile, so whatever differs is looked at a second time, object first and row last.
+ * Compares the next thousand objects of a project with its files, in both directions. Uploads and deletions continue
+ * meanwhile, so every difference is checked a second time, object first and row last.
  * @param after the key after which to begin; '' for the beginning
  * @throws Problem store_unavailable
  */
@@ -92,7 +92,7 @@ async function readFiles({ db }: Pick<Deps, 'db'>, projectId: string, after: str
     .execute();
 }
 
-/** Up to where both sides are known: the smaller of their last keys, of the sides that have more. */
+/** The key up to which both sides are known: the smaller of the last keys of the sides that have more. */
 function findEnd(listed: ObjectPage, rows: RecordedFile[]): string | undefined {
   const lastObject = listed.more ? listed.objects.at(-1)?.storeKey : undefined;
   const lastRow = rows.length === rowsPerPage ? rows.at(-1)?.store_key : undefined;
@@ -117,7 +117,7 @@ async function lookAgain(
   if (files.length === 0) return { missing: [], changed: [] };
   const limit = pLimit(headsAtOnce);
   const objects = await Promise.all(files.map((file) => limit(() => deps.objects.head(file.store_key))));
-  // A file that goes for good loses its object first, and its row then.
+  // Purging a file removes its object first, then its row.
   const { rows } = await deps.db.pool.query<{ id: string }>(
     'select id from files where project_id = $1 and id = any($2::uuid[])',
     [projectId, files.map(({ id }) => id)],

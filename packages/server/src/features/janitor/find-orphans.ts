@@ -3,9 +3,9 @@ import { findIssueTime } from '../../store/store-key.ts';
 import { orphanedBefore } from './orphaned-before.ts';
 
 /**
- * Those of a project's storeKeys whose objects nobody can record any more: issued long enough ago, without a file, and not
- * of an upload in parts that may still be completed. A key that was not issued here is none of them.
- * @param before keys that were issued from then on can still be recorded (Unix milliseconds)
+ * Those of a project's storeKeys whose objects nobody can record any more: issued long enough ago, without a file, and
+ * not of an upload in parts that may still be completed. Keys that the service did not issue are never included.
+ * @param before keys issued at or after this time can still be recorded (Unix milliseconds)
  */
 export async function findOrphans(
   deps: Pick<Deps, 'config' | 'db' | 'now'>,

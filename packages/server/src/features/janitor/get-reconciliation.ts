@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { toReconciliationView } from './reconciliation-view.ts';
 
-/** One reconciliation of a project, the newest unless `id` says which, with examples of what it has found so far. */
+/** One reconciliation of a project, by default the newest, with examples of what it has found so far. */
 export async function getReconciliation(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

@@ -1,8 +1,9 @@
 import type { Deps } from '../../deps.ts';
 
 /**
- * The moment (Unix milliseconds) before which a storeKey must have been issued for its object to be an orphan if it has no
- * row. Record refuses it since a margin ago, by whichever process's clock, so nothing can be recorded while it is removed.
+ * The time (Unix milliseconds) before which a storeKey must have been issued for its object to be an orphan if it has
+ * no row. By then, record has refused the key for at least the margin, whichever process's clock it goes by, so nothing
+ * can be recorded while it is being removed.
  */
 export function orphanedBefore({ config, now }: Pick<Deps, 'config' | 'now'>): number {
   return now() - keepMilliseconds(config);

@@ -6,7 +6,7 @@ import { planSweeps } from './plan-sweeps.ts';
 
 const plannedAtOnce = 100;
 
-/** Begins the reconciliations that are due by themselves; those that are under way are left alone. */
+/** Begins the reconciliations that are due; those under way are left alone. */
 export async function planReconciliations(deps: Pick<Deps, 'config' | 'db' | 'now'>): Promise<void> {
   await planSweeps(deps);
   const { db, config, now } = deps;
@@ -20,7 +20,7 @@ export async function planReconciliations(deps: Pick<Deps, 'config' | 'db' | 'no
     .limit(plannedAtOnce)
     .execute();
   if (projects.length === 0) return;
-  // In one order, as all who lock several projects.
+  // In the same order as everything that locks several projects.
   const ids = projects.map(({ project_id }) => project_id).sort();
   await db.transaction(async (trx) => {
     const planned = await trx

@@ -1,9 +1,9 @@
 import type { Deps } from '../../deps.ts';
 
 /**
- * Gives every project, and every one that is gone, its row of sweeps. The first sweep is due at once; the first
- * reconciliation comes at some moment of the interval, so that those of many projects are spread over it. In
- * one order, since two jobs may do this at once.
+ * Gives every project, including every deleted one, its row of sweeps. The first sweep is due at once; the first
+ * reconciliation is due at a random moment of the interval, so that those of many projects are spread over it. Rows are
+ * inserted in one order, since two jobs may do this at once.
  */
 export async function planSweeps({ db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>): Promise<void> {
   await db.pool.query({

@@ -53,7 +53,7 @@ async function keys(): Promise<string[]> {
   return (await service.deps.objects.list(`${projectId}/`)).objects.map(({ storeKey }) => storeKey).sort();
 }
 
-/** A store that lists in pages of so many. */
+/** A store that lists in pages of this size. */
 function inPagesOf(limit: number): Deps {
   const { objects } = service.deps;
   return {
@@ -62,7 +62,7 @@ function inPagesOf(limit: number): Deps {
   };
 }
 
-/** One of each: kept, orphan, missing, changed, foreign, pending. */
+/** One of each kind: kept, orphan, missing, changed, foreign, pending. */
 async function mix() {
   const made = {
     kept: await file('kept.jpg'),
@@ -145,7 +145,7 @@ it.each([1, 2, 3])('finds the same in pages of %i', async (limit) => {
 
 it('walks both sides in the byte order of UTF-8', async () => {
   const at = service.deps.now();
-  // In UTF-16 units the first sorts after the second.
+  // In UTF-16 units, the first sorts after the second.
   const names = ['\ufb01.jpg', '\u{1f600}.jpg', 'z.jpg', 'ß.jpg', 'Z.jpg', '𐐷.jpg', '\uffee.jpg'];
   for (const name of names) {
     const storeKey = await put(`${projectId}/${at}000000-${name}`);

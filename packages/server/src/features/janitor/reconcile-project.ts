@@ -12,8 +12,8 @@ import { reconciliationWork } from './advance-reconciliation.ts';
 import { toReconciliationView } from './reconciliation-view.ts';
 
 /**
- * Asks for a comparison of all objects of a project with its files. It is made after the answer, since it takes a while in a
- * large project; `getReconciliation` shows how far it is.
+ * Requests a comparison of all objects of a project with its files. It runs after the answer, since it takes a while in
+ * a large project; `getReconciliation` shows its progress.
  */
 export async function reconcileProject(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
@@ -41,7 +41,7 @@ export async function reconcileProject(
       .returningAll()
       .executeTakeFirst();
     const subject = asked ?? (await findUnderWay(trx, project.id));
-    // One that was given up is tried anew when somebody asks again.
+    // Requesting a reconciliation that was given up retries it.
     if (subject) await enqueue(trx, reconciliationWork, { projectId: project.id, id: subject.id });
     return asked;
   });

@@ -11,11 +11,11 @@ type FindingRow = Pick<Selectable<Schema['reconciliation_findings']>, 'kind' | '
 export interface Finding {
   kind: FindingRow['kind'];
   storeKey: string;
-  /** The example of the answer, as it stands there. */
+  /** The example exactly as the answer has it. */
   facts: { storeKey: string } & Record<string, unknown>;
 }
 
-/** What a page of a comparison has found, as examples of the answer. */
+/** The findings of one page of a comparison, as examples for the answer. */
 export function toFindings({ orphans, missing, changed, foreign }: Comparison): Finding[] {
   const ofObject = ({ storeKey, sizeBytes, modifiedAt }: Comparison['orphans'][number]) => ({
     storeKey,
@@ -42,7 +42,7 @@ export function toFindings({ orphans, missing, changed, foreign }: Comparison): 
 }
 
 export function toReconciliationView(row: Row, findings: readonly FindingRow[]): View {
-  // The table holds what `toFindings` made of the same version of the contract's schema.
+  // The table holds what `toFindings` made with the same version of the contract's schema.
   const examplesOf = <T>(kind: FindingRow['kind']) =>
     findings.filter((finding) => finding.kind === kind).map(({ facts }) => facts as T);
   return {

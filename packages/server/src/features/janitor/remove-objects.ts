@@ -2,8 +2,8 @@ import type { Deps } from '../../deps.ts';
 import { findIssueTime } from '../../store/store-key.ts';
 
 /**
- * Removes objects that have no row; returns how many went. Those that the store keeps are remembered, and asked for again
- * at each sweep.
+ * Removes objects that have no row; returns how many it removed. Objects that the store fails to remove are remembered,
+ * and tried again at each sweep.
  * @throws Problem store_unavailable
  */
 export async function removeObjects(

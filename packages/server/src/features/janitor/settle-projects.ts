@@ -6,9 +6,9 @@ import { keepMilliseconds } from './orphaned-before.ts';
 import { removeObjects } from './remove-objects.ts';
 
 /**
- * Removes what was uploaded and not recorded sooner than usual, from projects with a quota where it may take more than half of that: what
- * was presigned longer ago than an address lives and a margin. First it becomes impossible to record, under the lock that recordings of such
- * a project take, so that no recording can meet the removal (decision 0041).
+ * Removes unrecorded uploads earlier than usual, in projects with a quota of which they may take more than half: those
+ * presigned longer ago than the lifetime of a URL plus a margin. Before that, it makes them impossible to record, under
+ * the lock that recordings of such a project take, so that no recording can race with the removal (decision 0041).
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function settleProjects(
@@ -29,7 +29,7 @@ function settledBefore({ config, now }: Pick<Deps, 'config' | 'now'>): number {
   return toSlot(now() - (config.presignTtlSeconds + config.janitorMarginSeconds) * 1000);
 }
 
-/** What the usual sweep has removed meanwhile. */
+/** Forgets what the usual sweep has already removed. */
 async function forgetOld({ db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>): Promise<void> {
   const before = new Date(toSlot(now() - keepMilliseconds(config)));
   await db.kysely.deleteFrom('presigned_bytes').where('since', '<', before).execute();
@@ -57,9 +57,9 @@ async function settleProject(
   count: Count,
 ): Promise<void> {
   if (!(await endRecording(deps, projectId, before))) return;
-  // Every key that was issued before sorts below this, and every later one above.
+  // Every key issued before that time sorts below this, and every later key above.
   const end = `${projectId}/${before}`;
-  // The sweep comes this way once more, for what arrives late: where it stands is not touched.
+  // The regular sweep covers these keys once more, for late arrivals, so its position is not changed.
   for (let startAfter = sweptUntil; ; ) {
     signal.throwIfAborted();
     const page = await deps.objects.list(`${projectId}/`, startAfter === '' ? {} : { startAfter });
@@ -77,8 +77,8 @@ async function settleProject(
 }
 
 /**
- * Waits for the recordings that are under way, and lets none of what was issued before through any more.
- * @returns false where the project has no quota any more
+ * Waits for the recordings under way, and lets nothing issued before that time be recorded any more.
+ * @returns false if the project no longer has a quota
  */
 async function endRecording({ db }: Pick<Deps, 'db'>, projectId: string, before: number): Promise<boolean> {
   const { rowCount } = await db.pool.query(

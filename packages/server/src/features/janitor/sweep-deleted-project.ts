@@ -7,8 +7,8 @@ import { sweepNextAt } from './sweep-next-at.ts';
 const pagesPerTurn = 50;
 
 /**
- * Removes whatever a deleted project has left in the object store, whoever made it. What was under way may still arrive:
- * the project is swept once more when every address that was presigned for it is long over, and forgotten then.
+ * Removes everything that a deleted project has left in the object store, whoever created it. Uploads under way may
+ * still arrive: the project is swept once more when every URL presigned for it has long expired, and forgotten then.
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function sweepDeletedProject(
@@ -18,7 +18,7 @@ export async function sweepDeletedProject(
   count: Count,
 ): Promise<void> {
   const over = removedAt.getTime() + keepMilliseconds(deps.config);
-  // Before anything is removed: whatever arrives from now on is no longer signed for.
+  // Checked before anything is removed: nothing that arrives from then on has a valid signature.
   const isOver = deps.now() > over;
   await deps.db.kysely.deleteFrom('stuck_orphans').where('project_id', '=', projectId).execute();
   await abortAll(deps, projectId, signal, count);

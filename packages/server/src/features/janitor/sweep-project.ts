@@ -6,15 +6,15 @@ import { findOrphans } from './find-orphans.ts';
 import { keepMilliseconds, orphanedBefore } from './orphaned-before.ts';
 import { removeObjects } from './remove-objects.ts';
 
-/** So many pages of a project are swept in one turn; then the others have theirs. */
+/** How many pages of a project are swept in one turn; then the others have theirs. */
 const pagesPerTurn = 50;
 const maxStuckPerTurn = 1000;
 const dayMilliseconds = 24 * 3600_000;
 
 /**
- * Goes through the objects that were uploaded since the last sweep and are old enough, and removes those without a row.
- * Keys sort by time, so this costs what was uploaded since, whatever the project holds: one listing where that is nothing.
- * When the project is due again follows from the oldest object that is too young.
+ * Examines the objects that were uploaded since the last sweep and are old enough, and removes those without a row.
+ * Keys sort by time, so the cost depends only on what was uploaded since, whatever the project holds: one listing if
+ * that is nothing. The oldest object that is still too young determines when the project is due again.
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function sweepProject(
@@ -23,7 +23,7 @@ export async function sweepProject(
   signal: AbortSignal,
   count: Count,
 ): Promise<void> {
-  // Every key that was issued before sorts below this, and every later one above.
+  // Every key issued before that time sorts below this, and every later key above.
   const end = `${projectId}/${orphanedBefore(deps)}`;
   count('orphan', await removeStuck(deps, projectId));
   let { sweptUntil } = start;
@@ -41,7 +41,7 @@ export async function sweepProject(
   }
 }
 
-/** What the store would not remove before. */
+/** Removes objects that the store failed to remove before. */
 async function removeStuck(deps: Pick<Deps, 'config' | 'db' | 'objects' | 'now'>, projectId: string): Promise<number> {
   const rows = await deps.db.kysely
     .selectFrom('stuck_orphans')
@@ -66,8 +66,8 @@ async function removeStuck(deps: Pick<Deps, 'config' | 'db' | 'objects' | 'now'>
 }
 
 /**
- * When the oldest of the objects that are too young is old enough; if there is none, the next one will be old enough no
- * sooner than the time from now on. At most a day ahead, in case the settings change.
+ * The time at which the oldest of the objects that are too young becomes old enough; if there are none, the earliest
+ * time at which an object uploaded from now on could. At most a day ahead, in case the settings change.
  */
 async function findNextSweep(
   { db, config, now }: Pick<Deps, 'config' | 'db' | 'now'>,
@@ -87,7 +87,7 @@ async function findNextSweep(
   return Math.min(Math.max(next, now() + interval), now() + dayMilliseconds);
 }
 
-/** Only from where this sweep stood: another process may have taken over. */
+/** Only from where this sweep started: another process may have taken over. */
 async function moveOn(
   { db }: Pick<Deps, 'db'>,
   projectId: string,

@@ -21,10 +21,10 @@ beforeAll(async () => {
   ada = await service.signUp();
 });
 beforeEach(async () => {
-  // What an earlier test left behind is not counted here.
+  // Objects left behind by an earlier test do not count here.
   service.advance(2 * deadline);
   await sweep();
-  // After so many days her session would be over.
+  // Otherwise her session would have expired by this time.
   const begin = new Date(service.deps.now());
   const end = new Date(service.deps.now() + 7 * deadline);
   await service.deps.db.kysely.updateTable('sessions').set({ created_at: begin, expires_at: end }).execute();
@@ -48,7 +48,7 @@ async function keys(project = projectId): Promise<string[]> {
 const upload = (facts = {}) => service.upload({ as: ada }, projectId, bytes, facts);
 const record = async (body: object) => (await service.call('POST', '/api/storage/record', { as: ada, body })).status;
 
-/** Puts an object as the owner of the store's keys can, whatever its key. */
+/** Puts an object under any key, as the owner of the store's credentials can. */
 async function put(storeKey: string): Promise<void> {
   expect((await send('PUT', service.deps.objects.presignPut(storeKey, bytes.length), bytes)).status).toBe(200);
 }
@@ -58,7 +58,7 @@ async function sweepRow(project = projectId) {
   return rows.where('project_id', '=', project).executeTakeFirst();
 }
 
-/** A store that answers as the real one, except where it is told otherwise, and counts its listings. */
+/** A store that answers like the real one, except where it is overridden, and counts its listings. */
 function withStore(change: Partial<Deps['objects']> = {}): Deps & { listings: string[] } {
   const { objects } = service.deps;
   const listings: string[] = [];
@@ -138,7 +138,7 @@ describe('a sweep', () => {
     await put(first.storeKey);
     service.advance(deadline + margin + 1000);
     await sweep();
-    // Behind the watermark: that is the reconciliation's to find.
+    // It sorts before the point that the sweep has reached, so only a reconciliation can find it.
     expect(await keys()).toEqual([first.storeKey, second.storeKey]);
   });
 

@@ -8,14 +8,14 @@ import { sweepProject } from './sweep-project.ts';
 interface DueProject {
   project_id: string;
   swept_until: string;
-  /** Null for a project that is there. */
+  /** Null for a project that has not been deleted. */
   removed_at: Date | null;
 }
 
 const retryMilliseconds = 10 * 60_000;
 
 /**
- * Sweeps every project that is due, the one that waits longest first.
+ * Sweeps every project that is due, the longest due first.
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function sweepProjects(

@@ -6,27 +6,30 @@ import { enqueue } from '../../work/enqueue.ts';
 import type { Outcome, Subject } from '../../work/work.ts';
 import type { QuarantineRow } from './quarantine-view.ts';
 
-/** So many files are looked at, or let go, with one statement: others wait for the rows no longer than that takes. */
+/** How many files one statement examines or releases: other statements wait for the rows no longer than that takes. */
 const batchSize = 1000;
 
-/** So many batches are done while somebody waits for the answer, and so many in each turn of what is left. */
+/** How many batches are done before the request is answered, and how many in each later turn. */
 const batchesInRequest = 5;
 const batchesPerTurn = 50;
 
-/** The kind of work that goes on with a quarantine. The subject is its id. */
+/** The kind of work that advances a quarantine. The subject is its id. */
 export const quarantineWork = 'quarantine';
 
-/** A request works on its quarantine itself; the queue waits for so long, and goes on if the request's process ended. */
+/**
+ * A request works on its quarantine itself; the queue waits this long, and takes over if the request's process has
+ * died.
+ */
 const requestSeconds = 30;
 
 const underWay: ReadonlySet<QuarantineRow['state']> = new Set(['marking', 'releasing', 'trashing']);
 
-/** Asks for what the request leaves to do, in the transaction that makes or ends the quarantine. */
+/** Enqueues what the request leaves undone, in the transaction that creates or ends the quarantine. */
 export async function enqueueQuarantine(trx: Transaction<Schema>, { project_id, id }: QuarantineRow): Promise<void> {
   await enqueue(trx, quarantineWork, { projectId: project_id, id }, { inSeconds: requestSeconds });
 }
 
-/** Works on a quarantine while its request is answered, and hands it to the queue when there is more. */
+/** Advances a quarantine before its request is answered, and leaves the rest to the queue. */
 export async function advanceNow(deps: Pick<Deps, 'db'>, row: QuarantineRow): Promise<QuarantineRow> {
   let current = row;
   for (let batches = 0; underWay.has(current.state) && batches < batchesInRequest; batches += 1) {
@@ -39,7 +42,7 @@ export async function advanceNow(deps: Pick<Deps, 'db'>, row: QuarantineRow): Pr
 }
 
 /**
- * Goes on with one quarantine, up to 50 batches; then others have their turn.
+ * Advances one quarantine by up to 50 batches; then others have their turn.
  * @throws the signal's reason
  */
 export async function continueQuarantine(
@@ -56,20 +59,21 @@ export async function continueQuarantine(
 }
 
 interface Batch {
-  /** The last that was looked at; null when none was. */
+  /** The last file examined; null if none was. */
   last: string | null;
-  /** How many were looked at. */
+  /** How many files were examined. */
   looked: number;
   files: number;
   bytes: number;
-  /** Of these, what another quarantine holds from now on. */
+  /** How many of these another quarantine holds from now on. */
   keptFiles: number;
   keptBytes: number;
 }
 
 /**
- * One batch, and how far that came, in one transaction: safe to break off anywhere, and on many replicas at once.
- * @returns the row afterwards; undefined when it has gone
+ * Does one batch and stores the progress, in one transaction: it can be interrupted anywhere, and may run on many
+ * replicas at once.
+ * @returns the row afterwards; undefined if it is gone
  */
 async function advanceQuarantine(
   { db }: Pick<Deps, 'db'>,
@@ -120,9 +124,9 @@ const counted = sql`
   from changed`;
 
 /**
- * In the order of ids, which is that of time: from the moment on there is no file of the key that is not looked at.
- * As in `joinChildren`, `num_nulls` keeps a planner without statistics from the indexes of what is not in the trash; and an
- * array of ids keeps it from a join that reads all files for each of them.
+ * In the order of ids, which is that of time: every file that the key has recorded since the given moment is examined.
+ * As in `joinChildren`, `num_nulls` keeps a planner without statistics from the indexes of files that are not in the
+ * trash; and an array of ids keeps it from a join that reads all files for each of them.
  */
 async function mark(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch> {
   const { rows } = await sql<Batch>`
@@ -140,7 +144,10 @@ async function mark(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch
   return rows[0] ?? nothing;
 }
 
-/** Back to sight; what another quarantine of the same key would hold, had this one not had it, goes over to that. */
+/**
+ * Makes files visible again, except those that another quarantine of the same key would hold if this one had not: these
+ * go over to that one.
+ */
 async function release(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch> {
   const heir = await lockHeir(trx, row);
   const isKept = heir ? sql`created_at >= ${heir.since}` : sql`false`;
@@ -164,7 +171,10 @@ async function release(trx: Transaction<Schema>, row: QuarantineRow): Promise<Ba
   return batch;
 }
 
-/** Of those that cover what is given back, the one that goes back furthest covers most. Locked, it cannot end meanwhile. */
+/**
+ * Of the quarantines that cover the released files, the one that reaches back furthest covers most. The lock keeps it
+ * from ending meanwhile.
+ */
 async function lockHeir(trx: Transaction<Schema>, row: QuarantineRow): Promise<QuarantineRow | undefined> {
   const [heir] = await trx
     .selectFrom('quarantines')
@@ -178,7 +188,7 @@ async function lockHeir(trx: Transaction<Schema>, row: QuarantineRow): Promise<Q
   return heir;
 }
 
-/** On into the trash, where each file is an entry of its own. */
+/** Moves the files to the trash, where each is an entry of its own. */
 function trash(trx: Transaction<Schema>, row: QuarantineRow): Promise<Batch> {
   return letGo(
     trx,

@@ -12,9 +12,9 @@ import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
 import { requireKeyOfProject } from './require-key-of-project.ts';
 
 /**
- * Puts what a key has recorded in a project since a moment out of sight: not listed, not served, not restorable, until it
- * is given back or put into the trash. What is in the trash already stays there. Many files take a while (decision 0032).
- * A dry run counts them. The key itself is not revoked by this.
+ * Hides what a key has recorded in a project since a given moment: it is not listed, not served and not restorable
+ * until it is released or trashed. Files already in the trash stay there. Many files take a while (decision 0032). A
+ * dry run counts them. The key itself is not revoked.
  */
 export async function createQuarantine(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,

@@ -20,8 +20,8 @@ const outcomes = {
 } as const;
 
 /**
- * Gives back what is in a quarantine, each file to its folder (to the root when that is not there any more). Again is the
- * same; to the trash it cannot go any more. A dry run answers what is in it.
+ * Releases the files in a quarantine, each to its folder, or to the root if the folder is gone. Releasing it again
+ * changes nothing; it cannot be trashed any more. A dry run answers what is in it.
  */
 export function releaseQuarantine(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
@@ -32,8 +32,8 @@ export function releaseQuarantine(
 }
 
 /**
- * Puts what is in a quarantine into the trash. Again is the same; it cannot be released any more. A dry run answers what is
- * in it.
+ * Moves the files in a quarantine to the trash. Trashing it again changes nothing; it cannot be released any more. A
+ * dry run answers what is in it.
  */
 export function trashQuarantine(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,

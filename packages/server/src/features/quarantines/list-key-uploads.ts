@@ -10,12 +10,15 @@ import { requireKeyOfProject } from './require-key-of-project.ts';
 
 const defaultLimit = 100;
 
-/** So many files of the project are looked at for a page: no index leads from a key to its files, since uploads would pay for it. */
+/**
+ * How many files of the project are examined for a page. There is no index from a key to its files, since uploads would
+ * pay for it.
+ */
 const lookedAt = 5_000;
 
 type Row = FileRow & { trash_id: string | null; is_key: boolean };
 
-/** What a key has recorded in a project since a moment, the earliest first, wherever it is by now. */
+/** The files that a key has recorded in a project since a given moment, the earliest first, wherever they are now. */
 export async function listKeyUploads(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,
@@ -63,7 +66,7 @@ function encodeCursor({ projectId, apiKeyId }: Subject, last: string): string {
   return toCursorText(['key-uploads', projectId, apiKeyId, last]);
 }
 
-/** @throws Problem invalid_request when the text is no cursor of this project and key */
+/** @throws Problem invalid_request if the text is not a cursor of this project and key */
 function decodeCursor(text: string, { projectId, apiKeyId }: Subject): string {
   const parsed = readCursorText(Cursor, text);
   if (parsed?.[1] === projectId && parsed[2] === apiKeyId) return parsed[3];

@@ -7,7 +7,7 @@ import { toQuarantineView } from './quarantine-view.ts';
 
 const most = 1000;
 
-/** The quarantines of a project, the latest first, also those that are over. */
+/** The quarantines of a project, the latest first, including those that have ended. */
 export async function listQuarantines(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

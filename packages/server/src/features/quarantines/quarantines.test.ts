@@ -284,7 +284,7 @@ describe('a quarantine', () => {
   });
 });
 
-/** Rows of files as recordings make them, without objects. */
+/** Inserts rows of files as recording does, without objects. */
 async function fill(count: number, keyId: string): Promise<void> {
   const at = service.deps.now().toString(16).padStart(12, '0');
   await service.deps.db.pool.query(

@@ -4,9 +4,9 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * Checks that a key has to do with a project: it is tied to it, or has recorded something there since, whatever has become of
- * the key. Of any other key, nobody learns whether it exists.
- * @param firstId of what is looked at
+ * Checks that a key belongs to a project: it is tied to it, or has recorded something there since, whatever has become
+ * of the key. For any other key, the answer does not reveal whether it exists.
+ * @param firstId of the files examined
  * @throws Problem api_key_not_found
  */
 export async function requireKeyOfProject(

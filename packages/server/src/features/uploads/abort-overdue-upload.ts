@@ -4,24 +4,24 @@ import { discardUpload } from './discard-upload.ts';
 import { markAborted } from './mark-aborted.ts';
 import type { UploadRow } from './open-upload.ts';
 
-/** The kind of work that ends an upload in parts when its time is over. The subject is its id. */
+/** The kind of work that ends an upload in parts after its deadline. The subject is its id. */
 export const uploadWork = 'upload';
 
 /**
- * How much longer than its deadline an upload is left alone: a completion that began in time, on a replica whose clock is
- * behind, has long come to its end. The row of an aborted one stays for as long, for the same reason.
+ * How much longer than its deadline an upload is left alone: by then, a completion that began in time, on a replica
+ * whose clock is behind, has finished. The row of an aborted upload stays just as long, for the same reason.
  */
 export const marginSeconds = 3600;
 
 /**
- * Ends one upload whose time is over. If it was not completed, it is aborted and removed from the store, joined or not; an
- * hour later its row is forgotten, as that of a completed one is at once.
+ * Ends one upload whose deadline has passed. If it was not completed, it is aborted and removed from the store, joined
+ * or not; an hour later its row is deleted. The row of a completed upload is deleted at once.
  *
- * An aborted upload is removed from the store twice, the second time before its row goes: a part that was on its way may
- * arrive after the first (Amazon S3 API, AbortMultipartUpload), and a completion may have been under way.
+ * An aborted upload is removed from the store twice, the second time before its row is deleted: a part under way may
+ * arrive after the first removal (Amazon S3 API, AbortMultipartUpload), and a completion may have been under way.
  *
  * @returns what was done; `again` says in how many seconds there is more to do
- * @throws Problem store_unavailable; the row stays, and the next call goes on
+ * @throws Problem store_unavailable; the row stays, and the next call resumes
  */
 export async function abortOverdueUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'now'>,
@@ -34,7 +34,7 @@ export async function abortOverdueUpload(
     .where('id', '=', id)
     .executeTakeFirst();
   if (!upload) return {};
-  // The queue goes by the clock of the database, and the deadline was set by that of a process.
+  // The queue goes by the clock of the database, but a process set the deadline by its own.
   const leftSeconds = (upload.expires_at.getTime() - deps.now()) / 1000 + marginSeconds;
   if (leftSeconds > 0) return { again: leftSeconds };
   if (!upload.completed_at && !upload.aborted_at) {

@@ -8,7 +8,10 @@ import { discardUpload } from './discard-upload.ts';
 import { markAborted } from './mark-aborted.ts';
 import { openUpload, requireNotCompleted } from './open-upload.ts';
 
-/** Gives an upload up; twice is the same. The row stays for a while as the proof that it is over (`abortOverdueUpload`). */
+/**
+ * Aborts an upload. Aborting it again changes nothing. The row stays for a while as proof that the upload is over
+ * (`abortOverdueUpload`).
+ */
 export async function abortUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,
@@ -22,7 +25,7 @@ export async function abortUpload(
     return isOurs;
   });
   if (!isAborted) {
-    // Over already: in one way or, since this request looked, in the other.
+    // It is already over, aborted or completed, perhaps since this request looked.
     const { upload: current } = await openUpload(deps, caller, uploadId);
     requireNotCompleted(current);
   }

@@ -16,8 +16,8 @@ import { requireThere } from './require-there.ts';
 import { requirePartNumbers } from './sign-parts.ts';
 
 /**
- * Joins the parts and registers the file. Safe to repeat, also at the same moment and after a crash between the two: what
- * the store has joined already is taken from there, and one row is let through (`insertFile`).
+ * Joins the parts and records the file. Safe to repeat, also concurrently and after a crash between the two: an object
+ * that the store has already joined is used as it is, and only one row is inserted (`insertFile`).
  */
 export async function completeUpload(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'work' | 'now'>,
@@ -56,7 +56,7 @@ export async function completeUpload(
   return file ?? answerNotInserted(deps, project, upload);
 }
 
-/** The object of this upload, which is made of its parts unless it is there already. */
+/** The object of this upload, joined from its parts unless it exists already. */
 async function joinParts(
   { objects }: Pick<Deps, 'objects'>,
   upload: UploadRow,
@@ -105,7 +105,7 @@ function incomplete(detail: string, issues: Issue[]): Problem {
   return new Problem('upload_incomplete', detail, { issues: issues.slice(0, 1000) });
 }
 
-/** Why the row was not let through: it is there, the upload was aborted meanwhile, or its folder has gone. */
+/** Finds out why the row was not inserted: it exists, the upload was aborted in the meantime, or its folder is gone. */
 async function answerNotInserted(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'now'>,
   project: OpenProject,
@@ -118,13 +118,13 @@ async function answerNotInserted(
     .where('id', '=', upload.id)
     .executeTakeFirstOrThrow(() => new Problem('upload_not_found'));
   if (!aborted_at) return requireRecorded(deps, project, upload, new Problem('folder_not_found'));
-  // The abort may have looked before the parts were joined.
+  // The abort may have checked the store before the parts were joined.
   await discardUpload(deps, upload);
   throw new Problem('upload_not_found', 'The upload was aborted while it was being completed.');
 }
 
 /**
- * The file that this upload was recorded as, as it is now; throws `otherwise` when there is none for the caller.
+ * The file that this upload was recorded as, in its current state; throws `otherwise` if there is none for the caller.
  * @throws Problem file_deleted, file_quarantined
  */
 async function requireRecorded(

@@ -15,7 +15,10 @@ import { marginSeconds, uploadWork } from './abort-overdue-upload.ts';
 import { choosePartSize, countParts } from './part-plan.ts';
 import { requireFileSize } from './presign-upload.ts';
 
-/** Begins an upload in parts. It has a row (decision 0020): the store has begun something that somebody must end. */
+/**
+ * Begins an upload in parts. It has a row (decision 0020), since the store now holds something that must be completed
+ * or aborted.
+ */
 export async function createUpload(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'log' | 'now'>,
   caller: Caller,
@@ -52,7 +55,7 @@ export async function createUpload(
   try {
     await insertUpload(deps, project, allowed.limits.quotaBytes === null ? undefined : request, row);
   } catch (error) {
-    // Without a row nobody could go on with it. What a crash leaves here, the janitor finds in the store.
+    // Without a row nobody could resume it. If a crash prevents this, the janitor finds the upload in the store.
     await deps.objects.abortMultipart(storeKey, storeUploadId).catch((cause: unknown) => {
       deps.log.warn({ error: cause }, 'Could not abort an upload that has no row');
     });
@@ -68,9 +71,9 @@ export async function createUpload(
 }
 
 /**
- * The row, and what ends the upload when its time is over. In a project with a quota, the upload has its room from now on, until it is
- * completed or aborted.
- * @param declared what has to fit into the quota, where there is one
+ * Inserts the row, and the work that ends the upload after its deadline. In a project with a quota, the upload has its
+ * space reserved from now on, until it is completed or aborted.
+ * @param declared what must fit into the quota, if there is one
  * @throws Problem quota_exceeded and the like
  */
 function insertUpload(

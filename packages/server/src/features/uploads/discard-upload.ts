@@ -3,8 +3,8 @@ import { Problem } from '../../problem.ts';
 import type { UploadRow } from './open-upload.ts';
 
 /**
- * Removes from the store what it holds of an upload: its parts, and the object that they may have been joined to. Only for
- * uploads that are aborted: nothing can record them any more, so the object is nobody's.
+ * Removes everything that the store holds of an upload: its parts, and the object that they may have been joined into.
+ * Only for aborted uploads: they can no longer be recorded, so nobody needs the object.
  * @throws Problem store_unavailable
  */
 export async function discardUpload(

@@ -3,8 +3,8 @@ import type { OpenProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 
 /**
- * The file that a storeKey was recorded as, wherever it is by now. To answer it is to acknowledge it: the lock makes this a
- * commit of its own, which waits for a synchronous standby where the recording may not have.
+ * The file that a storeKey was recorded as, wherever it is now. Answering it acknowledges it: the lock gives this a
+ * commit of its own, which waits for a synchronous standby even if the commit of the recording did not.
  */
 export function findRecorded(
   kysely: Kysely<Schema>,

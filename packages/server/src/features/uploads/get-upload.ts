@@ -9,7 +9,7 @@ import { countParts } from './part-plan.ts';
 
 type UploadView = z.output<typeof Upload>;
 
-/** An upload with the parts that have arrived, for who wants to go on with it. */
+/** An upload with the parts that have arrived, for a client that wants to resume it. */
 export async function getUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,
@@ -20,12 +20,12 @@ export async function getUpload(
   if (upload.completed_at) return toView(upload, 'completed');
   const parts = await deps.objects.listParts(upload.store_key, upload.store_upload_id);
   if (parts) return toView(upload, 'open', parts);
-  // Joined, and not recorded: the completion broke off between the two.
+  // Joined but not recorded: the completion failed between the two.
   if (await deps.objects.head(upload.store_key)) return toView(upload, 'stored');
   throw lostByStore();
 }
 
-/** Somebody else has aborted it in the store, which stores also do by rules of their own. */
+/** Somebody else has aborted it in the store; stores also do so by rules of their own. */
 export function lostByStore(): Problem {
   return new Problem('upload_not_found', 'The object store does not know the upload any more. Begin again.');
 }

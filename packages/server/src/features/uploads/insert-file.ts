@@ -25,19 +25,23 @@ export interface Facts {
   mimeType: string;
   folderId: string | null;
   etag: string;
-  /** In hex, where the client declared one. */
+  /** In hex, if the client declared one. */
   sha256?: string | undefined;
   /** Whether the store has verified it. */
   sha256State?: 'declared' | 'verified';
-  /** When the store key was issued (Unix milliseconds), where that decides whether it can still be recorded: of a single PUT. */
+  /**
+   * When the store key was issued (Unix milliseconds); set only for a single PUT, where it decides whether the key can
+   * still be recorded.
+   */
   issuedAt?: number;
 }
 
 /**
- * Inserts nothing where the project has limits that refuse the file, or a quota and the caller does not hold its lock.
- * `for key share` is the lock that the reference takes anyway; taken here, the limits cannot change between the look at them and the commit,
- * and a folder that is being deleted because nothing is in it is looked at again when that is done. The project is locked
- * first, as the deletion of a project does: the others hang on what that has found, so that they come after it.
+ * Inserts nothing if the limits of the project refuse the file, or if it has a quota and the caller does not hold its
+ * lock. `for key share` is the lock that the reference takes anyway; because it is taken here, the limits cannot change
+ * between this check and the commit, and a folder that is being deleted because it is empty is checked again when that
+ * is done. The project is locked first, as when a project is deleted: the other locks depend on its row, so that they
+ * come after it.
  */
 const insertSql = `
   with project as materialized (
@@ -77,14 +81,14 @@ const insertSql = `
   select 1 from inserted`;
 
 /**
- * The only way to make a file. Undefined when this storeKey is recorded already, when the folder is not there or in the
- * trash, or when it was an upload in parts that has been aborted. An upload in parts is completed by the same statement,
- * under a lock of its row: of an abort and a recording at the same moment, one wins. A project without a quota takes one
- * statement; with one, recordings wait for each other, so that together they cannot exceed it (decision 0016). The
- * object of what is refused is removed by the janitor, after the deadline or as soon as such objects take too much room.
- * Where the project refuses files of another type than declared, the first bytes are read before.
- * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable, project_not_found,
- *   invalid_store_key (the project was full, and what had not been recorded was removed)
+ * The only way to create a file. Undefined if this storeKey is already recorded, if the folder does not exist or is in
+ * the trash, or if the key belongs to an aborted upload in parts. The same statement completes an upload in parts,
+ * under a lock of its row: of a concurrent abort and recording, only one wins. A project without a quota takes one
+ * statement; with a quota, recordings wait for each other, so that together they cannot exceed it (decision 0016). The
+ * janitor removes the objects of refused files, after the deadline or as soon as such objects take too much space. If
+ * the project refuses files of another type than declared, the first bytes are read before.
+ * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable,
+ *   project_not_found, invalid_store_key (the project was full, and unrecorded uploads were removed)
  */
 export async function insertFile(
   deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'work' | 'now'>,
@@ -94,7 +98,7 @@ export async function insertFile(
 ): Promise<FileView | undefined> {
   const limits = await deps.limits.find(project.id);
   const content = limits.refusesMismatch ? await inspectContent(deps.objects, facts) : pending;
-  // What is recorded is answered, whatever its bytes are.
+  // A file that is already recorded is answered, whatever its bytes are.
   if (content.verdict === 'mismatch' && limits.refusesMismatch) {
     if (await findRecorded(deps.db.kysely, project, facts.storeKey)) return undefined;
     throw contentMismatch(facts, content);
@@ -118,7 +122,7 @@ const pending: { detected: string | null; verdict: ContentVerdict | 'pending' } 
   verdict: 'pending',
 };
 
-/** What is still to be found out about the bytes of a file. */
+/** What has yet to be verified about the bytes of a file. */
 function findCheck(row: FileRow): string | undefined {
   if (row.content_check === 'pending') return typeCheck;
   return row.sha256_state === 'declared' ? sha256Check : undefined;
@@ -181,13 +185,13 @@ function contentMismatch({ mimeType }: Facts, { detected }: typeof pending): Pro
   return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
 
-/** Whether the file was inserted without a lock. If it was not, only the locked way can tell why. */
+/** Whether the file was inserted without a lock. If not, only the locked way can tell why. */
 async function insertUnlocked({ db }: Pick<Deps, 'db'>, values: Record<string, unknown>): Promise<boolean> {
   const { rowCount } = await db.pool.query(toStatement('record', insertSql, { ...values, isLocked: false }));
   return rowCount === 1;
 }
 
-/** One after another for each project. */
+/** One at a time for each project. */
 function insertLocked(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject<'files:write'>,
@@ -196,7 +200,7 @@ function insertLocked(
 ): Promise<boolean> {
   return db.transaction(async (trx) => {
     const { limits, recordFrom } = await lockLimits(trx, project, facts.storeKey);
-    // What is recorded is answered, however full the project is by now.
+    // A file that is already recorded is answered, even if the project is full now.
     if (await findRecorded(trx, project, facts.storeKey)) return false;
     if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
     requireWithin(limits, facts);

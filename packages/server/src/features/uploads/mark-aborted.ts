@@ -3,7 +3,7 @@ import type { Schema } from '../../db/schema.ts';
 import type { UploadRow } from './open-upload.ts';
 
 /**
- * Ends an upload for good, unless it is over already: from now on nothing records it.
+ * Marks an upload as aborted, unless it is over already: from now on nothing can record it.
  * @param now milliseconds since 1970
  * @returns whether this call ended it
  */

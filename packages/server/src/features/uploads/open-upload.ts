@@ -9,8 +9,8 @@ import { Problem } from '../../problem.ts';
 export type UploadRow = Selectable<Schema['uploads']>;
 
 /**
- * An upload by its id alone, with the project that it is in. Absent and where the caller cannot reach it are one and the
- * same answer. It may be over: see `requireOpen`.
+ * Finds an upload by its id alone, with the project that it is in. An absent upload and one that the caller cannot
+ * reach get the same answer. The upload may be over: see `requireNotOver` and `requireNotCompleted`.
  * @throws Problem scope_missing, role_missing, upload_not_found
  */
 export async function openUpload(
@@ -26,7 +26,7 @@ export async function openUpload(
   return { project, upload };
 }
 
-/** @throws Problem upload_not_found when the upload was aborted, or its time is over before it was completed */
+/** @throws Problem upload_not_found if the upload was aborted, or its deadline passed before it was completed */
 export function requireNotOver({ now }: Pick<Deps, 'now'>, { aborted_at, completed_at, expires_at }: UploadRow): void {
   if (aborted_at) throw new Problem('upload_not_found', `The upload was aborted at ${aborted_at.toISOString()}.`);
   if (completed_at || expires_at.getTime() > now()) return;

@@ -4,8 +4,8 @@ const mebibyte = 1024 ** 2;
 const usualPartBytes = 16 * mebibyte;
 
 /**
- * How large the parts of a file are: 16 MiB, or for files of over 156 GiB as many whole MiB as it takes to stay within
- * 10,000 parts. S3 wants 5 MiB to 5 GiB of every part but the last.
+ * The size of the parts of a file: 16 MiB or, for files over 156 GiB, as many whole MiB as it takes to stay within
+ * 10,000 parts. S3 requires 5 MiB to 5 GiB for every part but the last.
  */
 export function choosePartSize(fileSize: number): number {
   return Math.max(usualPartBytes, Math.ceil(fileSize / maxParts / mebibyte) * mebibyte);
@@ -16,7 +16,7 @@ export function countParts(fileSize: number, partSize: number): number {
   return Math.ceil(fileSize / partSize);
 }
 
-/** Bytes of one part: all have `partSize`, and the last has the rest. */
+/** The size of one part in bytes: all have `partSize`, except the last, which has the rest. */
 export function sizeOfPart(partNumber: number, fileSize: number, partSize: number): number {
   return Math.min(partSize, fileSize - (partNumber - 1) * partSize);
 }

@@ -54,7 +54,7 @@ async function countFiles(): Promise<number> {
   return rows[0].count;
 }
 
-/** The key that the path of a presigned address stands for, as any client's URL parser reads it. */
+/** The key in the path of a presigned URL, as any client's URL parser reads it. */
 function keyInPath(presignedUrl: string): string {
   const url = new URL(presignedUrl);
   expect(url.href).toBe(presignedUrl);
@@ -135,7 +135,7 @@ describe('the answer', () => {
   });
 });
 
-/** What API.md says of names, in other words than the code. */
+/** What API.md says about names, in other words than the code. */
 function isAcceptable(name: string): boolean {
   const bytes = Buffer.byteLength(name);
   const hasRefused = /[\p{Cc}\p{Cs}/\\]/u.test(name);
@@ -330,7 +330,7 @@ describe('media types', () => {
     null,
   ])('%j is none', (mimeType) => expectRefused('mimeType', { mimeType }));
 
-  // What would take an exponential pattern for ever runs into the timeout of the test.
+  // A pattern with exponential backtracking would exceed the test's timeout.
   test.each([
     `a/b${';a=a'.repeat(62)}"`,
     `a/b${' ;'.repeat(125)}`,
@@ -450,7 +450,7 @@ describe('the promise', () => {
     service.deps.db.pool.on('acquire', count);
     const statuses = await Promise.all(Array.from({ length: 100 }, async () => (await ask()).status));
     expect(queries).toBe(0);
-    // That the counter counts: a folder that nobody has asked for.
+    // Proves that the counter counts: this folder is not cached.
     await presign({ folderId: randomUUID() });
     expect(queries).toBe(1);
     service.deps.db.pool.off('acquire', count);
@@ -458,7 +458,7 @@ describe('the promise', () => {
   });
 });
 
-// Last, because the clock does not come back. Another store has a clock of its own, which cannot be moved.
+// Last, because the clock cannot be set back. A store that is not ours has its own clock, which cannot be moved.
 describe.skipIf(process.env.TEST_S3_ENDPOINT)('the life of the address', () => {
   test('is PRESIGN_TTL_SECONDS: alive just before, dead just after', async () => {
     const { body } = await presign();

@@ -10,8 +10,9 @@ import { requireWithinLimits } from '../../limits/require-within-limits.ts';
 import { Problem } from '../../problem.ts';
 
 /**
- * An address that takes one PUT of `fileSize` bytes. Pure computation once the key, the project with its limits, and the
- * folder are cached: no row is written, so an upload that never comes leaves nothing behind but a number in a project with a quota.
+ * Presigns a URL that accepts one PUT of `fileSize` bytes. This is pure computation once the key, the project with its
+ * limits, and the folder are cached: it writes no row, so an upload that never arrives leaves nothing behind but a
+ * number, in a project with a quota.
  */
 export async function presignUpload(
   deps: Pick<Deps, 'config' | 'objects' | 'access' | 'limits' | 'presigned' | 'now'>,

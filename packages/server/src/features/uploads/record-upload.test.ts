@@ -164,7 +164,8 @@ describe('again (checklist 38, T7)', () => {
     const first = await record(recording);
     const second = await send('PUT', body.presignedUrl, Buffer.from('HELLO'));
     expect((await record(recording)).text).toBe(first.text);
-    // The embedded store takes an address once; on another store the ETag of the row tells that the object was replaced.
+    // The embedded store accepts only one PUT for each URL; on any other store, the ETag of the row shows that the
+    // object was replaced.
     expect(second.status).toBe(process.env.TEST_S3_ENDPOINT ? 200 : 412);
     expect((await send('PUT', body.presignedUrl, bytes)).status).toBe(200);
   });
@@ -215,7 +216,7 @@ describe('again (checklist 38, T7)', () => {
       await asAda('DELETE', `/api/storage/folders/${outer}?recursive=true`);
       const { body } = await expectNothingWritten(recording, 409, 'file_deleted');
       expect([body.fileId, body.detail]).toEqual([id, expect.stringContaining('with its folder')]);
-      // What nobody has recorded is told about the folder only.
+      // If nothing was recorded, the answer mentions only the folder.
       const other = await service.upload({ key }, projectId, bytes);
       await expectNothingWritten({ ...other, folderId: inner }, 404, 'folder_not_found');
       await asAda('POST', `/api/storage/folders/${outer}/restore`);
@@ -446,7 +447,7 @@ describe('an object store that does not serve', () => {
   });
 });
 
-// Last, because the clock does not come back.
+// Last, because the clock cannot be set back.
 describe('the recording deadline', () => {
   test('past it, what is recorded is answered still, and nothing else is recorded', async () => {
     const recorded = await upload();

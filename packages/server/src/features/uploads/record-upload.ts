@@ -17,13 +17,13 @@ import { requireThere } from './require-there.ts';
 
 type Recording = z.output<typeof RecordRequest>;
 
-/** A clock that runs ahead on another replica must not make its fresh keys look forged. */
+/** Without it, fresh keys of a replica whose clock is ahead would look forged. */
 const clockToleranceMilliseconds = 15 * 60_000;
 
 /**
- * Registers an uploaded file. The object store is asked for size and ETag; the client is not believed.
- * Safe to repeat: the unique (project_id, store_key) lets one row through, and every later or concurrent recording
- * of the same facts answers that row, as long as the file is there.
+ * Records an uploaded file. The size and ETag come from the object store, not from the client. Safe to repeat: the
+ * unique (project_id, store_key) admits one row, and every later or concurrent recording of the same facts answers that
+ * row, as long as the file is there.
  */
 export async function recordUpload(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'now'>,
@@ -36,7 +36,7 @@ export async function recordUpload(
   const folderGone = await findProblem(requireFolder(deps, project, request.folderId));
   if (folderGone) return answerRecorded(deps, project, request, folderGone);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
-  // Past the deadline the object may be swept at any moment: only what is recorded already is answered.
+  // After the deadline the object may be swept at any moment, so only an existing recording is answered.
   const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
   const missing = isOver ? pastDeadline() : new Problem('upload_missing');
   await requireNotElsewhere(deps, project, request.storeKey, missing);
@@ -54,11 +54,11 @@ export async function recordUpload(
   const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
   const file = await insertFile(deps, caller, project, { ...request, etag, sha256State, issuedAt });
   if (file) await countRecorded(deps, project, issuedAt, request.fileSize);
-  // Recorded already; or the folder, which the cache believed in, has gone.
+  // Either it was recorded before, or the folder is gone although the cache still had it.
   return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
 }
 
-/** What was recorded outside of the folder that a key is tied to is answered as if nobody had uploaded it. */
+/** A file recorded outside of the folder that a key is tied to gets the same answer as one that nobody uploaded. */
 async function requireNotElsewhere(
   deps: Pick<Deps, 'db' | 'access'>,
   project: OpenProject,
@@ -70,7 +70,7 @@ async function requireNotElsewhere(
   if (row && !(await isWithin(deps, project, row.folder_id))) throw missing;
 }
 
-/** The object, with its SHA-256 where the request declares one and the store has verified it. */
+/** The object, with its SHA-256 if the request declares one and the store has verified it. */
 async function findObject(
   { objects }: Pick<Deps, 'objects'>,
   { storeKey, sha256 }: Recording,
@@ -78,7 +78,7 @@ async function findObject(
   return sha256 === undefined ? objects.head(storeKey) : objects.headWithSha256(storeKey);
 }
 
-/** What the caller did wrong, if that is why it failed. */
+/** The caller's mistake, if that is why it failed. */
 async function findProblem(checking: Promise<void> | undefined): Promise<Problem | undefined> {
   try {
     await checking;
@@ -90,7 +90,7 @@ async function findProblem(checking: Promise<void> | undefined): Promise<Problem
 }
 
 /**
- * The file that this storeKey was recorded as, if the facts are the same and it is there still; throws `otherwise` when
+ * The file that this storeKey was recorded as, if the facts are the same and it is still there; throws `otherwise` if
  * there is none for the caller.
  */
 async function answerRecorded(

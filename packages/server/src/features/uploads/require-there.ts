@@ -5,8 +5,8 @@ import type { FileRow } from '../../tree/file-view.ts';
 import { toRestorableUntil, toTrashStart } from '../../tree/retention.ts';
 
 /**
- * For whoever asks once more to record what is recorded: that the file is there still, so that nobody takes one that has
- * been deleted for one that was uploaded.
+ * When a recording is repeated, checks that the file is still there, so that nobody takes a deleted file for an
+ * uploaded one.
  * @throws Problem file_deleted, file_quarantined, with the file's id
  */
 export async function requireThere(

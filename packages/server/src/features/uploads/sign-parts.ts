@@ -7,8 +7,8 @@ import { openUpload, requireNotCompleted, requireNotOver } from './open-upload.t
 import { countParts, sizeOfPart } from './part-plan.ts';
 
 /**
- * Addresses that take one PUT each, of exactly the bytes that the part has. A part that arrived already may be sent again
- * until the upload is completed.
+ * Presigns URLs that accept one PUT each, of exactly as many bytes as the part has. A part that has already arrived may
+ * be sent again until the upload is completed.
  */
 export async function signParts(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
@@ -31,7 +31,7 @@ export async function signParts(
   return { parts };
 }
 
-/** @throws Problem invalid_request for numbers that no part has, or that are named twice */
+/** @throws Problem invalid_request for numbers that no part has, or that are repeated */
 export function requirePartNumbers(
   numbers: readonly number[],
   partCount: number,

@@ -9,7 +9,7 @@ const mebibyte = 1024 ** 2;
 const partSize = 16 * mebibyte;
 const hour = 3_600_000;
 const day = 24 * hour;
-/** Three parts, and the last is the shortest there is. */
+/** Three parts, of which the last is as short as possible. */
 const large = randomBytes(2 * partSize + 1);
 
 let service: TestService;
@@ -50,7 +50,7 @@ async function begin(fileSize: number, facts: object = {}, of = service): Promis
   return answer.body;
 }
 
-/** PUTs some parts of these bytes; answers what complete wants to hear of them. */
+/** PUTs some parts of these bytes; returns them in the form that complete expects. */
 async function putParts(upload: Begun, bytes: Uint8Array, partNumbers: number[]): Promise<Part[]> {
   const { body } = await ask('POST', pathOf(upload, '/parts'), { partNumbers });
   const parts: Part[] = [];
@@ -65,7 +65,7 @@ async function putParts(upload: Begun, bytes: Uint8Array, partNumbers: number[])
 
 const complete = (upload: Begun, body: object = {}, of = service) => ask('POST', pathOf(upload, '/complete'), body, of);
 
-/** An upload of five bytes, which have arrived. */
+/** An upload of five bytes that have arrived. */
 async function arrive(facts: object = {}, of = service): Promise<Begun & { parts: Part[] }> {
   const upload = await begin(5, facts, of);
   return { ...upload, parts: await putParts(upload, Buffer.from('hello'), [1]) };
@@ -79,7 +79,7 @@ async function rowsOf({ uploadId }: Begun): Promise<Record<string, unknown>[]> {
   return (await service.deps.db.pool.query('select * from uploads where id = $1', [uploadId])).rows;
 }
 
-/** Whether the store holds anything of it: parts, or an object. */
+/** Whether the store holds anything of the upload: parts, or an object. */
 async function holds({ storeKey }: Begun): Promise<boolean> {
   const { objects } = service.deps;
   return (await objects.listMultiparts(storeKey)).uploads.length > 0 || (await objects.head(storeKey)) !== undefined;
@@ -87,7 +87,7 @@ async function holds({ storeKey }: Begun): Promise<boolean> {
 
 const told = ({ status, body }: Answer) => `${status} ${body.code}`;
 
-/** Joins the parts in the store, as a completion does that dies before it has recorded. */
+/** Joins the parts in the store, like a completion that dies before recording. */
 async function joinInStore(upload: Begun): Promise<void> {
   const [row] = await rowsOf(upload);
   const storeUploadId = String(row?.store_upload_id);
@@ -238,7 +238,7 @@ describe('begin', () => {
     const { key: itsKey } = await service.createKey(ada, null);
     const body = { projectId: project, fileName: 'a', mimeType: 'a/b', fileSize: 1, folderId: null };
     await service.call('POST', uploadsPath, { key: itsKey, body });
-    // Another replica deletes the project: this one still believes in it.
+    // Another replica deletes the project, which this one still has in its cache.
     const replica = await startTestService({ beside: service });
     expect((await service.call('POST', '/api/storage/presign', { key: itsKey, body })).status).toBe(200);
     await service.deps.db.pool.query('delete from uploads where project_id = $1', [project]);
@@ -432,7 +432,7 @@ describe('completion', () => {
   });
 
   test('with a part of another size names it', async () => {
-    // Whoever holds the key of the store can send what no address of the service allows.
+    // The holder of the store's credentials can send bytes that no presigned URL permits.
     const upload = await begin(5);
     const uploadId = String((await rowsOf(upload))[0]?.store_upload_id);
     const address = service.deps.objects.presignPart(upload.storeKey, { uploadId, partNumber: 1, sizeBytes: 6 });
@@ -570,7 +570,7 @@ describe('abort', () => {
     await joinInStore(upload);
     expect((await ask('DELETE', pathOf(upload))).status).toBe(200);
     expect(await holds(upload)).toBe(false);
-    // As if it came back: a completion that was under way in the store.
+    // The object reappears, as if a completion had been under way in the store.
     await send('PUT', service.deps.objects.presignPut(upload.storeKey, 5), Buffer.from('hello'));
     const facts = { projectId, fileName: 'Ä b.bin', mimeType: 'video/mp4', fileSize: 5, folderId: null };
     const recorded = await ask('POST', '/api/storage/record', { ...facts, storeKey: upload.storeKey });
@@ -606,14 +606,14 @@ describe('abort', () => {
 });
 
 describe('an upload whose time is over', () => {
-  /** What the queue does with up to so many uploads that are due. */
+  /** Handles up to this many due uploads, as the queue does. */
   async function abandonUploads(clock: TestService, limit: number, deps = clock.deps) {
     const runs = await requireDrained(clock, [uploadWork], { deps, limit });
     const aborted = runs.filter(({ removed }) => removed.upload === 1).length;
     return { aborted, dropped: runs.filter(({ outcome }) => outcome === 'done').length };
   }
 
-  /** A replica with a clock of its own, where uploads last a minute, and no upload is there yet. */
+  /** A replica with a clock of its own, whose uploads last a minute and which has none yet. */
   async function openClock(): Promise<TestService> {
     await service.deps.db.pool.query('delete from uploads');
     await service.deps.db.pool.query('delete from work');
@@ -649,7 +649,7 @@ describe('an upload whose time is over', () => {
     expect([await holds(open), await holds(joined), await holds(completed)]).toEqual([false, false, true]);
     expect([await rowsOf(completed), (await rowsOf(open)).length]).toEqual([[], 1]);
     expect(await filesOf(completed)).toHaveLength(1);
-    // What is on its way when an upload is aborted may still arrive.
+    // A part that is under way when an upload is aborted may still arrive.
     await send('PUT', service.deps.objects.presignPut(joined.storeKey, 5), Buffer.from('hello'));
     expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 0 });
 

@@ -8,7 +8,7 @@ import { readParams, readQuery } from '../input.ts';
 import { streamBytes } from '../stream-bytes.ts';
 import { whileConnected } from '../while-connected.ts';
 
-/** Long enough to listen to something and jump about in it: a player asks the same address for each piece. */
+/** Long enough to play a recording and jump about in it: a player requests the same URL for each piece. */
 const contentSeconds = 900;
 
 export const redirectToContent: Handler = async (deps, exchange) => {
@@ -18,7 +18,7 @@ export const redirectToContent: Handler = async (deps, exchange) => {
   const { url } = await createDownloadUrl(deps, caller, { id, expiresIn: contentSeconds, disposition });
   return new Response(null, {
     status: 302,
-    // A link for pages, of other origins, too: where it leads says for itself who may show it.
+    // Pages of other origins may embed this link too: its target has its own rules about that.
     headers: { Location: url, 'Referrer-Policy': 'no-referrer', 'Cross-Origin-Resource-Policy': 'cross-origin' },
   });
 };
@@ -30,7 +30,8 @@ export const downloadArchive: Handler = (deps, exchange) =>
     const headers = {
       'Content-Type': 'application/zip',
       'Content-Disposition': toContentDisposition('attachment', name),
-      // The only bytes of files that the service's own origin ever sends: they are saved, and could do nothing if opened.
+      // No other route sends bytes of files from the service's own origin: browsers save them, and they could do
+      // nothing if opened.
       'Content-Security-Policy': "default-src 'none'; sandbox",
       'Referrer-Policy': 'no-referrer',
       'Accept-Ranges': 'none',

@@ -17,7 +17,7 @@ afterAll(() => service.close());
 
 type Deps = TestService['deps'];
 
-/** The service with some of its parts as they are when something is wrong. */
+/** The service with some of its parts in a state of failure. */
 async function ask(path: string, change: Partial<Deps>) {
   const response = await createApp({ ...service.deps, ...change }).fetch(new Request(`http://localhost${path}`));
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
@@ -69,7 +69,7 @@ test('a dependency that is down is named, does not make the process unready, and
 test('a dependency that hangs is down, and holds up nobody who asks whether the process is ready', async () => {
   const health = healthWith(() => new Promise<void>(() => undefined));
   const looking = ask('/healthz', { health });
-  // What was known before: nobody knows better yet.
+  // The last known state, until the check has finished.
   expect(await ask('/readyz', { health })).toEqual({ status: 200, body: { status: 'ready', dependencies: healthy } });
   expect(await looking).toMatchObject({ status: 503, body: { detail: 'Down: database.' } });
   expect(await ask('/readyz', { health })).toMatchObject({ status: 200, body: { dependencies: databaseDown } });

@@ -10,8 +10,8 @@ import { requireIssuer } from './require-issuer.ts';
 export type BeginDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secret' | 'setup' | 'issuer'>;
 
 /**
- * Sends the browser to the issuer, and has it keep what the end of the sign-in is tied to.
- * @param linkTo whose account is tied to the one of the issuer, instead of signing in
+ * Sends the browser to the issuer, and has it keep what is needed to complete the sign-in.
+ * @param linkTo whose account to link with the one of the issuer, instead of signing in
  * @throws Problem sign_in_method_off, setup_token_required, oidc_unavailable
  */
 export async function beginFlow(
@@ -20,7 +20,7 @@ export async function beginFlow(
   { callbackURL, linkTo }: Pick<Input<'signInWithOidc'>, 'callbackURL'> & { linkTo?: SessionCaller },
 ): Promise<Keeping<Answer<'signInWithOidc'>>> {
   const issuer = requireIssuer(deps);
-  // Told before anybody signs in elsewhere in vain.
+  // Checked before the person signs in at the issuer in vain.
   if (!(await hasAnybody(deps.db))) requireSetupToken(deps.setup, browser);
   const flow = makeFlow(deps, browser, { callbackUrl: deps.config.publicUrl + callbackURL, linkTo });
   const url = await issuer.authorizationUrl(flow);

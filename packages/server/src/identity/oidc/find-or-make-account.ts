@@ -10,7 +10,7 @@ import type { Claims, Issuer } from './issuer.ts';
 
 export type OidcDeps = Pick<Deps, 'db' | 'now' | 'config'>;
 
-/** Somebody who comes from the issuer. */
+/** Somebody who has signed in with the issuer. */
 interface Arrival {
   issuer: Issuer;
   flow: Flow;
@@ -20,7 +20,7 @@ interface Arrival {
 }
 
 /**
- * The account of somebody who has signed in with the issuer, which is made if there is none.
+ * Finds the account of somebody who has signed in with the issuer, or creates it.
  * @returns its id
  * @throws Problem oidc_email_not_verified, oidc_account_not_linked, invitation_not_found, sign_up_closed,
  *   setup_token_required
@@ -29,14 +29,14 @@ export async function findOrMakeAccount(deps: OidcDeps, arrival: Arrival): Promi
   const known = await findOwner(deps, arrival);
   if (known !== undefined) return known;
   return makeAccount(deps, arrival).catch(async (error: unknown) => {
-    // The same person in another window was faster: what refuses a second account is their own.
+    // The same person was faster in another window: the conflict is with their own account.
     const made = await findOwner(deps, arrival);
     if (made !== undefined) return made;
     throw error;
   });
 }
 
-/** Whose account is tied to a subject of the issuer. */
+/** The id of the account that is linked to a subject of the issuer, if any. */
 export async function findOwner(
   { db }: Pick<Deps, 'db'>,
   { issuer, claims }: Pick<Arrival, 'issuer' | 'claims'>,
@@ -57,7 +57,7 @@ async function makeAccount(deps: OidcDeps, arrival: Arrival): Promise<string> {
     return (await db.transaction((trx) => createAccount(trx, now(), account))).id;
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
-    // Somebody was faster, such as another owner. The rules of now apply.
+    // Somebody else was faster, such as another owner. The present rules apply.
     return makeAccount(deps, arrival);
   }
 }
@@ -68,7 +68,7 @@ async function toAccount(deps: OidcDeps, arrival: Arrival): Promise<NewAccount> 
   const { issuer, flow, claims, address } = arrival;
   const email = requireVerifiedEmail(claims);
   const holder = deps.db.kysely.selectFrom('users').select('id').where('email', '=', email);
-  // Whoever made that account need not own the address: they may never have been asked for proof of it.
+  // The person who created that account need not own the address: they may never have been asked to prove it.
   if (await holder.executeTakeFirst()) throw new Problem('oidc_account_not_linked');
   const { invitation } = flow;
   return {
@@ -111,7 +111,7 @@ export function requireVerifiedEmail({ email, emailVerified }: Claims): string {
   return checked.data;
 }
 
-/** A name as a person may type one, or the e-mail address. */
+/** The claimed name in the form of one that a person could enter, or the e-mail address. */
 function toName(name: string | undefined, email: string): string {
   const clean = (name ?? '')
     .toWellFormed()

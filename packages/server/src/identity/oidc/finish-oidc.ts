@@ -14,14 +14,14 @@ import type { Issuer } from './issuer.ts';
 import { linkIdentity } from './link-identity.ts';
 import { requireIssuer } from './require-issuer.ts';
 
-/** Where the browser goes. */
+/** The URL to redirect the browser to. */
 export interface Redirection {
   location: string;
 }
 
 /**
- * Takes what the browser comes back with from the issuer: signs in, or ties the accounts together. An account is opened by
- * issuer and subject, never by an e-mail address alone.
+ * Completes what the browser returns with from the issuer: signs in, or links the accounts. The issuer and subject
+ * identify an account, never an e-mail address alone.
  */
 export async function finishOidc(
   deps: OidcDeps & Pick<Deps, 'secret' | 'issuer'>,
@@ -39,20 +39,20 @@ export async function finishOidc(
     const userId = await findOrMakeAccount(deps, { issuer, flow, claims, address: visitor.address });
     return { answer, keep: { session: await signIn(deps, visitor, { userId, issuer }), flow: null } };
   }
-  // Before the code is spent on somebody who is not signed in any more.
+  // Checked before the code is spent on somebody who is no longer signed in.
   const linker = await requireLinker(deps, kept.session, flow);
   const claims = await issuer.redeem({ state: flow.state, code, iss }, flow);
   await linkIdentity(deps, { ...linker, address: visitor.address }, { issuer, claims });
   return { answer, keep: { flow: null } };
 }
 
-/** Of the issuer's own word (RFC 6749 §4.1.2.1), only what can be one is repeated. */
+/** The issuer's error code (RFC 6749 §4.1.2.1) is repeated only if it has the form of one. */
 function refused(error: string): Problem {
   const word = /^[a-z_]{1,64}$/.test(error) ? error : 'something else than the standard knows';
   return new Problem('oidc_refused', `The issuer has not signed you in: ${word}.`);
 }
 
-/** Whoever began to tie accounts must be the one who comes back. @throws Problem oidc_sign_in_expired */
+/** The person who began to link accounts must be the one who returns. @throws Problem oidc_sign_in_expired */
 async function requireLinker(deps: Pick<Deps, 'db' | 'now'>, token: string | undefined, { linkTo }: Flow) {
   const caller = token === undefined ? undefined : await findSessionCallerByToken(deps, token);
   if (caller?.userId !== linkTo || !caller) throw new Problem('oidc_sign_in_expired');

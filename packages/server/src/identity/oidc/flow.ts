@@ -8,14 +8,14 @@ import { sameText } from '../same-text.ts';
 import { seal, unseal } from '../secret-box.ts';
 import { hasSetupToken } from '../sign-up/setup.ts';
 
-/** What the browser keeps, sealed, of a sign-in under way: nothing of it is written down here. */
+/** A sign-in under way. Only the browser keeps it, sealed; the service stores nothing. */
 const Flow = z.object({
   state: z.string(),
   nonce: z.string(),
   codeVerifier: z.string(),
   callbackUrl: z.string(),
   expiresAt: z.number(),
-  /** Whose account is tied to the one of the issuer, instead of signing in. */
+  /** Whose account is linked with the one of the issuer, instead of signing in. */
   linkTo: z.string().optional(),
   invitation: z.string().optional(),
   hasSetupToken: z.boolean(),
@@ -25,7 +25,7 @@ export type Flow = z.output<typeof Flow>;
 const lifetimeMilliseconds = 600_000;
 const random = () => randomBytes(32).toString('base64url');
 
-/** @param callbackUrl where the browser ends up */
+/** @param callbackUrl where the browser is sent in the end */
 export function makeFlow(
   { now, setup }: Pick<Deps, 'now' | 'setup'>,
   browser: Browser,
@@ -62,7 +62,7 @@ function read(secret: string, sealed: string): Flow | undefined {
   try {
     return Flow.parse(JSON.parse(unseal(secret, sealed)));
   } catch {
-    // Anybody can send what this service has not sealed.
+    // Anybody can send a value that this service has not sealed.
     return undefined;
   }
 }

@@ -20,7 +20,7 @@ import { Problem } from '../../problem.ts';
 import type { OidcSettings } from '../../settings/config.ts';
 import { isLoopback } from '../../settings/loopback.ts';
 
-/** What the issuer says of somebody, each claim checked for its type. */
+/** The issuer's claims about somebody, each checked for its type. */
 export interface Claims {
   sub: string;
   email: string | undefined;
@@ -28,7 +28,7 @@ export interface Claims {
   name: string | undefined;
 }
 
-/** What a sign-in is tied to: made by its beginning, asked for at its end. */
+/** The values that bind a sign-in to its browser: created when it begins, checked when it ends. */
 export interface Checks {
   state: string;
   nonce: string;
@@ -42,13 +42,13 @@ export interface IssuerAnswer {
   iss: string | undefined;
 }
 
-/** The OpenID Connect issuer as its client sees it. */
+/** The OpenID Connect issuer, as its client sees it. */
 export interface Issuer {
-  /** What it is called in accounts, and whom it lets in. */
+  /** The name under which accounts are linked to it, and who may sign up. */
   settings: Pick<OidcSettings, 'issuer' | 'signUp'>;
-  /** Where the browser is sent. @throws Problem oidc_unavailable */
+  /** Where to send the browser. @throws Problem oidc_unavailable */
   authorizationUrl(checks: Checks): Promise<string>;
-  /** Who has signed in there. @throws Problem oidc_answer_invalid, oidc_unavailable */
+  /** The person who has signed in there. @throws Problem oidc_answer_invalid, oidc_unavailable */
   redeem(answer: IssuerAnswer, checks: Checks): Promise<Claims>;
 }
 
@@ -65,7 +65,7 @@ const Endpoints = z.object({
 });
 
 const Person = z.object({
-  // OpenID Connect Core 1.0 §2: ASCII, 255 characters at the most.
+  // OpenID Connect Core 1.0 §2: ASCII, 255 characters at most.
   sub: z.string().regex(/^[\x20-\x7e]{1,255}$/),
   email: z.string().optional().catch(undefined),
   email_verified: z.union([z.boolean(), z.stringbool()]).optional().catch(undefined),
@@ -73,7 +73,7 @@ const Person = z.object({
 });
 
 /**
- * A client of one issuer: the authorization code flow with PKCE. Discovery waits for the first sign-in, and is tried again
+ * A client of one issuer: the authorization code flow with PKCE. Discovery waits for the first sign-in, and is retried
  * after a failure, so the service starts and recovers whatever the issuer does.
  */
 export function createIssuer(
@@ -113,7 +113,7 @@ function unavailable(cause: unknown): Problem {
   return new Problem('oidc_unavailable', undefined, { cause, headers: { 'Retry-After': retryAfterSeconds } });
 }
 
-/** Keeps what `make` resolves with for a while; a failure is forgotten at once. */
+/** Caches what `make` resolves with for a while; a failure is forgotten at once. */
 function rememberFor<T>(milliseconds: number, now: () => number, make: () => Promise<T>): () => Promise<T> {
   let made: { until: number; value: Promise<T> } | undefined;
   return () => {
@@ -131,11 +131,11 @@ async function discover(settings: OidcSettings): Promise<Configuration> {
   const { issuer, clientId } = settings;
   const client = await discovery(new URL(issuer), clientId, { [clockTolerance]: 60 }, authenticateBy(settings), {
     timeout: answerSeconds,
-    // Signatures of ID tokens are checked although they come over TLS: not every proxy on the way is the issuer's.
+    // Signatures of ID tokens are checked although they arrive over TLS: not every proxy on the way is the issuer's.
     execute: [enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [allowInsecureRequests] : [])],
   });
   const metadata = client.serverMetadata();
-  // Exactly: the library takes a slash at the end for the same.
+  // Compared exactly: the library ignores a slash at the end.
   if (metadata.issuer !== issuer) {
     throw new Error(`The issuer calls itself ${metadata.issuer}, and OIDC_ISSUER must be exactly that`);
   }
@@ -144,8 +144,8 @@ async function discover(settings: OidcSettings): Promise<Configuration> {
 }
 
 /**
- * RFC 6749 §2.3.1: in the header, or in the body where the issuer takes no header. The library's own `ClientSecretBasic`
- * also encodes `-`, `.` and `_`, which issuers that do not decode would take for another secret.
+ * RFC 6749 §2.3.1: in the header, or in the body if the issuer does not accept the header. The library's own
+ * `ClientSecretBasic` also encodes `-`, `.` and `_`, which issuers that do not decode would take for another secret.
  */
 function authenticateBy({ clientId, clientSecret }: OidcSettings): ClientAuth {
   const inBody = ClientSecretPost(clientSecret);
@@ -173,7 +173,7 @@ async function toAuthorizationUrl(
   }).href;
 }
 
-/** The address that the browser came back to. */
+/** The URL that the browser returned to. */
 function toCallback(redirectUri: string, { state, code, iss }: IssuerAnswer): URL {
   const url = new URL(redirectUri);
   url.search = new URLSearchParams({ state, code, ...(iss === undefined ? {} : { iss }) }).toString();
@@ -190,14 +190,14 @@ async function redeemCode(client: Configuration, callback: URL, checks: Checks):
   const claims = tokens.claims();
   if (!claims) throw new WrongAnswer('there is no ID token');
   const { client_id } = client.clientMetadata();
-  // The library asks for it only where there are several audiences.
+  // The library requires this only if there are several audiences.
   if (claims.azp !== undefined && claims.azp !== client_id) {
     throw new WrongAnswer('the ID token was issued to another client');
   }
   return toClaims(await completeClaims(client, claims, tokens.access_token));
 }
 
-/** The ID token need not have the e-mail address; the userinfo endpoint then does. */
+/** The ID token need not contain the e-mail address; if not, the userinfo endpoint has it. */
 async function completeClaims(client: Configuration, claims: IDToken, accessToken: string): Promise<object> {
   if (claims.email !== undefined || !client.serverMetadata().userinfo_endpoint) return claims;
   return { ...(await fetchUserInfo(client, accessToken, claims.sub)), ...claims };
@@ -210,10 +210,10 @@ function toClaims(claims: object): Claims {
   return { sub, email, emailVerified: email_verified === true, name };
 }
 
-/** An answer that the library lets pass. */
+/** An invalid answer that the library accepts. */
 class WrongAnswer extends Error {}
 
-/** Codes of the library's errors: the issuer cannot be reached, or answers what no issuer should. */
+/** Codes of the library's errors for an issuer that cannot be reached, or that answers what no issuer should. */
 const unavailableCodes = new Set([
   undefined,
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
@@ -225,7 +225,7 @@ const unavailableCodes = new Set([
   'OAUTH_INVALID_SERVER_METADATA',
 ]);
 
-/** Whether an answer is wrong, and not the issuer down or the client set up wrongly. */
+/** Whether an answer is invalid, as opposed to the issuer being down or the client being misconfigured. */
 function isRefusal(error: unknown): error is Error {
   if (error instanceof ResponseBodyError) return error.status === 400 && error.error !== 'invalid_client';
   return error instanceof WrongAnswer || (error instanceof ClientError && !unavailableCodes.has(error.code));

@@ -12,8 +12,8 @@ import type { Claims, Issuer } from './issuer.ts';
 type LinkDeps = Pick<Deps, 'db' | 'now'>;
 
 /**
- * Ties a subject of the issuer to the caller's account, if both have the same e-mail address and the issuer has verified it.
- * The address counts as verified from now on.
+ * Links a subject of the issuer to the caller's account, if both have the same e-mail address and the issuer has
+ * verified it. The address counts as verified from now on.
  * @throws Problem oidc_email_not_verified, oidc_email_differs, oidc_account_taken
  */
 export async function linkIdentity(

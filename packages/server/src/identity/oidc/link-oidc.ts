@@ -3,7 +3,7 @@ import type { SessionCaller } from '../../access/caller.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { type BeginDeps, beginFlow } from './begin-flow.ts';
 
-/** Begins to tie an account of the issuer to the caller's; `finishOidc` ends it. */
+/** Begins to link an account of the issuer with the caller's; `finishOidc` completes it. */
 export function linkOidc(
   deps: BeginDeps,
   caller: InBrowser<SessionCaller>,

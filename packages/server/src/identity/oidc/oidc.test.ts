@@ -69,7 +69,7 @@ async function visitIssuer(url: string): Promise<string> {
   return pathname + search;
 }
 
-/** The whole way: to the issuer, and back. */
+/** A complete sign-in: to the issuer and back. */
 async function signIn(
   service: TestService,
   browser = openBrowser(service),
@@ -535,7 +535,7 @@ describe('what comes back that should not', () => {
 });
 
 describe('an issuer that is down (checklist 49)', () => {
-  /** A service that has not spoken with its issuer yet. */
+  /** A service that has not contacted its issuer yet. */
   const newService = (more: Record<string, string> = {}) =>
     startTestService({ beside: without, settings: { ...oidcSettings(), ...more } });
 

@@ -3,7 +3,7 @@ import type { Visitor } from '../../access/caller.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { type BeginDeps, beginFlow } from './begin-flow.ts';
 
-/** Begins to sign in with the issuer; `finishOidc` ends it. */
+/** Begins to sign in with the issuer; `finishOidc` completes it. */
 export function signInWithOidc(
   deps: BeginDeps,
   { browser }: InBrowser<Visitor>,

@@ -5,7 +5,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { requirePasskeys } from './require-passkeys.ts';
 
-/** Takes a passkey of the caller away. */
+/** Deletes a passkey of the caller. */
 export async function deletePasskey(
   deps: Pick<Deps, 'db' | 'now' | 'config'>,
   caller: SessionCaller,

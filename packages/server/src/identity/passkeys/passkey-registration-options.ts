@@ -12,7 +12,7 @@ import { requireFreshSession } from './require-fresh-session.ts';
 import { requirePasskeys } from './require-passkeys.ts';
 import { algorithms, toTransports } from './webauthn.ts';
 
-/** What `navigator.credentials.create` is given. The passkey can be found without a name, and verifies its user. */
+/** The options for `navigator.credentials.create`. The passkey can be found without a name, and verifies its user. */
 export async function passkeyRegistrationOptions(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'mail'>,
   caller: InBrowser<SessionCaller>,
@@ -43,7 +43,7 @@ async function findEmail({ db }: Pick<Deps, 'db'>, userId: string): Promise<stri
   return user.email;
 }
 
-/** Those that the account has: an authenticator makes no second one. */
+/** The passkeys that the account already has: an authenticator does not create a second one. */
 async function findCredentials({ db }: Pick<Deps, 'db'>, userId: string) {
   const query = db.kysely.selectFrom('passkeys').select(['credential_id', 'transports']).where('user_id', '=', userId);
   const rows = await query.execute();

@@ -7,7 +7,7 @@ import { keepQuestion } from './questions.ts';
 import { toRelyingParty } from './relying-party.ts';
 import { requirePasskeys } from './require-passkeys.ts';
 
-/** What `navigator.credentials.get` is given. */
+/** The options for `navigator.credentials.get`. */
 export async function passkeySignInOptions(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits'>,
   { address }: InBrowser<Visitor>,

@@ -4,7 +4,7 @@ import { openBrowser, type TestBrowser } from '../../../test/browser.ts';
 import { type Answer, startTestService, type TestService } from '../../../test/service.ts';
 import { runCommand } from '../../users/run-command.ts';
 
-// What a browser does of it is tested in Chromium: e2e/passkeys-in-chromium.test.ts.
+// The browser's side is tested in Chromium: e2e/passkeys-in-chromium.test.ts.
 
 const password = 'correct horse battery';
 let service: TestService;
@@ -33,7 +33,7 @@ function makeAuthenticator(): Authenticator {
 
 const toHex = (base64url: string) => Buffer.from(base64url, 'base64url').toString('hex');
 
-/** WebAuthn §6.1: of this host, the user present and verified, with no counter. */
+/** WebAuthn §6.1: for this host, with the user present and verified, and without a counter. */
 function authenticatorData(more: Buffer = Buffer.alloc(0)): Buffer {
   const flags = more.length > 0 ? 0x45 : 0x05;
   return Buffer.concat([sha256('localhost'), Buffer.from([flags, 0, 0, 0, 0]), more]);
@@ -77,7 +77,7 @@ async function register(browser: TestBrowser, authenticator: Authenticator): Pro
   return post(browser, 'passkey/verify-registration', body);
 }
 
-/** What `verify-authentication` takes, signed for this challenge. */
+/** The body that `verify-authentication` expects, signed for this challenge. */
 function assert(authenticator: Authenticator, challenge: string) {
   const clientDataJSON = clientData('webauthn.get', challenge);
   const data = authenticatorData();
@@ -103,7 +103,7 @@ const run = (command: string, email: string) =>
 const count = async (table: 'passkeys' | 'sessions', userId: string) =>
   (await service.deps.db.pool.query(`select from ${table} where user_id = $1`, [userId])).rowCount;
 
-/** Does something in the transaction of each new row of a table, as if it had been committed just before. */
+/** Runs something in the transaction of each new row of a table, as if it had been committed just before. */
 async function whileAdding<T>(table: string, meanwhile: string, work: () => Promise<T>): Promise<T> {
   const { pool } = service.deps.db;
   await pool.query(`

@@ -5,11 +5,11 @@ import { addVerifications, makeName, takeVerification } from '../verifications.t
 
 const lifetimeMilliseconds = 300_000;
 
-/** What a passkey is asked to sign, as it is kept until the answer comes. */
+/** A question for a passkey, as it is stored until the answer arrives. */
 const Question = z.object({
   type: z.enum(['registration', 'authentication']),
   expectedChallenge: z.string(),
-  /** For whom a passkey is made; empty for a sign-in, where nobody is known yet. */
+  /** Whose passkey is being created; empty for a sign-in, where the person is not known yet. */
   userData: z.object({ id: z.string() }),
 });
 type Question = z.output<typeof Question>;
@@ -28,10 +28,10 @@ export async function keepQuestion(
 }
 
 /**
- * Uses a question up: each is answered once. The signature of a cookie does not say which one it was made for, so the name may
- * be that of a sign-in that waits for its second factor, whose value is no question.
+ * Uses up a question: each can be answered once. The signature of a cookie does not say which one it was made for, so
+ * the name may be that of a sign-in that waits for its second factor, whose value is not a question.
  * @returns the challenge
- * @throws Problem passkey_expired also when it was another kind of question, or for another account
+ * @throws Problem passkey_expired also if it was another kind of question, or for another account
  */
 export async function takeQuestion(
   { db, now }: Pick<Deps, 'db' | 'now'>,

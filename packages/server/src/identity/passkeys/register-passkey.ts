@@ -18,7 +18,7 @@ import { algorithms } from './webauthn.ts';
 
 type RegisterDeps = Pick<Deps, 'db' | 'now' | 'config' | 'mail'>;
 
-/** Adds the passkey that the browser has made. */
+/** Adds the passkey that the browser has created. */
 export async function registerPasskey(
   deps: RegisterDeps,
   caller: InBrowser<SessionCaller>,
@@ -36,7 +36,7 @@ export async function registerPasskey(
 
 type Made = NonNullable<Awaited<ReturnType<typeof verifyRegistrationResponse>>['registrationInfo']>;
 
-/** @throws Problem passkey_refused also when the user was not verified */
+/** @throws Problem passkey_refused also if the user was not verified */
 async function verify(
   { config }: Pick<Deps, 'config'>,
   response: RegistrationResponseJSON,
@@ -57,7 +57,7 @@ async function verify(
   return registrationInfo;
 }
 
-/** @returns its id @throws Problem session_required, passkey_refused when somebody has it already */
+/** @returns its id @throws Problem session_required, passkey_refused if the passkey is already registered */
 async function add(
   { db, now }: RegisterDeps,
   caller: SessionCaller,

@@ -6,7 +6,8 @@ import { endSessions } from '../sessions/end-sessions.ts';
 import { removeAllPasskeys } from './remove-all-passkeys.ts';
 
 /**
- * Takes all passkeys away from somebody, who may have lost one, or whose account somebody else was in. All their sessions end.
+ * Removes all passkeys of somebody who may have lost one, or whose account somebody else had access to. All their
+ * sessions end.
  * @throws Problem user_not_found, passkey_not_found
  */
 export async function removePasskeys(

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { findOwnPasskey } from './own-passkey.ts';
 import { requirePasskeys } from './require-passkeys.ts';
 
-/** Gives a passkey of the caller another name. */
+/** Renames a passkey of the caller. */
 export async function renamePasskey(
   deps: Pick<Deps, 'db' | 'config'>,
   caller: SessionCaller,

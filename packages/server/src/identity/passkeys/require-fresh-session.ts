@@ -5,8 +5,8 @@ import { Problem } from '../../problem.ts';
 const freshMilliseconds = 3600_000;
 
 /**
- * Guards the adding of a passkey: a session that was left open is not enough.
- * @throws Problem session_required, session_not_fresh when the session began more than an hour ago
+ * Guards adding a passkey: a session that was left open is not enough.
+ * @throws Problem session_required, session_not_fresh if the session began more than an hour ago
  */
 export async function requireFreshSession(
   { db, now }: Pick<Deps, 'db' | 'now'>,

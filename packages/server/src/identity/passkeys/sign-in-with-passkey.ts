@@ -21,7 +21,7 @@ type SignInDeps = Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits'>;
 type PasskeyRow = Selectable<Schema['passkeys']>;
 const subject = { method: 'passkey' };
 
-/** Signs in with a passkey. It always verifies its user, so it is both factors. */
+/** Signs in with a passkey. It always verifies its user, so it counts as both factors. */
 export async function signInWithPasskey(
   deps: SignInDeps,
   visitor: InBrowser<Visitor>,
@@ -60,7 +60,7 @@ async function enter(
   return entered;
 }
 
-/** @returns its new counter @throws Problem passkey_refused also when the user was not verified */
+/** @returns its new counter @throws Problem passkey_refused also if the user was not verified */
 async function verify(
   { config }: Pick<Deps, 'config'>,
   passkey: PasskeyRow,
@@ -87,7 +87,9 @@ async function verify(
   return authenticationInfo.newCounter;
 }
 
-/** @returns undefined when the passkey has been removed by now. Whoever removes it ends the sessions that exist then. */
+/**
+ * @returns undefined if the passkey has been removed in the meantime. Removing it ends the sessions that exist then.
+ */
 function open(
   { db, now }: SignInDeps,
   visitor: InBrowser<Visitor>,

@@ -11,8 +11,9 @@ import { findOwnAccount, withOwnPassword } from './with-own-password.ts';
 type ChangeDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimits' | 'accessChanges'>;
 
 /**
- * Sets the caller's password and ends all their other sessions; their API keys too when they ask for it, since programs
- * depend on those. The current password is asked for: a session that was left open is not enough to take the account.
+ * Sets the caller's password and ends all their other sessions. Their API keys are revoked only on request, since
+ * programs depend on them. The current password is required: a session that was left open is not enough to take over
+ * the account.
  */
 export async function changePassword(
   deps: ChangeDeps,
@@ -29,7 +30,7 @@ export async function changePassword(
   return { answer, keep: { device: await rememberDevice(deps, caller.userId) } };
 }
 
-/** @throws Problem wrong_password when somebody else has set another one meanwhile */
+/** @throws Problem wrong_password if somebody else has set another one in the meantime */
 async function replace(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   caller: SessionCaller,

@@ -1,6 +1,8 @@
 import { Problem } from '../../problem.ts';
 
-/** What people add to a common password so that it is long enough. More than that is a password of its own. */
+/**
+ * How much people add to a common password to make it long enough. With more than that, it is a password of its own.
+ */
 const longestAddition = 7;
 const letter = /\p{L}/u;
 const lookalikes: Record<string, string> = {
@@ -17,16 +19,17 @@ const lookalikes: Record<string, string> = {
 
 let list: Promise<ReadonlySet<string>> | undefined;
 
-/** The 49,000 commonest of zxcvbn's list, read when the first password is chosen. */
+/** The 49,000 commonest passwords of zxcvbn's list, read when the first password is chosen. */
 function readList(): Promise<ReadonlySet<string>> {
   list ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']));
   return list;
 }
 
 /**
- * Refuses a new password that a guesser tries first: a common one, or the person's own name or address, also with up to
- * seven digits or signs around it or with lookalikes in it (`P@ssw0rd2026!`); a short text said again and again; a row
- * of the alphabet or of digits. Longer than twelve characters says nothing of these (NIST SP 800-63B §3.1.1.2, ASVS 6.2.4).
+ * Refuses a new password that an attacker would try first: a common one, or the person's own name or address, also with
+ * up to seven digits or symbols around it or with lookalikes in it (`P@ssw0rd2026!`); a short text repeated; a run of
+ * the alphabet or of digits. A minimum of twelve characters alone does not rule these out (NIST SP 800-63B §3.1.1.2,
+ * ASVS 6.2.4).
  * @throws Problem password_too_common
  */
 export async function requireUncommonPassword(password: string, about: readonly string[]): Promise<void> {
@@ -40,13 +43,13 @@ export async function requireUncommonPassword(password: string, about: readonly 
   });
 }
 
-/** The words that somebody is known by: of `Ada Lovelace` and `ada.l@example.com` these and their parts. */
+/** The words that somebody is known by: `Ada Lovelace` and `ada.l@example.com`, and their parts. */
 function toWords(text: string): string[] {
   const whole = text.normalize('NFKC').toLowerCase();
   return [whole, whole.replaceAll(' ', ''), ...whole.split(/[\s@.+_-]+/)].filter((word) => word.length > 3);
 }
 
-/** Common but for some digits and signs at its ends. */
+/** Whether a text is common except for some digits and symbols at its ends. */
 function isPadded(text: string, isCommon: (text: string) => boolean): boolean {
   const characters = [...text];
   const isAddition = (character: string | undefined) => character !== undefined && !letter.test(character);
@@ -64,7 +67,7 @@ function isPadded(text: string, isCommon: (text: string) => boolean): boolean {
   return false;
 }
 
-/** One short or common text again and again: `abcabcabcabc`, `aaaaaaaaaaaa`, `dragonfly1dragonfly1`. */
+/** Whether a short or common text is repeated: `abcabcabcabc`, `aaaaaaaaaaaa`, `dragonfly1dragonfly1`. */
 function isRepeated(text: string, isCommon: (text: string) => boolean): boolean {
   for (let period = 1; period * 2 <= text.length; period++) {
     const one = text.slice(0, period);
@@ -74,7 +77,7 @@ function isRepeated(text: string, isCommon: (text: string) => boolean): boolean 
   return false;
 }
 
-/** Every character follows the one before it: `abcdefghijkl`, `987654321098`. */
+/** Whether every character follows the one before it: `abcdefghijkl`, `987654321098`. */
 function isRow(text: string): boolean {
   const steps = [...text].map((character) => character.codePointAt(0) ?? 0);
   const inRow = (by: number) =>

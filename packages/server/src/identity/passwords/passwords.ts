@@ -2,25 +2,27 @@ import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
 import { Problem } from '../../problem.ts';
 
-/** Two seconds of work at the most, also on a slow machine. */
+/** Two seconds of work at most, even on a slow machine. */
 const mostAtOnce = 32;
 
-/** What a hash begins with that was made as they are made today. */
+/** The beginning of a hash made with today's parameters. */
 const ofToday = '$argon2id$v=19$m=19456,t=2,p=1$';
 
-/** Argon2id with OWASP's parameters (19 MiB, two passes), which are the library's defaults, over the NFKC of a password. */
+/**
+ * Argon2id with OWASP's parameters (19 MiB, two passes), which are the library's defaults, over the NFKC of a password.
+ */
 export interface Passwords {
   hash(password: string): Promise<string>;
   verify(attempt: { hash: string; password: string }): Promise<boolean>;
   /**
-   * One sign-up or sign-in. They are counted from their first moment, not from when they come to hash: a flood that
-   * arrives at once would otherwise be let in whole.
+   * Runs one sign-up or sign-in. Each counts from its start, not from when it begins to hash: otherwise, a flood that
+   * arrives at once would be admitted whole.
    * @throws Problem too_many_sign_ins
    */
   withCapacity<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Whether a hash was made by weaker parameters than those of today. */
+/** Whether a hash was made with weaker parameters than today's. */
 export function isOutdated(stored: string): boolean {
   return !stored.startsWith(ofToday);
 }

@@ -7,10 +7,10 @@ import type { Message } from '../../mail/mailer.ts';
 import { Problem } from '../../problem.ts';
 import { toResetWords } from '../messages.ts';
 
-/** No shorter than the hour for which a limit may keep another message back (`sign-in-limits.ts`). */
+/** No shorter than the hour for which a limit may hold back another message (`sign-in-limits.ts`). */
 const lifetimeMilliseconds = 3600 * 1000;
 
-/** SHA-256: a token has 256 random bits, which cannot be searched. */
+/** SHA-256 is enough: a token has 256 random bits, which cannot be searched. */
 export function hashResetToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

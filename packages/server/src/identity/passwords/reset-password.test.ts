@@ -34,7 +34,7 @@ async function askForToken(person: Person): Promise<string> {
   return mailbox.tokensFor(person.email, 'reset-password').at(-1) ?? '';
 }
 
-/** A member who has proved the address: without that they could make no keys. */
+/** A member who has verified the address: otherwise they could create no keys. */
 async function signUpProven(name = 'Ada'): Promise<Person> {
   const person = await service.signUp(name);
   await service.deps.db.pool.query('update users set email_verified = true where id = $1', [person.id]);
@@ -146,9 +146,9 @@ describe('a password that is reset by e-mail (checklist 8, 12, 13)', () => {
 
     const bob = await service.signUp('Bob');
     for (let time = 0; time < 5; time++) await ask(bob.email);
-    // What Bob asks for himself is not sent any more: what was sent within the hour leads to the same place.
+    // Bob's own request sends no message any more, but one sent within the hour still works.
     expect(outcome(await reset(await askForToken(bob)))).toBe(200);
-    // And once the password is set, the next message is sent again.
+    // Once the password is set, messages are sent again.
     expect(outcome(await reset(await askForToken(bob)))).toBe(200);
   });
 

@@ -15,11 +15,11 @@ import { setPassword } from './set-password.ts';
 type ResetDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimits' | 'accessChanges'>;
 
 /**
- * Sets a password with the token from a message, which uses the token up, and gives the account back to the owner of its
- * e-mail address: every session ends, the passkeys are removed, and the API keys are revoked unless the owner keeps them.
- * A second factor that was set up before the address was verified is removed, since it may be a stranger's; any other stays
- * and is asked for, since a mailbox is no second factor. A linked issuer stays: linking required the same address, verified.
- * The address counts as verified from now on. Absent, used and expired tokens get the same answer.
+ * Sets a password with the token from a message, which uses up the token, and returns the account to the owner of its
+ * e-mail address: every session ends, the passkeys are removed, and the API keys are revoked unless the owner keeps
+ * them. A second factor that was set up before the address was verified is removed, since it may be a stranger's; any
+ * other stays and is required, since a mailbox is no second factor. A linked issuer stays: linking required the same
+ * address, verified. The address counts as verified from now on. Absent, used and expired tokens get the same answer.
  */
 export async function resetPassword(
   deps: ResetDeps,
@@ -40,7 +40,7 @@ export async function resetPassword(
   });
 }
 
-/** Whose token it is. @throws Problem invalid_reset_token */
+/** The owner of the token. @throws Problem invalid_reset_token */
 async function findOwner(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   token: string,
@@ -57,7 +57,7 @@ async function findOwner(
   return owner;
 }
 
-/** @returns what has been removed @throws Problem invalid_reset_token */
+/** @returns what was removed @throws Problem invalid_reset_token */
 function giveBack(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   userId: string,
@@ -65,7 +65,7 @@ function giveBack(
 ): Promise<Answer<'resetPassword'>> {
   return db.transaction(async (trx) => {
     await lockAccount(trx, userId);
-    // Deleting it is what uses it up: of two at the same moment, one finds nothing.
+    // Deleting the token uses it up: of two concurrent requests, one finds nothing.
     const used = await trx
       .deleteFrom('password_resets')
       .where('token_hash', '=', hashResetToken(token))

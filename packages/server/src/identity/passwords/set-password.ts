@@ -8,21 +8,21 @@ import { endSessions } from '../sessions/end-sessions.ts';
 
 export interface NewPassword {
   userId: string;
-  /** As `Passwords.hash` makes it. */
+  /** In the form that `Passwords.hash` returns. */
   hash: string;
-  /** The hash that is to be replaced, where somebody has proved to know its password. */
+  /** The hash to replace, if somebody has proved that they know its password. */
   instead?: string | undefined;
   at: Date;
-  /** The session that goes on, if any. */
+  /** The session to keep, if any. */
   except?: string | undefined;
   revokeApiKeys: boolean;
-  /** For who may have lost the account to somebody else, who may have added one. */
+  /** For an account that somebody else may have taken over and added a passkey to. */
   removesPasskeys: boolean;
 }
 
 /**
- * Sets somebody's password, also the first one, and ends what the old one may have let in.
- * @throws Problem wrong_password when there is another one than `instead` by now
+ * Sets somebody's password, including the first one, and ends the access that the old one may have given.
+ * @throws Problem wrong_password if the present hash is not `instead`
  */
 export async function setPassword(
   trx: Kysely<Schema>,

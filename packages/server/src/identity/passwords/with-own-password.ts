@@ -11,7 +11,7 @@ export interface OwnAccount {
   hash: string | undefined;
 }
 
-/** @throws Problem session_required when the account is gone */
+/** @throws Problem session_required if the account is gone */
 export async function findOwnAccount({ db }: Pick<Deps, 'db'>, { userId }: SessionCaller): Promise<OwnAccount> {
   const user = await db.kysely
     .selectFrom('users')
@@ -26,8 +26,8 @@ export async function findOwnAccount({ db }: Pick<Deps, 'db'>, { userId }: Sessi
 }
 
 /**
- * Does something for which a session is not enough. Guesses at the password are limited as at sign-in, but apart from what
- * strangers try there. An attempt counts unless the work succeeds, too.
+ * Does something for which a session is not enough. Guesses at the password are limited as at sign-in, but counted
+ * separately from those of strangers. An attempt counts unless the work succeeds as well.
  * @throws Problem wrong_password, too_many_attempts, too_many_sign_ins, and what the work throws
  */
 export async function withOwnPassword<T>(

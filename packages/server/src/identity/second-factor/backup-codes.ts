@@ -9,21 +9,21 @@ const amount = 10;
 const letters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 const Codes = z.array(z.string());
 
-/** Ten codes such as `aB3dE-fG5hI`: 59 random bits each. */
+/** Ten codes such as `aB3dE-fG5hI`, with 59 random bits each. */
 export function makeBackupCodes(): string[] {
   const make = (length: number) => Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
   return Array.from({ length: amount }, () => `${make(5)}-${make(5)}`);
 }
 
-/** As they are kept. */
+/** In the form in which they are stored. */
 export function sealBackupCodes(secret: string, codes: string[]): string {
   return seal(secret, JSON.stringify(codes));
 }
 
 /**
- * Uses a code up.
- * @returns whether it was one
- * @throws Problem invalid_second_factor when another request has used one up at the same moment
+ * Uses up a code.
+ * @returns whether it was valid
+ * @throws Problem invalid_second_factor if another request has used one up at the same moment
  */
 export async function spendBackupCode(
   { db, secret }: Pick<Deps, 'db' | 'secret'>,

@@ -17,7 +17,7 @@ export interface Challenge {
 const lifetimeMilliseconds = 600_000;
 const mostAttempts = 5;
 
-/** No other name begins so: the signature of a cookie does not say which one it was made for. */
+/** No other name begins like this: the signature of a cookie does not say which one it was made for. */
 const prefix = '2fa-';
 const nameOfAttempts = (challenge: string) => `2fa-attempts-${challenge}`;
 
@@ -33,7 +33,9 @@ export async function beginChallenge(trx: Kysely<Schema>, at: number, userId: st
   return { challenge, methods: factor?.verified ? ['totp'] : [] };
 }
 
-/** @param challenge what the browser keeps @returns whose sign-in it is @throws Problem second_factor_expired */
+/**
+ * @param challenge the name that the browser keeps @returns whose sign-in it is @throws Problem second_factor_expired
+ */
 export async function requireChallenge(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   challenge: string | undefined,
@@ -43,13 +45,13 @@ export async function requireChallenge(
   return { challenge, userId };
 }
 
-/** Counts one guess, of five. @throws Problem second_factor_expired */
+/** Counts one of five guesses. @throws Problem second_factor_expired */
 export async function countAttempt({ db, now }: Pick<Deps, 'db' | 'now'>, challenge: string): Promise<void> {
   const isCounted = await countUp(db.kysely, now(), nameOfAttempts(challenge), mostAttempts);
   if (!isCounted) throw new Problem('second_factor_expired');
 }
 
-/** Uses it up. @returns whether it was still there @param at Unix milliseconds */
+/** Uses up the challenge. @returns whether it was still there @param at Unix milliseconds */
 export async function takeChallenge(trx: Kysely<Schema>, at: number, challenge: string): Promise<boolean> {
   await takeVerification(trx, at, nameOfAttempts(challenge));
   return (await takeVerification(trx, at, challenge)) !== undefined;

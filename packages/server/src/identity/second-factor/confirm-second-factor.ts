@@ -14,8 +14,8 @@ import { findTotpStep } from './totp.ts';
 type Owner = InBrowser<SessionCaller & Pick<Visitor, 'address'>>;
 
 /**
- * Takes the first code of a new second factor, which counts from then on. The session is replaced by another. Whether the
- * e-mail address is verified at this moment decides whether a reset by e-mail keeps the second factor.
+ * Accepts the first code of a new second factor, which is in force from then on. A new session replaces the present
+ * one. Whether the e-mail address is verified at this moment decides whether a reset by e-mail keeps the second factor.
  * @throws Problem second_factor_not_set_up, second_factor_set_up, invalid_second_factor, second_factor_expired
  */
 export async function confirmSecondFactor(
@@ -29,13 +29,13 @@ export async function confirmSecondFactor(
   const step = findTotpStep(unseal(deps.secret, factor.secret), code, deps.now());
   if (step === undefined) throw new Problem('invalid_second_factor');
   const confirmed = await confirm(deps, caller, factor, step);
-  // Whoever has just lost the account must not leave a second factor behind that locks its owner out.
+  // Somebody who has just lost access to the account must not leave a second factor behind that locks its owner out.
   if (!confirmed) throw new Problem('second_factor_expired');
   await deps.signInLimits.forgiveAddress(caller.address);
   return { answer: { user: toUserView(confirmed.user) }, keep: { session: confirmed.token } };
 }
 
-/** @returns undefined when the session has ended by now */
+/** @returns undefined if the session has ended in the meantime */
 function confirm(
   { db, now }: SecondStepDeps,
   caller: Owner,
@@ -58,7 +58,7 @@ function confirm(
       .updateTable('two_factors')
       .set({ verified: true, last_step: step, address_proven: user.email_verified })
       .where('id', '=', factor.id)
-      // It may have been replaced by another one since.
+      // Another secret may have replaced it in the meantime.
       .where('secret', '=', factor.secret)
       .where('verified', '=', false)
       .executeTakeFirst();

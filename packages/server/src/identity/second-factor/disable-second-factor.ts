@@ -8,7 +8,7 @@ import { lockAccount } from '../lock-account.ts';
 import { rotateSession } from '../sessions/rotate-session.ts';
 import { type BothFactorsDeps, withBothFactors } from './with-both-factors.ts';
 
-/** Takes the caller's second factor away. The session is replaced by another. */
+/** Removes the caller's second factor. A new session replaces the present one. */
 export async function disableSecondFactor(
   deps: BothFactorsDeps,
   caller: InBrowser<SessionCaller>,
@@ -22,7 +22,7 @@ export async function disableSecondFactor(
   return { answer: { success: true }, keep: { session } };
 }
 
-/** @returns the token of the new session; undefined when the old one has ended by now */
+/** @returns the token of the new session; undefined if the old one has ended in the meantime */
 function remove({ db, now }: Pick<Deps, 'db' | 'now'>, caller: InBrowser<SessionCaller>): Promise<string | undefined> {
   const { userId } = caller;
   return db.transaction(async (trx) => {

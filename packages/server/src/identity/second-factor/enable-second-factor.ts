@@ -13,8 +13,8 @@ import { toTotpUri } from './totp.ts';
 type EnableDeps = Pick<Deps, 'db' | 'mail' | 'config' | 'secret' | 'passwords' | 'signInLimits'>;
 
 /**
- * Begins to set up a second factor: a secret for an app, and backup codes, which count once a code was right. A secret that
- * was never confirmed is replaced.
+ * Begins to set up a second factor: a secret for an app, and backup codes, both in force once a code was right. A
+ * secret that was never confirmed is replaced.
  */
 export async function enableSecondFactor(
   deps: EnableDeps,

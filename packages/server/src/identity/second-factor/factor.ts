@@ -13,7 +13,7 @@ export function findFactor(kysely: Kysely<Schema>, userId: string): Promise<Fact
   return kysely.selectFrom('two_factors').selectAll().where('user_id', '=', userId).executeTakeFirst();
 }
 
-/** @throws Problem second_factor_not_set_up also while the first code is still awaited */
+/** @throws Problem second_factor_not_set_up also if the first code has not been given yet */
 export async function requireFactor(kysely: Kysely<Schema>, userId: string): Promise<Factor> {
   const factor = await findFactor(kysely, userId);
   if (!factor?.verified) throw new Problem('second_factor_not_set_up');
@@ -27,7 +27,7 @@ export function requireUnlocked({ locked_until }: Factor, at: number): void {
   throw new Problem('second_factor_locked', undefined, { headers: { 'Retry-After': String(Math.ceil(left / 1000)) } });
 }
 
-/** Counts a wrong code. What was counted before the last lock is over counts no more. */
+/** Counts a wrong code. The count restarts after a lock has ended. */
 export async function recordFailure({ db, now }: Pick<Deps, 'db' | 'now'>, { id }: Factor): Promise<void> {
   const at = now();
   const failures = sql<number>`case when locked_until <= ${new Date(at)} then 1 else failed_verification_count + 1 end`;
@@ -42,7 +42,7 @@ export async function recordFailure({ db, now }: Pick<Deps, 'db' | 'now'>, { id 
     .execute();
 }
 
-/** A right code ends the row of wrong ones. */
+/** A right code ends the series of wrong ones. */
 export async function forgetFailures(trx: Kysely<Schema>, { id }: Factor): Promise<void> {
   await trx
     .updateTable('two_factors')

@@ -15,15 +15,15 @@ import { type Factor, forgetFailures, recordFailure, requireFactor, requireUnloc
 
 export type SecondStepDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'signInLimits'>;
 
-/** How somebody proves to have the second factor. */
+/** How somebody proves that they have the second factor. */
 export interface Proof {
   method: 'totp' | 'backup_code';
-  /** Uses the code up, if it is right. @throws Problem invalid_second_factor */
+  /** Uses up the code if it is right. @throws Problem invalid_second_factor */
   spend(factor: Factor): Promise<boolean>;
 }
 
 /**
- * Finishes a sign-in that waits for its second factor, and records how it went.
+ * Finishes a sign-in that waits for its second factor, and records its outcome.
  * @throws Problem invalid_second_factor, second_factor_expired, second_factor_locked, second_factor_not_set_up,
  *   account_disabled
  */
@@ -77,7 +77,7 @@ async function enter(
   return entered;
 }
 
-/** @returns undefined when the password has been changed since the sign-in began, which ends it */
+/** @returns undefined if the password has been changed since the sign-in began, which ends it */
 function open(
   { db, now }: SecondStepDeps,
   visitor: InBrowser<Visitor>,

@@ -7,7 +7,8 @@ import { lockUser } from '../lock-user.ts';
 import { endSessions } from '../sessions/end-sessions.ts';
 
 /**
- * Takes the second factor away from somebody who has lost it: their password alone signs in again. All their sessions end.
+ * Removes the second factor of somebody who has lost it: they can sign in with their password alone again. All their
+ * sessions end.
  * @throws Problem user_not_found, second_factor_not_set_up
  */
 export async function removeSecondFactor(

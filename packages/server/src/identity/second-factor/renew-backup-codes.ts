@@ -5,7 +5,7 @@ import { Problem } from '../../problem.ts';
 import { makeBackupCodes, sealBackupCodes } from './backup-codes.ts';
 import { type BothFactorsDeps, withBothFactors } from './with-both-factors.ts';
 
-/** Makes new backup codes in place of all others. */
+/** Replaces all backup codes with new ones. */
 export async function renewBackupCodes(
   deps: BothFactorsDeps,
   caller: SessionCaller,

@@ -38,7 +38,7 @@ async function signUp(on = service): Promise<{ id: string; email: string; browse
   return { id: body.user.id, email, browser };
 }
 
-/** An account with a second factor; the code of the step before this one is used up. */
+/** An account with a second factor; the code of the previous time step is used up. */
 async function enroll(): Promise<Account> {
   const account = await signUp();
   const { body } = await post(account.browser, 'two-factor/enable', { password });
@@ -49,7 +49,7 @@ async function enroll(): Promise<Account> {
   return { ...account, secret, backupCodes: body.backupCodes };
 }
 
-/** A browser that has given the password. */
+/** A browser in which the password has been entered. */
 async function afterPassword({ email }: { email: string }): Promise<TestBrowser> {
   const browser = openBrowser(service);
   expect((await signIn(browser, email)).body).toEqual({ twoFactorRedirect: true, twoFactorMethods: ['totp'] });
@@ -75,7 +75,7 @@ describe('setting a second factor up', () => {
     expect([uri.protocol, uri.host, uri.searchParams.get('issuer')]).toEqual(['otpauth:', 'totp', 'Cadiz']);
     expect(decodeURIComponent(uri.pathname)).toContain(email);
     expect(new Set(body.backupCodes).size).toBe(10);
-    // Nothing is asked for before a code was right.
+    // No second factor is required before a code was right.
     expect((await signIn(openBrowser(service), email)).body.user.id).toBe(id);
 
     const before = browser.cookies.get('cadiz.session_token');
@@ -136,7 +136,7 @@ describe('signing in in two steps', () => {
     const { rowCount } = await service.deps.db.pool.query('select from sessions where user_id = $1', [account.id]);
     expect(rowCount).toBe(0);
     expect(await isSignedIn(browser)).toBe(false);
-    // The cookie of the first step is no session under the name of one, either.
+    // The cookie of the first step is not accepted as a session cookie either.
     const disguised = openBrowser(service);
     disguised.cookies.set('cadiz.session_token', browser.cookies.get('cadiz.two_factor') ?? '');
 
@@ -279,7 +279,7 @@ describe('signing in in two steps', () => {
   ])('%s leaves no session when the password is changed at that moment (checklist 8)', async (what, code) => {
     const { pool } = service.deps.db;
     const [id, act] = await prepare(what);
-    // As if the change had been committed just before the session is made: it ends those that there are.
+    // As if the change had been committed just before the session is created: it ends the sessions that exist then.
     await pool.query(`
       create function change_meanwhile() returns trigger language plpgsql as $$begin
         update accounts set password = 'another' where user_id = new.user_id;
@@ -445,7 +445,7 @@ test('npm run users takes away a second factor that was lost (checklist 8)', asy
   expect((await signIn(openBrowser(service), ada.email)).body.user.email).toBe(ada.email);
   expect(await eventsOf(ada.id)).toContain('second_factor.removed');
   await expect(run()).rejects.toThrow('The account has no second factor.');
-  // It can have another one.
+  // The account can set up another one.
   const again = openBrowser(service);
   await signIn(again, ada.email);
   const { body } = await post(again, 'two-factor/enable', { password });

@@ -5,9 +5,9 @@ import type { Factor } from './factor.ts';
 import { findTotpStep } from './totp.ts';
 
 /**
- * Uses a code of the app up. RFC 6238 §5.2: each counts once, and none counts that is older than the last one.
+ * Uses up a code of the app. RFC 6238 §5.2: each code counts once, and none older than the last one counts.
  * @returns whether it was right
- * @throws Problem invalid_second_factor when it was used already
+ * @throws Problem invalid_second_factor if it was already used
  */
 export async function spendTotp(
   { db, now, secret }: Pick<Deps, 'db' | 'now' | 'secret'>,

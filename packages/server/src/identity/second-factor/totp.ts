@@ -18,8 +18,8 @@ export function toTotpUri(secret: string, email: string): string {
 }
 
 /**
- * The step of time that a code belongs to: this one, or the one before or after it, for clocks that differ and people who
- * type slowly; undefined for a wrong code.
+ * The time step that a code belongs to: the present one, or the one before or after it, for clocks that differ and
+ * people who type slowly; undefined for a wrong code.
  * @param now Unix milliseconds
  */
 export function findTotpStep(secret: string, code: string, now: number): number | undefined {

@@ -6,7 +6,7 @@ import type { InBrowser, Keeping } from '../browser.ts';
 import { spendBackupCode } from './backup-codes.ts';
 import { finishSignIn, type SecondStepDeps } from './finish-sign-in.ts';
 
-/** Takes a backup code in place of a code of the app, which finishes a sign-in. */
+/** Accepts a backup code in place of a code of the app, which finishes a sign-in. */
 export async function verifyBackupCode(
   deps: SecondStepDeps,
   visitor: InBrowser<Visitor>,

@@ -6,7 +6,7 @@ import { confirmSecondFactor } from './confirm-second-factor.ts';
 import { finishSignIn, type SecondStepDeps } from './finish-sign-in.ts';
 import { spendTotp } from './spend-totp.ts';
 
-/** Takes a code of the app: it finishes a sign-in or, for somebody who is signed in, the setting up. */
+/** Accepts a code of the app. It finishes a sign-in or, for somebody who is signed in, the setup. */
 export async function verifyTotp(
   deps: SecondStepDeps,
   visitor: InBrowser<Visitor>,

@@ -10,9 +10,10 @@ import { spendTotp } from './spend-totp.ts';
 export type BothFactorsDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimits'>;
 
 /**
- * Does what weakens a second factor, for which it is needed, too: the password, and a code of the app or a backup code.
- * @throws Problem second_factor_not_set_up, wrong_password, invalid_second_factor, too_many_attempts, too_many_sign_ins,
- *   and what the work throws
+ * Does something that weakens a second factor, and therefore requires it as well: the password, and a code of the app
+ * or a backup code.
+ * @throws Problem second_factor_not_set_up, wrong_password, invalid_second_factor, too_many_attempts,
+ *   too_many_sign_ins, and what the work throws
  */
 export async function withBothFactors<T>(
   deps: BothFactorsDeps,
@@ -22,7 +23,7 @@ export async function withBothFactors<T>(
 ): Promise<T> {
   const factor = await requireFactor(deps.db.kysely, caller.userId);
   const account = await findOwnAccount(deps, caller);
-  // The password first: whoever does not know it uses up no code.
+  // The password comes first: a person who does not know it uses up no code.
   return withOwnPassword(deps, account, password, async () => {
     const isTotp = /^\d+$/.test(code);
     const isRight = isTotp ? await spendTotp(deps, factor, code) : await spendBackupCode(deps, factor, code);

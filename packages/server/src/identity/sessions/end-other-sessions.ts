@@ -5,7 +5,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import { lockAccount } from '../lock-account.ts';
 import { endSessions } from './end-sessions.ts';
 
-/** Ends all sessions of the caller but the one that asks. */
+/** Ends all sessions of the caller except the present one. */
 export async function endOtherSessions(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   caller: SessionCaller,

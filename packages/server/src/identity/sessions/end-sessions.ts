@@ -3,9 +3,10 @@ import { hashSessionToken } from '../../access/session-token.ts';
 import type { Schema } from '../../db/schema.ts';
 
 /**
- * Ends the sessions of an account, except one, and with them every open way to a new password and every sign-in that waits
- * for its second factor. A session is looked up at each request, so it is over at once in every process. Waiting sign-ins
- * go first: one that is finished at this moment has made its session by then, which ends here, too.
+ * Ends the sessions of an account, except one, along with every token for a new password and every sign-in that waits
+ * for its second factor. Each request looks its session up, so an ended one stops working at once in every process.
+ * Waiting sign-ins are deleted first: if one is being finished at this moment, its session exists afterwards, and ends
+ * here, too.
  * @returns how many there were
  */
 export async function endSessions(trx: Kysely<Schema>, userId: string, except?: string): Promise<number> {

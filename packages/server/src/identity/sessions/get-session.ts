@@ -9,7 +9,7 @@ import { toUserView } from '../user-view.ts';
 /** A session that was used less than this ago is not prolonged, so that most requests write nothing. */
 const prolongedAfterMilliseconds = 3600_000;
 
-/** The session of a browser with its account; null when there is none. It lives for another week from here on. */
+/** The session of a browser with its account; null if there is none. It is prolonged to a week from now. */
 export async function getSession(
   deps: Pick<Deps, 'db' | 'now'>,
   { browser }: InBrowser<Visitor>,

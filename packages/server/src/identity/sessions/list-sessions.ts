@@ -3,7 +3,7 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { longestMilliseconds } from '../../access/session-lifetime.ts';
 import type { Deps } from '../../deps.ts';
 
-/** The caller's sessions that are alive, the latest first. */
+/** The caller's live sessions, the latest first. */
 export async function listSessions(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   caller: SessionCaller,

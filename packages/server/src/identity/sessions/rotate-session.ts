@@ -6,10 +6,10 @@ import { endKeptSession } from './end-sessions.ts';
 import { startSession } from './start-session.ts';
 
 /**
- * Replaces the session of a caller by a new one, as whatever changes how an account is signed in to should.
+ * Replaces the session of a caller with a new one, as any change to how an account is signed in to should.
  * @param at Unix milliseconds
- * @returns its token; undefined when the session has ended since the request was let in. Then nothing may come of it any
- *   more, and there is no new one either.
+ * @returns its token; undefined if the session has ended since the request was admitted. Then there is no new session,
+ *   and the request must have no effect.
  */
 export async function rotateSession(
   trx: Kysely<Schema>,

@@ -6,7 +6,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { endKeptSession } from './end-sessions.ts';
 
-/** Ends the session of a browser. Succeeds where there is none. */
+/** Ends the session of a browser. Succeeds even if there is none. */
 export async function signOut(
   deps: Pick<Deps, 'db' | 'now'>,
   { address, browser }: InBrowser<Visitor>,

@@ -11,9 +11,9 @@ import type { InBrowser } from '../browser.ts';
 export type SessionOrigin = InBrowser<{ address?: Visitor['address'] | undefined }>;
 
 /**
- * Starts a session of an account that `keepEnabledUser` has locked, or that this transaction makes.
+ * Starts a session of an account that `keepEnabledUser` has locked, or that this transaction creates.
  * @param at Unix milliseconds
- * @returns its token: 24 random bytes in base64url, of which the row has only the SHA-256
+ * @returns its token: 24 random bytes in base64url, of which only the SHA-256 is stored
  */
 export async function startSession(
   trx: Kysely<Schema>,

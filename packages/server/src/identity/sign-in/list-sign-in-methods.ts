@@ -1,7 +1,7 @@
 import type { Answer } from '@cadiz/contract';
 import type { Deps } from '../../deps.ts';
 
-/** The ways of signing in besides a password that are switched on. */
+/** The enabled ways of signing in besides a password. */
 export function listSignInMethods({ config }: Pick<Deps, 'config'>): Answer<'listSignInMethods'> {
   return {
     passkeys: config.passkeys,

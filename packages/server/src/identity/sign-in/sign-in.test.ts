@@ -11,7 +11,7 @@ const other = 'wrong horse battery';
 let service: TestService;
 let owner: Person;
 let hashed: string[];
-/** What somebody else does once, while a password is compared with the hash that was read before. */
+/** Something that somebody else does once, while a password is compared with the hash that was read before. */
 let meanwhile: (() => Promise<unknown>) | undefined;
 
 beforeAll(async () => {
@@ -58,7 +58,7 @@ async function startSession({ email, id }: Person, from: From = {}): Promise<Per
 
 const isAlive = async (as: Person) => (await service.call('GET', '/api/projects', { as })).status === 200;
 
-/** The answer without what differs in any two. */
+/** The answer without anything that differs between any two. */
 function comparable({ status, headers, text }: Answer) {
   const id = headers.get('x-request-id') ?? '';
   return { status, text: text.replace(id, ''), headers: [...headers].filter(([name]) => name !== 'x-request-id') };
@@ -193,7 +193,7 @@ describe('a session', () => {
     expect(await isAlive(next)).toBe(true);
   });
 
-  /** Lets time pass for the sessions of one person only: their rows move into the past. */
+  /** Lets time pass for the sessions of one person only: their rows are moved into the past. */
   const age = ({ id }: Person, by: string) =>
     service.deps.db.pool.query(
       `update sessions set created_at = created_at - $2::interval, updated_at = updated_at - $2::interval,

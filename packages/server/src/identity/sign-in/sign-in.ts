@@ -16,8 +16,8 @@ import { toUserView, type UserRow } from '../user-view.ts';
 type SignInDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimits'>;
 
 /**
- * Signs in with a password. An account with a second factor is asked for it next, and gets no session yet. A session that
- * the browser has already ends, so that no token outlives a sign-in.
+ * Signs in with a password. If the account has a second factor, that is required next, and there is no session yet. A
+ * session that the browser already has ends, so that no token outlives a sign-in.
  */
 export async function signIn(
   deps: SignInDeps,
@@ -46,7 +46,7 @@ async function tryPassword(
     throw error;
   });
   await signInLimits.forgiveAddress(address);
-  // Until the code was right, nobody is signed in, so the attempt counts for the account.
+  // Nobody is signed in until the code is right, so the attempt still counts against the account.
   if ('challenge' in entered) return toSecondStep(entered);
   await signInLimits.forgiveAccount(email, from);
   return {
@@ -73,7 +73,7 @@ async function enter(deps: SignInDeps, visitor: InBrowser<Visitor>, request: Inp
 
 interface Account {
   userId: string;
-  /** Of the password, which was right. */
+  /** The hash of the password, which was right. */
   hash: string;
 }
 
@@ -96,7 +96,7 @@ async function requirePassword({ db, passwords }: SignInDeps, { email, password 
   return { userId: found.id, hash };
 }
 
-/** @returns undefined when the account has another hash by now @throws Problem account_disabled */
+/** @returns undefined if the hash has changed in the meantime @throws Problem account_disabled */
 function open(
   { db, now }: SignInDeps,
   visitor: InBrowser<Visitor>,
@@ -116,7 +116,7 @@ function open(
   });
 }
 
-/** The one moment at which the password is known: a hash of older parameters becomes one of today's. */
+/** The password is known only at this moment, so a hash with older parameters is replaced now. */
 async function renewHash({ db, passwords }: SignInDeps, { userId, hash }: Account, password: string): Promise<void> {
   if (!isOutdated(hash)) return;
   await db.kysely

@@ -344,7 +344,7 @@ describe('sessions', () => {
 
     const { rows } = await open.deps.db.pool.query<{ token: string }>('select * from sessions');
     for (const token of tokens) {
-      // 32 characters of 64: 192 bits, of which 128 are asked.
+      // 32 characters out of an alphabet of 64: 192 bits, where 128 are required.
       expect(token).toMatch(/^[\w-]{32,}$/);
       for (const answer of answers) expect(answer.text).not.toContain(token);
       expect(JSON.stringify(rows)).not.toContain(token);

@@ -12,7 +12,7 @@ describe.each(testableKinds)('exactly one first owner (checklist 16; %s)', (kind
   let services: TestService[];
   beforeAll(async () => {
     service = await startTestService({ db: await openTestDatabase(kind), settings: { CADIZ_SIGN_UP: 'first' } });
-    // As many replicas race as people, since one process could keep them in order by itself.
+    // As many replicas as people race, since a single process could put them in order by itself.
     const beside = (options: TestServiceOptions) => startTestService({ ...options, beside: service });
     services = [service, await beside({ settings: { CADIZ_SIGN_UP: 'first' } })];
   });

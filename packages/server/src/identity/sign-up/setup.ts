@@ -5,17 +5,20 @@ import { isLoopback } from '../../settings/loopback.ts';
 import type { Browser } from '../browser.ts';
 import { sameText } from '../same-text.ts';
 
-/** What keeps a stranger from making the first account, as long as there is none. */
+/** Keeps a stranger from creating the first account, as long as there is none. */
 export interface Setup {
   /** Printed when the service starts. */
   token: string;
-  /** Whether the service is there for others than this machine. If not, only requests from elsewhere need the token. */
+  /**
+   * Whether everybody needs the token, because the service is reachable from other machines. If not, only requests from
+   * elsewhere need it.
+   */
   asksEverybody: boolean;
 }
 
 /**
- * For a service without an account. One that listens on loopback but has a public address stands behind a proxy, which
- * may pass on whatever `Host` a stranger sends, and say nothing of itself.
+ * For a service without an account. If it listens on loopback but has a public URL, it is behind a proxy, which may
+ * pass on any `Host` that a stranger sends, and may not identify itself.
  */
 export function makeSetup({ host, publicUrl }: Pick<Config, 'host' | 'publicUrl'>): Setup {
   const asksEverybody = !isLoopback(host) || !isLoopback(new URL(publicUrl).hostname);
@@ -27,7 +30,7 @@ export function requireSetupToken(setup: Setup | undefined, browser: Browser): v
   if (!hasSetupToken(setup, browser)) throw new Problem('setup_token_required');
 }
 
-/** Whether a browser may make the first account. @param setup undefined when the service started with an account */
+/** Whether a browser may create the first account. @param setup undefined if the service started with an account */
 export function hasSetupToken(setup: Setup | undefined, { setupToken, isOnThisMachine }: Browser): boolean {
   if (!setup || (!setup.asksEverybody && isOnThisMachine)) return true;
   return sameText(setupToken, setup.token);

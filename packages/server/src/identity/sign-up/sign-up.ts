@@ -16,9 +16,9 @@ import { requireSetupToken } from './setup.ts';
 type SignUpDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secret' | 'setup' | 'passwords' | 'signInLimits' | 'mail'>;
 
 /**
- * Makes an account with a password, and signs in to it. The account, its first session, the membership from an invitation,
- * and the audit events are made in one transaction. Where there is a mail server, a message is sent to verify the e-mail
- * address; only what `requireProvenEmail` guards has to wait for that.
+ * Creates an account with a password, and signs in to it. One transaction creates the account, its first session, the
+ * membership from an invitation, and the audit events. If there is a mail server, a message is sent to verify the
+ * e-mail address; only what `requireProvenEmail` guards has to wait for that.
  */
 export async function signUp(
   deps: SignUpDeps,
@@ -30,7 +30,7 @@ export async function signUp(
   await requireUncommonPassword(request.password, [request.name, request.email]);
   await signInLimits.countAddress(address);
   const { user, token } = await passwords.withCapacity(() => makeAccount(deps, visitor, request));
-  // A sign-up that sends a message to an address that anyone can name counts, so that it is not a way to send many.
+  // A sign-up that sends a message counts, since anybody can name any address: otherwise it could be used to send many.
   if (user.email_verified || !mail) await signInLimits.forgiveAddress(address);
   else postEmailVerification(deps, user.id);
   await signInLimits.openAccount(user.email);
@@ -56,7 +56,7 @@ async function makeAccount(
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
     if (error.constraint !== 'users_one_owner') throw new Problem('account_exists');
-    // Somebody else became the owner in this very moment: the rules for the second account apply now.
+    // Somebody else has just become the owner: now the rules for the second account apply.
     return makeAccount(deps, visitor, request);
   }
 }
@@ -75,9 +75,9 @@ async function toAccount(
     name,
     email,
     role,
-    // The owner of the service has the setup token, or the machine.
+    // The owner of the service has the setup token, or access to the machine.
     emailVerified: isOwner,
-    // An invited account is somebody's guest. Any other may be a stranger's, with anyone's address.
+    // An invited account is somebody's guest. Any other may be a stranger's, with anybody's address.
     mustVerifyEmail: !isOwner && invitation === undefined && deps.mail !== undefined,
     signIn: { hash: await deps.passwords.hash(password) },
     invitation,
@@ -86,8 +86,8 @@ async function toAccount(
 }
 
 /**
- * The role of a new account. Where only the first may sign up, that is always the owner: there can be only one, so the
- * unique index refuses whoever comes second, however narrowly.
+ * The role of a new account. If only the first may sign up, that is always the owner: there can be only one, so the
+ * unique index refuses the second, however close together they are.
  * @throws Problem sign_up_closed, setup_token_required
  */
 async function requireOpenSignUp(

@@ -6,8 +6,8 @@ import { endSessions } from '../sessions/end-sessions.ts';
 import { toUserAccount } from './user-account.ts';
 
 /**
- * Disables an account: all its sessions end, it signs in no more, and its API keys are dead. Or enables it again; its
- * keys live then, its sessions do not.
+ * Disables an account: all its sessions end, nobody can sign in to it, and its API keys stop working. Or enables it
+ * again: its keys work again, but its sessions do not come back.
  */
 export async function changeUser(
   { db, now, accessChanges }: Pick<Deps, 'db' | 'now' | 'accessChanges'>,

@@ -8,25 +8,25 @@ export interface NewAccount {
   name: string;
   email: string;
   role: 'owner' | 'member';
-  /** Whether the address is known to belong to whoever makes the account. */
+  /** Whether the address is known to belong to the person who creates the account. */
   emailVerified: boolean;
   /** Whether the account can do little until the address is verified. */
   mustVerifyEmail: boolean;
-  /** How its owner signs in: `hash` is as `Passwords.hash` makes it. */
+  /** How its owner signs in: `hash` has the form that `Passwords.hash` returns. */
   signIn: { hash: string } | { issuer: string; subject: string };
-  /** The token of an invitation to the address, which the account is made by. */
+  /** The token of the invitation to the address with which the account is created, if any. */
   invitation: string | undefined;
   /** Where the request came from. */
   address: string;
 }
 
 /**
- * Makes an account, with how it is signed in to and, from an invitation, its membership. The invitation is used up in the same
- * transaction, so one that is withdrawn in the meantime leaves no account behind.
+ * Creates an account with its way of signing in and, from an invitation, its membership. The same transaction uses up
+ * the invitation, so one that is withdrawn in the meantime leaves no account behind.
  * @param at Unix milliseconds
  * @throws Problem invitation_not_found
- * @throws pg.DatabaseError 23505 by `users_email_key` when there is one with this address, by `users_one_owner` when it
- *   should be the owner and there is one, and by `accounts_provider_account_index` when the subject has one
+ * @throws pg.DatabaseError 23505 by `users_email_key` if an account has this address, by `users_one_owner` if it should
+ *   be the owner and there is one, and by `accounts_provider_account_index` if an account has the subject
  */
 export async function createAccount(
   trx: Transaction<Schema>,

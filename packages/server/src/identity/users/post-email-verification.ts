@@ -5,12 +5,12 @@ import { toVerificationWords } from '../messages.ts';
 
 const lifetimeMilliseconds = 24 * 3600 * 1000;
 
-/** SHA-256: a token has 256 random bits, which cannot be searched. */
+/** SHA-256 is enough: a token has 256 random bits, which cannot be searched. */
 export function hashEmailToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
 
-/** Sends an account the message that verifies its e-mail address, off the path of the request. */
+/** Sends an account the message that verifies its e-mail address, without delaying the request. */
 export function postEmailVerification(deps: Pick<Deps, 'db' | 'now' | 'config' | 'mail'>, userId: string): void {
   deps.mail?.post(() => prepareVerification(deps, userId));
 }

@@ -7,7 +7,7 @@ import { Problem } from '../../problem.ts';
 import { lockProjectsOf } from '../lock-account.ts';
 import { lockUser } from '../lock-user.ts';
 
-/** Deletes an account with its sessions, memberships, invitations and API keys. What it uploaded stays. */
+/** Deletes an account with its sessions, memberships, invitations and API keys. Its uploads stay. */
 export async function removeUser(
   { db, now, accessChanges }: Pick<Deps, 'db' | 'now' | 'accessChanges'>,
   by: Actor,
@@ -30,7 +30,7 @@ async function requireOtherOwners(trx: Transaction<Schema>, userId: string): Pro
     .select('project_id')
     .where('user_id', '=', userId)
     .where('role', '=', 'owner');
-  // Their rows are locked, so that of two owners who go at once one stays.
+  // Their rows are locked, so that if two owners leave at once, one stays.
   const owners = await trx
     .selectFrom('project_members')
     .select(['project_id', 'user_id'])

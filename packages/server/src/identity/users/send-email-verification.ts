@@ -5,8 +5,8 @@ import { Problem } from '../../problem.ts';
 import { postEmailVerification } from './post-email-verification.ts';
 
 /**
- * Sends the caller the message that verifies their e-mail address again; earlier ones stay valid. Sends nothing when the
- * address is verified already.
+ * Sends the caller the message that verifies their e-mail address again; earlier ones stay valid. Sends nothing if the
+ * address is already verified.
  */
 export async function sendEmailVerification(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits' | 'mail'>,

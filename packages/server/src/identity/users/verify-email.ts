@@ -8,8 +8,9 @@ import { proveEmail } from '../prove-email.ts';
 import { hashEmailToken } from './post-email-verification.ts';
 
 /**
- * Verifies the caller's e-mail address with the token from a message. The token counts only in a session of the account it
- * was sent for: an owner of the address who follows the link must not vouch for an account that somebody else made.
+ * Verifies the caller's e-mail address with the token from a message. The token works only in a session of the account
+ * it was sent for: an owner of the address who follows the link must not vouch for an account that somebody else
+ * created.
  */
 export async function verifyEmail(
   { db, now }: Pick<Deps, 'db' | 'now'>,
