@@ -1,6 +1,8 @@
 // @ts-check
 // Presigned addresses beside a client that moves folders as fast as one key may (12,000 changes a minute), while the service
-// remembers 100,000 folders of another project: each move makes it forget those of one. Reach: 0.9 of what it signs alone.
+// remembers 100,000 folders of another project: each move makes it forget those of one. Reach: 0.9 of what it signs alone,
+// on a machine with cores to spare for the client and the database. Filling the cache takes minutes on the embedded database;
+// BENCH_DATABASE=postgres leaves that out.
 import { createHash } from 'node:crypto';
 import autocannon from 'autocannon';
 import { bench } from './harness/cleanup.mjs';
