@@ -90,7 +90,8 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   }
 
   function isForgotten({ moment, keyId, projectId }: Known): boolean {
-    return forgetting.isForgotten(moment, keyId, projectId);
+    if (forgetting.isForgotten(moment, keyId)) return true;
+    return projectId !== null && forgetting.isForgotten(moment, projectId);
   }
 
   return {

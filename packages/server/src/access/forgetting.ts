@@ -7,8 +7,8 @@ const maxNames = 100_000;
 export interface Forgetting {
   /** Note this before each query. */
   moment(): number;
-  /** Whether an entry queried at this moment has been forgotten under any of these names. */
-  isForgotten(moment: number, ...names: (string | null)[]): boolean;
+  /** Whether an entry queried at this moment has been forgotten under this name, or with everything. */
+  isForgotten(moment: number, name: string): boolean;
   forget(name: string): void;
   forgetAll(): void;
 }
@@ -28,8 +28,7 @@ export function createForgetting(clear: () => void): Forgetting {
 
   return {
     moment: () => changes,
-    isForgotten: (moment, ...names) =>
-      moment < allForgottenBy || names.some((name) => name !== null && moment < (forgottenBy.get(name) ?? 0)),
+    isForgotten: (moment, name) => moment < allForgottenBy || moment < (forgottenBy.get(name) ?? 0),
     forget(name) {
       changes += 1;
       if (forgottenBy.size >= maxNames) forgetAll();

@@ -36,9 +36,9 @@ async function requireFolderWithin(
   project: OpenProject,
   folderId: string | null,
 ): Promise<void> {
-  if (folderId === null || !(await deps.access.folders.find(project.id, folderId)))
-    throw new Problem('folder_not_found');
-  if (!(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
+  const found = folderId !== null && deps.access.folders.find(project.id, folderId);
+  if (!(found === true || (await found))) throw new Problem('folder_not_found');
+  if (project.within !== null && !(await isWithin(deps, project, folderId))) throw new Problem('folder_not_found');
 }
 
 /** The folder as it is now, for a change under the tree lock. @throws Problem folder_not_found */

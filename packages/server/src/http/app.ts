@@ -6,7 +6,7 @@ import { cookieOperations, operations } from '../operations.ts';
 import type { Problem } from '../problem.ts';
 import { allowOrigins, answerPreflight, toCommonHeaders } from './answer-headers.ts';
 import { toCookieHandler, toHandler } from './dispatch.ts';
-import { type Answer, type Exchange, type Handler, Whole } from './exchange.ts';
+import { type Answer, type Exchange, type Handler, Whole, type WholeAnswer } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
 import { toMalformed, toUnmatched } from './malformed.ts';
@@ -41,7 +41,7 @@ export interface App {
   /** @param remoteAddress of the client, for the limits by address; without it, all clients count as one */
   fetch(request: Request, remoteAddress?: string): Promise<Response>;
   /** The answer to bytes that Node could not parse as a request, or that arrived too slowly. */
-  refuse(error: NodeJS.ErrnoException): Exclude<Answer, Response>;
+  refuse(error: NodeJS.ErrnoException): WholeAnswer;
 }
 
 export function createApp(deps: Deps): App {
@@ -120,7 +120,7 @@ function toFailure(
   requestId: string,
   extra: readonly string[],
   publicUrl: string,
-): Exclude<Answer, Response> {
+): WholeAnswer {
   const document = toProblemDocument(problem, requestId, publicUrl);
   const whole = new Whole(JSON.stringify(document), 'application/problem+json', Object.entries(problem.headers).flat());
   return toAnswer(problem.status, whole, common, requestId, extra);
@@ -136,7 +136,7 @@ function toAnswer(
   common: readonly string[],
   requestId: string,
   extra: readonly string[],
-): Exclude<Answer, Response> {
+): WholeAnswer {
   // One array for all headers, since every answer passes through here.
   const headers = common.concat('Content-Type', type, 'X-Request-Id', requestId);
   if (extra.length > 0) headers.push(...extra);

@@ -56,4 +56,11 @@ export type Handler = (
 ) => Promise<object | Whole | Response> | object | Whole | Response;
 
 /** The answer to send: a complete body with its headers (name, value, name, value …), or a Response. */
-export type Answer = { status: number; headers: string[]; body: string | Buffer } | Response;
+export type Answer = WholeAnswer | Response;
+
+/** An answer that is complete before it is sent; its headers are without Content-Length. */
+export interface WholeAnswer {
+  status: number;
+  headers: string[];
+  body: string | Buffer;
+}

@@ -4,6 +4,7 @@ import { createBoundedServer, type Listening, refuseConnection, serve } from '@c
 import type { App } from './app.ts';
 import { maxBodyBytes } from './input.ts';
 import { isAmbiguous } from './malformed.ts';
+import { writeWhole } from './node.ts';
 import { findRoute } from './router.ts';
 
 /** How long a whole request may take. */
@@ -43,8 +44,7 @@ const refused = new WeakSet<Duplex>();
 
 function refuseRequest(app: App, { socket }: http.IncomingMessage, response: http.ServerResponse): void {
   refused.add(socket);
-  const { status, headers, body } = app.refuse(new Error('The request can be read in two ways'));
-  response.writeHead(status, [...headers, 'Content-Length', String(Buffer.byteLength(body))]).end(body);
+  writeWhole(response, app.refuse(new Error('The request can be read in two ways')));
 }
 
 function refuse(app: App, error: NodeJS.ErrnoException, socket: Duplex): void {

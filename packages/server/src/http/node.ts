@@ -5,7 +5,7 @@ import type { ReadableStream } from 'node:stream/web';
 import type { OperationId } from '@cadiz/contract';
 import type { Logger } from 'pino';
 import { Problem } from '../problem.ts';
-import type { Answer, Exchange } from './exchange.ts';
+import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
 import { toQuery } from './fetch.ts';
 
 /** A request of Node's server. It parses only what its handler asks for. */
@@ -55,13 +55,17 @@ export class NodeExchange implements Exchange {
 /** Sends an answer. A stream is sent as fast as the client accepts it. */
 export function writeTo(response: ServerResponse, answer: Answer, log: Logger): Promise<void> | undefined {
   if (answer instanceof Response) return streamTo(response, answer, log);
-  const { status, headers, body } = answer;
+  writeWhole(response, answer);
+  return undefined;
+}
+
+/** Sends an answer that is complete. */
+export function writeWhole(response: ServerResponse, { status, headers, body }: WholeAnswer): void {
   const length = Buffer.byteLength(body);
   headers.push('Content-Length', String(length));
   response.writeHead(status, headers);
   // A body with as many bytes as characters is ASCII. As Latin-1, Node writes the same bytes several times as fast.
   response.end(body, length === body.length ? 'latin1' : 'utf8');
-  return undefined;
 }
 
 async function streamTo(response: ServerResponse, answer: Response, log: Logger): Promise<void> {

@@ -6,7 +6,7 @@ import { planReconciliations } from '../features/janitor/plan-reconciliations.ts
 import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
-import { forgetExpired } from '../identity/forget-expired.ts';
+import { purgeExpired } from '../identity/purge-expired.ts';
 import type { Count } from '../telemetry/observed.ts';
 import { adoptWork } from './adopt-work.ts';
 import type { Job } from './run-jobs.ts';
@@ -56,11 +56,11 @@ export function createJobs(deps: Deps): Job[] {
     },
     audit: {
       everySeconds: auditSeconds,
-      run: (signal, count) => forgetOldEvents(deps, signal, count),
+      run: (signal, count) => purgeOldEvents(deps, signal, count),
     },
     expired: {
       everySeconds: expiredSeconds,
-      run: (signal) => forgetAllExpired(deps, signal),
+      run: (signal) => purgeAllExpired(deps, signal),
     },
     tidy: {
       everySeconds: tidySeconds,
@@ -93,15 +93,15 @@ async function purgeAllTrash(deps: Deps, signal: AbortSignal, count: Count): Pro
   }
 }
 
-async function forgetOldEvents(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+async function purgeOldEvents(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
-    const forgotten = await purgeEvents(deps, eventsAtOnce);
-    count('event', forgotten);
-    if (forgotten < eventsAtOnce) return;
+    const purged = await purgeEvents(deps, eventsAtOnce);
+    count('event', purged);
+    if (purged < eventsAtOnce) return;
   }
 }
 
-async function forgetAllExpired(deps: Deps, signal: AbortSignal): Promise<void> {
-  while ((await forgetExpired(deps, expiredAtOnce)) > 0) signal.throwIfAborted();
+async function purgeAllExpired(deps: Deps, signal: AbortSignal): Promise<void> {
+  while ((await purgeExpired(deps, expiredAtOnce)) > 0) signal.throwIfAborted();
 }

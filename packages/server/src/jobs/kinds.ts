@@ -3,8 +3,8 @@ import type { Deps } from '../deps.ts';
 import { advanceReconciliation, reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
 import { continueQuarantine, quarantineWork } from '../features/quarantines/advance-quarantine.ts';
 import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
-import type { Count, Mismatch } from '../telemetry/observed.ts';
-import type { Kind, Outcome, Task } from '../work/work.ts';
+import type { Mismatch } from '../telemetry/observed.ts';
+import type { Kind } from '../work/work.ts';
 
 /** Every kind of work that the service does later, about one subject each. `jobs.ts` has what it does regularly. */
 export function createKinds(deps: Deps, onMismatch?: (kind: Mismatch) => void): Kind[] {
@@ -23,13 +23,7 @@ export function createKinds(deps: Deps, onMismatch?: (kind: Mismatch) => void): 
     {
       name: uploadWork,
       atOnce: 1,
-      run: (task, _signal, count) => endUpload(deps, task, count),
+      run: (task, _signal, count) => abortOverdueUpload(deps, task, count),
     },
   ];
-}
-
-async function endUpload(deps: Deps, task: Task, count: Count): Promise<Outcome> {
-  const { done, again } = await abortOverdueUpload(deps, task);
-  if (done === 'aborted') count('upload', 1);
-  return again === undefined ? undefined : { again };
 }

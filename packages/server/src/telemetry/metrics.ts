@@ -11,6 +11,9 @@ export interface Metrics {
   countMismatch(kind: Mismatch): void;
 }
 
+/** Seconds: from a single statement to a walk over a large bucket. */
+const ofRuns = [0.01, 0.1, 1, 10, 60, 600, 3600];
+
 /** The Prometheus metrics of the service. Routes are labelled by operation, never by anything a client sent. */
 export function createMetrics(db: Database, log: Logger): Metrics {
   const registry = new Registry();
@@ -55,7 +58,7 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     name: 'cadiz_job_duration_seconds',
     help: 'How long the runs of jobs took in this process.',
     labelNames: ['job'] as const,
-    buckets: [0.01, 0.1, 1, 10, 60, 600, 3600],
+    buckets: ofRuns,
     registers: [registry],
   });
   const workRuns = new Counter({
@@ -68,7 +71,7 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     name: 'cadiz_work_duration_seconds',
     help: 'How long work of the queue took in this process.',
     labelNames: ['kind'] as const,
-    buckets: [0.01, 0.1, 1, 10, 60, 600, 3600],
+    buckets: ofRuns,
     registers: [registry],
   });
   const removedObjects = new Counter({
@@ -77,18 +80,21 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     labelNames: ['what'] as const,
     registers: [registry],
   });
+  const countRemoved = (removed: JobRun['removed']) => {
+    for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
+  };
   addStates(registry, db, log);
   return {
     registry,
     observeJob({ job, outcome, seconds, removed }) {
       jobRuns.inc({ job, outcome });
       jobSeconds.observe({ job }, seconds);
-      for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
+      countRemoved(removed);
     },
     observeWork({ kind, outcome, seconds, removed }) {
       workRuns.inc({ kind, outcome });
       workSeconds.observe({ kind }, seconds);
-      for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
+      countRemoved(removed);
     },
     countMismatch: (kind) => mismatches.inc({ kind }),
     observe({ operation, method, status, started }) {

@@ -166,7 +166,8 @@ test.each(keptEitherWay)(
       statuses.push(...answers.map(({ status }) => status));
     }
     expect(statuses.filter((status) => status !== 200 && status !== 503 && status !== 507)).toEqual([]);
-    expect(statuses.at(-1)).toBeGreaterThanOrEqual(503);
+    // Not each of them is refused: a leaf of the tree with room to spare still takes a key.
+    expect(statuses.slice(-40).filter((status) => status !== 200)).not.toEqual([]);
     expect((await send('GET', url('GET', 'first'.padEnd(1000, 'x')))).text).toBe(form('first'));
     expect(listFiles(data)).toHaveLength(form === filed ? 1 + statuses.filter((status) => status === 200).length : 0);
     expect(await running.end('SIGTERM')).toBe(0);

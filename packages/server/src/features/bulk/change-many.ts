@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { countContents } from '../../tree/count-contents.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
-import { changeTree } from '../../tree/lock-tree.ts';
+import { changeTree, type LockedTree } from '../../tree/lock-tree.ts';
 import { requirePlace } from '../../tree/require-place.ts';
 import { restoreFiles } from '../../tree/restore-files.ts';
 import { restoreTree } from '../../tree/restore-tree.ts';
@@ -31,36 +31,30 @@ export async function changeMany(
 ): Promise<Answer> {
   const { projectId, action, dryRun } = request;
   const chosen: Chosen = { fileIds: request.fileIds, folderIds: request.folderIds };
-  let answer: Answer;
-  if (action === 'delete') {
-    const project = await openProject(deps, caller, projectId, 'files:delete');
-    answer = await changeTree(
-      deps,
-      project,
-      async (trx, { trashEmptiedAt }) => {
-        const counts = await remove(trx, project, chosen, toTrashStamp(deps, caller, trashEmptiedAt));
-        await record(trx, 'bulk.deleted', counts);
-        return counts;
-      },
-      { dryRun },
-    );
-  } else {
-    const project = await openProject(deps, caller, projectId, 'files:write');
-    answer = await changeTree(
-      deps,
-      project,
-      async (trx, { trashEmptiedAt }) => {
-        const at = new Date(deps.now());
-        if (action === 'move') return move(trx, project, chosen, request.folderId ?? null, at);
-        const counts = await restore(trx, project, chosen, toTrashStart(deps, trashEmptiedAt), at);
-        await record(trx, 'bulk.restored', counts);
-        return counts;
-      },
-      { dryRun },
-    );
-  }
+  const answer =
+    action === 'delete'
+      ? await change('files:delete', async (trx, project, { trashEmptiedAt }) => {
+          const counts = await remove(trx, project, chosen, toTrashStamp(deps, caller, trashEmptiedAt));
+          await record(trx, 'bulk.deleted', counts);
+          return counts;
+        })
+      : await change('files:write', async (trx, project, { trashEmptiedAt }) => {
+          const at = new Date(deps.now());
+          if (action === 'move') return move(trx, project, chosen, request.folderId ?? null, at);
+          const counts = await restore(trx, project, chosen, toTrashStart(deps, trashEmptiedAt), at);
+          await record(trx, 'bulk.restored', counts);
+          return counts;
+        });
   if (chosen.folderIds.length > 0 && !dryRun) await deps.accessChanges.publish({ kind: 'folders', id: projectId });
   return answer;
+
+  async function change<R extends 'files:write' | 'files:delete'>(
+    right: R,
+    work: (trx: Transaction<Schema>, project: OpenProject<R>, tree: LockedTree) => Promise<Answer>,
+  ): Promise<Answer> {
+    const project = await openProject(deps, caller, projectId, right);
+    return changeTree(deps, project, (trx, tree) => work(trx, project, tree), { dryRun });
+  }
 
   function record(trx: Transaction<Schema>, type: 'bulk.deleted' | 'bulk.restored', counts: Answer): Promise<void> {
     const { files, folders, bytes } = counts;

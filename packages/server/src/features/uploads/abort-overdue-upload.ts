@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import type { Subject } from '../../work/work.ts';
+import type { Count } from '../../telemetry/observed.ts';
+import type { Outcome, Subject } from '../../work/work.ts';
 import { discardUpload } from './discard-upload.ts';
 import { markAborted } from './mark-aborted.ts';
 import type { UploadRow } from './open-upload.ts';
@@ -20,31 +21,33 @@ export const marginSeconds = 3600;
  * An aborted upload is removed from the store twice, the second time before its row is deleted: a part under way may
  * arrive after the first removal (Amazon S3 API, AbortMultipartUpload), and a completion may have been under way.
  *
- * @returns what was done; `again` says in how many seconds there is more to do
+ * @param count is told of an upload that was aborted
  * @throws Problem store_unavailable; the row stays, and the next call resumes
  */
 export async function abortOverdueUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'now'>,
   { projectId, id }: Subject,
-): Promise<{ done?: 'aborted' | 'dropped'; again?: number }> {
+  count: Count,
+): Promise<Outcome> {
   const upload = await deps.db.kysely
     .selectFrom('uploads')
     .select(['project_id', 'id', 'store_key', 'store_upload_id', 'aborted_at', 'completed_at', 'expires_at'])
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
-  if (!upload) return {};
+  if (!upload) return undefined;
   // The queue goes by the clock of the database, but a process set the deadline by its own.
   const leftSeconds = (upload.expires_at.getTime() - deps.now()) / 1000 + marginSeconds;
   if (leftSeconds > 0) return { again: leftSeconds };
   if (!upload.completed_at && !upload.aborted_at) {
     if (!(await markAborted(deps.db.kysely, deps.now(), upload))) return { again: 0 };
     await discardUpload(deps, upload);
-    return { done: 'aborted', again: marginSeconds };
+    count('upload', 1);
+    return { again: marginSeconds };
   }
   if (upload.aborted_at) await discardUpload(deps, upload);
   await drop(deps, upload);
-  return { done: 'dropped' };
+  return undefined;
 }
 
 async function drop({ db }: Pick<Deps, 'db'>, { project_id, id }: Pick<UploadRow, 'project_id' | 'id'>): Promise<void> {

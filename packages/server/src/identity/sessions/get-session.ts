@@ -9,7 +9,7 @@ import { toUserView } from '../user-view.ts';
 /** A session that was used less than this ago is not prolonged, so that most requests write nothing. */
 const prolongedAfterMilliseconds = 3600_000;
 
-/** The session of a browser with its account; null if there is none. It is prolonged to a week from now. */
+/** The browser's session with its account, or null without one. Prolongs the session to a week from now. */
 export async function getSession(
   deps: Pick<Deps, 'db' | 'now'>,
   { browser }: InBrowser<Visitor>,
@@ -19,24 +19,24 @@ export async function getSession(
   const caller = await findSessionCallerByToken(deps, token);
   const found = caller && (await findWithUser(deps, caller.sessionId));
   if (!found) return { answer: null, keep: { session: null } };
-  const { session, user } = found;
-  const { isProlonged, expiresAt } = await prolong(deps, session.id, session.expires_at);
+  const { isProlonged, expiresAt } = await prolong(deps, caller.sessionId, found.expires_at);
   return {
     answer: {
-      session: { id: session.id, userId: user.id, expiresAt: expiresAt.toISOString() },
-      user: toUserView(user),
+      session: { id: caller.sessionId, userId: found.id, expiresAt: expiresAt.toISOString() },
+      user: toUserView(found),
     },
     keep: isProlonged ? { session: token } : {},
   };
 }
 
-async function findWithUser({ db }: Pick<Deps, 'db'>, sessionId: string) {
-  const { kysely } = db;
-  const query = kysely.selectFrom('sessions').select(['id', 'user_id', 'expires_at']).where('id', '=', sessionId);
-  const session = await query.executeTakeFirst();
-  if (!session) return undefined;
-  const user = await kysely.selectFrom('users').selectAll().where('id', '=', session.user_id).executeTakeFirst();
-  return user && { session, user };
+function findWithUser({ db }: Pick<Deps, 'db'>, sessionId: string) {
+  return db.kysely
+    .selectFrom('sessions')
+    .innerJoin('users', 'users.id', 'sessions.user_id')
+    .selectAll('users')
+    .select('sessions.expires_at')
+    .where('sessions.id', '=', sessionId)
+    .executeTakeFirst();
 }
 
 async function prolong(

@@ -19,8 +19,8 @@ const kept = {
  * @param limit how many rows at most are deleted from each table
  * @returns how many were deleted; 0 if there are no more
  */
-export async function forgetExpired({ db, now }: Pick<Deps, 'db' | 'now'>, limit: number): Promise<number> {
-  let forgotten = 0;
+export async function purgeExpired({ db, now }: Pick<Deps, 'db' | 'now'>, limit: number): Promise<number> {
+  let purged = 0;
   for (const [table, milliseconds] of Object.entries(kept)) {
     const { rowCount } = await db.pool.query(
       `delete from ${table} where ctid = any(array(
@@ -28,7 +28,7 @@ export async function forgetExpired({ db, now }: Pick<Deps, 'db' | 'now'>, limit
        ))`,
       [new Date(now() - milliseconds), limit],
     );
-    forgotten += rowCount ?? 0;
+    purged += rowCount ?? 0;
   }
-  return forgotten;
+  return purged;
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestService, type TestService } from '../../test/service.ts';
 import { createJobs } from '../jobs/jobs.ts';
-import { forgetExpired } from './forget-expired.ts';
+import { purgeExpired } from './purge-expired.ts';
 
 let service: TestService;
 
@@ -53,9 +53,9 @@ test.each<[Table, kept: number, gone: number]>([
   await add(table, kept);
   for (let n = 0; n < 3; n++) await add(table, gone);
   const before = await count(table);
-  expect(await forgetExpired(service.deps, 2)).toBe(2);
-  expect(await forgetExpired(service.deps, 2)).toBe(1);
-  expect(await forgetExpired(service.deps, 2)).toBe(0);
+  expect(await purgeExpired(service.deps, 2)).toBe(2);
+  expect(await purgeExpired(service.deps, 2)).toBe(1);
+  expect(await purgeExpired(service.deps, 2)).toBe(0);
   expect(await count(table)).toBe(before - 3);
 });
 
@@ -77,6 +77,6 @@ test('asking for a passkey again and again leaves no row that stays, and is cut 
   expect((await ask()).status).toBe(200);
   expect(await count('verifications')).toBe(before + 61);
   service.advance(2 * 3600_000);
-  expect(await forgetExpired(service.deps, 1000)).toBeGreaterThanOrEqual(61);
+  expect(await purgeExpired(service.deps, 1000)).toBeGreaterThanOrEqual(61);
   expect(await count('verifications')).toBe(0);
 });
