@@ -2,7 +2,9 @@
 // The baseline: the cost of plain node:http. It reads the body, parses it, and answers with JSON of the same shape as the
 // service's; it checks, signs and looks up nothing. usage: bare-server.mjs <port> [<file of the listing>]
 // Under /by-hand/ it does what every presign must do: look up the key's hash, make plain checks, compute the same signature.
-import { hash } from 'node:crypto';
+// Under /by-hand-whole/ it also makes all the checks of the service and answers with all its headers.
+import { isUtf8 } from 'node:buffer';
+import { hash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { createPresigner } from '../../packages/sigv4/dist/index.js';
@@ -22,17 +24,35 @@ const presign = createPresigner({
 /** Hashes of keys that were seen; the first request with one makes it known. @type {Map<string, boolean>} */
 const known = new Map();
 
+/**
+ * @param {any} body
+ * @param {string} authorization
+ */
+function presignByHand({ projectId, fileName, mimeType, fileSize, folderId }, authorization) {
+  const keyHash = hash('sha256', authorization.slice('Bearer '.length), 'hex');
+  if (!known.has(keyHash)) known.set(keyHash, true);
+  const texts = typeof projectId === 'string' && typeof fileName === 'string' && typeof mimeType === 'string';
+  if (!texts || fileName.includes('/') || !Number.isSafeInteger(fileSize) || folderId !== null) throw new Error();
+  const now = Date.now();
+  const storeKey = `${projectId}/${now}123456-${fileName}`;
+  const to = { method: /** @type {const} */ ('PUT'), bucket: 'cadiz', key: storeKey, contentLength: fileSize };
+  return { presignedUrl: presign({ ...to, expiresInSeconds: 900, now }), storeKey };
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
+const refusedInNames = /[\u0000-\u001f\u007f-\u009f/\\]/;
+const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/;
+
 /** @type {Record<string, (body: any, authorization: string) => object>} */
 const answers = {
-  '/by-hand/presign': ({ projectId, fileName, mimeType, fileSize, folderId }, authorization) => {
-    const keyHash = hash('sha256', authorization.slice('Bearer '.length), 'hex');
-    if (!known.has(keyHash)) known.set(keyHash, true);
-    const texts = typeof projectId === 'string' && typeof fileName === 'string' && typeof mimeType === 'string';
-    if (!texts || fileName.includes('/') || !Number.isSafeInteger(fileSize) || folderId !== null) throw new Error();
-    const now = Date.now();
-    const storeKey = `${projectId}/${now}123456-${fileName}`;
-    const to = { method: /** @type {const} */ ('PUT'), bucket: 'cadiz', key: storeKey, contentLength: fileSize };
-    return { presignedUrl: presign({ ...to, expiresInSeconds: 900, now }), storeKey };
+  '/by-hand/presign': presignByHand,
+  '/by-hand-whole/presign': (body, authorization) => {
+    const { projectId, fileName, mimeType, fileSize } = body;
+    if (!uuid.test(projectId) || !mediaType.test(mimeType) || fileSize < 0) throw new Error();
+    if (refusedInNames.test(fileName) || fileName === '' || fileName === '.' || fileName === '..') throw new Error();
+    if (!fileName.isWellFormed() || Buffer.byteLength(fileName) > 255) throw new Error();
+    return presignByHand({ ...body, projectId: projectId.toLowerCase() }, authorization);
   },
   '/api/storage/presign': ({ projectId, fileName }) => {
     const storeKey = `${projectId}/1795238340000123456-${fileName}`;
@@ -53,10 +73,31 @@ const server = http.createServer((request, response) => {
   request.on('data', (chunk) => chunks.push(chunk));
   request.on('end', () => {
     const answer = answers[request.url ?? ''];
-    const body = JSON.parse(Buffer.concat(chunks).toString());
-    send(response, JSON.stringify(answer?.(body, request.headers.authorization ?? '')));
+    const bytes = Buffer.concat(chunks);
+    const body = JSON.parse(bytes.toString());
+    const text = JSON.stringify(answer?.(body, request.headers.authorization ?? ''));
+    if (request.url?.startsWith('/by-hand-whole/')) sendWhole(request, response, bytes, text);
+    else send(response, text);
   });
 });
+
+/**
+ * Checks what the service checks of every request, and answers with its headers.
+ * @param {http.IncomingMessage} request
+ * @param {http.ServerResponse} response
+ * @param {Buffer} bytes of the request's body
+ * @param {string} body
+ */
+function sendWhole({ headers }, response, bytes, body) {
+  if (headers['content-type'] !== 'application/json' || bytes.length > 64 * 1024 || !isUtf8(bytes)) throw new Error();
+  const all = [
+    ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer'],
+    ...['Content-Security-Policy', "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"],
+    ...['Cross-Origin-Resource-Policy', 'same-origin', 'Content-Type', 'application/json'],
+    ...['X-Request-Id', randomUUID(), 'Content-Length', String(Buffer.byteLength(body))],
+  ];
+  response.writeHead(200, all).end(body);
+}
 
 /**
  * @param {http.ServerResponse} response

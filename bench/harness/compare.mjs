@@ -77,11 +77,12 @@ async function load(side, duration = seconds) {
 
 /**
  * Loads the sides in turn, in every second round in reverse order, so that whatever else the machine does affects
- * all of them equally; prints each side's medians, and the ratios of every other side to the first.
+ * all of them equally; prints each side's medians, and the ratios of every other side to each baseline.
  * @param {string} title
- * @param {Side[]} sides the first one is what the others are measured by
+ * @param {Side[]} sides
+ * @param {number} baselines how many of the sides, from the first, are what the others are measured by
  */
-export async function compare(title, sides) {
+export async function compare(title, sides, baselines = 1) {
   console.log(`\n## ${title}`);
   for (const side of sides) await load(side, warmUpSeconds);
   const figures = sides.map(() => /** @type {Figures[]} */ ([]));
@@ -93,14 +94,14 @@ export async function compare(title, sides) {
     }
   }
   for (const [index, { name }] of sides.entries()) console.log(toLine(name, figures[index] ?? []));
-  const [base = [], ...others] = figures;
-  for (const [index, other] of others.entries()) {
-    const label = `${sides[index + 1]?.name} / ${sides[0]?.name}`;
-    const throughput = other.map((run, round) => run.requestsPerSecond / (base[round]?.requestsPerSecond ?? 0));
-    const cpu = other.map((run, round) => (base[round]?.cpuMicroseconds ?? 0) / run.cpuMicroseconds);
-    console.log(
-      `  ${label}: requests for the same CPU time ${toSpread(cpu)}, requests per second ${toSpread(throughput)}`,
-    );
+  for (const [index, runs] of figures.entries()) {
+    for (const [base, baseRuns] of figures.slice(0, Math.min(index, baselines)).entries()) {
+      const throughput = runs.map((run, round) => run.requestsPerSecond / (baseRuns[round]?.requestsPerSecond ?? 0));
+      const cpu = runs.map((run, round) => (baseRuns[round]?.cpuMicroseconds ?? 0) / run.cpuMicroseconds);
+      console.log(
+        `  ${sides[index]?.name} / ${sides[base]?.name}: requests for the same CPU time ${toSpread(cpu)}, requests per second ${toSpread(throughput)}`,
+      );
+    }
   }
 }
 

@@ -37,7 +37,8 @@ export const handlers = {
 
 /** The HTTP API in two forms: for Node's server, and as a fetch handler to mount elsewhere. */
 export interface App {
-  listener(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  /** Answers a request. The promise is undefined for a file of the site. */
+  listener(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined;
   /** @param remoteAddress of the client, for the limits by address; without it, all clients count as one */
   fetch(request: Request, remoteAddress?: string): Promise<Response>;
   /** The answer to bytes that Node could not parse as a request, or that arrived too slowly. */
@@ -48,27 +49,33 @@ export function createApp(deps: Deps): App {
   const common = toCommonHeaders(deps.config.publicUrl);
   const site = createSite(common);
   return {
-    async listener(request, response) {
-      if (site(request, response)) return;
-      const answered = await answer(deps, common, new NodeExchange(request, response));
-      // The next request on this connection would find no process.
-      if (deps.draining()) response.shouldKeepAlive = false;
-      return writeTo(response, answered, deps.log);
+    listener(request, response) {
+      if (site(request, response)) return undefined;
+      return answer(deps, common, new NodeExchange(request, response), (answered) => {
+        // The next request on this connection would find no process.
+        if (deps.draining()) response.shouldKeepAlive = false;
+        return writeTo(response, answered, deps.log);
+      });
     },
     refuse(error) {
       const requestId = randomUUID();
       return toFailure(toMalformed(error), common, requestId, ['Connection', 'close'], deps.config.publicUrl);
     },
-    fetch: async (request, remoteAddress) =>
-      toFetch(await answer(deps, common, fromFetch(request, remoteAddress)), request.method),
+    fetch: (request, remoteAddress) =>
+      answer(deps, common, fromFetch(request, remoteAddress), (answered) => toFetch(answered, request.method)),
   };
 }
 
 /**
- * Handles any request: gives it an id, runs its handler, turns failures into problems in one place, and adds the
- * headers of every answer.
+ * Handles any request: gives it an id, runs its handler, turns failures into problems in one place, adds the headers
+ * of every answer, and passes it to `send`.
  */
-async function answer(deps: Deps, common: readonly string[], exchange: Exchange): Promise<Answer> {
+async function answer<T>(
+  deps: Deps,
+  common: readonly string[],
+  exchange: Exchange,
+  send: (answer: Answer) => Promise<T> | T,
+): Promise<T> {
   const requestId = randomUUID();
   const started = performance.now();
   const match = findRoute(exchange.method, exchange.path);
@@ -91,7 +98,7 @@ async function answer(deps: Deps, common: readonly string[], exchange: Exchange)
     result = toFailure(problem, common, requestId, exchange.extraHeaders, deps.config.publicUrl);
   }
   deps.observe({ operation, method: exchange.method, status: result.status, requestId, started });
-  return result;
+  return send(result);
 }
 
 function handle(deps: Deps, exchange: Exchange, match: Match): ReturnType<Handler> {

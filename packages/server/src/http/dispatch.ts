@@ -49,12 +49,16 @@ function createHandler(
   run: (deps: Deps, exchange: Exchange, caller: Caller | Visitor, input: unknown) => Promise<object>,
 ): Handler {
   const readInput = createInputReader(route);
+  const find = findCaller[route.access];
   return async (deps, exchange) => {
-    const caller = await findCaller[route.access](deps, exchange);
+    // Every request passes here: a caller that is cached is not awaited, and an awaited result is returned sooner than
+    // a promise of it.
+    const found = find(deps, exchange);
+    const caller = found instanceof Promise ? await found : found;
     const input = await readInput(exchange);
     if (caller.kind === 'apiKey') requireScopeOf(route, caller, input);
     if (route.access === 'serviceOwner' && caller.kind === 'session') await requireServiceOwner(deps, caller);
-    return run(deps, exchange, caller, input);
+    return await run(deps, exchange, caller, input);
   };
 }
 

@@ -1,5 +1,5 @@
 import { Problem } from '../problem.ts';
-import type { Answer, Exchange } from './exchange.ts';
+import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
 
 /** Wraps a web-standard request, which does not carry the address of its sender. */
 export function fromFetch(request: Request, remoteAddress?: string): Exchange {
@@ -24,7 +24,7 @@ export function toFetch(answer: Answer, method: string): Response {
   return method === 'HEAD' ? new Response(null, response) : response;
 }
 
-function toResponse({ status, headers, body }: Exclude<Answer, Response>): Response {
+function toResponse({ status, headers, body }: WholeAnswer): Response {
   const all = new Headers();
   for (let i = 0; i + 1 < headers.length; i += 2) all.append(headers[i] ?? '', headers[i + 1] ?? '');
   return new Response(body, { status, headers: all });
