@@ -7,7 +7,7 @@ import { foundCacheMilliseconds, isFresh } from './found-cache.ts';
 import { type OpenProject, openProject, type Right } from './open-project.ts';
 
 /**
- * Opens the project again for an earlier asker: the key or session, the account and the role are checkedAt up as they are
+ * Opens the project again for an earlier asker: the key or session, the account and the role are looked up as they are
  * now. Undefined if the asker no longer has the right.
  */
 export async function reopenProject<R extends Right>(
