@@ -14,8 +14,9 @@ const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
 /**
  * The built service as `npm start` runs it: default settings except for rate limits, its own folder and ports, the embedded object store.
  * @param {BenchDatabase} database
+ * @param {string} [script] the main script of another version
  */
-export async function startService(database) {
+export async function startService(database, script = main) {
   const [port, storePort] = [await freePort(), await freePort()];
   const settings = {
     PORT: String(port),
@@ -32,7 +33,7 @@ export async function startService(database) {
     RATE_LIMIT_CHANGES: '1000000000',
     ...(database.url ? { DATABASE_URL: database.url } : {}),
   };
-  return startMeasured(main, [], settings, port);
+  return startMeasured(script, [], settings, port);
 }
 
 /** @param {string} [listingFile] what every GET answers */

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
+import { createBoundedCache } from '../bounded-cache.ts';
 import { type KeyRow, selectKeys, toApiKeyCaller } from './alive-key.ts';
 import { hashToken, isWellFormedToken } from './api-key-token.ts';
 import type { ApiKeyCaller } from './caller.ts';
@@ -43,9 +43,9 @@ interface Known {
 const gatherMilliseconds = 100;
 
 export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
-  const known = new LRUCache<string, Known>({ max: 100_000 });
+  const known = createBoundedCache<Known>(100_000);
   /** Ids of keys that were dead last time, by hash. */
-  const dead = new LRUCache<string, string>({ max: 100_000 });
+  const dead = createBoundedCache<string>(100_000);
   const lastUsed = new Map<string, number>();
   const suspects = createLookUps(ask, gatherMilliseconds);
   const forgetting = createForgetting(() => known.clear());

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createBoundedCache } from '../bounded-cache.ts';
 import { createForgetting } from './forgetting.ts';
 
 /** How long a cached fact may outlive the fact itself, such as a membership. */
@@ -31,7 +31,7 @@ export function createFoundCache<T extends NonNullable<unknown>>(
   ask: (projectId: string, id: string) => Promise<T | undefined>,
   now: () => number,
 ): FoundCache<T> {
-  const known = new LRUCache<string, { value: T; foundAt: number; moment: number }>({ max: maxEntries });
+  const known = createBoundedCache<{ value: T; foundAt: number; moment: number }>(maxEntries);
   const forgetting = createForgetting(() => known.clear());
 
   const askAndRemember = async (projectId: string, id: string): Promise<T | undefined> => {

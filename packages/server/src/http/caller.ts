@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { ApiKeyCaller, Caller, SessionCaller } from '../access/caller.ts';
 import { findSessionCallerByToken } from '../access/find-session-caller.ts';
 import { invalidApiKey } from '../access/invalid-api-key.ts';
+import { createBoundedCache } from '../bounded-cache.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { isLoopback } from '../settings/loopback.ts';
@@ -120,7 +120,7 @@ function isOwnOrigin(publicUrl: string, origin: string): boolean {
 }
 
 /** Keys that have been warned of already. */
-const seenInBrowsers = new LRUCache<string, true>({ max: 10_000 });
+const seenInBrowsers = createBoundedCache<true>(10_000);
 
 /**
  * Anybody who opens a page with a key in it can take the key. The warning is sent with every answer and logged once for

@@ -1,5 +1,5 @@
 import { type BlockList, isIP } from 'node:net';
-import { LRUCache } from 'lru-cache';
+import { createBoundedCache } from '../bounded-cache.ts';
 import type { Deps } from '../deps.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -51,7 +51,7 @@ function isTrusted(proxies: BlockList, address: string): boolean {
 }
 
 /** Every request needs this, mostly for the same few addresses, so parsed ones are cached. */
-const connections = new LRUCache<string, { address: string | undefined }>({ max: 10_000 });
+const connections = createBoundedCache<{ address: string | undefined }>(10_000);
 
 function ofConnection(text: string): string | undefined {
   const known = connections.get(text);

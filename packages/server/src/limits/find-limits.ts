@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { isFresh } from '../access/found-cache.ts';
+import { createBoundedCache } from '../bounded-cache.ts';
 
 /** The limits of a project; null means no limit of its own. */
 export interface ProjectLimits {
@@ -52,7 +52,7 @@ export function createLimitsCache(
   now: () => number,
   unflushed: (projectId: string) => number = () => 0,
 ): LimitsCache {
-  const known = new LRUCache<string, Known>({ max: 100_000 });
+  const known = createBoundedCache<Known>(100_000);
   const asking = new Map<string, Promise<ProjectLimits>>();
 
   async function askAndRemember(projectId: string): Promise<ProjectLimits> {

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createBoundedCache } from '../bounded-cache.ts';
 
 /** What one subject has used of its current window. */
 export interface Window {
@@ -21,7 +21,7 @@ export interface Windows {
  * making up subjects, as is possible with IPv6 addresses.
  */
 export function createWindows(max: number, windowSeconds: number): Windows {
-  const windows = new LRUCache<string, Window>({ max });
+  const windows = createBoundedCache<Window>(max);
   const get = (subject: string) => {
     const window = windows.get(subject);
     return window && window.endsAt > performance.now() ? window : undefined;
