@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type ChecksumAlgorithm, openDigest } from './checksum.ts';
 
-/** How bytes are digested. MD5 is the ETag. */
+/** How bytes are digested. The MD5 is the ETag, of most. */
 export type DigestName = 'MD5' | ChecksumAlgorithm;
 
 export type Digests = ReadonlyMap<DigestName, Buffer>;

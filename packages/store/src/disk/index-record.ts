@@ -52,7 +52,7 @@ export interface UploadRecord {
   checksum?: { algorithm: ChecksumAlgorithm; type: ChecksumType };
 }
 
-/** One part of an upload, or of an object made from one. `etag` is the hex MD5 of its bytes. */
+/** One part of an upload, or of an object made from one. `fixityOf` says how its bytes can be checked. */
 export interface PartRecord {
   blob: string;
   size: number;

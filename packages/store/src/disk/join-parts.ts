@@ -3,7 +3,10 @@ import { isCrc, type ObjectChecksum, openDigest } from './checksum.ts';
 import { combineCrcs } from './crc.ts';
 import type { PartRecord } from './index-record.ts';
 
-/** The ETag of an object that these parts become, as S3 computes it: the MD5 of their MD5s, and how many there are. */
+/**
+ * The ETag of an object that these parts become, as S3 computes it: the MD5 of their MD5s, and how many there are. Of a part
+ * whose ETag is made up, the hex digits count.
+ */
 export function joinEtags(parts: readonly { etag: string }[]): string {
   const md5 = createHash('md5');
   for (const { etag } of parts) md5.update(etag, 'hex');

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { Damaged, systemCode } from './disk-error.ts';
+import { type Fixity, fixityOf, toValue } from './fixity.ts';
 import type { ObjectRecord } from './index-record.ts';
 import type { Store } from './store.ts';
 import { partsAt } from './upload-index.ts';
@@ -10,7 +11,7 @@ export interface Content {
   /** All of them, if the index has them. */
   bytes?: Buffer;
   stream(): Readable;
-  /** The same bytes; every part that is read whole is checked against its MD5. */
+  /** The same bytes; every part that is read whole is checked. */
   verified(): AsyncIterable<Buffer>;
   close(): Promise<void>;
 }
@@ -26,8 +27,8 @@ interface Piece extends ByteRange {
   blob: string;
   /** of the whole blob */
   size: number;
-  /** the hex MD5 of a part */
-  etag?: string;
+  /** of a part */
+  fixity?: Fixity;
 }
 
 const chunkBytes = 256 * 1024;
@@ -80,9 +81,11 @@ function findPieces({ index }: Store, record: ObjectRecord, { first, last }: Byt
   if (record.blob !== undefined) return [{ blob: record.blob, size: record.size, first, last }];
   const pieces: Piece[] = [];
   if (!record.multipart) return pieces;
-  for (const { blob, size, etag, begin } of partsAt(index.uploads, record.multipart, first)) {
+  for (const part of partsAt(index.uploads, record.multipart, first)) {
+    const { blob, size, begin } = part;
     if (begin > last) break;
-    const piece = { blob, size, etag, first: Math.max(first - begin, 0), last: Math.min(last - begin, size - 1) };
+    const range = { first: Math.max(first - begin, 0), last: Math.min(last - begin, size - 1) };
+    const piece = { blob, size, fixity: fixityOf(part), ...range };
     if (piece.first <= piece.last) pieces.push(piece);
   }
   return pieces;
@@ -142,16 +145,17 @@ async function* readPieces(
 
 /** A part that is not read whole can only be checked by its size. */
 async function* verifyPiece(store: Store, file: FileHandle, piece: Piece): AsyncGenerator<Buffer> {
-  const { etag, size, first, last } = piece;
-  if (etag === undefined || last - first + 1 < size) return yield* streamPiece(file, piece);
-  const running = store.digestThreads.open(['MD5']);
+  const { fixity, size, first, last } = piece;
+  if (!fixity || last - first + 1 < size) return yield* streamPiece(file, piece);
+  const running = store.digestThreads.open([fixity.name]);
   try {
     for await (const chunk of streamPiece(file, piece) as AsyncIterable<Buffer>) {
       await running.update(chunk);
       yield chunk;
     }
     const digests = await running.finish();
-    if (digests.get('MD5')?.toString('hex') !== etag) throw new Damaged();
+    const digest = digests.get(fixity.name);
+    if (!digest || toValue(fixity.name, digest) !== fixity.value) throw new Damaged();
   } finally {
     running.discard();
   }

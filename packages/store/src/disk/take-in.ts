@@ -8,7 +8,7 @@ export type StoredBytes = { blob: string } | { bytes: Buffer };
 /** All the bytes that arrived. */
 export interface Taken {
   size: number;
-  /** A digest that was asked for, or MD5. */
+  /** A digest that was asked for. */
   digest(name: DigestName): Buffer;
 }
 
@@ -17,7 +17,6 @@ export interface Incoming {
   read(): AsyncIterable<Buffer>;
   /** If more bytes arrive, the rest is not read, and `check` sees a size above this. */
   mostBytes: number;
-  /** Besides MD5. */
   digests: readonly DigestName[];
   /** Whether the index may hold them, if there are few. */
   mayBeInline: boolean;
@@ -36,7 +35,10 @@ interface Destination extends Progress {
  * a value needs, the harder they are to find.
  */
 export const maxInlineBytes = 16 * 1024;
-/** From this size on, sending the bytes to another thread to be digested pays off. */
+/**
+ * From this size on, sending the bytes to another thread to be digested pays off; but not for a CRC32, which takes less
+ * than handing them over.
+ */
 const digestApartBytes = 1024 * 1024;
 
 /**
@@ -47,7 +49,7 @@ const digestApartBytes = 1024 * 1024;
  */
 export async function takeIn<T>(
   store: Store,
-  { read, mostBytes, digests: names, mayBeInline }: Incoming,
+  { read, mostBytes, digests, mayBeInline }: Incoming,
   check: (taken: Taken) => T,
 ): Promise<{ stored: StoredBytes; checked: T }> {
   let destination: Destination | undefined;
@@ -58,8 +60,8 @@ export async function takeIn<T>(
   try {
     const isInline = mayBeInline && mostBytes <= maxInlineBytes;
     destination = isInline ? gather() : await openFile(store);
-    const all = ['MD5' as const, ...names];
-    const running = mostBytes < digestApartBytes ? openDigests(all) : store.digestThreads.open(all);
+    const isApart = mostBytes >= digestApartBytes && digests.some((name) => name !== 'CRC32');
+    const running = isApart ? store.digestThreads.open(digests) : openDigests(digests);
     try {
       let size = 0;
       for await (const chunk of read()) {
@@ -71,8 +73,8 @@ export async function takeIn<T>(
         const writing = destination.write(chunk);
         if (digesting || writing) await Promise.all([digesting, writing]);
       }
-      const digests = await running.finish();
-      const digest = (name: DigestName) => digests.get(name) ?? fail(name);
+      const finished = await running.finish();
+      const digest = (name: DigestName) => finished.get(name) ?? fail(name);
       const checked = check({ size, digest });
       return { stored: await destination.seal(), checked };
     } catch (error) {

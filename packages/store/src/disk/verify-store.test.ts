@@ -100,6 +100,20 @@ test('a flipped bit is found, in an object, in a part, and in a part of an uploa
   ]);
 });
 
+test('a flipped bit is found in bytes of which only the checksum is known', async () => {
+  const body = partOf(partBytes, 9);
+  await inStore(async ({ client }) => {
+    await client.send(
+      new PutObjectCommand({ Bucket: bucket, Key: 'checked', Body: body, ChecksumAlgorithm: 'SHA256' }),
+    );
+  });
+  expect((await verify()).problems).toEqual([]);
+  flipBit(fileOf(body), 5);
+  expect((await verify()).problems).toEqual([
+    { kind: 'rotten', subject: `${bucket}/checked`, sentence: expect.stringContaining('SHA256') },
+  ]);
+});
+
 test('the checksum that an object or part was stored with is verified, besides its MD5', async () => {
   await inStore(async ({ client }) => {
     await client.send(

@@ -1,9 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { open, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { type Checksum, checksumOf, openDigest } from './checksum.ts';
+import type { Checksum } from './checksum.ts';
+import { type Digests, openDigests } from './digest.ts';
 import { systemCode } from './disk-error.ts';
+import { type Fixity, fixityOf, toValue } from './fixity.ts';
 import type { IndexDb } from './index-db.ts';
 import { openIndexDb } from './index-db.ts';
 import type { ObjectRecord } from './index-record.ts';
@@ -50,7 +51,7 @@ export interface VerifyHandlers {
   onProgress?(sofar: Readonly<Verified>): void;
 }
 
-/** The expected bytes; `etag` is their hex MD5. */
+/** The expected bytes. */
 interface ExpectedBytes {
   size: number;
   etag: string;
@@ -61,11 +62,11 @@ interface ExpectedBlob extends ExpectedBytes {
   blob: string;
 }
 
-/** What was found instead. `checksum` is in Base64, and present if one is expected. */
+/** What was found. */
 interface DigestedBytes {
   size: number;
-  md5: string;
-  checksum: string | undefined;
+  /** Those that are expected, and maybe others. */
+  digests: Digests;
 }
 
 const bufferBytes = 1024 * 1024;
@@ -162,14 +163,16 @@ async function verifyAll(
   }
 
   function reportRotten(subject: string, holder: string, expected: ExpectedBytes, found: DigestedBytes): void {
-    const { size, etag, checksum } = expected;
-    if (found.size !== size) {
-      report('rotten', subject, `${holder} has ${found.size} bytes, ${size} were stored`);
-    } else if (found.md5 !== etag) {
-      report('rotten', subject, `${holder} has the MD5 ${found.md5}, ${etag} was stored`);
-    } else if (found.checksum !== checksum?.value) {
-      const stored = `${checksum?.value} was stored`;
-      report('rotten', subject, `${holder} has the ${checksum?.algorithm} ${found.checksum}, ${stored}`);
+    if (found.size !== expected.size) {
+      report('rotten', subject, `${holder} has ${found.size} bytes, ${expected.size} were stored`);
+      return;
+    }
+    for (const { name, value } of fixitiesOf(expected)) {
+      const digest = found.digests.get(name);
+      const actual = digest && toValue(name, digest);
+      if (actual === value) continue;
+      report('rotten', subject, `${holder} has the ${name} ${actual}, ${value} was stored`);
+      return;
     }
   }
 
@@ -198,7 +201,7 @@ async function verifyAll(
     }
   }
 
-  function verifyInline(subject: string, record: ObjectRecord, bytes: Buffer | undefined): void {
+  async function verifyInline(subject: string, record: ObjectRecord, bytes: Buffer | undefined): Promise<void> {
     inline += 1;
     if (!bytes) {
       report('missing', subject, 'the index lacks its bytes');
@@ -206,12 +209,11 @@ async function verifyAll(
     }
     sofar.bytes += bytes.length;
     const { size, etag, checksum } = record;
-    const found = {
-      size: bytes.length,
-      md5: md5Of(bytes),
-      checksum: checksum && checksumOf(checksum.algorithm, bytes),
-    };
-    reportRotten(subject, 'what the index holds of it', { size, etag, ...(checksum && { checksum }) }, found);
+    const expected = { size, etag, ...(checksum && { checksum }) };
+    const running = openDigests(fixitiesOf(expected).map(({ name }) => name));
+    void running.update(bytes);
+    const found = { size: bytes.length, digests: await running.finish() };
+    reportRotten(subject, 'what the index holds of it', expected, found);
   }
 
   async function verifyObject(bucket: string, key: string, record: ObjectRecord): Promise<void> {
@@ -312,6 +314,12 @@ async function verifyAll(
   return sofar;
 }
 
+/** All that is known of the bytes: their checksum, too, if their ETag is their MD5. */
+function fixitiesOf(expected: ExpectedBytes): Fixity[] {
+  const { checksum } = expected;
+  return [fixityOf(expected), ...(checksum ? [{ name: checksum.algorithm, value: checksum.value }] : [])];
+}
+
 /** What is wrong with how an object is made of its parts, if anything. */
 function findAssemblyMistake(record: ObjectRecord, parts: readonly ListedPart[]): string | undefined {
   const size = parts.reduce((sum, part) => sum + part.size, 0);
@@ -330,24 +338,19 @@ function findAssemblyMistake(record: ObjectRecord, parts: readonly ListedPart[])
 /** Digests a blob, reading it through the given buffer. */
 async function digestBlob(
   folder: string,
-  { blob, checksum: expected }: ExpectedBlob,
+  expected: ExpectedBlob,
   buffer: Buffer,
   onBytes: (count: number) => void,
 ): Promise<DigestedBytes | { unreadable: string }> {
   try {
-    const file = await open(join(folder, blobPath(blob)));
+    const file = await open(join(folder, blobPath(expected.blob)));
     try {
-      const md5 = createHash('md5');
-      const checksum = expected && openDigest(expected.algorithm);
+      const running = openDigests(fixitiesOf(expected).map(({ name }) => name));
       let size = 0;
       for (;;) {
         const { bytesRead } = await file.read(buffer, 0, buffer.length, size);
-        if (bytesRead === 0) {
-          return { size, md5: md5.digest('hex'), checksum: checksum?.digest().toString('base64') };
-        }
-        const read = buffer.subarray(0, bytesRead);
-        md5.update(read);
-        checksum?.update(read);
+        if (bytesRead === 0) return { size, digests: await running.finish() };
+        void running.update(buffer.subarray(0, bytesRead));
         size += bytesRead;
         onBytes(bytesRead);
       }
@@ -357,10 +360,6 @@ async function digestBlob(
   } catch (error) {
     return { unreadable: systemCode(error) ?? String(error) };
   }
-}
-
-function md5Of(bytes: Buffer): string {
-  return createHash('md5').update(bytes).digest('hex');
 }
 
 function blobPath(blob: string): string {

@@ -100,7 +100,7 @@ function readPart({ name, children }: XmlElement): NamedPart {
   if (name !== 'Part' || fields.size !== children.length || !/^\d{1,9}$/.test(number) || etag === undefined) {
     throw malformed('a PartNumber and an ETag in each Part');
   }
-  if (!/^[0-9a-f]{32}$/.test(etag)) {
+  if (!/^[0-9a-f]{32}(?:-1)?$/.test(etag)) {
     throw new S3Error('InvalidPart', `Part ${number} was named with an ETag that no part can have.`);
   }
   let checksum: Checksum | undefined;

@@ -1,5 +1,6 @@
 import type { Checksum, ChecksumAlgorithm } from '../disk/checksum.ts';
 import { Damaged } from '../disk/disk-error.ts';
+import { fixityOf, toValue } from '../disk/fixity.ts';
 import type { ObjectRecord } from '../disk/index-record.ts';
 import { type ByteRange, openContent } from '../disk/object-content.ts';
 import { type StoredBytes, takeIn } from '../disk/take-in.ts';
@@ -78,19 +79,19 @@ export async function copyBytes(
       throw new S3Error('InvalidRequest', message);
     }
     const { source, size } = found;
-    // The ETag of an object uploaded in one piece is the MD5 of its bytes. A copy of damaged bytes would look sound.
-    const expected = !source.multipart && size === source.size ? source.etag : undefined;
+    // A copy of damaged bytes would look sound. Parts are checked as they are read.
+    const expected = !source.multipart && size === source.size ? fixityOf(source) : undefined;
     const { stored, checked } = await takeIn(
       store,
       {
         read: () => content.verified(),
         mostBytes: size,
-        digests: algorithm ? [algorithm] : [],
+        digests: ['MD5', ...(algorithm ? [algorithm] : []), ...(expected ? [expected.name] : [])],
         mayBeInline,
       },
       ({ digest }) => {
+        if (expected && toValue(expected.name, digest(expected.name)) !== expected.value) throw new Damaged();
         const etag = digest('MD5').toString('hex');
-        if (expected !== undefined && expected !== etag) throw new Damaged();
         return { etag, ...(algorithm && { checksum: { algorithm, value: digest(algorithm).toString('base64') } }) };
       },
     );

@@ -164,7 +164,7 @@ async function receiveFile(
     {
       read: file,
       mostBytes: Math.min(most, contentLength),
-      digests: promised ? [promised.algorithm] : [],
+      digests: ['MD5', ...(promised ? [promised.algorithm] : [])],
       mayBeInline: true,
     },
     ({ size, digest }) => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Checksum } from '../disk/checksum.ts';
+import { makeEtag, needsMd5 } from '../disk/fixity.ts';
 import type { Content, ObjectRecord } from '../disk/index-record.ts';
 import type { Store } from '../disk/store.ts';
 import { type StoredBytes, type Taken, takeIn } from '../disk/take-in.ts';
@@ -28,7 +29,10 @@ export interface PromisedBody {
   chunked: ChunkedBody | undefined;
 }
 
-/** A body that arrived as promised but is not in the index yet. `etag` is its MD5 in hex. */
+/**
+ * A body that arrived as promised but is not in the index yet. `etag` is its MD5 in hex, or made up if `checksum` is to
+ * check it by.
+ */
 export interface ReceivedBody {
   stored: StoredBytes;
   etag: string;
@@ -188,7 +192,11 @@ export async function receiveBody(
         return chunked ? decodeChunks(bytes, chunked) : bytes;
       },
       mostBytes: size,
-      digests: [...(checksum ? [checksum.algorithm] : []), ...(sha256 === undefined ? [] : ['SHA256' as const])],
+      digests: [
+        ...(needsMd5(promised) ? ['MD5' as const] : []),
+        ...(checksum ? [checksum.algorithm] : []),
+        ...(sha256 === undefined ? [] : ['SHA256' as const]),
+      ],
       mayBeInline,
     },
     (taken) => {
@@ -201,14 +209,12 @@ export async function receiveBody(
 }
 
 /** @throws S3Error IncompleteBody, BadDigest, XAmzContentSHA256Mismatch, InvalidRequest */
-function requirePromised(
-  { size, md5, sha256, checksum, chunked }: PromisedBody,
-  taken: Taken,
-): Omit<ReceivedBody, 'stored'> {
+function requirePromised(promised: PromisedBody, taken: Taken): Omit<ReceivedBody, 'stored'> {
+  const { size, md5, sha256, checksum, chunked } = promised;
   if (taken.size !== size) {
     throw new S3Error('IncompleteBody', `The request promised ${size} bytes, but ${taken.size} arrived.`);
   }
-  const etag = taken.digest('MD5').toString('hex');
+  const etag = needsMd5(promised) ? taken.digest('MD5').toString('hex') : makeEtag();
   if (md5 !== undefined && md5 !== etag) {
     throw new S3Error('BadDigest', 'Content-MD5 is not the MD5 of the bytes that arrived.');
   }

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import type { Checksum } from './checksum.ts';
+import type { DigestName } from './digest.ts';
+
+/** How stored bytes can be checked: the digest of this name must have this value, as `toValue` writes it. */
+export interface Fixity {
+  name: DigestName;
+  value: string;
+}
+
+/** A digest as headers have it: MD5 in hex, as in an ETag, and checksums in Base64. */
+export function toValue(name: DigestName, digest: Buffer): string {
+  return digest.toString(name === 'MD5' ? 'hex' : 'base64');
+}
+
+/**
+ * From this size on, the MD5 is not computed of bytes that come with a checksum, since it would take longer than
+ * everything else.
+ */
+const withoutMd5Bytes = 1024 * 1024;
+
+/** Whether the ETag of a body must be its MD5. */
+export function needsMd5(body: { size: number; md5: string | undefined; checksum: unknown }): boolean {
+  return body.md5 !== undefined || body.checksum === undefined || body.size < withoutMd5Bytes;
+}
+
+/**
+ * An ETag that no other bytes have. Its `-1` says that it is not an MD5: clients that compare MD5s take it for that of
+ * an object made of one part, and compare nothing ("Common response headers" in the Amazon S3 API reference).
+ */
+export function makeEtag(): string {
+  return `${randomBytes(16).toString('hex')}-1`;
+}
+
+/** Of bytes that were received in one piece: by their ETag if it is their MD5, otherwise by their checksum. */
+export function fixityOf({ etag, checksum }: { etag: string; checksum?: Checksum | undefined }): Fixity {
+  if (/^[0-9a-f]{32}$/.test(etag) || !checksum) return { name: 'MD5', value: etag };
+  return { name: checksum.algorithm, value: checksum.value };
+}
