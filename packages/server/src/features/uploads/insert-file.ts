@@ -3,9 +3,9 @@ import { CompiledQuery } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
-import { sha256Check, typeCheck } from '../../content/check-contents.ts';
-import { inspectContent } from '../../content/inspect-content.ts';
-import type { ContentVerdict } from '../../content/judge-content.ts';
+import { sha256Check } from '../../content/check-contents.ts';
+import type { Inspected } from '../../content/inspect-content.ts';
+import { reportMismatch } from '../../content/report-mismatch.ts';
 import { toStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
 import { lockLimits } from '../../limits/lock-limits.ts';
@@ -17,8 +17,8 @@ import { toNameKey } from '../../tree/name-key.ts';
 import { insertWorkSql } from '../../work/enqueue.ts';
 import { findRecorded } from './find-recorded.ts';
 
-/** What is recorded of an upload. The size and the ETag are the object store's. */
-export interface Facts {
+/** What is recorded of an upload. The size, the ETag, and what the first bytes show are the object store's. */
+export interface Facts extends Inspected {
   storeKey: string;
   fileName: string;
   fileSize: number;
@@ -85,26 +85,24 @@ const insertSql = `
  * the trash, or if the key belongs to an aborted upload in parts. The same statement completes an upload in parts,
  * under a lock of its row: of a concurrent abort and recording, only one wins. A project without a quota takes one
  * statement; with a quota, recordings wait for each other, so that together they cannot exceed it (decision 0016). The
- * janitor removes the objects of refused files, after the deadline or as soon as such objects take too much space. If
- * the project refuses files of another type than declared, the first bytes are read before.
+ * janitor removes the objects of refused files, after the deadline or as soon as such objects take too much space.
  * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable,
  *   project_not_found, invalid_store_key (the project was full, and unrecorded uploads were removed)
  */
 export async function insertFile(
-  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'work' | 'now'>,
+  deps: Pick<Deps, 'db' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>,
   caller: Caller,
   project: OpenProject<'files:write'>,
   facts: Facts,
 ): Promise<FileView | undefined> {
   const limits = await deps.limits.find(project.id);
-  const content = limits.refusesMismatch ? await inspectContent(deps.objects, facts) : pending;
   // A file that is already recorded is answered, whatever its bytes are.
-  if (content.verdict === 'mismatch' && limits.refusesMismatch) {
+  if (facts.verdict === 'mismatch' && limits.refusesMismatch) {
     if (await findRecorded(deps.db.kysely, project, facts.storeKey)) return undefined;
-    throw contentMismatch(facts, content);
+    throw contentMismatch(facts);
   }
-  const row = toRow(deps, project, facts, content);
-  const check = findCheck(row);
+  const row = toRow(deps, project, facts);
+  const check = row.sha256_state === 'declared' ? sha256Check : undefined;
   const lease = check && deps.work.offer(check);
   const values = { ...toValues(caller, facts, row), check: check ?? null, lease: lease ?? null };
   const isInserted =
@@ -114,26 +112,14 @@ export async function insertFile(
   if (check && lease) {
     deps.work.take({ kind: check, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
   }
+  if (facts.verdict === 'mismatch') {
+    const { mimeType, detected } = facts;
+    reportMismatch(deps, 'type', { fileId: row.id, projectId: row.project_id, mimeType, detected });
+  }
   return toFileView(row);
 }
 
-const pending: { detected: string | null; verdict: ContentVerdict | 'pending' } = {
-  detected: null,
-  verdict: 'pending',
-};
-
-/** What has yet to be verified about the bytes of a file. */
-function findCheck(row: FileRow): string | undefined {
-  if (row.content_check === 'pending') return typeCheck;
-  return row.sha256_state === 'declared' ? sha256Check : undefined;
-}
-
-function toRow(
-  { now }: Pick<Deps, 'now'>,
-  project: OpenProject<'files:write'>,
-  facts: Facts,
-  content: typeof pending,
-): FileRow {
+function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, facts: Facts): FileRow {
   const at = new Date(now());
   const sha256 = facts.sha256 === undefined ? null : Buffer.from(facts.sha256, 'hex');
   const sha256State = sha256 && (facts.sha256State ?? 'declared');
@@ -147,8 +133,8 @@ function toRow(
     mime_type: facts.mimeType,
     folder_id: facts.folderId,
     etag: facts.etag,
-    detected_mime_type: content.detected,
-    content_check: content.verdict,
+    detected_mime_type: facts.detected,
+    content_check: facts.verdict,
     sha256,
     sha256_state: sha256State,
     created_at: at,
@@ -180,7 +166,7 @@ function toValues(caller: Caller, facts: Facts, row: FileRow): Record<string, un
   };
 }
 
-function contentMismatch({ mimeType }: Facts, { detected }: typeof pending): Problem {
+function contentMismatch({ mimeType, detected }: Facts): Problem {
   const found = detected === null ? 'do not begin as files of that type do' : `are of type ${detected}`;
   return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
