@@ -43,12 +43,12 @@ export async function recordUpload(
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // After the deadline the object may be swept at any moment, so only an existing recording is answered.
   const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
-  const missing = isOver ? pastDeadline() : new Problem('upload_missing');
+  const missing = () => (isOver ? pastDeadline() : new Problem('upload_missing'));
   await requireNotElsewhere(deps, project, request.storeKey, missing);
-  if (isOver) return answerRecorded(deps, project, request, missing);
+  if (isOver) return answerRecorded(deps, project, request, missing());
 
   const object = await findObject(deps, request);
-  if (!object) return answerRecorded(deps, project, request, missing);
+  if (!object) return answerRecorded(deps, project, request, missing());
   if (object.sizeBytes !== request.fileSize) {
     return answerRecorded(deps, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
   }
@@ -67,11 +67,11 @@ async function requireNotElsewhere(
   deps: Pick<Deps, 'db' | 'access'>,
   project: OpenProject,
   storeKey: string,
-  missing: Problem,
+  missing: () => Problem,
 ): Promise<void> {
   if (project.within === null) return;
   const row = await findRecorded(deps.db.kysely, project, storeKey);
-  if (row && !(await isWithin(deps, project, row.folder_id))) throw missing;
+  if (row && !(await isWithin(deps, project, row.folder_id))) throw missing();
 }
 
 /** The object, with its SHA-256 if the request declares one and the store has verified it. */
