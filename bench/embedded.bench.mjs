@@ -4,7 +4,6 @@
 // Reach: ready within 3 s the first time and 1.5 s later, 330 MB idle, 450 MB after 50,000 uploads, 200 MB beyond the files.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { bench } from './harness/cleanup.mjs';
 import { describeMachine, quick } from './harness/compare.mjs';
 import { post, signUp, startService, temporaryFolder } from './harness/service.mjs';
@@ -45,7 +44,7 @@ async function measure(name, checkout) {
 /** @param {import('./harness/databases.mjs').BenchDatabase} database @param {string | undefined} checkout @param {string} which */
 async function startTimed(database, checkout, which) {
   const started = performance.now();
-  const service = await startService(database, checkout && join(checkout, 'packages/server/dist/main.js'));
+  const service = await startService(database, checkout);
   console.log(`  ${which} start: ready after ${((performance.now() - started) / 1000).toFixed(1)} s`);
   return service;
 }

@@ -21,16 +21,21 @@ const postgresPrograms = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';
 /**
  * Runs the same on the embedded database and on PostgreSQL: the server in BENCH_DATABASE_URL, otherwise a throwaway one
  * that flushes to disk as in production; if there is neither, it says so.
- * @param {(database: BenchDatabase) => Promise<void>} run
+ * @param {(database: BenchDatabase, another: () => Promise<BenchDatabase>) => Promise<void>} run `another` makes one more on the same server
  */
 export async function onEachDatabase(run) {
   const only = process.env.BENCH_DATABASE;
-  if (only !== 'postgres') await run({ name: 'embedded', dataDir: await temporaryFolder() });
+  if (only !== 'postgres') await run(await createEmbedded(), createEmbedded);
   if (only === 'embedded') return;
   const server = process.env.BENCH_DATABASE_URL || (await startPostgres());
-  if (server) await run(await createDatabase(server));
+  if (server) await run(await createDatabase(server), () => createDatabase(server));
   else
     console.log(`\nPostgreSQL is left out: BENCH_DATABASE_URL is not set, and there is none in ${postgresPrograms}.`);
+}
+
+/** @returns {Promise<BenchDatabase>} */
+async function createEmbedded() {
+  return { name: 'embedded', dataDir: await temporaryFolder() };
 }
 
 /** @returns {Promise<string | undefined>} */

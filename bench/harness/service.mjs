@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { atEnd } from './cleanup.mjs';
 import { freePort, startMeasured } from './measured-process.mjs';
 
-const main = fileURLToPath(new URL('../../packages/server/dist/main.js', import.meta.url));
+const here = fileURLToPath(new URL('../..', import.meta.url));
 const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
 
 /** @typedef {import('./databases.mjs').BenchDatabase} BenchDatabase */
@@ -14,9 +14,9 @@ const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
 /**
  * The built service as `npm start` runs it: default settings except for rate limits, its own folder and ports, the embedded object store.
  * @param {BenchDatabase} database
- * @param {string} [script] the main script of another version
+ * @param {string} [root] of a built checkout; this one by default
  */
-export async function startService(database, script = main) {
+export async function startService(database, root = here) {
   const [port, storePort] = [await freePort(), await freePort()];
   const settings = {
     PORT: String(port),
@@ -33,7 +33,7 @@ export async function startService(database, script = main) {
     RATE_LIMIT_CHANGES: '1000000000',
     ...(database.url ? { DATABASE_URL: database.url } : {}),
   };
-  return startMeasured(script, [], settings, port);
+  return startMeasured(join(root, 'packages/server/dist/main.js'), [], settings, port);
 }
 
 /** @param {string} [listingFile] what every GET answers */

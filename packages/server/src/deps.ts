@@ -16,7 +16,7 @@ import type { RateLimits } from './rate-limits/rate-limits.ts';
 import type { Config } from './settings/config.ts';
 import type { ObjectStore } from './store/object-store.ts';
 import type { Health } from './telemetry/health.ts';
-import type { Answered } from './telemetry/observed.ts';
+import type { Answered, Mismatch } from './telemetry/observed.ts';
 import type { Handover } from './work/work.ts';
 
 /** The jobs that the service runs regularly; `jobs/jobs.ts` says what each one does. */
@@ -55,6 +55,8 @@ export interface Deps {
   log: Logger;
   /** Called with every answer, for metrics and the request log. */
   observe: (answer: Answered) => void;
+  /** Called with each file found to differ from what was declared, for metrics. */
+  onMismatch: (kind: Mismatch) => void;
   /** The health of the database and the object store. */
   health: Health;
   /** Whether the service is stopping. */

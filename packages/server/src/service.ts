@@ -122,6 +122,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
         metrics?.observe(answer);
         log.debug(answer, 'request');
       },
+      onMismatch: (kind) => metrics?.countMismatch(kind),
       health: createHealth(
         {
           database: {
@@ -149,10 +150,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       ),
     );
 
-    const work: RunningWork = startWork(
-      { db, log, observe: metrics?.observeWork },
-      createKinds(deps, metrics?.countMismatch),
-    );
+    const work: RunningWork = startWork({ db, log, observe: metrics?.observeWork }, createKinds(deps));
     opened.push(work);
     const jobs = startJobs(
       { pool: db.pool, isAlone: db.kind === 'embedded', log, observe: metrics?.observeJob },

@@ -1,6 +1,6 @@
 import type { Deps } from '../src/deps.ts';
 import { createKinds } from '../src/jobs/kinds.ts';
-import type { Mismatch, WorkRun } from '../src/telemetry/observed.ts';
+import type { WorkRun } from '../src/telemetry/observed.ts';
 import { claimWork, firstProject, lookForWork } from '../src/work/lease.ts';
 import { perform } from '../src/work/perform.ts';
 import type { TestService } from './service.ts';
@@ -11,7 +11,6 @@ export interface DrainOptions {
   /** Of another process, say, or with another store. */
   deps?: Deps;
   limit?: number;
-  onMismatch?: (kind: Mismatch) => void;
 }
 
 /**
@@ -21,14 +20,14 @@ export interface DrainOptions {
 export async function drainWork(
   service: TestService,
   kinds: string[],
-  { deps = service.deps, limit = 10_000, onMismatch }: DrainOptions = {},
+  { deps = service.deps, limit = 10_000 }: DrainOptions = {},
 ): Promise<WorkRun[]> {
   const { pool } = deps.db;
   await pool.query(`update work set due_at = due_at - $1::float8 * interval '1 millisecond' where state <> 'dead'`, [
     service.takeAdvance(),
   ]);
   const runs: WorkRun[] = [];
-  for (const kind of createKinds(deps, onMismatch).filter(({ name }) => kinds.includes(name))) {
+  for (const kind of createKinds(deps).filter(({ name }) => kinds.includes(name))) {
     while (runs.length < limit) {
       await lookForWork(pool, [kind.name]);
       const tasks = await claimWork(pool, kind.name, limit - runs.length, firstProject);

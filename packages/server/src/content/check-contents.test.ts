@@ -2,8 +2,10 @@ import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { drainWork } from '../../test/drain-work.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../test/service.ts';
+import type { ObjectStore } from '../store/object-store.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import type { Mismatch } from '../telemetry/observed.ts';
+import { enqueue } from '../work/enqueue.ts';
 import { startWork } from '../work/run-work.ts';
 import type { Task } from '../work/work.ts';
 import { createContentChecks, sha256Check, typeCheck } from './check-contents.ts';
@@ -18,13 +20,37 @@ let ada: Person;
 let projectId: string;
 let recorded: Task[] = [];
 let mismatches: Mismatch[] = [];
+/** What was asked of the object store. */
+let asked: string[] = [];
 
 beforeAll(async () => {
   service = await startTestService({ checkContent: (file) => recorded.push(file) });
+  service.deps.onMismatch = (kind) => void mismatches.push(kind);
+  service.deps.objects = noting(service.deps.objects);
   ada = await service.signUp('Ada');
   projectId = await service.createProject(ada);
 });
 afterAll(() => service.close());
+
+/** The same store, which notes in `asked` what it is asked for. */
+function noting(objects: ObjectStore): ObjectStore {
+  const note = (what: string) => void asked.push(what);
+  return {
+    ...objects,
+    head(...args) {
+      note('HEAD');
+      return objects.head(...args);
+    },
+    peek(...args) {
+      note('GET of the first bytes');
+      return objects.peek(...args);
+    },
+    read(...args) {
+      note('GET');
+      return objects.read(...args);
+    },
+  };
+}
 
 const outcome = ({ status, body }: Answer) => (status === 200 ? 200 : `${status} ${body.code}`);
 const call = (method: string, path: string, body?: unknown) => service.call(method, path, { as: ada, body });
@@ -52,15 +78,14 @@ async function shown(id: unknown): Promise<Record<string, unknown>> {
  */
 function open(objects = service.deps.objects) {
   const deps = { ...service.deps, objects };
-  const onMismatch = (kind: Mismatch) => void mismatches.push(kind);
   let running: ReturnType<typeof startWork> | undefined;
   return {
     enqueue(task: Task) {
-      running ??= startWork({ db: deps.db, log: deps.log }, createContentChecks(deps, onMismatch));
+      running ??= startWork({ db: deps.db, log: deps.log }, createContentChecks(deps));
       running.take(task);
     },
     async checkDue(limit: number) {
-      const runs = await drainWork(service, [typeCheck, sha256Check], { deps, limit, onMismatch });
+      const runs = await drainWork(service, [typeCheck, sha256Check], { deps, limit });
       return runs.filter(({ kind, outcome }) => kind === typeCheck && outcome === 'done').length;
     },
     close: async () => running?.close(),
@@ -76,14 +101,24 @@ async function checkRecorded(): Promise<void> {
   await checks.close();
 }
 
+/** Records as versions before did: what the first bytes show is left for later. */
+async function recordUnchecked(bytes: Buffer, mimeType: string): Promise<Record<string, unknown>> {
+  const file = await recordBytes(bytes, mimeType);
+  const { db } = service.deps;
+  await db.pool.query("update files set detected_mime_type = null, content_check = 'pending' where id = $1", [file.id]);
+  await enqueue(db.kysely, typeCheck, { projectId, id: file.id as string });
+  return file;
+}
+
 async function unchecked(): Promise<{ id: string }[]> {
   const sql = "select subject as id from work where project_id = $1 and kind in ('content', 'sha256')";
   return (await service.deps.db.pool.query(sql, [projectId])).rows;
 }
 
 describe('the first bytes', () => {
-  test('are looked at after record, and what they show is shown', async () => {
+  test('are compared while recording, with one request to the store, and nothing is left to be done', async () => {
     mismatches = [];
+    recorded = [];
     const cases = [
       [png, 'image/png', 'image/png', 'match'],
       [jpeg, 'image/png', 'image/jpeg', 'mismatch'],
@@ -95,24 +130,44 @@ describe('the first bytes', () => {
       [Buffer.concat([png, randomBytes(100_000)]), 'image/png', 'image/png', 'match'],
     ] as const;
     const files = [];
+    asked = [];
     for (const [bytes, mimeType] of cases) files.push(await recordBytes(bytes, mimeType));
-    for (const file of files) expect(file).toMatchObject({ detectedMimeType: null, contentCheck: 'pending' });
-
-    await checkRecorded();
-
+    expect(asked).toEqual(cases.map(([bytes]) => (bytes.length === 0 ? 'HEAD' : 'GET of the first bytes')));
+    expect(recorded).toEqual([]);
+    expect(await unchecked()).toEqual([]);
     for (const [n, [, , detectedMimeType, contentCheck]] of cases.entries()) {
-      expect(await shown(files[n]?.id)).toEqual({ ...files[n], detectedMimeType, contentCheck });
+      expect(files[n]).toMatchObject({ detectedMimeType, contentCheck });
+      expect(await shown(files[n]?.id)).toEqual(files[n]);
     }
     expect(mismatches).toEqual(['type', 'type', 'type']);
     expect(service.logged()).toContain('A file is not of its declared type');
   });
 
-  test('are found by the next process when this one ended before it looked, each once', async () => {
-    const file = await recordBytes(png, 'image/png');
-    recorded = [];
+  test('that do not match are reported once, however often the recording is repeated', async () => {
+    mismatches = [];
+    const recording = await upload(html, 'image/png');
+    const { text } = await record(recording);
+    expect((await record(recording)).text).toBe(text);
+    expect(mismatches).toEqual(['type']);
+  });
+
+  test('of an upload in parts are compared, too', async () => {
+    mismatches = [];
+    const facts = { projectId, fileName: 'a', mimeType: 'image/png', fileSize: html.length, folderId: null };
+    const { uploadId } = (await call('POST', '/api/storage/uploads', facts)).body;
+    const parts = `/api/storage/uploads/${uploadId}/parts`;
+    const [part] = (await call('POST', parts, { partNumbers: [1] })).body.parts;
+    expect((await send('PUT', part.presignedUrl, html)).status).toBe(200);
+    const { body } = await call('POST', `/api/storage/uploads/${uploadId}/complete`, {});
+    expect(body).toMatchObject({ detectedMimeType: 'text/html', contentCheck: 'mismatch' });
+    expect(mismatches).toEqual(['type']);
+  });
+});
+
+describe('first bytes that a version before has left unchecked', () => {
+  test('are compared by one of the processes, once', async () => {
+    const file = await recordUnchecked(png, 'image/png');
     const checks = open();
-    expect(await checks.checkDue(100)).toBe(0);
-    service.advance(60_001);
     // Two processes share the work at the same time.
     const [one, other] = await Promise.all([checks.checkDue(100), open().checkDue(100)]);
     expect(one + other).toBe(1);
@@ -122,8 +177,7 @@ describe('the first bytes', () => {
 
   test('of a store that is down stay unchecked, and are looked at again later', async () => {
     const files = [];
-    for (let n = 0; n < 5; n++) files.push(await recordBytes(png, 'image/png'));
-    recorded = [];
+    for (let n = 0; n < 5; n++) files.push(await recordUnchecked(png, 'image/png'));
     const settings = {
       region: 'us-east-1',
       bucket: 'cadiz',
@@ -135,7 +189,6 @@ describe('the first bytes', () => {
       { ...settings, endpoint: 'http://127.0.0.1:1', publicEndpoint: 'http://127.0.0.1:1' },
       Date.now,
     );
-    service.advance(60_001);
     expect(await open(down).checkDue(100)).toBe(0);
     expect(await unchecked()).toHaveLength(5);
     expect(await shown(files[0]?.id)).toMatchObject({ contentCheck: 'pending' });
@@ -147,19 +200,17 @@ describe('the first bytes', () => {
   });
 
   test('of an object that is gone show nothing', async () => {
-    const file = await recordBytes(png, 'image/png');
+    const file = await recordUnchecked(png, 'image/png');
     await service.deps.objects.remove([file.storeKey as string]);
-    await checkRecorded();
+    expect(await open().checkDue(100)).toBe(1);
     expect(await shown(file.id)).toMatchObject({ contentCheck: 'unknown', detectedMimeType: null });
   });
 
   test('of a file that is gone meanwhile are nobody’s concern', async () => {
-    const file = await recordBytes(png, 'image/png');
+    const file = await recordUnchecked(png, 'image/png');
     await service.deps.db.pool.query('delete from files where id = $1', [file.id]);
-    const checks = open();
-    for (const task of recorded.filter(({ id }) => id === file.id)) checks.enqueue(task);
-    await checks.close();
-    recorded = [];
+    expect(await open().checkDue(100)).toBe(1);
+    expect(await unchecked()).toEqual([]);
   });
 });
 
@@ -286,9 +337,10 @@ describe('SHA-256', () => {
   test('of a large object is read without holding it, and given up when the process ends', async () => {
     const bytes = randomBytes(30_000_000);
     const file = await recordBytes(bytes, 'application/octet-stream', { sha256: sha256Of(bytes) });
+    asked = [];
     const checks = open();
     for (const task of recorded.filter(({ id }) => id === file.id)) checks.enqueue(task);
-    await expect.poll(async () => (await shown(file.id)).contentCheck, { interval: 1 }).toBe('match');
+    await expect.poll(() => asked, { interval: 1 }).toContain('GET');
     await checks.close();
     await checkRecorded().catch(() => undefined);
     service.advance(13 * 3_600_000);

@@ -1,22 +1,16 @@
 import type { Selectable } from 'kysely';
-import type { Logger } from 'pino';
-import type { Database } from '../db/open.ts';
 import type { Schema } from '../db/schema.ts';
-import type { ObjectStore } from '../store/object-store.ts';
-import type { Mismatch } from '../telemetry/observed.ts';
+import type { Deps } from '../deps.ts';
 import { enqueue } from '../work/enqueue.ts';
 import { deleteDone } from '../work/lease.ts';
 import type { Kind, Outcome, Subject, Task } from '../work/work.ts';
-import { inspectContent } from './inspect-content.ts';
+import { inspectObject } from './inspect-content.ts';
+import { judgeContent } from './judge-content.ts';
+import { reportMismatch } from './report-mismatch.ts';
 import { verifySha256 } from './verify-sha256.ts';
 
-interface CheckDeps {
-  db: Database;
-  objects: ObjectStore;
-  log: Logger;
-}
+type CheckDeps = Pick<Deps, 'db' | 'objects' | 'log' | 'onMismatch'>;
 type FileRow = Selectable<Schema['files']>;
-type OnMismatch = (kind: Mismatch) => void;
 
 /** The kinds of work that check contents. The subject is the id of a file. */
 export const typeCheck = 'content';
@@ -27,23 +21,22 @@ const typesAtOnce = 2;
 const typesAhead = 20;
 
 /**
- * The checks of contents, outside of requests: the first bytes of each file against its declared type, and the whole
- * object against its SHA-256 if one was declared and the store has not verified it. Reading an object to its end can
- * take hours, so that is a separate kind of work, one object at a time.
- * @param onMismatch called for each mismatch found, for metrics
+ * The checks of contents, outside of requests: a whole object against its SHA-256, if one was declared and the store has
+ * not verified it. Reading an object to its end can take hours, so this is done one object at a time. The other kind,
+ * first bytes against the declared type, is part of recording; only versions before that leave it for later.
  */
-export function createContentChecks(deps: CheckDeps, onMismatch: OnMismatch = () => undefined): Kind[] {
+export function createContentChecks(deps: CheckDeps): Kind[] {
   return [
     {
       name: typeCheck,
       atOnce: typesAtOnce,
       ahead: typesAhead,
-      run: (task) => checkType(deps, task, onMismatch),
+      run: (task) => checkType(deps, task),
     },
     {
       name: sha256Check,
       atOnce: 1,
-      run: (task, signal) => checkSha256(deps, task, signal, onMismatch),
+      run: (task, signal) => checkSha256(deps, task, signal),
     },
   ];
 }
@@ -51,7 +44,7 @@ export function createContentChecks(deps: CheckDeps, onMismatch: OnMismatch = ()
 /**
  * Compares the declared type with the first bytes, and enqueues the check of the SHA-256 if it has yet to be verified.
  */
-async function checkType(deps: CheckDeps, task: Task, onMismatch: OnMismatch): Promise<Outcome> {
+async function checkType(deps: CheckDeps, task: Task): Promise<Outcome> {
   const row = await findFile(deps, task);
   if (!row) return undefined;
   const isDeclared = row.sha256_state === 'declared';
@@ -60,13 +53,10 @@ async function checkType(deps: CheckDeps, task: Task, onMismatch: OnMismatch): P
     return undefined;
   }
   const { store_key: storeKey, mime_type: mimeType, file_size: fileSize } = row;
-  const { detected, verdict } = await inspectContent(deps.objects, { storeKey, mimeType, fileSize });
+  const object = await inspectObject(deps.objects, { storeKey, mimeType, fileSize });
+  const { detected, verdict } = object ?? { detected: null, verdict: judgeContent(mimeType, null, 0) };
   if (verdict === 'mismatch') {
-    onMismatch('type');
-    deps.log.warn(
-      { fileId: row.id, projectId: row.project_id, mimeType, detected },
-      'A file is not of its declared type',
-    );
+    reportMismatch(deps, 'type', { fileId: row.id, projectId: row.project_id, mimeType, detected });
   }
   const findings = { detected_mime_type: detected, content_check: verdict };
   if (!isDeclared) return finish(deps, task, findings);
@@ -83,14 +73,11 @@ async function checkType(deps: CheckDeps, task: Task, onMismatch: OnMismatch): P
 }
 
 /** Reads the whole object. If the process stops midway, the next one starts from the beginning. */
-async function checkSha256(deps: CheckDeps, task: Task, signal: AbortSignal, onMismatch: OnMismatch): Promise<Outcome> {
+async function checkSha256(deps: CheckDeps, task: Task, signal: AbortSignal): Promise<Outcome> {
   const row = await findFile(deps, task);
   if (!row?.sha256 || row.sha256_state !== 'declared') return undefined;
   const state = await verifySha256(deps.objects, { ...row, sha256: row.sha256 }, signal);
-  if (state === 'mismatch') {
-    onMismatch('sha256');
-    deps.log.warn({ fileId: row.id, projectId: row.project_id }, 'A file does not have the SHA-256 that was declared');
-  }
+  if (state === 'mismatch') reportMismatch(deps, 'sha256', { fileId: row.id, projectId: row.project_id });
   return finish(deps, task, { sha256_state: state });
 }
 
@@ -105,7 +92,7 @@ function findFile({ db }: CheckDeps, { projectId, id }: Subject): Promise<FileRo
 
 type Findings = Partial<Pick<FileRow, 'detected_mime_type' | 'content_check' | 'sha256_state'>>;
 
-/** Stores the findings and completes the work with one statement, since this runs for every file that is recorded. */
+/** Stores the findings and completes the work with one statement. */
 async function finish({ db }: CheckDeps, task: Task, findings: Findings): Promise<Outcome> {
   const row = await db.kysely
     .with('done', (query) => deleteDone(query, task))

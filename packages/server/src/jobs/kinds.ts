@@ -3,13 +3,12 @@ import type { Deps } from '../deps.ts';
 import { advanceReconciliation, reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
 import { continueQuarantine, quarantineWork } from '../features/quarantines/advance-quarantine.ts';
 import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
-import type { Mismatch } from '../telemetry/observed.ts';
 import type { Kind } from '../work/work.ts';
 
 /** Every kind of work that the service does later, about one subject each. `jobs.ts` has what it does regularly. */
-export function createKinds(deps: Deps, onMismatch?: (kind: Mismatch) => void): Kind[] {
+export function createKinds(deps: Deps): Kind[] {
   return [
-    ...createContentChecks(deps, onMismatch),
+    ...createContentChecks(deps),
     {
       name: reconciliationWork,
       atOnce: 1,

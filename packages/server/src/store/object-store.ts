@@ -20,6 +20,11 @@ export interface ObjectStore {
   /** `head`, and the SHA-256 (hex) of the whole object if the store verified one at the upload. */
   headWithSha256(storeKey: string): Promise<(ObjectFacts & { sha256: string | undefined }) | undefined>;
   /**
+   * `head`, and the first bytes of the object, up to `length`: with one request, unless the object is empty. Throws
+   * `store_unavailable`.
+   */
+  peek(storeKey: string, length: number): Promise<PeekedObject | undefined>;
+  /**
    * Streams an object, or `length` bytes of it from `start`; `sizeBytes` is the size of the whole object. Undefined if
    * there is none. The caller must read the body to its end or destroy it. Throws `store_unavailable`, or the signal's
    * reason; a body that breaks off emits an error.
@@ -60,6 +65,11 @@ export interface ObjectFacts {
   sizeBytes: number;
   /** without its quotes */
   etag: string;
+}
+
+export interface PeekedObject extends ObjectFacts {
+  /** `length` bytes, or all if the object has fewer. */
+  firstBytes: Buffer;
 }
 
 export interface DownloadOptions {

@@ -12,6 +12,8 @@ export interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: string;
+  /** So many bytes of a successful answer are enough; it is not read any further. */
+  enoughBytes?: number;
   /** The store may take its time: it may stay silent for longer, and no other request waits for this connection. */
   isLong?: boolean;
   signal?: AbortSignal | undefined;
@@ -20,12 +22,17 @@ export interface S3Request {
 export interface S3Answer {
   status: number;
   headers: http.IncomingHttpHeaders;
-  text: string;
+  bytes: Buffer;
+  /** The bytes as UTF-8. */
+  readonly text: string;
 }
 
 /** Sends requests to one bucket, path style, signed by our own signer (decision 0009). */
 export interface S3Connection {
-  /** The answer with its whole body, whatever its status. Throws `store_unavailable` if none arrives. */
+  /**
+   * The answer with its body, whatever its status: the whole body, or its first `enoughBytes`. Throws `store_unavailable`
+   * if none arrives.
+   */
   send(request: S3Request): Promise<S3Answer>;
   /** `send`, which also throws `store_unavailable` if the store reports a fault of its own (5xx). */
   call(request: S3Request): Promise<S3Answer>;
@@ -110,8 +117,16 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
   async function send(request: S3Request): Promise<S3Answer> {
     try {
       const response = await exchange(request.isLong ? streams : calls, request);
-      const text = await readText(response);
-      return { status: response.statusCode ?? 0, headers: response.headers, text };
+      const { headers, statusCode: status = 0 } = response;
+      const bytes = await readBytes(response, status < 300 ? request.enoughBytes : undefined);
+      return {
+        status,
+        headers,
+        bytes,
+        get text() {
+          return bytes.toString();
+        },
+      };
     } catch (error) {
       throw toFailure(error, request.signal);
     }
@@ -129,7 +144,7 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
         throw toFailure(error, request.signal);
       }),
     readText: (response) =>
-      readText(response).catch((error: unknown) => {
+      readBytes(response).then(String, (error: unknown) => {
         throw toFailure(error);
       }),
     close() {
@@ -145,17 +160,22 @@ function toSearch(query: Record<string, string> | undefined): string {
   return `?${pairs.join('&')}`;
 }
 
-/** The whole body, up to the longest answer that a store may give. */
-function readText(response: http.IncomingMessage): Promise<string> {
+/** The body up to the longest answer that a store may give, or its first `enoughBytes`. */
+function readBytes(response: http.IncomingMessage, enoughBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   return new Promise((resolve, reject) => {
+    const finish = () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
     response.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= maxAnswerBytes) chunks.push(chunk);
       else response.destroy(new Error(`the answer is longer than ${maxAnswerBytes} bytes`));
+      if (bytes > enoughBytes) {
+        finish();
+        response.destroy();
+      }
     });
-    response.on('end', () => resolve(Buffer.concat(chunks).toString()));
+    response.on('end', finish);
     response.on('error', reject);
   });
 }

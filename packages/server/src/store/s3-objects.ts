@@ -20,7 +20,7 @@ import { type S3Answer, type S3Connection, unavailable } from './s3-connection.t
 /** HEAD, GET, ListObjectsV2 and DeleteObjects. */
 export function createS3Objects(
   connection: S3Connection,
-): Pick<ObjectStore, 'head' | 'headWithSha256' | 'read' | 'list' | 'remove'> {
+): Pick<ObjectStore, 'head' | 'headWithSha256' | 'peek' | 'read' | 'list' | 'remove'> {
   async function headAnswer(key: string, headers: Record<string, string> = {}): Promise<Head | undefined> {
     const answer = await connection.call({ method: 'HEAD', key, headers });
     if (answer.status === 404) return undefined;
@@ -56,6 +56,16 @@ export function createS3Objects(
     async headWithSha256(key) {
       const answer = await headAnswer(key, { 'x-amz-checksum-mode': 'ENABLED' });
       return answer && { ...answer.facts, sha256: readSha256(answer.headers['x-amz-checksum-sha256']) };
+    },
+
+    async peek(key, length) {
+      const range = toRange({ length });
+      const answer = await connection.call({ method: 'GET', key, headers: range, enoughBytes: length });
+      if (isAbsent(answer)) return undefined;
+      // An empty object does not have the range.
+      const isEmpty = answer.status === 416;
+      const facts = isEmpty ? await head(key) : readFacts(answer, length);
+      return facts && { ...facts, firstBytes: isEmpty ? Buffer.alloc(0) : answer.bytes.subarray(0, length) };
     },
 
     async read(key, options = {}) {
@@ -168,6 +178,18 @@ function readSize(headers: IncomingHttpHeaders): number | undefined {
   const text = range === undefined ? headers['content-length'] : /\/(\d+)$/.exec(range)?.[1];
   const size = Number(text ?? Number.NaN);
   return Number.isSafeInteger(size) ? size : undefined;
+}
+
+/** The facts of an object from an answer with its first bytes. A store that knows no ranges answers with all of them. */
+function readFacts(answer: S3Answer, length: number): ObjectFacts {
+  const { status, headers, bytes } = answer;
+  if (status !== 200 && status !== 206) throw refused('GET', answer);
+  const sizeBytes = readSize(headers);
+  const isStart = status === 200 || headers['content-range']?.startsWith('bytes 0-');
+  if (sizeBytes === undefined || !isStart || bytes.length < Math.min(length, sizeBytes)) {
+    throw unavailable("The object store's GET answer does not say which bytes it holds.");
+  }
+  return { sizeBytes, etag: etagOf(headers) };
 }
 
 function withoutBody(facts: ObjectFacts | undefined): (ObjectFacts & { body: Readable }) | undefined {

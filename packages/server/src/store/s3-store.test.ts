@@ -384,6 +384,48 @@ describe('presigned downloads', () => {
   });
 });
 
+describe('peek', () => {
+  test('of an absent object is undefined', async () => {
+    expect(await objects.peek(`${randomUUID()}/nothing`, 10)).toBeUndefined();
+  });
+
+  test.each([
+    [0, 10],
+    [1, 10],
+    [10, 10],
+    [11, 10],
+    [100_000, 4100],
+    [5_000_000, 4100],
+  ])('of an object of %i bytes gives its facts and up to %i of its first bytes', async (sizeBytes, length) => {
+    const key = `${randomUUID()}/ä b`;
+    const bytes = randomBytes(sizeBytes);
+    await put(key, bytes);
+    const etag = createHash('md5').update(bytes).digest('hex');
+    expect(await objects.peek(key, length)).toEqual({ sizeBytes, etag, firstBytes: bytes.subarray(0, length) });
+  });
+
+  test('of a store that knows no ranges reads no further than it must', async () => {
+    const endpoint = await serveRaw((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nETag: "e"\r\nContent-Length: 1000000\r\n\r\n${'a'.repeat(20_000)}`),
+    );
+    const object = await adapterWith({ endpoint }).peek('a', 10);
+    expect(object).toEqual({ sizeBytes: 1_000_000, etag: 'e', firstBytes: Buffer.from('a'.repeat(10)) });
+  });
+
+  test.each([
+    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello',
+    'HTTP/1.1 206 OK\r\nContent-Range: bytes 0-4/100\r\nContent-Length: 5\r\n\r\nhello',
+    'HTTP/1.1 206 OK\r\nContent-Range: bytes 5-9/10\r\nContent-Length: 5\r\n\r\nhello',
+    'HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n',
+    'HTTP/1.1 404 No\r\nContent-Length: 41\r\n\r\n<Error><Code>NoSuchBucket</Code></Error>\n',
+    'HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n',
+  ])('answered %j is store_unavailable', async (answer) => {
+    const endpoint = await serveRaw((socket) => socket.end(answer));
+    await expectUnavailable(adapterWith({ endpoint }).peek('a', 10));
+  });
+});
+
 describe('read', () => {
   test('of an absent object is undefined', async () => {
     expect(await objects.read(`${randomUUID()}/nothing`)).toBeUndefined();

@@ -229,6 +229,32 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
   );
 });
 
+test('names that are still to be merged into the name index are found in it, and so they are afterwards', async () => {
+  const { pool } = service.deps.db;
+  // Autovacuum merges them, too.
+  await pool.query('alter table files set (autovacuum_enabled = false)');
+  const mergeNames = async () =>
+    (await pool.query<{ pages: number }>(`select gin_clean_pending_list('files_search_index') as pages`)).rows[0]
+      ?.pages;
+  await mergeNames();
+  const added = 2 * half + 11;
+  await addFiles(dense, added, 500, null);
+  const listed = { projectId: dense, folderId: undefined, sort: 'createdAt', order: 'asc', search: `E ${added + 99}.` };
+  const statement = findStatement(
+    { kind: 'files', listed: listed as Listed & { search: string }, start: null, limit },
+    100,
+  );
+  const find = async () => {
+    const indexes = (await planOf(statement, 'generic')).map((node) => node['Index Name']);
+    expect(indexes).toContain('files_search_index');
+    return (await pool.query<{ json: string }>(statement)).rows.map(({ json }) => JSON.parse(json).fileName);
+  };
+  expect(await find()).toEqual([`file ${added + 99}.jpg`]);
+  expect(await mergeNames()).toBeGreaterThan(0);
+  expect(await find()).toEqual([`file ${added + 99}.jpg`]);
+  await pool.query('delete from files where id >= $1', [idAt(added)]);
+});
+
 test.each(sorts.flatMap((sort) => orders.map((order) => ({ sort, order }))))(
   'the files after a deleted folder of 12,000 files make up the first page, by $sort, $order',
   async ({ sort, order }) => {

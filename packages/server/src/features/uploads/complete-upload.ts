@@ -2,6 +2,7 @@ import type { Input } from '@cadiz/contract';
 import type { Caller } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import type { OpenProject } from '../../access/open-project.ts';
+import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
 import type { Deps } from '../../deps.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-store.ts';
@@ -20,7 +21,7 @@ import { requirePartNumbers } from './sign-parts.ts';
  * that the store has already joined is used as it is, and only one row is inserted (`insertFile`).
  */
 export async function completeUpload(
-  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'work' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>,
   caller: Caller,
   { uploadId, parts }: Input<'completeUpload'>,
 ): Promise<FileView> {
@@ -51,6 +52,8 @@ export async function completeUpload(
     mimeType: upload.mime_type,
     folderId: upload.folder_id,
     etag: object.etag,
+    detected: object.detected,
+    verdict: object.verdict,
     sha256: upload.sha256?.toString('hex'),
   });
   return file ?? answerNotInserted(deps, project, upload);
@@ -61,7 +64,7 @@ async function joinParts(
   { objects }: Pick<Deps, 'objects'>,
   upload: UploadRow,
   named: readonly NamedPart[] | undefined,
-): Promise<ObjectFacts> {
+): Promise<ObjectFacts & Inspected> {
   const { store_key, store_upload_id } = upload;
   const arrived = await objects.listParts(store_key, store_upload_id);
   if (arrived) {
@@ -69,7 +72,8 @@ async function joinParts(
     const outcome = await objects.completeMultipart(store_key, store_upload_id, parts);
     if (typeof outcome === 'object') throw incomplete(`The object store refused the parts: ${outcome.refused}.`, []);
   }
-  const object = await objects.head(store_key);
+  const { file_size: fileSize, mime_type: mimeType } = upload;
+  const object = await inspectObject(objects, { storeKey: store_key, mimeType, fileSize });
   if (!object) throw lostByStore();
   return object;
 }

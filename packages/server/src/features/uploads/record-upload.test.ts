@@ -71,7 +71,7 @@ describe('success', () => {
       id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/),
       etag: createHash('md5').update(bytes).digest('hex'),
       detectedMimeType: null,
-      contentCheck: 'pending',
+      contentCheck: 'unknown',
       sha256: null,
       sha256State: null,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),

@@ -4,6 +4,7 @@ import type { Caller } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
+import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
 import type { Deps } from '../../deps.ts';
 import { countRecorded } from '../../limits/count-presigned.ts';
 import { Problem } from '../../problem.ts';
@@ -21,12 +22,16 @@ type Recording = z.output<typeof RecordRequest>;
 const clockToleranceMilliseconds = 15 * 60_000;
 
 /**
- * Records an uploaded file. The size and ETag come from the object store, not from the client. Safe to repeat: the
+ * Records an uploaded file. The size and ETag come from the object store, not from the client, and so do the first bytes,
+ * which are compared with the declared type. Safe to repeat: the
  * unique (project_id, store_key) admits one row, and every later or concurrent recording of the same facts answers that
  * row, as long as the file is there.
  */
 export async function recordUpload(
-  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'now'>,
+  deps: Pick<
+    Deps,
+    'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'log' | 'onMismatch' | 'now'
+  >,
   caller: Caller,
   request: Recording,
 ): Promise<FileView> {
@@ -38,21 +43,20 @@ export async function recordUpload(
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // After the deadline the object may be swept at any moment, so only an existing recording is answered.
   const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
-  const missing = isOver ? pastDeadline() : new Problem('upload_missing');
+  const missing = () => (isOver ? pastDeadline() : new Problem('upload_missing'));
   await requireNotElsewhere(deps, project, request.storeKey, missing);
-  if (isOver) return answerRecorded(deps, project, request, missing);
+  if (isOver) return answerRecorded(deps, project, request, missing());
 
   const object = await findObject(deps, request);
-  if (!object) return answerRecorded(deps, project, request, missing);
+  if (!object) return answerRecorded(deps, project, request, missing());
   if (object.sizeBytes !== request.fileSize) {
     return answerRecorded(deps, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
   }
   if (object.sha256 !== undefined && object.sha256 !== request.sha256) {
     return answerRecorded(deps, project, request, new Problem('upload_checksum_mismatch'));
   }
-  const { etag } = object;
   const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
-  const file = await insertFile(deps, caller, project, { ...request, etag, sha256State, issuedAt });
+  const file = await insertFile(deps, caller, project, { ...object, ...request, sha256State, issuedAt });
   if (file) await countRecorded(deps, project, issuedAt, request.fileSize);
   // Either it was recorded before, or the folder is gone although the cache still had it.
   return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
@@ -63,20 +67,25 @@ async function requireNotElsewhere(
   deps: Pick<Deps, 'db' | 'access'>,
   project: OpenProject,
   storeKey: string,
-  missing: Problem,
+  missing: () => Problem,
 ): Promise<void> {
   if (project.within === null) return;
   const row = await findRecorded(deps.db.kysely, project, storeKey);
-  if (row && !(await isWithin(deps, project, row.folder_id))) throw missing;
+  if (row && !(await isWithin(deps, project, row.folder_id))) throw missing();
 }
 
 /** The object, with its SHA-256 if the request declares one and the store has verified it. */
-async function findObject(
-  { objects }: Pick<Deps, 'objects'>,
-  { storeKey, sha256 }: Recording,
-): Promise<(ObjectFacts & { sha256?: string | undefined }) | undefined> {
-  return sha256 === undefined ? objects.head(storeKey) : objects.headWithSha256(storeKey);
+async function findObject({ objects }: Pick<Deps, 'objects'>, request: Recording): Promise<Found | undefined> {
+  if (request.sha256 === undefined) return inspectObject(objects, request);
+  // Not every store gives the SHA-256 of the whole object with a part of it.
+  const [inspected, head] = await Promise.all([
+    inspectObject(objects, request),
+    objects.headWithSha256(request.storeKey),
+  ]);
+  return inspected && head && { ...inspected, ...head };
 }
+
+type Found = ObjectFacts & Inspected & { sha256?: string | undefined };
 
 /** The caller's mistake, if that is why it failed. */
 async function findProblem(checking: Promise<void> | undefined): Promise<Problem | undefined> {
