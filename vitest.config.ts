@@ -35,6 +35,8 @@ export default defineConfig({
   test: {
     include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'e2e/**/*.test.ts'],
     pool: 'forks',
+    // The files of a worker share what they import, and the compiled database (packages/server/test/database.ts).
+    isolate: false,
     // One more than there are cores: many tests wait for a disk, a timer or a process, and another can run meanwhile.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
