@@ -5,20 +5,23 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What takes longest, the longest first: `npm test` prints it at its end. Begun late, each would be waited for alone. */
 const longest = [
+  'e2e/downloads-in-chromium.test.ts',
+  'e2e/start.test.ts',
   'e2e/orphans.test.ts',
   'packages/server/src/http/access.test.ts',
   'packages/server/src/db/embedded-durability.test.ts',
+  'e2e/left-behind.test.ts',
+  'e2e/rolling-restart.test.ts',
+  'packages/server/src/features/files/list-files-at-size.test.ts',
+  'packages/store/test/kill-at-each-stage.test.ts',
   'packages/server/test/hostile-requests.test.ts',
   'e2e/hostile-clients.test.ts',
-  'packages/store/test/kill-at-each-stage.test.ts',
-  'packages/server/src/features/files/list-files-at-size.test.ts',
-  'packages/server/src/identity/sign-up/accounts.test.ts',
-  'packages/server/src/identity/second-factor/second-factor.test.ts',
-  'packages/server/src/http/folder-keys.test.ts',
-  'packages/server/src/features/files/list-files-search.test.ts',
   'packages/server/src/features/downloads/write-zip.test.ts',
-  'packages/server/test/secrecy.test.ts',
-  'packages/server/src/work/work-killed.test.ts',
+  'packages/server/src/store/s3-store.test.ts',
+  'packages/server/src/features/downloads/archives.test.ts',
+  'packages/server/src/identity/account-takeover.test.ts',
+  'packages/server/src/db/upgrades.test.ts',
+  'packages/store/src/process/lost-index.test.ts',
 ];
 
 class LongestFirst extends BaseSequencer {
