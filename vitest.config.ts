@@ -1,25 +1,31 @@
 import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** What takes longest, the longest first: `npm test` prints it at its end. Begun late, each would be waited for alone. */
 const longest = [
+  'e2e/downloads-in-chromium.test.ts',
+  'e2e/start.test.ts',
   'e2e/orphans.test.ts',
   'packages/server/src/http/access.test.ts',
   'packages/server/src/db/embedded-durability.test.ts',
+  'e2e/left-behind.test.ts',
+  'e2e/rolling-restart.test.ts',
+  'packages/server/src/features/files/list-files-at-size.test.ts',
+  'packages/store/test/kill-at-each-stage.test.ts',
   'packages/server/test/hostile-requests.test.ts',
   'e2e/hostile-clients.test.ts',
-  'packages/store/test/kill-at-each-stage.test.ts',
-  'packages/server/src/features/files/list-files-at-size.test.ts',
-  'packages/server/src/identity/sign-up/accounts.test.ts',
-  'packages/server/src/identity/second-factor/second-factor.test.ts',
-  'packages/server/src/http/folder-keys.test.ts',
-  'packages/server/src/features/files/list-files-search.test.ts',
   'packages/server/src/features/downloads/write-zip.test.ts',
-  'packages/server/test/secrecy.test.ts',
-  'packages/server/src/work/work-killed.test.ts',
+  'packages/server/src/store/s3-store.test.ts',
+  'packages/server/src/features/downloads/archives.test.ts',
+  'packages/server/src/identity/account-takeover.test.ts',
+  'packages/server/src/db/upgrades.test.ts',
+  'packages/store/src/process/lost-index.test.ts',
 ];
+
+/** Tests of what a process does as a whole, and those that load a browser's driver, each in a process of its own. */
+const alone = ['e2e/**/*.test.ts', 'packages/server/src/identity/async-hooks.test.ts'];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -27,14 +33,28 @@ class LongestFirst extends BaseSequencer {
       const at = longest.indexOf(relative(import.meta.dirname, moduleId));
       return at === -1 ? longest.length : at;
     };
-    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b));
+    // A worker is kept only from one file that shares it to the next.
+    const isShared = ({ project }: TestSpecification) => Number(!project.config.isolate);
+    return (await super.sort(files)).sort((a, b) => isShared(a) - isShared(b) || placeOf(a) - placeOf(b));
   }
 }
 
 export default defineConfig({
   test: {
-    include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts', 'e2e/**/*.test.ts'],
     pool: 'forks',
+    projects: [
+      { extends: true, test: { name: 'alone', include: alone } },
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+          exclude: [...configDefaults.exclude, ...alone],
+          // The files of a worker share what they import, and the compiled database (packages/server/test/database.ts).
+          isolate: false,
+        },
+      },
+    ],
     // One more than there are cores: many tests wait for a disk, a timer or a process, and another can run meanwhile.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },

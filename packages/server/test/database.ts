@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -50,8 +51,25 @@ interface Opened {
   remove: () => Promise<unknown>;
 }
 
+/** Only the DOM's types have it. */
+declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> };
+
+let program: Promise<object> | undefined;
+
+/**
+ * PGlite, compiled. While anything refers to it, V8 gives its machine code to every thread of this process that
+ * compiles the same bytes. Otherwise it would compile them again for each database, and optimise them again, which
+ * takes longer than most tests.
+ */
+function keepProgram(): Promise<object> {
+  const pglite = createRequire(import.meta.url).resolve('@electric-sql/pglite');
+  program ??= readFile(join(pglite, '../pglite.wasm')).then((bytes) => WebAssembly.compile(bytes));
+  return program;
+}
+
 /** @param template the files of a closed database, if they exist */
 async function onDisk(template: string): Promise<Opened & { dataDir: string }> {
+  await keepProgram();
   const dataDir = await makeTestFolder();
   // The same as openDatabase does at a first start, but without flushing a thousand files to the disk.
   if (existsSync(template)) cpSync(template, join(dataDir, 'pgdata'), { recursive: true });
@@ -94,9 +112,17 @@ function fingerprintMigrations(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** An empty folder; the caller removes it. */
+const roomBytes = 2 * 1024 ** 3;
+
+/** An empty folder; the caller removes it. It is in memory if there is room, so that no test waits for the disk. */
 export function makeTestFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), 'cadiz-test-database-'));
+  return mkdtemp(join(hasRoom('/dev/shm') ? '/dev/shm' : tmpdir(), 'cadiz-test-database-'));
+}
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize >= roomBytes;
 }
 
 async function onServer(): Promise<Opened> {

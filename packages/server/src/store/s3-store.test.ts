@@ -679,7 +679,11 @@ describe('multipart', () => {
     const key = `${randomUUID()}/a`;
     const uploadId = await objects.createMultipart(key);
     const numbers = Array.from({ length: 1003 }, (_, n) => n + 1);
-    for (const partNumber of numbers) await putPart(key, uploadId, partNumber, Buffer.from('x'));
+    const left = numbers.values();
+    const putSome = async () => {
+      for (const partNumber of left) await putPart(key, uploadId, partNumber, Buffer.from('x'));
+    };
+    await Promise.all(Array.from({ length: 16 }, putSome));
     expect((await objects.listParts(key, uploadId))?.map(({ partNumber }) => partNumber)).toEqual(numbers);
     await objects.abortMultipart(key, uploadId);
   });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { series } from '../../../../scripts/series.mjs';
 import { md5 } from '../../test/multipart.ts';
 import { type Answer, bucket, filed, send, startStore, type TestStore, until } from '../../test/running-store.ts';
 import { maxInlineBytes } from '../disk/take-in.ts';
@@ -149,6 +150,6 @@ test('any operations in any order: objects, uploads and files are as expected, a
       await until(() => store.files().length === 0);
     }),
     // A leftover file would stay for the runs that look for a shorter example.
-    { numRuns: 60, endOnFailure: true },
+    { numRuns: series({ full: 60, short: 20 }), endOnFailure: true },
   );
 });

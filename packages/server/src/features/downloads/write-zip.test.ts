@@ -28,10 +28,19 @@ async function* toAsync<T>(items: Iterable<T>): AsyncGenerator<T, void> {
 async function save(entries: Iterable<ZipEntry>): Promise<void> {
   const file = await open(path, 'w');
   let at = 0;
-  for await (const piece of writeZip(toAsync(entries))) {
-    if (piece !== zeros) await file.write(piece, 0, piece.length, at);
-    at += piece.length;
+  const pending: Uint8Array[] = [];
+  async function writePending(): Promise<void> {
+    const bytes = Buffer.concat(pending.splice(0));
+    await file.write(bytes, 0, bytes.length, at);
+    at += bytes.length;
   }
+  for await (const piece of writeZip(toAsync(entries))) {
+    if (piece === zeros) {
+      await writePending();
+      at += piece.length;
+    } else if (pending.push(piece) === 1000) await writePending();
+  }
+  await writePending();
   await file.close();
 }
 

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { series } from '../../../../../scripts/series.mjs';
 import { requireDrained } from '../../../test/drain-work.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import { createS3Store } from '../../store/s3-store.ts';
@@ -586,7 +587,7 @@ describe('abort', () => {
   });
 
   test('and completion at the same moment: one of them wins, and the store has what the rows say', async () => {
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < series({ full: 30, short: 10 }); round += 1) {
       const upload = await arrive();
       const completing = complete(upload);
       await new Promise((resolve) => setTimeout(resolve, round % 10));
