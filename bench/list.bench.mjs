@@ -31,10 +31,16 @@ await bench(async () => {
     const large = projects.at(-1)?.projectId ?? '';
     const middle = await findMiddle(service.url, large, headers);
 
+    const side = {
+      process: service,
+      headers,
+      ...(database.cpuMicroseconds && { databaseCpu: database.cpuMicroseconds }),
+    };
+
     await compare(`list ${limit} of …, ${database.name}; ${firstPage.length} bytes`, [
-      { name: `of ${sizes[0]}`, process: service, headers, path: smallest },
-      ...paths.slice(1).map((path, index) => ({ name: `of ${sizes[index + 1]}`, process: service, headers, path })),
-      { name: `from the middle of ${largest}`, process: service, headers, path: `${paths.at(-1)}&cursor=${middle}` },
+      { ...side, name: `of ${sizes[0]}`, path: smallest },
+      ...paths.slice(1).map((path, index) => ({ ...side, name: `of ${sizes[index + 1]}`, path })),
+      { ...side, name: `from the middle of ${largest}`, path: `${paths.at(-1)}&cursor=${middle}` },
       { name: 'bare', process: bare, headers, path: smallest },
     ]);
     await bare.stop();

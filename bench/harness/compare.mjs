@@ -5,6 +5,8 @@ import autocannon from 'autocannon';
 export const quick = process.env.BENCH_QUICK === '1';
 export const rounds = Number(process.env.BENCH_ROUNDS ?? (quick ? 2 : 7));
 const seconds = Number(process.env.BENCH_SECONDS ?? (quick ? 1 : 4));
+/** So long after a load, connections that it broke off have ended, with the processes behind them. */
+const settleMilliseconds = 200;
 const warmUpSeconds = quick ? 1 : 5;
 /** The same for both sides: enough to keep one process busy without a queue that hides its latency. */
 export const connections = 32;
@@ -14,6 +16,7 @@ export const connections = 32;
  * @typedef {object} Side
  * @property {string} name
  * @property {import('./measured-process.mjs').MeasuredProcess} process
+ * @property {() => number} [databaseCpu] microseconds of CPU that its database server has used
  * @property {string} path
  * @property {Record<string, string>} headers
  * @property {string} [body] sent by POST; GET without
@@ -25,6 +28,7 @@ export const connections = 32;
  * @typedef {object} Figures
  * @property {number} requestsPerSecond
  * @property {number} cpuMicroseconds of the process, for one request
+ * @property {number} databaseMicroseconds of its database server, for one request; 0 if that is not measured
  * @property {number} p50 milliseconds
  * @property {number} p99 milliseconds
  * @property {number} coreShare how much of one core the process used; over 1 with its threads
@@ -38,8 +42,9 @@ export const connections = 32;
  * @returns {Promise<Figures>}
  */
 async function load(side, duration = seconds) {
-  const { name, process: measured, path, headers, body, nextBody, amount } = side;
+  const { name, process: measured, databaseCpu = () => 0, path, headers, body, nextBody, amount } = side;
   const before = await measured.used();
+  const databaseBefore = databaseCpu();
   const ownBefore = process.cpuUsage();
   const started = performance.now();
   // With `amount` it reports its end at the next full second, so the last answer is the end.
@@ -61,6 +66,8 @@ async function load(side, duration = seconds) {
   const elapsedMicroseconds = (ended - started) * 1000;
   const own = process.cpuUsage(ownBefore);
   const cpu = (await measured.used()).cpuMicroseconds - before.cpuMicroseconds;
+  await new Promise((resolve) => setTimeout(resolve, settleMilliseconds));
+  const database = databaseCpu() - databaseBefore;
   const answered = result['2xx'];
   if (result.errors + result.non2xx > 0 || answered === 0) {
     throw new Error(`${name} ${path}: ${answered} answers of 200, ${result.non2xx} others, ${result.errors} errors`);
@@ -68,6 +75,7 @@ async function load(side, duration = seconds) {
   return {
     requestsPerSecond: (answered / elapsedMicroseconds) * 1e6,
     cpuMicroseconds: cpu / answered,
+    databaseMicroseconds: database / answered,
     p50: result.latency.p50,
     p99: result.latency.p99,
     coreShare: cpu / elapsedMicroseconds,
@@ -98,8 +106,14 @@ export async function compare(title, sides, baselines = 1) {
     for (const [base, baseRuns] of figures.slice(0, Math.min(index, baselines)).entries()) {
       const throughput = runs.map((run, round) => run.requestsPerSecond / (baseRuns[round]?.requestsPerSecond ?? 0));
       const cpu = runs.map((run, round) => (baseRuns[round]?.cpuMicroseconds ?? 0) / run.cpuMicroseconds);
+      const database = runs.map(
+        (run, round) => (baseRuns[round]?.databaseMicroseconds ?? 0) / run.databaseMicroseconds,
+      );
+      const ofDatabase = database.every((ratio) => ratio > 0 && Number.isFinite(ratio))
+        ? ` (of PostgreSQL ${toSpread(database)})`
+        : '';
       console.log(
-        `  ${sides[index]?.name} / ${sides[base]?.name}: requests for the same CPU time ${toSpread(cpu)}, requests per second ${toSpread(throughput)}`,
+        `  ${sides[index]?.name} / ${sides[base]?.name}: requests for the same CPU time ${toSpread(cpu)}${ofDatabase}, requests per second ${toSpread(throughput)}`,
       );
     }
   }
@@ -120,10 +134,13 @@ export function describeMachine() {
 function toLine(name, runs) {
   const of = (/** @type {keyof Figures} */ key) => runs.map((run) => run[key]);
   const rate = toSpread(of('requestsPerSecond'), 0);
-  const cpu = toSpread(of('cpuMicroseconds'), 1);
+  const ofDatabase = median(of('databaseMicroseconds'))
+    ? ` and ${toSpread(of('databaseMicroseconds'), 1)} µs of PostgreSQL`
+    : '';
+  const cpu = `${toSpread(of('cpuMicroseconds'), 1)} µs of CPU each${ofDatabase}`;
   const latency = `p50 ${median(of('p50'))} ms, p99 ${median(of('p99'))} ms`;
   const shares = `cores: server ${median(of('coreShare')).toFixed(2)}, generator ${median(of('generatorShare')).toFixed(2)}`;
-  return `  ${name}: ${rate} requests/s, ${cpu} µs of CPU each; ${latency}; ${shares}`;
+  return `  ${name}: ${rate} requests/s, ${cpu}; ${latency}; ${shares}`;
 }
 
 /**

@@ -21,6 +21,7 @@ export const listingSettings = {
   enable_seqscan: 'off',
   enable_sort: 'off',
   enable_incremental_sort: 'off',
+  plan_cache_mode: 'force_generic_plan',
   jit: 'off',
   work_mem: '64MB',
   statement_timeout: '15s',

@@ -9,6 +9,7 @@ interface Compiled {
 }
 
 const compiled = new Map<string, Compiled>();
+const shaped = new Map<string, string>();
 
 /**
  * Builds a statement for the hot paths from SQL with named parameters (`:projectId`); each value is sent once however
@@ -28,6 +29,25 @@ export function toStatement(operation: string, sql: string, values: Readonly<Rec
     text: statement.text,
     values: statement.parameters.map((name) => requireValue(values, name)),
   };
+}
+
+/**
+ * Like `toStatement`, for SQL that is long enough that making it for each request takes time.
+ * @param shape everything that the text depends on; the text is made once for each
+ */
+export function toShapedStatement(
+  operation: string,
+  shape: string,
+  makeSql: () => string,
+  values: Readonly<Record<string, unknown>>,
+): pg.QueryConfig {
+  const key = `${operation} ${shape}`;
+  let sql = shaped.get(key);
+  if (sql === undefined) {
+    sql = makeSql();
+    shaped.set(key, sql);
+  }
+  return toStatement(operation, sql, values);
 }
 
 function compile(operation: string, sql: string): Compiled {

@@ -1,7 +1,9 @@
 /** One field of a public shape: its column, and its value as the database writes it into JSON and as this code does. */
 export interface Field<Row, Column extends keyof Row, Value> {
   column: Column;
+  /** An expression for the value as JSON text, without the quotes if `isQuoted`. Never null. */
   sql: string;
+  isQuoted: boolean;
   read(row: Pick<Row, Column>): Value;
 }
 
@@ -12,35 +14,56 @@ export type RowOf<Row, F extends Fields<Row>> = Pick<Row, F[keyof F]['column']>;
 
 type ColumnsOf<Row, Value> = { [C in keyof Row]-?: Row[C] extends Value ? C : never }[keyof Row] & string;
 
-/** The kinds of fields that a table's columns can become. */
+/** For a value that JSON holds unescaped. */
+const quotedOrNull = (value: string) => `coalesce('"' || ${value} || '"', 'null')`;
+
+/**
+ * The kinds of fields that a table's columns can become. Each writes its own JSON: PostgreSQL's functions for any type
+ * look up the type of each value, which takes longer than writing it.
+ */
 export function fieldsOf<Row>() {
+  const asIs = <C extends keyof Row & string>(column: C, sql: string, isQuoted: boolean): Field<Row, C, Row[C]> => ({
+    column,
+    sql,
+    isQuoted,
+    read: (row) => row[column],
+  });
   return {
-    /** The value unchanged. */
-    plain: <C extends keyof Row & string>(column: C): Field<Row, C, Row[C]> => ({
-      column,
-      sql: column,
-      read: (row) => row[column],
-    }),
+    /** A text that JSON holds unescaped: an id, or a word of our own. */
+    plain: <C extends ColumnsOf<Row, string>>(column: C) => asIs(column, column, true),
+    plainOrNull: <C extends ColumnsOf<Row, string | null>>(column: C) => asIs(column, quotedOrNull(column), false),
+    /** A text with any characters. */
+    text: <C extends ColumnsOf<Row, string>>(column: C) => asIs(column, `to_json(${column})`, false),
+    textOrNull: <C extends ColumnsOf<Row, string | null>>(column: C) =>
+      asIs(column, `coalesce(to_json(${column}), 'null')`, false),
+    number: <C extends ColumnsOf<Row, number>>(column: C) => asIs(column, column, false),
     /** A timestamp as ISO 8601 in UTC with milliseconds. */
     time: <C extends ColumnsOf<Row, Date>>(column: C): Field<Row, C, string> => ({
       column,
       sql: `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+      isQuoted: true,
       read: (row) => (row[column] as Date).toISOString(),
     }),
     /** Bytes as hexadecimal digits. */
-    hex: <C extends ColumnsOf<Row, Buffer | null>>(column: C): Field<Row, C, string | null> => ({
+    hexOrNull: <C extends ColumnsOf<Row, Buffer | null>>(column: C): Field<Row, C, string | null> => ({
       column,
-      sql: `encode(${column}, 'hex')`,
+      sql: quotedOrNull(`encode(${column}, 'hex')`),
+      isQuoted: false,
       read: (row) => (row[column] as Buffer | null)?.toString('hex') ?? null,
     }),
   };
 }
 
-/** The select list that makes this shape, for `row_to_json`. */
-export function toSelectList<Row>(fields: Fields<Row>): string {
-  return Object.entries(fields)
-    .map(([name, { sql }]) => `${sql} as "${name}"`)
-    .join(', ');
+/** An expression for the shape as a text of JSON. */
+export function toJsonText<Row>(fields: Fields<Row>): string {
+  const parts: string[] = [];
+  let literal = '{';
+  for (const [name, { sql, isQuoted }] of Object.entries(fields)) {
+    const quote = isQuoted ? '"' : '';
+    parts.push(`'${literal}"${name}":${quote}'`, sql);
+    literal = `${quote},`;
+  }
+  return `concat(${parts.join(', ')}, '${literal.slice(0, -1)}}')`;
 }
 
 /** Builds the same shape from a row. */

@@ -35,7 +35,7 @@ test('what is short is sent whole', async () => {
   const observed = observe();
   const response = await streamJson(pieces(observed, 3, '"é👍"'), observed.log, new AbortController());
   expect(observed).toMatchObject({ made: 3, ended: true });
-  expect(response).toEqual(new Whole('"é👍"'.repeat(3), 'application/json'));
+  expect(response).toEqual(new Whole(Buffer.from('"é👍"'.repeat(3)), 'application/json'));
 });
 
 test('what is long arrives whole, in several chunks', async () => {

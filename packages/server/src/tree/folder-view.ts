@@ -2,25 +2,25 @@ import type { Folder } from '@cadiz/contract';
 import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../db/schema.ts';
-import { type Field, fieldsOf, type RowOf, toSelectList, toView } from '../db/view.ts';
+import { type Field, fieldsOf, type RowOf, toJsonText, toView } from '../db/view.ts';
 
 type FolderView = z.output<typeof Folder>;
 type Row = Selectable<Schema['folders']>;
 
-const { plain, time } = fieldsOf<Row>();
+const { plain, plainOrNull, text, time } = fieldsOf<Row>();
 
 /** The public shape of a folder, the same in every answer. */
 const fields = {
   id: plain('id'),
   projectId: plain('project_id'),
-  name: plain('name'),
-  parentId: plain('parent_id'),
+  name: text('name'),
+  parentId: plainOrNull('parent_id'),
   createdAt: time('created_at'),
   updatedAt: time('updated_at'),
 } satisfies { [K in keyof FolderView]: Field<Row, keyof Row, FolderView[K]> };
 
-/** The view as a select list. */
-export const folderColumns = toSelectList<Row>(fields);
+/** The view as a text of JSON, in SQL. */
+export const folderJson = toJsonText<Row>(fields);
 
 export function toFolderView(row: RowOf<Row, typeof fields>): FolderView {
   return toView<Row, typeof fields>(fields, row);

@@ -7,7 +7,13 @@ import { listingSettings } from '../../db/listing-lane.ts';
 import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
 import type { Kind, Listed, Position } from './cursor.ts';
-import { findByNameStatement, findStatement, scanStatement, skipStatement } from './list-files-sql.ts';
+import {
+  findByNameStatement,
+  findStatement,
+  openingStatement,
+  scanStatement,
+  skipStatement,
+} from './list-files-sql.ts';
 
 const half = 30_000;
 const limit = 100;
@@ -92,9 +98,11 @@ async function planOf({ name, text, values }: pg.QueryConfig, mode: 'custom' | '
     await client.query(`set plan_cache_mode = force_${mode}_plan`);
     await client.query(`prepare page as ${text}`);
     const literals = values?.map((value) =>
-      typeof value === 'number' ? value : `'${String(value).replaceAll("'", "''")}'`,
+      typeof value === 'number' || value === null ? value : `'${String(value).replaceAll("'", "''")}'`,
     );
-    const { rows } = await client.query(`explain (analyze, format json) execute page(${literals?.join(', ')})`);
+    const { rows } = await client.query(
+      `explain (analyze, format json) execute page(${literals?.map((literal) => literal ?? 'null').join(', ')})`,
+    );
     return flatten(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Actual Loops'] > 0);
   } finally {
     await client.query('deallocate page; reset all');
@@ -154,6 +162,20 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
       for (const start of [null, middle(kind, sort)]) {
         for (const rows of [limit, 1000]) {
           await expectIndexed(kind, scanStatement({ kind, listed, start, limit: rows }, bound), rows + 1);
+        }
+      }
+    },
+  );
+
+  test.each(variants)(
+    'a page that begins in the $kind of $where by $sort, $order, reads its own folders and files only',
+    async ({ place, sort, order, kind }) => {
+      const listed: Listed = { ...place(), sort, order, search: undefined };
+      for (const start of [undefined, { kind, after: middle(kind, sort) }]) {
+        for (const rows of [limit, 1000]) {
+          const statement = openingStatement({ listed, start, limit: rows }, bound);
+          await expectIndexed('files', statement, rows + 1);
+          if (start?.kind !== 'files') await expectIndexed('folders', statement, rows + 1);
         }
       }
     },

@@ -1,14 +1,19 @@
 import type pg from 'pg';
 import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
-import type { Listed, Position } from './cursor.ts';
+import type { Kind, Listed, Position } from './cursor.ts';
+import { type Breadcrumb, toBreadcrumbs } from './list-files-breadcrumbs.ts';
 import {
   findByNameStatement,
   findStatement,
+  type OpeningRequest,
+  type OpeningRow,
+  openingStatement,
   type PageRequest,
   type PageRow,
   type Start,
   scanStatement,
+  separator,
   skipStatement,
 } from './list-files-sql.ts';
 
@@ -32,6 +37,45 @@ export interface Page {
   last: Position | null;
 }
 
+const nothing: Page = { json: '', last: null, more: false, count: 0 };
+
+/** How many rows the first statement for a page of so many examines. */
+const toFirstBound = (limit: number) => Math.max(firstBound, 5 * limit);
+
+/** A page of folders and files: folders come first, and both count towards the limit. */
+export interface MixedPage {
+  breadcrumbs: Breadcrumb[];
+  folders: Page;
+  files: Page;
+}
+
+/**
+ * Reads a page of folders and files with its breadcrumbs, usually in one statement.
+ * @throws Problem project_not_found, folder_not_found
+ */
+export async function readMixedPage(
+  deps: Pick<Deps, 'db'>,
+  request: OpeningRequest,
+  reading: Reading,
+): Promise<MixedPage> {
+  const { listed, start, limit } = request;
+  const { rows } = await deps.db.listing.query<OpeningRow>(openingStatement(request, toFirstBound(limit)), reading);
+  const rowOf = (part: OpeningRow['part']) => requireRow(rows.find((row) => row.part === part));
+  const breadcrumbs = toBreadcrumbs(listed, rowOf('breadcrumbs').json);
+  const after = start?.after ?? null;
+  const complete = (kind: Kind, from: Position | null, most: number) =>
+    completePage(deps, { kind, listed, start: from, limit: most }, rowOf(kind), reading);
+  if (start?.kind === 'files') return { breadcrumbs, folders: nothing, files: await complete('files', after, limit) };
+  const folders = await complete('folders', after, limit);
+  if (folders.more) return { breadcrumbs, folders, files: nothing };
+  const rest = limit - folders.count;
+  // If one statement did not find all folders, it could not know how many files to read.
+  const files = rowOf('folders').reached
+    ? await readPage(deps, { kind: 'files', listed, start: null, limit: rest }, reading)
+    : await complete('files', null, rest);
+  return { breadcrumbs, folders, files };
+}
+
 /**
  * Reads one page using bounded statements only. Usually the index of the order has the page at once. If the rows of a
  * page lie far apart, a search continues in the name index, which finds rare names fast; names that are frequent but
@@ -39,17 +83,30 @@ export interface Page {
  * file outside it.
  */
 export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page> {
+  return completePage(
+    deps,
+    request,
+    await read(deps, scanStatement(request, toFirstBound(request.limit)), reading),
+    reading,
+  );
+}
+
+/** @param scanned what the first statement found */
+async function completePage(
+  deps: Pick<Deps, 'db'>,
+  request: PageRequest,
+  scanned: PageRow,
+  reading: Reading,
+): Promise<Page> {
   const { listed, limit } = request;
-  const bound = Math.max(firstBound, 5 * limit);
-  const first = await read(deps, scanStatement(request, bound), reading);
-  if (first.more || !first.reached) return toPage(first);
-  const seemsRare = first.count * 20 <= limit;
+  const page = toPage(scanned, limit);
+  if (page.more || !scanned.reached) return page;
+  const seemsRare = page.count * 20 <= limit;
   const found = seemsRare ? await find(deps, request, maxFound, reading) : undefined;
   if (found) return found;
 
   const onward: Reading = { ...reading, pace: 'stream' };
-  const page = toPage(first);
-  let reached: PageRow['reached'] = first.reached;
+  let reached: PageRow['reached'] = scanned.reached;
   for (let scans = 1; !page.more && reached; scans += 1) {
     if (scans === maxScans) {
       const whole = await find(deps, request, maxFoundLate, onward);
@@ -59,7 +116,7 @@ export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, rea
     if (!start) break;
     const rest = { ...request, start, limit: limit - page.count };
     const next = await read(deps, scanStatement(rest, nextBound), onward);
-    append(page, toPage(next));
+    append(page, toPage(next, rest.limit));
     reached = next.reached;
   }
   return page;
@@ -81,7 +138,7 @@ async function find(
       ? findByNameStatement(searched, { most, bound: maxBeginning })
       : findStatement(searched, most);
   const found = await read(deps, statement, reading);
-  return found.overflow ? undefined : toPage(found);
+  return found.overflow ? undefined : toPage(found, request.limit);
 }
 
 /** Where to continue: right here, or after a run of deleted folders if nothing else lies in between. */
@@ -98,17 +155,27 @@ async function findNext(
 
 async function read({ db }: Pick<Deps, 'db'>, statement: pg.QueryConfig, reading: Reading): Promise<PageRow> {
   const { rows } = await db.listing.query<PageRow>(statement, reading);
-  const [page] = rows;
-  if (!page) throw new Error('An aggregate without groups answers one row');
-  return page;
+  return requireRow(rows[0]);
 }
 
-function toPage({ json, count, more, lastId, lastKey }: PageRow): Page {
-  return { json, count, more, last: lastId === null || lastKey === null ? null : { id: lastId, key: lastKey } };
+function requireRow<T>(row: T | undefined): T {
+  if (!row) throw new Error('An aggregate without groups answers one row');
+  return row;
+}
+
+function toPage({ json, count, lastId, lastKey }: PageRow, limit: number): Page {
+  const more = count > limit;
+  const rows = json ?? '';
+  return {
+    json: more ? rows.slice(0, Math.max(0, rows.lastIndexOf(separator))) : rows,
+    count: Math.min(count, limit),
+    more,
+    last: lastId === null || lastKey === null ? null : { id: lastId, key: lastKey },
+  };
 }
 
 function append(page: Page, next: Page): void {
-  if (page.json && next.json) page.json += ',';
+  if (page.json && next.json) page.json += separator;
   page.json += next.json;
   page.count += next.count;
   page.more = next.more;

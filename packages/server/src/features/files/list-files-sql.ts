@@ -1,9 +1,10 @@
 import type pg from 'pg';
-import { toStatement } from '../../db/statement.ts';
-import { fileColumns } from '../../tree/file-view.ts';
-import { folderColumns } from '../../tree/folder-view.ts';
+import { toShapedStatement, toStatement } from '../../db/statement.ts';
+import { fileJson } from '../../tree/file-view.ts';
+import { folderJson } from '../../tree/folder-view.ts';
 import { folderInSight } from '../../tree/in-sight.ts';
-import type { Kind, Listed, Position } from './cursor.ts';
+import type { Cursor, Kind, Listed, Position } from './cursor.ts';
+import { breadcrumbsSql, toInnermost } from './list-files-breadcrumbs.ts';
 import { toGramQuery } from './list-files-grams.ts';
 
 /** Where a page starts: after a position, or at it. */
@@ -19,13 +20,19 @@ export interface PageRequest {
   limit: number;
 }
 
+/** What is between the JSON objects of a page. No object contains a line break. */
+export const separator = ',\n';
+
 /** One page as the database returns it. */
 export interface PageRow {
-  /** JSON objects separated by commas, built by the database: twice as fast as rows. */
-  json: string;
+  /**
+   * JSON objects in their order, one more than the limit if there are more; null if there are none. The database writes
+   * them, which takes it half as long as this process would take to do so.
+   */
+  json: string | null;
+  /** The number of objects. */
   count: number;
-  /** Whether more is known to follow. */
-  more: boolean;
+  /** The id and key of the last object within the limit; null if there are fewer. */
   lastId: string | null;
   lastKey: string | null;
   /** How far the search got, if that did not fill a page: key and id. Null: to the end. */
@@ -35,7 +42,7 @@ export interface PageRow {
 }
 
 const parentColumns = { files: 'folder_id', folders: 'parent_id' } as const;
-const selectLists = { files: fileColumns, folders: folderColumns };
+const jsonTexts = { files: fileJson, folders: folderJson };
 /** Ids are UUIDs v7, which begin with the time that `created_at` holds: their order is the order of creation. */
 const sortColumns = {
   files: { name: 'name_key', createdAt: 'id', fileSize: 'file_size' },
@@ -129,19 +136,18 @@ function all(conditions: readonly string[]): string {
   return conditions.join(' and ') || 'true';
 }
 
-/** Numbers a page's rows and combines them into one row. */
-function gather(plan: Plan, more: string): string {
+/**
+ * Combines the rows of a page into one row. They are taken as they come: sorting them again would take longer than
+ * reading them.
+ * @param page selects the rows in their order, one more than `limit`
+ * @param limit an expression
+ * @param more further columns
+ */
+function gather(plan: Plan, page: string, limit: string, more: string): string {
   return `
-  numbered as (
-    select id, ${plan.column}::text as key, row_number() over (order by ${toOrder(plan)}) as n,
-           (select row_to_json(view) from (select ${selectLists[plan.kind]}) view)::text as json
-    from page
-  )
-  select coalesce(string_agg(json, ',' order by n) filter (where n <= :limit), '') as json,
-         (array_agg(id order by n desc) filter (where n <= :limit))[1] as "lastId",
-         (array_agg(key order by n desc) filter (where n <= :limit))[1] as "lastKey",
-         count(*) > :limit as more, least(count(*), :limit)::int as count, ${more}
-  from numbered`;
+  select string_agg(json, '${separator}') as json, count(*)::int as count,
+         (array_agg(id))[${limit}] as "lastId", (array_agg(key))[${limit}] as "lastKey", ${more}
+  from (select id, ${plan.column}::text as key, ${jsonTexts[plan.kind]} as json from (${page}) page) written`;
 }
 
 /** A constant, because with a parameter the planner expects a tenth of the table, and sorts that. */
@@ -149,20 +155,23 @@ const planned = (limit: number) => (limit <= 100 ? 101 : 1001);
 
 /** One page in the order of its index. If rows must be filtered, it examines at most `bound` of them. */
 export function scanStatement(request: PageRequest, bound: number): pg.QueryConfig {
-  const plan = toPlan(request);
+  const sql = scanSql(toPlan(request), planned(request.limit), bound, ':limit::int');
+  return toStatement(`list-scan-${request.kind}`, sql, toValues(request));
+}
+
+/**
+ * @param most what the planner expects at most
+ * @param limit an expression for the limit
+ */
+function scanSql(plan: Plan, most: number, bound: number, limit: string): string {
   const { kind, column } = plan;
-  const most = planned(request.limit);
   const rows = `from ${kind} where project_id = :projectId and trash_id is null ${inPlace(plan)} ${fromStart(plan, plan.start)}
     order by ${toIndexOrder(plan)}`;
   const matches = toMatches(plan);
   const sight = toSight(plan);
-  const values = toValues(request);
-  if (matches.length + sight.length === 0) {
-    const sql = `
-     with page as materialized (select * from (select * ${rows} limit ${most}) enough limit :limit + 1),
-     ${gather(plan, 'null as reached')}`;
-    return toStatement(`list-scan-${kind}`, sql, values);
-  }
+  const enough = (found: string) => `select * from (${found} limit ${most}) enough limit ${limit} + 1`;
+  if (matches.length + sight.length === 0)
+    return gather(plan, enough(`select * ${rows}`), limit, 'null::text[] as reached');
   // Names are examined in the index alone, which contains them: a tenth of the cost of reading the rows.
   const found =
     matches.length > 0 && column === 'name_key'
@@ -173,13 +182,60 @@ export function scanStatement(request: PageRequest, bound: number): pg.QueryConf
          where ${all(sight)}`
       : `select * from (select * ${rows} limit ${bound}) scanned where ${all([...matches, ...sight])}`;
   const reached = `
-    case when count(*) <= :limit then (
+    case when count(*) <= ${limit} then (
       select array[${column}::text, id::text] ${rows} offset ${bound - 1} limit 1
     ) end as reached`;
-  const sql = `
-    with page as materialized (select * from (${found} limit ${most}) enough limit :limit + 1),
-    ${gather(plan, reached)}`;
-  return toStatement(`list-scan-${kind}`, sql, values);
+  return gather(plan, enough(found), limit, reached);
+}
+
+/** What one page of a listing begins with: a limited number of folders, then of files. */
+export interface OpeningRequest {
+  listed: Listed;
+  start: Cursor | undefined;
+  /** Of folders and files together, up to 1000. */
+  limit: number;
+}
+
+/** A part of an opening: a page, or the breadcrumbs, of which it has only the JSON. */
+export type OpeningRow = PageRow & { part: Kind | 'breadcrumbs' };
+
+/**
+ * The breadcrumbs, the folders, and as many files as the folders leave room for: each as `scanStatement` finds it, but
+ * in one statement, since going to the database and back costs more than reading a few folders. The files are only
+ * right if the folders are complete.
+ */
+export function openingStatement({ listed, start, limit }: OpeningRequest, bound: number): pg.QueryConfig {
+  const after = start?.after ?? null;
+  const inFiles = start?.kind === 'files';
+  const folders = inFiles ? undefined : toPlan({ kind: 'folders', listed, start: after });
+  const files = toPlan({ kind: 'files', listed, start: inFiles ? after : null });
+  const values = { ...toValues({ listed, start: after, limit }), innermost: toInnermost(listed) };
+  const shape = [planned(limit), bound, ...Object.values(files), ...Object.values(folders ?? {})].join(' ');
+  return toShapedStatement('list-opening', shape, () => openingSql(folders, files, planned(limit), bound), values);
+}
+
+function openingSql(folders: Plan | undefined, files: Plan, most: number, bound: number): string {
+  const whole = ':limit::int';
+  const rest = folders ? `(${whole} - (select least(count, ${whole}) from folders_part))` : whole;
+  const breadcrumbs = `
+    select json, 1 as count, null::uuid as "lastId", null as "lastKey", null::text[] as reached
+    from (${breadcrumbsSql}) crumbs`;
+  const parts: [OpeningRow['part'], string][] = [
+    ['breadcrumbs', breadcrumbs],
+    ...(folders ? [['folders', scanSql(folders, most, bound, whole)] satisfies [Kind, string]] : []),
+    ['files', scanSql(files, most, bound, rest)],
+  ];
+  return `
+    with ${parts.map(([part, sql]) => `${part}_part as materialized (${sql})`).join(', ')}
+    ${parts.map(([part]) => `select '${part}' as part, * from ${part}_part`).join(' union all ')}`;
+}
+
+/** The breadcrumbs alone, in `json`. */
+export function breadcrumbsStatement(listed: Listed): pg.QueryConfig {
+  return toStatement('list-breadcrumbs', breadcrumbsSql, {
+    projectId: listed.projectId,
+    innermost: toInnermost(listed),
+  });
 }
 
 /** A page of search results. */
@@ -189,18 +245,18 @@ export type SearchRequest = PageRequest & { listed: { search: string } };
 export function findStatement(request: SearchRequest, most: number): pg.QueryConfig {
   const plan = toPlan(request);
   const { projectId, search } = request.listed;
+  const page = `
+    select * from candidates
+    where project_id = :projectId ${inPlace(plan)} ${fromStart(plan, plan.start)}
+      and ${all([...toMatches(plan), ...toSight(plan)])}
+    order by ${toOrder(plan)} limit :limit::int + 1`;
   // The project is part of the grams: as a separate condition it could lead the planner to another index.
   const sql = `
     with candidates as materialized (
       select * from ${plan.kind} where name_grams(project_id, name_key) @@ :grams::tsquery and trash_id is null
       limit ${most + 1}
-    ), page as materialized (
-      select * from candidates
-      where project_id = :projectId ${inPlace(plan)} ${fromStart(plan, plan.start)}
-        and ${all([...toMatches(plan), ...toSight(plan)])}
-      order by ${toOrder(plan)} limit :limit + 1
-    ),
-    ${gather(plan, `(select count(*) > ${most} from candidates) as overflow`)}`;
+    )
+    ${gather(plan, page, ':limit::int', `(select count(*) > ${most} from candidates) as overflow`)}`;
   const grams = toGramQuery(projectId, search, 'anywhere');
   return toStatement(`list-find-${plan.kind}`, sql, { ...toValues(request), grams });
 }
@@ -229,6 +285,17 @@ export function findByNameStatement(
   };
   const begin = laterOf(request.start, first, order);
   const fromBegin = fromStart(plan, begin.inclusive ? 'from' : 'after', 'head');
+  const page = `
+    select * from (
+      select * from beginning
+      union all
+      select * from candidates
+      where project_id = :projectId ${inPlace(plan)} ${fromStart(plan, plan.start)} and not starts_with(name_key, :search)
+    ) either
+    where ${all([...toMatches(plan), ...toSight(plan)])} order by ${toOrder(plan)} limit :limit::int + 1`;
+  const overflow = `
+    (select count(*) > ${most} from candidates) or
+    count(*) <= :limit::int and (select count(*) = ${bound} from beginning) as overflow`;
   const sql = `
     with candidates as materialized (
       select * from ${kind} where name_grams(project_id, name_key) @@ :grams::tsquery and trash_id is null
@@ -238,20 +305,8 @@ export function findByNameStatement(
         select * from ${kind} where project_id = :projectId and trash_id is null ${inPlace(plan)} ${fromBegin}
         order by ${toIndexOrder(plan)} limit ${bound}
       ) next where starts_with(name_key, :search)
-    ), page as materialized (
-      select * from (
-        select * from beginning
-        union all
-        select * from candidates
-        where project_id = :projectId ${inPlace(plan)} ${fromStart(plan, plan.start)} and not starts_with(name_key, :search)
-      ) either
-      where ${all([...toMatches(plan), ...toSight(plan)])} order by ${toOrder(plan)} limit :limit + 1
-    ),
-    ${gather(
-      plan,
-      `(select count(*) > ${most} from candidates) or
-       count(*) <= :limit and (select count(*) = ${bound} from beginning) as overflow`,
-    )}`;
+    )
+    ${gather(plan, page, ':limit::int', overflow)}`;
   const grams = toGramQuery(projectId, search, 'inside');
   const values = { ...toValues(request), grams, headKey: begin.key, headId: begin.id };
   return toStatement(`list-find-by-name-${kind}`, sql, values);

@@ -123,6 +123,31 @@ describe('a project', () => {
     expect(body.folders).toEqual([(await service.call('GET', `/api/storage/folders/${folderId}`, { as: ada })).body]);
   });
 
+  test('shows each file as it is shown by itself, whatever its texts contain', async () => {
+    const projectId = await service.createProject(ada);
+    const hostile = ['"', '\\', '},\n{', ',\n', '\u0001\u001f\u007f', '\u2028\u2029', '👩‍👩‍👧é'];
+    for (const text of hostile) {
+      await service.deps.db.pool.query(
+        `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, etag, detected_mime_type,
+                            content_check, sha256, sha256_state)
+         values ($1, $2, $3, $3, upper($3), 0, $3, $3, $3, 'mismatch', sha256('x'), 'verified')`,
+        [projectId, uuidv7(), text],
+      );
+    }
+    const listed = [];
+    let cursor = '';
+    do {
+      const { body }: Answer = await list({ projectId, limit: 1, ...(cursor && { cursor }) });
+      listed.push(...body.files);
+      cursor = body.nextCursor;
+    } while (cursor);
+    expect(listed.map(({ fileName }) => fileName).sort()).toEqual([...hostile].sort());
+    for (const file of listed) {
+      expect(file).toEqual((await service.call('GET', `/api/storage/files/${file.id}`, { key })).body);
+    }
+    expect((await list({ projectId, limit: 100 })).body.files).toEqual(listed);
+  });
+
   test('of somebody else gets the same answer as a missing one', async () => {
     const projectId = await service.createProject(await service.signUp('Eve'), 'Secret');
     const foreign = await list({ projectId });
@@ -394,6 +419,34 @@ describe('pages', () => {
   test.each([1, 2, 3])('of %d with folders only: the last is not empty', async (limit) => {
     const pages = await walk({ projectId, folderId: emptyId, limit });
     expect(pages.map(({ folders }) => folders.length)).toEqual({ 1: [1, 1], 2: [2], 3: [2] }[limit]);
+  });
+
+  test('take one statement each, with their breadcrumbs, wherever they begin', async () => {
+    let statements = 0;
+    const { listing } = service.deps.db;
+    const counting: typeof listing = {
+      ...listing,
+      query(statement, reading) {
+        statements += 1;
+        return listing.query(statement, reading);
+      },
+    };
+    const app = createApp({ ...service.deps, db: { ...service.deps.db, listing: counting } });
+    let pages = 0;
+    let cursor = '';
+    do {
+      const query = new URLSearchParams({ projectId, folderId, limit: '15', ...(cursor && { cursor }) });
+      const headers = { Authorization: `Bearer ${key}` };
+      const answer = await app.fetch(new Request(`http://localhost/api/storage/list?${query}`, { headers }));
+      const body = (await answer.json()) as { breadcrumbs: unknown[]; nextCursor: string };
+      expect(body.breadcrumbs).toEqual([
+        { id: null, name: 'Pages' },
+        { id: folderId, name: 'Listed' },
+      ]);
+      pages += 1;
+      cursor = body.nextCursor;
+    } while (cursor);
+    expect({ pages, statements }).toEqual({ pages: 4, statements: 4 });
   });
 
   test('of an empty folder: a single empty one', async () => {
