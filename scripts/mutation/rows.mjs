@@ -566,8 +566,8 @@ export const mutants = {
     {
       what: 'no body is logged',
       file: `${http}/dispatch.ts`,
-      find: 'const caller = await findCaller[route.access](deps, exchange);',
-      put: "const caller = await findCaller[route.access](deps, exchange);\n  const read = exchange.readBytes;\n  exchange.readBytes = async (most) => {\n    const bytes = await read.call(exchange, most);\n    deps.log.debug({ sent: bytes.toString() }, 'request');\n    return bytes;\n  };",
+      find: 'const caller = found instanceof Promise ? await found : found;',
+      put: "const caller = found instanceof Promise ? await found : found;\n  const read = exchange.readBytes;\n  exchange.readBytes = async (most) => {\n    const bytes = await read.call(exchange, most);\n    deps.log.debug({ sent: bytes.toString() }, 'request');\n    return bytes;\n  };",
     },
     {
       what: 'nothing of a row is logged',
