@@ -5,6 +5,7 @@ import type { ApiKeys } from './access/find-api-key.ts';
 import type { Database } from './db/open.ts';
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
 import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
+import type { InsertTogether } from './features/uploads/insert-together.ts';
 import type { Issuer } from './identity/oidc/issuer.ts';
 import type { Passwords } from './identity/passwords/passwords.ts';
 import type { SignInLimits } from './identity/sign-in-limits.ts';
@@ -44,6 +45,8 @@ export interface Deps {
   limits: LimitsCache;
   /** Bytes for which URLs have been presigned and that have not been recorded yet. */
   presigned: PresignedBytes;
+  /** Inserts recorded files into projects without a quota. */
+  inserts: InsertTogether;
   /** How many requests each caller and address may make. */
   rateLimits: RateLimits;
   archiveLinks: ArchiveLinks;

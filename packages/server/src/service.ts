@@ -6,6 +6,7 @@ import { openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createArchiveSlots } from './features/downloads/archive-slots.ts';
+import { createFileInserts } from './features/uploads/insert-file.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort } from './http/listen.ts';
 import { createIssuer } from './identity/oidc/issuer.ts';
@@ -113,6 +114,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       signInLimits: createSignInLimits(db),
       issuer: config.oidc && createIssuer(config.oidc, { publicUrl: config.publicUrl, now, log }),
       ...caches,
+      inserts: createFileInserts(db),
       rateLimits,
       archiveLinks: createArchiveLinks(secret, now),
       archiveSlots: createArchiveSlots(config.archivesAtOnce, now),

@@ -13,6 +13,7 @@ import type { Database } from '../src/db/open.ts';
 import type { Deps } from '../src/deps.ts';
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createArchiveSlots } from '../src/features/downloads/archive-slots.ts';
+import { createFileInserts } from '../src/features/uploads/insert-file.ts';
 import { createApp } from '../src/http/app.ts';
 import { createIssuer } from '../src/identity/oidc/issuer.ts';
 import { createPasswords, type Passwords } from '../src/identity/passwords/passwords.ts';
@@ -160,6 +161,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     signInLimits: createSignInLimits(db),
     issuer: config.oidc && createIssuer(config.oidc, { publicUrl: config.publicUrl, now, log }),
     ...openCaches(db, now, log),
+    inserts: createFileInserts(db),
     rateLimits: createRateLimits(config.rateLimits),
     archiveLinks: createArchiveLinks(secret, now),
     archiveSlots: createArchiveSlots(config.archivesAtOnce, now),

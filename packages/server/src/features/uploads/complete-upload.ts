@@ -21,7 +21,10 @@ import { requirePartNumbers } from './sign-parts.ts';
  * that the store has already joined is used as it is, and only one row is inserted (`insertFile`).
  */
 export async function completeUpload(
-  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>,
+  deps: Pick<
+    Deps,
+    'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
+  >,
   caller: Caller,
   { uploadId, parts }: Input<'completeUpload'>,
 ): Promise<FileView> {

@@ -1,11 +1,13 @@
 import { randomInt } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
+import type pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
 import { sha256Check } from '../../content/check-contents.ts';
 import type { Inspected } from '../../content/inspect-content.ts';
 import { reportMismatch } from '../../content/report-mismatch.ts';
+import type { Database } from '../../db/open.ts';
 import { toStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
 import { lockLimits } from '../../limits/lock-limits.ts';
@@ -16,6 +18,7 @@ import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts
 import { toNameKey } from '../../tree/name-key.ts';
 import { insertWorkSql } from '../../work/enqueue.ts';
 import { findRecorded } from './find-recorded.ts';
+import { createInsertTogether, type InsertTogether, type NewFile } from './insert-together.ts';
 
 /** What is recorded of an upload. The size, the ETag, and what the first bytes show are the object store's. */
 export interface Facts extends Inspected {
@@ -36,24 +39,58 @@ export interface Facts extends Inspected {
   issuedAt?: number;
 }
 
+/** The columns of a new row but the project, with their types: files to be inserted are sent as one JSON text. */
+const columnTypes = {
+  id: 'uuid',
+  store_key: 'text',
+  file_name: 'text',
+  name_key: 'text',
+  file_size: 'bigint',
+  mime_type: 'text',
+  folder_id: 'uuid',
+  etag: 'text',
+  created_by_user: 'uuid',
+  created_by_key: 'uuid',
+  created_at: 'timestamptz',
+  updated_at: 'timestamptz',
+  detected_mime_type: 'text',
+  content_check: 'text',
+  sha256: 'bytea',
+  sha256_state: 'text',
+};
+const rowColumns = Object.keys(columnTypes);
+/** Also what the limits of the project are compared with, and the work to be queued. */
+const wantedColumns = Object.entries({
+  ...columnTypes,
+  media_type: 'text',
+  media_types: 'text',
+  issued_at: 'timestamptz',
+  check_kind: 'text',
+  check_lease: 'uuid',
+}).map(([name, type]) => `${name} ${type}`);
+
+/** Completes uploads in parts, under locks of their rows. */
 const uploadSql = `upload as (
-    select aborted_at from uploads where project_id = (select id from project) and store_key = :storeKey for update
+    select store_key, aborted_at from uploads
+    where project_id = (select id from project) and store_key in (select store_key from wanted) for update
   )`;
-
 const completedSql = `completed as (
-    update uploads set completed_at = :at, file_id = :id from inserted
-    where uploads.project_id = :projectId and uploads.store_key = :storeKey
+    update uploads set completed_at = inserted.created_at, file_id = inserted.id from inserted
+    where uploads.project_id = :projectId and uploads.store_key = inserted.store_key
   )`;
 
+const work = { kind: 'check_kind', projectId: ':projectId', subject: 'id', lease: 'check_lease' };
 const queuedSql = `queued as (
-    ${insertWorkSql({ kind: ':check::text', projectId: ':projectId', subject: ':id', lease: ':lease', from: 'inserted' })}
+    ${insertWorkSql({ ...work, from: 'inserted join wanted using (id) where check_kind is not null' })}
   )`;
 
 /**
- * The statement that inserts a file. It inserts nothing if the limits of the project refuse it. `for key share` is the
- * lock that the reference takes anyway; because it is taken here, the limits cannot change between this check and the
- * commit, and a folder that is being deleted because it is empty is checked again when that is done. The project is
- * locked first, as when a project is deleted: the other locks depend on its row, so that they come after it.
+ * The statement that inserts files of one project; it answers the ids of those that it has inserted. It inserts none that
+ * the limits of the project refuse. `for key share` is the lock that the reference takes anyway; because it is taken
+ * here, the limits cannot change between this check and the commit, and a folder that is being deleted because it is
+ * empty is checked again when that is done. The project is locked first, as when a project is deleted: the other locks
+ * depend on its row, so that they come after it. The files come in the order of their keys, so that two processes that
+ * record the same ones cannot deadlock.
  *
  * There are two forms. `unlocked` is for most files: it inserts nothing if the project has a quota, or if the store key
  * belongs to an upload in parts, which has had a row since before its key was known to anybody. `locked` is for a caller
@@ -62,52 +99,68 @@ const queuedSql = `queued as (
  */
 function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
   const isLocked = form === 'locked';
+  const ofUpload = isLocked
+    ? 'from upload where upload.store_key = wanted.store_key and aborted_at is not null'
+    : 'from uploads where uploads.project_id = project.id and uploads.store_key = wanted.store_key';
   return `
-  with project as materialized (
-    select id from projects
-    where id = :projectId
-      ${isLocked ? '' : 'and quota_bytes is null'}
-      and (max_file_size_bytes is null or max_file_size_bytes >= :fileSize)
-      and (allowed_mime_types is null or allowed_mime_types && :typePatterns::text[])
-      and (record_from is null or :issuedAt::timestamptz is null or record_from <= :issuedAt)
-    for key share
+  with wanted as materialized (
+    select * from json_to_recordset(:files::json) as wanted (${wantedColumns.join(', ')})
+  ), project as materialized (
+    select id, max_file_size_bytes, allowed_mime_types, record_from from projects
+    where id = :projectId ${isLocked ? '' : 'and quota_bytes is null'} for key share
   ), ${isLocked ? `${uploadSql}, ` : ''}inserted as (
-    insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag,
-                       created_by_user, created_by_key, created_at, updated_at,
-                       detected_mime_type, content_check, sha256, sha256_state)
-    select :projectId::uuid, :id::uuid, :storeKey, :fileName, :nameKey, :fileSize::bigint, :mimeType, :folderId::uuid, :etag,
-           :createdByUser::uuid, :createdByKey::uuid, :at::timestamptz, :at,
-           :detectedMimeType, :contentCheck, :sha256::bytea, :sha256State
-    from project
-    where (:folderId is null or exists (
-        select 1 from folders where project_id = project.id and id = :folderId and trash_id is null for key share))
-      and not exists (select 1 from ${isLocked ? 'upload where aborted_at is not null' : 'uploads where project_id = project.id and store_key = :storeKey'})
+    insert into files (project_id, ${rowColumns.join(', ')})
+    select project.id, ${rowColumns.map((name) => `wanted.${name}`).join(', ')} from project cross join wanted
+    where (max_file_size_bytes is null or max_file_size_bytes >= file_size)
+      and (allowed_mime_types is null or allowed_mime_types && array[media_type, media_types])
+      and (record_from is null or issued_at is null or record_from <= issued_at)
+      and (folder_id is null or exists (
+        select 1 from folders where project_id = project.id and folders.id = folder_id and trash_id is null for key share))
+      and not exists (select 1 ${ofUpload})
+    order by wanted.store_key
     on conflict (project_id, store_key) do nothing
-    returning file_size
+    returning id, store_key, file_size, created_at
   ), ${isLocked ? `${completedSql}, ` : ''}counted as (
     insert into project_usage (project_id, slot, file_count, total_bytes)
-    select :projectId, :slot::smallint, 1, file_size from inserted
+    select :projectId, :slot::smallint, count(*), sum(file_size) from inserted having count(*) > 0
     on conflict (project_id, slot) do update
-      set file_count = project_usage.file_count + 1, total_bytes = project_usage.total_bytes + excluded.total_bytes
+      set file_count = project_usage.file_count + excluded.file_count,
+          total_bytes = project_usage.total_bytes + excluded.total_bytes
   )${hasWork ? `, ${queuedSql}` : ''}
-  select 1 from inserted`;
+  select id from inserted`;
 }
 
 /** By whether they queue work. */
-const unlockedSql = { false: toInsertSql('unlocked', false), true: toInsertSql('unlocked', true) };
-const lockedSql = { false: toInsertSql('locked', false), true: toInsertSql('locked', true) };
+const insertSql = {
+  unlocked: { false: toInsertSql('unlocked', false), true: toInsertSql('unlocked', true) },
+  locked: { false: toInsertSql('locked', false), true: toInsertSql('locked', true) },
+};
+
+function toInsertStatement(form: keyof typeof insertSql, projectId: string, files: readonly NewFile[]): pg.QueryConfig {
+  const sql = insertSql[form][files.some(({ check_kind }) => check_kind !== null) ? 'true' : 'false'];
+  return toStatement('record', sql, { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) });
+}
+
+/** Inserts files of projects without a quota, those of a project together. Other reasons to refuse one need the lock. */
+export function createFileInserts({ pool }: Pick<Database, 'pool'>): InsertTogether {
+  return createInsertTogether(async (projectId, files) => {
+    const { rows } = await pool.query<{ id: string }>(toInsertStatement('unlocked', projectId, files));
+    return new Set(rows.map(({ id }) => id));
+  });
+}
 
 /**
  * The only way to create a file. Undefined if this storeKey is already recorded, if the folder does not exist or is in
  * the trash, or if the key belongs to an aborted upload in parts. The same statement completes an upload in parts,
- * under a lock of its row: of a concurrent abort and recording, only one wins. A single PUT into a project without a quota
- * takes one statement; with a quota, recordings wait for each other, so that together they cannot exceed it (decision 0016). The
- * janitor removes the objects of refused files, after the deadline or as soon as such objects take too much space.
+ * under a lock of its row: of a concurrent abort and recording, only one wins. A single PUT into a project without a
+ * quota takes one statement, or a share of one; with a quota, recordings wait for each other, so that together they
+ * cannot exceed it (decision 0016). The janitor removes the objects of refused files, after the deadline or as soon as
+ * such objects take too much space.
  * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable,
  *   project_not_found, invalid_store_key (the project was full, and unrecorded uploads were removed)
  */
 export async function insertFile(
-  deps: Pick<Deps, 'db' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>,
+  deps: Pick<Deps, 'db' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>,
   caller: Caller,
   project: OpenProject<'files:write'>,
   facts: Facts,
@@ -121,11 +174,12 @@ export async function insertFile(
   const row = toRow(deps, project, facts);
   const check = row.sha256_state === 'declared' ? sha256Check : undefined;
   const lease = check && deps.work.offer(check);
-  const values = { ...toValues(caller, facts, row), ...(check && { check, lease: lease ?? null }) };
+  const file = toNewFile(caller, facts, row, check && { check, lease });
   const isSinglePut = facts.issuedAt !== undefined;
+  // What could not be inserted without the lock may be inserted with it, which also tells why not.
   const isInserted =
-    (isSinglePut && limits.quotaBytes === null && (await insertUnlocked(deps, values))) ||
-    (await insertLocked(deps, project, facts, values));
+    (isSinglePut && limits.quotaBytes === null && (await deps.inserts(project.id, file))) ||
+    (await insertLocked(deps, project, facts, file));
   if (!isInserted) return undefined;
   if (check && lease) {
     deps.work.take({ kind: check, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
@@ -160,27 +214,26 @@ function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, 
   };
 }
 
-function toValues(caller: Caller, facts: Facts, row: FileRow): Record<string, unknown> {
+function toNewFile(
+  caller: Caller,
+  facts: Facts,
+  { project_id: _, sha256, created_at, updated_at, ...row }: FileRow,
+  work: { check: string; lease: string | undefined } | undefined,
+): NewFile {
+  const [type, types] = toPatterns(facts.mimeType);
   return {
-    projectId: row.project_id,
-    id: row.id,
-    storeKey: row.store_key,
-    fileName: row.file_name,
-    nameKey: toNameKey(row.file_name),
-    fileSize: row.file_size,
-    mimeType: row.mime_type,
-    folderId: row.folder_id,
-    etag: row.etag,
-    createdByUser: caller.kind === 'session' ? caller.userId : null,
-    createdByKey: caller.kind === 'apiKey' ? caller.keyId : null,
-    at: row.created_at,
-    slot: randomInt(usageSlots),
-    typePatterns: toPatterns(facts.mimeType),
-    detectedMimeType: row.detected_mime_type,
-    contentCheck: row.content_check,
-    sha256: row.sha256,
-    sha256State: row.sha256_state,
-    issuedAt: facts.issuedAt === undefined ? null : new Date(facts.issuedAt),
+    ...row,
+    name_key: toNameKey(row.file_name),
+    created_by_user: caller.kind === 'session' ? caller.userId : null,
+    created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
+    created_at: created_at.toISOString(),
+    updated_at: updated_at.toISOString(),
+    sha256: sha256 && `\\x${sha256.toString('hex')}`,
+    media_type: type,
+    media_types: types,
+    issued_at: facts.issuedAt === undefined ? null : new Date(facts.issuedAt).toISOString(),
+    check_kind: work?.check ?? null,
+    check_lease: work?.lease ?? null,
   };
 }
 
@@ -189,18 +242,12 @@ function contentMismatch({ mimeType, detected }: Facts): Problem {
   return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
 
-/** Whether the file was inserted without a lock. If not, only the locked way can tell why. */
-async function insertUnlocked({ db }: Pick<Deps, 'db'>, values: Record<string, unknown>): Promise<boolean> {
-  const { rowCount } = await db.pool.query(toStatement('record', unlockedSql[`${'check' in values}`], values));
-  return rowCount === 1;
-}
-
 /** One at a time for each project. */
 function insertLocked(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject<'files:write'>,
   facts: Facts,
-  values: Record<string, unknown>,
+  file: NewFile,
 ): Promise<boolean> {
   return db.transaction(async (trx) => {
     const { limits, recordFrom } = await lockLimits(trx, project, facts.storeKey);
@@ -208,8 +255,8 @@ function insertLocked(
     if (await findRecorded(trx, project, facts.storeKey)) return false;
     if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
     requireWithin(limits, facts);
-    const statement = toStatement('record', lockedSql[`${'check' in values}`], values);
-    const inserted = await trx.executeQuery(CompiledQuery.raw(statement.text, statement.values));
+    const { text, values } = toInsertStatement('locked', project.id, [file]);
+    const inserted = await trx.executeQuery(CompiledQuery.raw(text, values));
     return inserted.rows.length === 1;
   });
 }

@@ -256,6 +256,44 @@ describe('again (checklist 38, T7)', () => {
     expect(await rowsOf(recording.storeKey)).toHaveLength(1);
   });
 
+  test('of different files at once share statements, are counted once each, and have their own answers', async () => {
+    const project = await service.createProject(ada);
+    const gone = (
+      await service.call('POST', '/api/storage/folders', {
+        as: ada,
+        body: { projectId: project, name: 'gone', parentId: null },
+      })
+    ).body.id;
+    const facts = (n: number) => (n % 10 === 3 ? { folderId: gone } : n % 10 === 7 ? { mimeType: 'image/png' } : {});
+    const recordings = await Promise.all(
+      Array.from({ length: 60 }, (_, n) =>
+        service.upload({ as: ada }, project, bytes, { mimeType: 'text/plain', ...facts(n) }),
+      ),
+    );
+    // The caches do not know of it yet.
+    const { pool } = service.deps.db;
+    await pool.query('delete from folders where id = $1', [gone]);
+    await pool.query("update projects set allowed_mime_types = '{text/*}' where id = $1", [project]);
+
+    const answers = await Promise.all(
+      recordings.map((body) => service.call('POST', '/api/storage/record', { as: ada, body })),
+    );
+
+    const outcomes = answers.map(({ status, body }) => (status === 200 ? body.storeKey : body.code));
+    const expected = recordings.map(({ storeKey }, n) =>
+      n % 10 === 3 ? 'folder_not_found' : n % 10 === 7 ? 'mime_type_not_allowed' : storeKey,
+    );
+    expect(outcomes).toEqual(expected);
+    const { rows } = await pool.query('select store_key, xmin::text as statement from files where project_id = $1', [
+      project,
+    ]);
+    const stored = expected.filter((outcome) => outcome.startsWith(project));
+    expect(rows.map((row) => row.store_key).sort()).toEqual(stored.sort());
+    expect(new Set(rows.map(({ statement }) => statement)).size).toBeLessThan(stored.length / 2);
+    const usage = await service.call('GET', `/api/storage/usage?projectId=${project}`, { as: ada });
+    expect(usage.body).toMatchObject({ fileCount: 48, totalBytes: 48 * bytes.length });
+  });
+
   test('fifty at once with two names make one row: those of its name get it, the others 409', async () => {
     const recording = await upload();
     const answers = await Promise.all(

@@ -30,7 +30,7 @@ const clockToleranceMilliseconds = 15 * 60_000;
 export async function recordUpload(
   deps: Pick<
     Deps,
-    'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'log' | 'onMismatch' | 'now'
+    'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'log' | 'onMismatch' | 'now'
   >,
   caller: Caller,
   request: Recording,
