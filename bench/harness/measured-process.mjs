@@ -16,6 +16,7 @@ const probe = new URL('./probe.mjs', import.meta.url).href;
 /**
  * @typedef {object} MeasuredProcess
  * @property {string} url
+ * @property {number} pid
  * @property {() => Promise<Used>} used
  * @property {() => Promise<void>} stop
  */
@@ -62,7 +63,7 @@ export async function startMeasured(script, args, settings, port) {
     last = answer.then(() => undefined);
     return answer;
   };
-  return { url, used, stop };
+  return { url, pid: child.pid ?? 0, used, stop };
 }
 
 /** @param {string} url */

@@ -74,6 +74,7 @@ async function answer(deps: Deps, common: readonly string[], exchange: Exchange)
   const match = findRoute(exchange.method, exchange.path);
   const operation = match?.operation ?? 'unmatched';
   exchange.operation = match?.operation;
+  if (operation !== 'list') deps.db.listing.giveWay();
   let result: Answer;
   try {
     allowOrigins(exchange);
