@@ -1,14 +1,17 @@
 // @ts-check
 // Listings: 100 files out of a thousand, a hundred thousand and a million, from the service and from a bare node:http
 // handler that sends the same bytes; and a whole project of a million files. Target: the page out of the largest project
-// at 0.9 of the page out of the smallest; the whole project with less than 60 MB of growth, first byte within 100 ms.
+// at 0.9 of the page out of the smallest; the whole project with less than 60 MB of growth, first byte within 100 ms; presign
+// beside 24 listing clients at 0.4 of its rate, if the service and the database share one core.
 import { writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import { join } from 'node:path';
+import autocannon from 'autocannon';
 import { bench } from './harness/cleanup.mjs';
-import { compare, describeMachine, quick, toSpread } from './harness/compare.mjs';
+import { compare, describeMachine, quick, rounds, toSpread } from './harness/compare.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
 import { insertFiles } from './harness/many-files.mjs';
+import { putOnOneCore } from './harness/one-core.mjs';
 import { signUp, startBareServer, startService, temporaryFolder } from './harness/service.mjs';
 
 const sizes = quick ? [1000, 5000, 20_000] : [1000, 100_000, 1_000_000];
@@ -17,6 +20,8 @@ const limit = 100;
 const firstBytes = quick ? 5 : 25;
 const wholeListings = quick ? 2 : 5;
 const samplingMilliseconds = 20;
+const listers = 24;
+const besideSeconds = quick ? 2 : 4;
 
 await bench(async () => {
   describeMachine();
@@ -34,7 +39,7 @@ await bench(async () => {
     const side = {
       process: service,
       headers,
-      ...(database.cpuMicroseconds && { databaseCpu: database.cpuMicroseconds }),
+      ...(database.local && { databaseCpu: database.local.cpuMicroseconds }),
     };
 
     await compare(`list ${limit} of …, ${database.name}; ${firstPage.length} bytes`, [
@@ -44,10 +49,69 @@ await bench(async () => {
       { name: 'bare', process: bare, headers, path: smallest },
     ]);
     await bare.stop();
+    await measureNeighbours(service, database, large, headers);
     await measureWhole(service, large, headers, database.name);
     await service.stop();
   });
 });
+
+/**
+ * Presign beside clients that list pages, with the service and its database on one core, and the clients on another.
+ * @param {import('./harness/measured-process.mjs').MeasuredProcess} service
+ * @param {import('./harness/databases.mjs').BenchDatabase} database
+ * @param {string} projectId
+ * @param {Record<string, string>} headers
+ */
+async function measureNeighbours(service, database, projectId, headers) {
+  console.log(`\n## presign beside ${listers} clients that list pages of ${limit}, all on one core, ${database.name}`);
+  const release = putOnOneCore([service.pid, ...(database.local?.processes() ?? [])]);
+  if (!release || (database.url && !database.local)) {
+    release?.();
+    return console.log('  left out: it needs two cores, taskset, and the database on this machine');
+  }
+  const used = async () => (await service.used()).cpuMicroseconds + (database.local?.cpuMicroseconds() ?? 0);
+  const request = { projectId, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 1000, folderId: null };
+  /** @type {(seconds: number) => Promise<{ rate: number, forCpu: number }>} requests per second, and per second of CPU */
+  const presign = async (duration) => {
+    const before = await used();
+    const result = await autocannon({
+      url: `${service.url}/api/storage/presign`,
+      method: 'POST',
+      connections: 16,
+      duration,
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(request),
+    });
+    const answered = requireAnswers(result);
+    return { rate: answered / duration, forCpu: (answered / ((await used()) - before)) * 1e6 };
+  };
+  const list = async (/** @type {number} */ duration) => {
+    const url = `${service.url}/api/storage/list?projectId=${projectId}&limit=${limit}`;
+    return requireAnswers(await autocannon({ url, connections: listers, duration, headers })) / duration;
+  };
+  await presign(besideSeconds);
+  /** @type {Record<'rate' | 'forCpu' | 'pages', number[]>} */
+  const ratios = { rate: [], forCpu: [], pages: [] };
+  for (let round = 0; round < rounds; round += 1) {
+    const alone = await presign(besideSeconds);
+    const pagesAlone = await list(besideSeconds);
+    const listing = list(besideSeconds + 1);
+    const beside = await presign(besideSeconds);
+    ratios.pages.push((await listing) / pagesAlone);
+    ratios.rate.push(beside.rate / alone.rate);
+    ratios.forCpu.push(beside.forCpu / alone.forCpu);
+  }
+  console.log(
+    `  of its rate alone ${toSpread(ratios.rate)}; for the same CPU time of both ${toSpread(ratios.forCpu)}; pages, of their rate alone ${toSpread(ratios.pages)}`,
+  );
+  release();
+}
+
+/** @param {import('autocannon').Result} result */
+function requireAnswers(result) {
+  if (result.non2xx + result.errors > 0) throw new Error(`${result.non2xx} refused, ${result.errors} errors`);
+  return result['2xx'];
+}
 
 /** @param {import('./harness/databases.mjs').BenchDatabase} database */
 async function startWithFiles(database) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { atEnd } from './cleanup.mjs';
-import { openPostgresCpu } from './postgres-cpu.mjs';
+import { findLocalPostgres } from './local-postgres.mjs';
 import { temporaryFolder } from './service.mjs';
 
 const postgresScript = fileURLToPath(new URL('../../scripts/ci/postgres.sh', import.meta.url));
@@ -17,7 +17,7 @@ const postgresPrograms = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';
  * @property {string} name
  * @property {string} dataDir the data folder for a service on it
  * @property {string} [url] DATABASE_URL; the embedded database without
- * @property {() => number} [cpuMicroseconds] what the database server has used; undefined if that is not known
+ * @property {import('./local-postgres.mjs').LocalPostgres} [local] the database server, if it runs on this machine
  */
 
 /**
@@ -85,12 +85,12 @@ async function createDatabase(server) {
     const url = new URL(server);
     url.pathname = `/${name}`;
     const { version, fsync } = rows[0];
-    const cpuMicroseconds = await openPostgresCpu(client);
+    const local = await findLocalPostgres(client);
     return {
       name: `PostgreSQL ${version.split(' ')[0]}, fsync ${fsync}`,
       dataDir: await temporaryFolder(),
       url: url.href,
-      ...(cpuMicroseconds ? { cpuMicroseconds } : {}),
+      ...(local ? { local } : {}),
     };
   } finally {
     await client.end();

@@ -64,6 +64,27 @@ describe.each(testableKinds)('the listing lane (%s)', (kind) => {
     expect(Number(second?.rows[0]?.start) - Number(first?.rows[0]?.start)).toBeGreaterThan(395);
   });
 
+  test('runs one page at a time, with pauses, while other requests come, and every page in the end', async () => {
+    const sleepMilliseconds = 60;
+    const text = `select extract(epoch from clock_timestamp()) * 1000 as end from pg_sleep(${sleepMilliseconds / 1000})`;
+    const page = () => db.listing.query<{ end: string }>({ text }, as('page'));
+    let othersCome = true;
+    const come = () => {
+      db.listing.giveWay();
+      if (othersCome) setImmediate(come);
+    };
+    come();
+    // The first ones begin before anything has shown that others come.
+    await Promise.all([page(), page()]);
+    const ends = (await Promise.all(Array.from({ length: 4 }, page))).map(({ rows }) => Number(rows[0]?.end));
+    othersCome = false;
+    ends.sort((a, b) => a - b);
+    for (const [index, end] of ends.slice(1).entries()) {
+      // A pause twice as long as the page before it, and then its own sleep.
+      expect(end - (ends[index] ?? 0)).toBeGreaterThan(3 * sleepMilliseconds - 5);
+    }
+  });
+
   test('does not send a statement that nobody waits for any more', async () => {
     await db.pool.query('create table if not exists sent (n int)');
     const gone = new AbortController();

@@ -10,6 +10,13 @@ const pagesAtOnce = 2;
 const streamsAtOnce = 1;
 /** Above this share of working time, something is waiting for the thread. */
 const busyUtilization = 0.8;
+/**
+ * How long others may go first after a page, in times of what its statement took. The service takes about as long again for a
+ * page as the database, so this leaves others half of a core that both share, however the system divides it.
+ */
+const pauseFactor = 2;
+/** If no other request comes for so long, pages need not let any go first. */
+const quietMilliseconds = 1;
 export const listingConnections = pagesAtOnce + streamsAtOnce;
 /**
  * Settings of a connection for listings. A page must come out of an index in its order, whatever the statistics say;
@@ -49,6 +56,11 @@ export interface ListingLane {
    * @throws TooManyListings, ListingTooSlow, the signal's reason
    */
   query<R extends pg.QueryResultRow>(statement: pg.QueryConfig, reading: Reading): Promise<pg.QueryResult<R>>;
+  /**
+   * To be called for every request that is not a listing. While such requests keep coming, pages run one at a time, and
+   * each is followed by a pause, so that they have half of the time even on a core that PostgreSQL and the service share.
+   */
+  giveWay(): void;
   /** Closes its own connections but not shared ones. */
   close(): Promise<void>;
 }
@@ -63,9 +75,24 @@ interface LaneOptions {
 }
 
 export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): ListingLane {
+  /** How many requests other than listings there have been. */
+  let others = 0;
+  let givesWay = false;
+
+  /** Lets others go first for a while, unless no more come. */
+  async function pauseForOthers(milliseconds: number): Promise<void> {
+    const until = performance.now() + milliseconds;
+    do {
+      const before = others;
+      await delay(quietMilliseconds, undefined, { ref: false });
+      givesWay = others !== before;
+    } while (givesWay && performance.now() < until);
+  }
+
   const gates = {
     page: createFairGate({
-      size: pagesAtOnce,
+      // A core that PostgreSQL and the service share is divided among all that runs on it.
+      size: () => (givesWay ? 1 : pagesAtOnce),
       share: pagesAtOnce,
       mostWaiting: pagesWaiting,
       mostWaitingEach: pagesWaiting / 2,
@@ -78,9 +105,13 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
     }),
   };
   return {
+    giveWay() {
+      others += 1;
+    },
     async query(statement, { pace, userId, signal }) {
       const leave = await gates[pace].enter([userId], signal);
       if (!leave) throw new TooManyListings();
+      const othersBefore = others;
       const measureThread = startThreadMeasure();
       try {
         return await run(pool, statement, signal, options);
@@ -90,10 +121,14 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
         throw error;
       } finally {
         const { milliseconds, utilization } = measureThread();
-        // While others need the thread, the streams together take at most half of its time.
-        if (pace === 'stream' && utilization > busyUtilization)
+        if (pace === 'page') {
+          givesWay = others !== othersBefore;
+          if (givesWay) void pauseForOthers(pauseFactor * milliseconds).then(leave);
+          else leave();
+        } else if (utilization > busyUtilization) {
+          // While others need the thread, the streams together take at most half of its time.
           void delay(milliseconds, undefined, { ref: false }).then(leave);
-        else leave();
+        } else leave();
       }
     },
     async close() {

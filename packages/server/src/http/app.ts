@@ -81,6 +81,7 @@ async function answer<T>(
   const match = findRoute(exchange.method, exchange.path);
   const operation = match?.operation ?? 'unmatched';
   exchange.operation = match?.operation;
+  if (operation !== 'list') deps.db.listing.giveWay();
   let result: Answer;
   try {
     allowOrigins(exchange);

@@ -43,6 +43,22 @@ describe('a gate', () => {
     expect(inside).toEqual(['ada 2', 'ada 3']);
   });
 
+  test('can change its size, which counts from the next who enters or leaves', async () => {
+    let size = 1;
+    const { enter, leave, inside } = openGate({ size: () => size });
+    for (const name of ['ada 1', 'ada 2', 'ada 3', 'ada 4']) void enter(name);
+    await settle();
+    expect(inside).toEqual(['ada 1']);
+    size = 2;
+    await leave('ada 1');
+    expect(inside).toEqual(['ada 2', 'ada 3']);
+    size = 1;
+    await leave('ada 2');
+    expect(inside).toEqual(['ada 3']);
+    await leave('ada 3');
+    expect(inside).toEqual(['ada 4']);
+  });
+
   test('lets nobody hold all of it who may have a share', async () => {
     const { enter, leave, inside, gate } = openGate({ size: 4, share: 2 });
     for (const name of ['ada 1', 'ada 2', 'ada 3', 'bob 1']) void enter(name);

@@ -17,8 +17,8 @@ export interface FairGate {
 export type Parties = readonly [who: string, ...others: string[]];
 
 export interface FairGateSettings {
-  /** How many may be inside at once. */
-  size: number;
+  /** How many may be inside at once; a function is asked whenever somebody enters or leaves. */
+  size: number | (() => number);
   /** How many of them may belong to one party. */
   share: number;
   /** How many may wait, in all and for one party. */
@@ -42,6 +42,7 @@ interface Waiting {
 export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: FairGateSettings): FairGate {
   const standings = new Map<string, Standing>();
   const waiting = new Set<Waiting>();
+  const sizeNow = typeof size === 'number' ? () => size : size;
   let inside = 0;
   let entries = 0;
 
@@ -83,7 +84,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
   }
 
   function admit(): void {
-    while (inside < size) {
+    while (inside < sizeNow()) {
       let next: Waiting | undefined;
       for (const one of waiting) {
         if (isWithinShare(one.parties) && (!next || isBefore(one, next))) next = one;
@@ -94,11 +95,11 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
   }
 
   return {
-    isFullFor: (parties) => inside >= size && isWithinShare(parties),
+    isFullFor: (parties) => inside >= sizeNow() && isWithinShare(parties),
     async enter(parties, signal) {
       signal.throwIfAborted();
       // A request that could be inside is never waiting, so this overtakes nobody.
-      if (inside < size && isWithinShare(parties)) return occupy(parties);
+      if (inside < sizeNow() && isWithinShare(parties)) return occupy(parties);
       const tooMany = parties.some((party) => standingOf(party).waiting >= mostWaitingEach);
       if (tooMany || waiting.size >= mostWaiting) return undefined;
       return new Promise((resolve, reject) => {

@@ -5,24 +5,33 @@ import { readdirSync, readFileSync } from 'node:fs';
 const microsecondsPerTick = 10_000;
 
 /**
- * The CPU time of a whole PostgreSQL server: of its processes, and of those that have ended.
- * @param {import('pg').Client} client
- * @returns {Promise<(() => number) | undefined>} microseconds so far; undefined if it does not run on this machine, under
- *   Linux
+ * A PostgreSQL server on this machine.
+ * @typedef {object} LocalPostgres
+ * @property {() => number} cpuMicroseconds what its processes have used so far, and those that have ended
+ * @property {() => number[]} processes the server's own, and those for its connections
  */
-export async function openPostgresCpu(client) {
+
+/**
+ * @param {import('pg').Client} client
+ * @returns {Promise<LocalPostgres | undefined>} undefined if it does not run on this machine, under Linux
+ */
+export async function findLocalPostgres(client) {
   const { rows } = await client.query('select pg_backend_pid() as pid');
   const backend = readProcess(rows[0].pid);
   if (backend?.name !== 'postgres') return undefined;
   const server = backend.parent;
-  return () => {
-    const own = readProcess(server);
-    let ticks = (own?.ticks ?? 0) + (own?.ticksOfEnded ?? 0);
-    for (const name of readdirSync('/proc')) {
-      const one = /^\d+$/.test(name) ? readProcess(Number(name)) : undefined;
-      if (one?.parent === server) ticks += one.ticks;
-    }
-    return ticks * microsecondsPerTick;
+  const children = () =>
+    readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map((name) => ({ pid: Number(name), ...readProcess(Number(name)) }))
+      .filter(({ parent }) => parent === server);
+  return {
+    cpuMicroseconds() {
+      const own = readProcess(server);
+      const ended = (own?.ticks ?? 0) + (own?.ticksOfEnded ?? 0);
+      return children().reduce((sum, { ticks = 0 }) => sum + ticks, ended) * microsecondsPerTick;
+    },
+    processes: () => [server, ...children().map(({ pid }) => pid)],
   };
 }
 
