@@ -24,8 +24,19 @@ const longest = [
   'packages/store/src/process/lost-index.test.ts',
 ];
 
-/** Tests of what a process does as a whole, and those that load a browser's driver, each in a process of its own. */
-const alone = ['e2e/**/*.test.ts', 'packages/server/src/identity/async-hooks.test.ts'];
+/**
+ * Each in a process of its own: tests that load a browser's driver, and tests that measure their process, such as its
+ * memory, its open files, or whether it follows promises.
+ */
+const alone = [
+  'e2e/**/*.test.ts',
+  'packages/contract/src/fields.test.ts',
+  'packages/server/src/db/embedded-failure.test.ts',
+  'packages/server/src/features/downloads/archives.test.ts',
+  'packages/server/src/features/downloads/write-zip.test.ts',
+  'packages/server/src/identity/async-hooks.test.ts',
+  'packages/store/src/operations/complete-multipart-upload.test.ts',
+];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
