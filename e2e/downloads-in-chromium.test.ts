@@ -188,6 +188,8 @@ beforeAll(async () => {
     executablePath,
     headless: true,
     args: [...args.split(' '), '--disable-component-update', '--disable-sync'],
+    // Where no locale is set, Chromium saves files under names of ASCII.
+    env: { ...process.env, LC_ALL: 'C.UTF-8' },
   });
   context = await browser.newContext();
   const cookies = cookie.split('; ').map((pair) => {

@@ -192,9 +192,13 @@ class Model {
       for (const id of outermost) this.removeFolder(id, true);
       for (const id of fileIds) if (this.inSight(id)) this.removeFile(id);
     } else {
-      // A folder inside another one comes after it.
-      const outer = (id: string) => this.trash.indexOf(id);
-      for (const id of [...folderIds].sort((a, b) => outer(b) - outer(a))) this.restoreFolder(id);
+      // In the order of the request, but a folder inside another one comes after it.
+      const restore = (id: string) => {
+        const inside = this.folders.get(this.folders.get(id)?.parentId ?? '')?.entry;
+        if (inside && inside !== id && folderIds.includes(inside)) restore(inside);
+        if (this.trash.includes(id)) this.restoreFolder(id);
+      };
+      for (const id of folderIds) restore(id);
       for (const id of fileIds) this.restoreFile(id);
     }
     return { counts };

@@ -161,6 +161,22 @@ describe('move', () => {
 });
 
 describe('restore', () => {
+  test.each([
+    { which: 'first', at: 0 },
+    { which: 'second', at: 1 },
+  ])('lets the first in the request keep the name of two: the one deleted $which', async ({ at }) => {
+    const parentId = await library.folder();
+    const ids: string[] = [];
+    for (let n = 0; n < 2; n++) {
+      const id = await library.folder('twice', parentId);
+      await library.call('DELETE', `/api/storage/folders/${id}`);
+      ids.push(id);
+    }
+    const [keeps = '', other = ''] = at === 0 ? ids : ids.reverse();
+    const { body } = await both({ action: 'restore', fileIds: [], folderIds: [keeps, other] });
+    expect(body.restored).toEqual([{ id: other, movedToRoot: false, renamedFrom: 'twice' }]);
+  });
+
   test('restores entries, even a folder into one that is restored with it', async () => {
     const above = await library.folder();
     const [outer = '', middle = '', inner = ''] = await library.chain(3, above);

@@ -46,7 +46,7 @@ export async function requireInSight(
 }
 
 /**
- * The same for entries of the trash; a folder comes after the one it is inside.
+ * The same for entries of the trash, in the order of the ids; but a folder comes after the one it is inside.
  * @param after accepts only entries deleted after this
  * @throws Problem file_not_found, folder_not_found
  */
@@ -81,10 +81,11 @@ export async function requireDeleted(
     .where(whereBelow(project, 'folders.id'))
     .execute();
   requireAllFound({ fileIds, folderIds }, files, folders);
-  return sortOuterFirst(folders);
+  return sortOuterFirst(folders, folderIds);
 }
 
-function sortOuterFirst<T extends { id: string; parent_entry: string | null }>(entries: T[]): T[] {
+/** In the order of the ids, so that it is known which of two folders of one name keeps it. */
+function sortOuterFirst<T extends { id: string; parent_entry: string | null }>(entries: T[], ids: string[]): T[] {
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const sorted = new Set<T>();
   const add = (entry: T | undefined) => {
@@ -92,7 +93,7 @@ function sortOuterFirst<T extends { id: string; parent_entry: string | null }>(e
     add(byId.get(entry.parent_entry ?? ''));
     sorted.add(entry);
   };
-  for (const entry of entries) add(entry);
+  for (const id of ids) add(byId.get(id));
   return [...sorted];
 }
 
