@@ -8,7 +8,7 @@ import http from 'node:http';
 import pg from 'pg';
 import { bench } from './harness/cleanup.mjs';
 import { quick, rounds, toSpread } from './harness/compare.mjs';
-import { cpuOfPostgres, cpuOfThreads, parentOf } from './harness/cpu-time.mjs';
+import { cpuOfThreads } from './harness/cpu-time.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
 import { freePort, startMeasured } from './harness/measured-process.mjs';
 import { signUp, startService, temporaryFolder } from './harness/service.mjs';
@@ -27,6 +27,7 @@ const byHandScript = new URL('./harness/record-by-hand.mjs', import.meta.url);
  * @property {string} projectId
  * @property {string} authorization
  * @property {pg.Client} [db] of its database; none if that is the embedded one
+ * @property {() => number} postgresCpu microseconds that a PostgreSQL server on this machine has used
  * @property {() => Promise<void>} untilQuiet resolves when nothing is left to be done
  */
 /** @typedef {{ rate: number, cpu: number, main: number, threads: number, postgres: number, wal: number }} Figures for each file, in microseconds and bytes */
@@ -65,7 +66,16 @@ async function openService(name, database, root) {
   const { projectIds, authorization } = await signUp(url, ['Bench']);
   const db = await connect(database);
   const untilQuiet = db ? () => untilNoWork(db) : () => untilIdle(pid);
-  return { name, url, pid, projectId: projectIds[0] ?? '', authorization, untilQuiet, ...(db && { db }) };
+  return {
+    name,
+    url,
+    pid,
+    projectId: projectIds[0] ?? '',
+    authorization,
+    untilQuiet,
+    postgresCpu: toPostgresCpu(database),
+    ...(db && { db }),
+  };
 }
 
 /**
@@ -85,8 +95,14 @@ async function openByHand(database) {
     projectId,
     authorization: 'Bearer by-hand',
     untilQuiet: async () => undefined,
+    postgresCpu: toPostgresCpu(database),
     ...(db && { db }),
   };
+}
+
+/** @param {import('./harness/databases.mjs').BenchDatabase} database */
+function toPostgresCpu({ local }) {
+  return local?.cpuMicroseconds ?? (() => 0);
 }
 
 /** @param {import('./harness/databases.mjs').BenchDatabase} database */
@@ -166,9 +182,8 @@ async function measure(title, sides, prepare) {
  * @param {(n: number) => Promise<void>} run
  * @returns {Promise<Figures>}
  */
-async function measureRound({ pid, db, untilQuiet }, run) {
-  const postmaster = db && (await findPostmaster(db));
-  const look = () => ({ ...cpuOfThreads(pid), postgres: postmaster ? cpuOfPostgres(postmaster) : 0 });
+async function measureRound({ pid, db, postgresCpu, untilQuiet }, run) {
+  const look = () => ({ ...cpuOfThreads(pid), postgres: postgresCpu() });
   const lsn = await currentLsn(db);
   const before = look();
   const started = performance.now();
@@ -179,12 +194,6 @@ async function measureRound({ pid, db, untilQuiet }, run) {
   const each = (/** @type {'main' | 'threads' | 'postgres'} */ part) => (after[part] - before[part]) / perRound;
   const [main, threads, postgres] = [each('main'), each('threads'), each('postgres')];
   return { rate, cpu: main + threads + postgres, main, threads, postgres, wal: (await walSince(db, lsn)) / perRound };
-}
-
-/** @param {pg.Client} db */
-async function findPostmaster(db) {
-  const { rows } = await db.query('select pg_backend_pid() as pid');
-  return parentOf(rows[0].pid);
 }
 
 /** @param {pg.Client} [db] @returns {Promise<string>} */

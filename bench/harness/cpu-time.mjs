@@ -23,11 +23,14 @@ export function cpuOfThreads(pid) {
  * @param {number} postmaster its process id
  */
 export function cpuOfPostgres(postmaster) {
-  let used = microsecondsOf(`/proc/${postmaster}`) + ofEndedChildren(postmaster);
-  for (const name of readdirSync('/proc')) {
-    if (/^\d+$/.test(name) && parentOf(name) === postmaster) used += microsecondsOf(`/proc/${name}`);
-  }
-  return used;
+  const now = processesOfPostgres(postmaster).map((pid) => microsecondsOf(`/proc/${pid}`));
+  return now.reduce((sum, used) => sum + used, ofEndedChildren(postmaster));
+}
+
+/** @param {number} postmaster its process id @returns {number[]} that, and the ids of its children */
+export function processesOfPostgres(postmaster) {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return [postmaster, ...all.map(Number).filter((pid) => parentOf(pid) === postmaster)];
 }
 
 /**

@@ -108,7 +108,7 @@ const signedTexts = new Set([
 /** Encrypted documents are stored in a compound file, whatever their format is when decrypted. */
 const officeOpenXml = 'application/vnd.openxmlformats-officedocument';
 
-/** Formats that always begin with their signature: a file without one is none of them. */
+/** Formats that always begin with their signature: a file without it is not of that format. */
 const alwaysSigned = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif', 'image/heif']);
 
 /**

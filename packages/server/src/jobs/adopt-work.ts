@@ -14,7 +14,7 @@ const atOnce = 1000;
  * Enqueues work that versions before the queue recorded elsewhere: in `files.check_at`, and as unfinished
  * reconciliations, quarantines and uploads without a row of work. They did so until the upgrade, and may still do so
  * while one of their processes runs beside this one.
- * @returns how many were enqueued; call again until there are none
+ * @returns how many were enqueued; call again until it returns 0
  */
 export async function adoptWork({ db }: Pick<Deps, 'db'>): Promise<number> {
   const counts = [

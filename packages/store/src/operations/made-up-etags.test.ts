@@ -26,7 +26,7 @@ const checked = (body: Buffer, algorithm: (typeof checksumAlgorithms)[number] = 
 const etagOf = ({ status, headers }: Answer) => (status === 200 ? headers.etag : status);
 
 describe('the ETag', () => {
-  test.each(checksumAlgorithms)('of a large body with its %s is none that an MD5 can have', async (algorithm) => {
+  test.each(checksumAlgorithms)('of a large body with its %s does not look like an MD5', async (algorithm) => {
     const etag = etagOf(await put('large', large, checked(large, algorithm)));
     expect(etag).toMatch(madeUp);
     const got = await send('GET', store.presign('GET', 'large'));

@@ -16,7 +16,7 @@ interface RecordedFile {
 }
 
 export interface Comparison {
-  /** The next page begins after this key; undefined if there is none. */
+  /** The next page begins after this key; undefined on the last page. */
   next: string | undefined;
   objects: StoredObject[];
   fileCount: number;

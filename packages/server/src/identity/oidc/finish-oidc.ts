@@ -2,10 +2,10 @@ import type { Input } from '@cadiz/contract';
 import type { Visitor } from '../../access/caller.ts';
 import { findSessionCallerByToken } from '../../access/find-session-caller.ts';
 import type { Deps } from '../../deps.ts';
-import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { keepEnabledUser } from '../keep-enabled-user.ts';
+import { recordSignIn } from '../record-sign-in.ts';
 import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
 import { findOrMakeAccount, type OidcDeps } from './find-or-make-account.ts';
@@ -65,15 +65,13 @@ function signIn(
   visitor: InBrowser<Visitor>,
   { userId, issuer }: { userId: string; issuer: Issuer },
 ): Promise<string> {
-  const { address, browser } = visitor;
+  const { browser } = visitor;
   return db.transaction(async (trx) => {
     const at = now();
     await keepEnabledUser(trx, userId);
     const token = await startSession(trx, at, userId, visitor);
     await endKeptSession(trx, browser.kept.session);
-    const by = { kind: 'session', userId, address } as const;
-    const subject = { userId, issuer: issuer.settings.issuer };
-    await recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject });
+    await recordSignIn(trx, at, visitor, userId, { userId, issuer: issuer.settings.issuer });
     return token;
   });
 }

@@ -4,10 +4,10 @@ import type { Selectable } from 'kysely';
 import type { Visitor } from '../../access/caller.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
-import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { keepEnabledUser } from '../keep-enabled-user.ts';
+import { recordRefusedSignIn, recordSignIn } from '../record-sign-in.ts';
 import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
 import { anywhere } from '../sign-in-limits.ts';
@@ -27,7 +27,7 @@ export async function signInWithPasskey(
   visitor: InBrowser<Visitor>,
   { response }: Input<'signInWithPasskey'>,
 ): Promise<Keeping<Answer<'signInWithPasskey'>>> {
-  const { db, now, signInLimits } = deps;
+  const { signInLimits } = deps;
   const { address, browser } = visitor;
   requirePasskeys(deps);
   await signInLimits.countAddress(address);
@@ -35,8 +35,7 @@ export async function signInWithPasskey(
   const entering = enter(deps, visitor, response as AuthenticationResponseJSON, challenge);
   const { user, token } = await entering.catch(async (error: unknown) => {
     if (error instanceof Problem && error.code === 'passkey_refused') {
-      const by = { kind: 'nobody', address } as const;
-      await recordEvent(db.kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject });
+      await recordRefusedSignIn(deps, visitor, subject);
     }
     throw error;
   });
@@ -95,7 +94,7 @@ function open(
   visitor: InBrowser<Visitor>,
   { id, user_id: userId, counter }: Pick<PasskeyRow, 'id' | 'user_id' | 'counter'>,
 ): Promise<{ user: UserRow; token: string } | undefined> {
-  const { address, browser } = visitor;
+  const { browser } = visitor;
   return db.transaction(async (trx) => {
     const at = now();
     const user = await keepEnabledUser(trx, userId);
@@ -106,8 +105,7 @@ function open(
       return undefined;
     }
     await endKeptSession(trx, browser.kept.session);
-    const by = { kind: 'session', userId, address } as const;
-    await recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject });
+    await recordSignIn(trx, at, visitor, userId, subject);
     return { user, token };
   });
 }

@@ -1,12 +1,12 @@
 import type { Answer } from '@cadiz/contract';
 import type { Visitor } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
-import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { keepEnabledUser } from '../keep-enabled-user.ts';
 import { findVantage, rememberDevice } from '../known-devices.ts';
 import { findPasswordHash, findSettledPasswordHash } from '../passwords/password-hash.ts';
+import { recordRefusedSignIn, recordSignIn } from '../record-sign-in.ts';
 import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
 import { toUserView, type UserRow } from '../user-view.ts';
@@ -32,14 +32,12 @@ export async function finishSignIn(
   visitor: InBrowser<Visitor>,
   proof: Proof,
 ): Promise<Keeping<Answer<'verifyTotp'>>> {
-  const { db, now, signInLimits } = deps;
+  const { signInLimits } = deps;
   const { address, browser } = visitor;
   const { challenge, userId } = await requireChallenge(deps, browser.kept.challenge);
   const { user, token } = await enter(deps, visitor, { challenge, userId, proof }).catch(async (error: unknown) => {
     if (error instanceof Problem) {
-      const by = { kind: 'nobody', address } as const;
-      const subject = { userId, method: proof.method };
-      await recordEvent(db.kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject });
+      await recordRefusedSignIn(deps, visitor, { userId, method: proof.method });
     }
     throw error;
   });
@@ -83,7 +81,7 @@ function open(
   visitor: InBrowser<Visitor>,
   { challenge, userId, proof, factor, hash }: Attempt & { factor: Factor; hash: string | undefined },
 ): Promise<{ user: UserRow; token: string } | undefined> {
-  const { address, browser } = visitor;
+  const { browser } = visitor;
   return db.transaction(async (trx) => {
     const at = now();
     const user = await keepEnabledUser(trx, userId);
@@ -95,9 +93,7 @@ function open(
     }
     await endKeptSession(trx, browser.kept.session);
     await forgetFailures(trx, factor);
-    const by = { kind: 'session', userId, address } as const;
-    const subject = { method: proof.method };
-    await recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject });
+    await recordSignIn(trx, at, visitor, userId, { method: proof.method });
     return { user, token };
   });
 }

@@ -6,7 +6,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { endKeptSession } from './end-sessions.ts';
 
-/** Ends the session of a browser. Succeeds even if there is none. */
+/** Ends the session of a browser. Succeeds even without one. */
 export async function signOut(
   deps: Pick<Deps, 'db' | 'now'>,
   { address, browser }: InBrowser<Visitor>,

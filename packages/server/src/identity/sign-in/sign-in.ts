@@ -1,13 +1,13 @@
 import type { Answer, Input } from '@cadiz/contract';
 import type { Visitor } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
-import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { keepEnabledUser } from '../keep-enabled-user.ts';
 import { findVantage, rememberDevice } from '../known-devices.ts';
 import { findSettledPasswordHash } from '../passwords/password-hash.ts';
 import { isOutdated } from '../passwords/passwords.ts';
+import { recordRefusedSignIn, recordSignIn } from '../record-sign-in.ts';
 import { beginChallenge, type Challenge } from '../second-factor/challenge.ts';
 import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
@@ -33,15 +33,14 @@ async function tryPassword(
   visitor: InBrowser<Visitor>,
   request: Input<'signIn'>,
 ): Promise<Keeping<Answer<'signIn'>>> {
-  const { db, now, signInLimits } = deps;
+  const { signInLimits } = deps;
   const { email } = request;
   const { address, browser } = visitor;
   const from = await findVantage(deps, browser.kept.device, email);
   await signInLimits.countAccount(email, from);
   const entered = await enter(deps, visitor, request).catch(async (error: unknown) => {
     if (error instanceof Problem) {
-      const by = { kind: 'nobody', address } as const;
-      await recordEvent(db.kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject: { email } });
+      await recordRefusedSignIn(deps, visitor, { email });
     }
     throw error;
   });
@@ -102,7 +101,7 @@ function open(
   visitor: InBrowser<Visitor>,
   { userId, hash }: Account,
 ): Promise<Entered | undefined> {
-  const { address, browser } = visitor;
+  const { browser } = visitor;
   return db.transaction(async (trx) => {
     const at = now();
     const user = await keepEnabledUser(trx, userId);
@@ -110,8 +109,7 @@ function open(
     await endKeptSession(trx, browser.kept.session);
     if (user.two_factor_enabled) return beginChallenge(trx, at, userId);
     const token = await startSession(trx, at, userId, visitor);
-    const by = { kind: 'session', userId, address } as const;
-    await recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject: {} });
+    await recordSignIn(trx, at, visitor, userId, {});
     return { user, token };
   });
 }

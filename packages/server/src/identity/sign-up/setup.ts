@@ -5,7 +5,7 @@ import { isLoopback } from '../../settings/loopback.ts';
 import type { Browser } from '../browser.ts';
 import { sameText } from '../same-text.ts';
 
-/** Keeps a stranger from creating the first account, as long as there is none. */
+/** Keeps a stranger from creating the first account. */
 export interface Setup {
   /** Printed when the service starts. */
   token: string;
