@@ -71,6 +71,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: 180_000,
     hookTimeout: 180_000,
+    retry: Number(process.env.TEST_RETRIES ?? 0),
     // Far longer than anything takes: a machine that is busy must not fail a test.
     expect: { poll: { timeout: 60_000 } },
     reporters: ['default', './scripts/report-tests.mjs'],

@@ -1,5 +1,6 @@
 // @ts-check
-// A Vitest reporter: lists what took longest, and which rows of docs/security.md this run did not prove.
+// A Vitest reporter: lists what took longest, which tests passed only when repeated, and which rows of docs/security.md
+// this run did not prove.
 import { relative } from 'node:path';
 import { root } from './prepare.mjs';
 import { findUnproven } from './security-document.mjs';
@@ -15,6 +16,7 @@ export default class TestReport {
   /** @param {readonly import('vitest/node').TestModule[]} modules */
   onTestRunEnd(modules) {
     if (modules.length > 5) this.#printSlowest(modules);
+    this.#printFlaky(modules);
     this.#checkRows(modules);
   }
 
@@ -29,6 +31,21 @@ export default class TestReport {
     console.log(`\n${files.length} test files took ${sum.toFixed(0)} s one after another. The longest:`);
     for (const { file, seconds } of files.sort((a, b) => b.seconds - a.seconds).slice(0, slowest))
       console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`);
+  }
+
+  /**
+   * With TEST_RETRIES, a failed test is run again. One that then passes is still a defect, of the test or of the code.
+   *
+   * @param {readonly import('vitest/node').TestModule[]} modules
+   */
+  #printFlaky(modules) {
+    for (const module of modules) {
+      for (const test of module.children.allTests('passed')) {
+        if (!test.diagnostic()?.flaky) continue;
+        console.error(`FLAKY, passed when repeated: ${relative(root, module.moduleId)} > ${test.fullName}`);
+        for (const { message, stack } of test.result().errors ?? []) console.error(stack ?? message);
+      }
+    }
   }
 
   /** @param {readonly import('vitest/node').TestModule[]} modules */
