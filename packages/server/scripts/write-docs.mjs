@@ -1,19 +1,23 @@
 // @ts-check
-// Writes docs/errors.md and docs/settings.md from the built error catalogue and settings.
-// With --check it writes nothing, names the pages that are out of date, and ends with 1 if there are any.
+// Writes docs/errors.md, docs/settings.md and the client's error codes from the built error catalogue and settings.
+// With --check it writes nothing, names the files that are out of date, and ends with 1 if there are any.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errorCatalogue } from '@cadiz/contract';
 import { settings } from '../dist/settings/table.js';
 
 const command = 'npm run build && npm run docs';
-const pages = { 'errors.md': toErrorsPage(), 'settings.md': toSettingsPage() };
+const pages = {
+  'docs/errors.md': toErrorsPage(),
+  'docs/settings.md': toSettingsPage(),
+  'packages/client/src/error-codes.ts': toErrorCodes(),
+};
 const checkOnly = process.argv.includes('--check');
 
 for (const [name, text] of Object.entries(pages)) {
-  const url = new URL(`../../../docs/${name}`, import.meta.url);
+  const url = new URL(`../../../${name}`, import.meta.url);
   if (!checkOnly) writeFileSync(url, text);
   else if (readOrEmpty(url) !== text) {
-    console.error(`docs/${name} is out of date: run ${command}`);
+    console.error(`${name} is out of date: run ${command}`);
     process.exitCode = 1;
   }
 }
@@ -25,6 +29,16 @@ function readOrEmpty(url) {
   } catch {
     return '';
   }
+}
+
+function toErrorCodes() {
+  const codes = Object.keys(errorCatalogue).map((code) => `  | '${code}'`);
+  return `// Written by packages/server/scripts/write-docs.mjs: change packages/contract/src/errors.ts instead.
+
+/** Every error of the service: docs/errors.md says what each means, and how to mend it. */
+export type ErrorCode =
+${codes.join('\n')};
+`;
 }
 
 function toErrorsPage() {

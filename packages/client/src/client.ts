@@ -1,0 +1,326 @@
+import { usualConcurrency } from '#platform';
+import type { CadizError } from './error.ts';
+import type { ResumeStore } from './platform/platform.ts';
+import { type Call, type ClientOptions, createSender } from './request.ts';
+import type {
+  ApiKey,
+  Counts,
+  CreatedApiKey,
+  CreatedTicket,
+  DownloadUrl,
+  File,
+  Folder,
+  Link,
+  Listing,
+  Metadata,
+  OwnApiKey,
+  OwnTicket,
+  Restored,
+  Scope,
+  Ticket,
+  TicketOptions,
+  TrashEntry,
+  Trashed,
+  Upload,
+  Usage,
+} from './types.ts';
+import { createFolderFinder, isId, toPath } from './upload/folders.ts';
+import { createJob, type UploadOptions } from './upload/job.ts';
+import { createQueue, type QueueEntry, type UploadQueue } from './upload/queue.ts';
+import { createSlots } from './upload/slots.ts';
+import type { Source, Uploadable } from './upload/source.ts';
+import { openStore, type Uploader, uploadJobs } from './upload/uploader.ts';
+
+/** What a listing shows, and in which order. */
+export interface ListOptions {
+  /** A folder's id or path, or null for the root: what is in it. Everything in the project by default. */
+  folder?: string | null;
+  /** Part of the name. */
+  search?: string;
+  sort?: 'name' | 'createdAt' | 'fileSize';
+  order?: 'asc' | 'desc';
+  /** Only files with these facts; at most three. */
+  metadata?: Metadata;
+  externalId?: string;
+}
+
+export interface PageOptions {
+  /** From 1 to 1000. */
+  limit?: number;
+  /** The `nextCursor` of the page before. */
+  cursor?: string | null;
+}
+
+/** All options of a client: who asks, and how uploads go. */
+export interface CadizOptions extends ClientOptions {
+  /** How many files, or parts of files, are sent at the same time; 4 in browsers and 8 elsewhere by default. */
+  concurrency?: number;
+  /** Where uploads in parts are remembered: in browsers IndexedDB; `resumeFile` of `@cadiz/client/node` makes one. */
+  resume?: ResumeStore;
+}
+
+/** All of a listing, a page at a time as it is read. */
+type Items<T> = AsyncIterableIterator<T>;
+
+/** Names as the service knows them, and ids. */
+type Ids = { fileIds?: string[]; folderIds?: string[] };
+
+export type Client = ReturnType<typeof createClient>;
+
+/**
+ * Makes a client of one project.
+ *
+ * @example
+ * // On a server
+ * const cadiz = createClient({ baseUrl: 'https://media.example.com', apiKey: process.env.CADIZ_API_KEY });
+ * const file = await cadiz.upload(photo, { folder: 'holiday/2027' });
+ *
+ * @example
+ * // In a browser: `/api/upload-ticket` is your own route, made with `createTicketHandler`
+ * const cadiz = createClient({
+ *   baseUrl: 'https://media.example.com',
+ *   ticket: () => fetch('/api/upload-ticket', { method: 'POST' }).then((answer) => answer.json()),
+ * });
+ */
+export function createClient(options: CadizOptions) {
+  const { baseUrl, retries = 6, concurrency = usualConcurrency } = options;
+  const sender = createSender(options);
+  const { send, place } = sender;
+  const folders = createFolderFinder(sender);
+  const slots = createSlots(concurrency);
+  const uploader: Uploader = { ...sender, baseUrl, retries, slots, folders, resume: openStore(options.resume) };
+
+  const get = <T>(path: string, query?: Call['query']) => send<T>({ method: 'GET', path, query });
+  const post = <T>(path: string, body: unknown, isOnce = true) => send<T>({ method: 'POST', path, body, isOnce });
+  const patch = <T>(path: string, body: unknown) => send<T>({ method: 'PATCH', path, body });
+  const remove = <T>(path: string, query?: Call['query']) => send<T>({ method: 'DELETE', path, query });
+  /** With the project. */
+  const mine = async <T extends object>(more?: T) => ({ projectId: (await place()).projectId, ...more });
+
+  async function* all<T>(page: (cursor: string | undefined) => Promise<[T[], string | null]>): Items<T> {
+    let cursor: string | undefined;
+    do {
+      const [items, next] = await page(cursor);
+      yield* items;
+      cursor = next ?? undefined;
+    } while (cursor);
+  }
+
+  /** The id of a folder that must exist. */
+  async function toFolderId(folder: string | null | undefined): Promise<string | null | undefined> {
+    if (folder === undefined) return undefined;
+    const path = toPath(folder ?? '');
+    if (path === '') return (await place()).root;
+    return isId(path) ? path : (await getByPath(path)).id;
+  }
+
+  const getByPath = async (path: string) => get<Folder>('/api/storage/folders', await mine({ path: toPath(path) }));
+
+  async function page(listed: ListOptions & PageOptions): Promise<Listing> {
+    const { folder, metadata = {}, ...rest } = listed;
+    const folderId = await toFolderId(folder);
+    const facts = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]);
+    const place = folderId === null ? 'root' : folderId;
+    return get(
+      '/api/storage/list',
+      await mine({ limit: 1000, ...rest, folderId: place, ...Object.fromEntries(facts) }),
+    );
+  }
+
+  return {
+    /**
+     * Uploads one file: in one piece, or from 64 MiB on in parts that survive a reload. Failures on the way are repeated.
+     * It is recorded once, or not at all; after `signal` aborts while it is being recorded, it may still be recorded.
+     *
+     * @example
+     * await cadiz.upload(file, { folder: 'holiday/2027', onProgress: ({ loaded, total }) => show(loaded / total) });
+     * @throws CadizError
+     */
+    async upload(file: Uploadable, upload: UploadOptions = {}): Promise<File> {
+      const job = await createJob(file, upload);
+      return new Promise((resolve, reject) => {
+        const settle = (_: unknown, outcome: File | CadizError) =>
+          outcome instanceof Error ? reject(outcome) : resolve(outcome);
+        uploadJobs(uploader, [job], { settle }).catch(reject);
+      });
+    },
+
+    uploads: {
+      /**
+       * Uploads many files, several at a time, and asks the service for a hundred of them at once. A picked or dropped folder
+       * keeps its structure.
+       *
+       * @example
+       * const queue = cadiz.uploads.create(input.files, { folder: 'holiday' });
+       * queue.subscribe(() => show(queue.snapshot()));
+       * await queue.done();
+       */
+      create(files: Iterable<Source | QueueEntry> = [], options: UploadOptions = {}): UploadQueue {
+        const queue = createQueue(uploader, concurrency, options);
+        queue.add(files);
+        return queue;
+      },
+      /** Uploads in parts that have not ended. */
+      list: () =>
+        all<Upload>(async (cursor) => {
+          const page = await get<{ uploads: Upload[]; nextCursor: string | null }>(
+            '/api/storage/uploads',
+            await mine({ cursor }),
+          );
+          return [page.uploads, page.nextCursor];
+        }),
+      get: (uploadId: string) => get<Upload>(`/api/storage/uploads/${uploadId}`),
+      abort: (uploadId: string) => remove<{ uploadId: string; aborted: true }>(`/api/storage/uploads/${uploadId}`),
+    },
+
+    files: {
+      /**
+       * @example
+       * for await (const file of cadiz.files.list({ folder: 'holiday' })) console.log(file.fileName);
+       */
+      list: (listed: ListOptions = {}): Items<File> =>
+        all(async (cursor) => {
+          const { files, nextCursor } = await page({ ...listed, ...(cursor && { cursor }) });
+          return [files, nextCursor];
+        }),
+      /** Files and folders together, with the way to them. */
+      page,
+      get: (id: string) => get<File>(`/api/storage/files/${id}`),
+      /** Renames it, moves it, changes its metadata (null removes a fact) or its externalId. */
+      async update(
+        id: string,
+        change: {
+          fileName?: string;
+          folder?: string | null;
+          metadata?: Record<string, string | number | boolean | null>;
+          externalId?: string | null;
+        },
+      ): Promise<File> {
+        const { folder, ...rest } = change;
+        return patch(`/api/storage/files/${id}`, { ...rest, folderId: await toFolderId(folder) });
+      },
+      /** Copies it in the store; no byte passes through this program. */
+      copy: async (
+        id: string,
+        { folder = null as string | null, ...rest }: { folder?: string | null; fileName?: string } = {},
+      ) => post<File>(`/api/storage/files/${id}/copy`, { ...rest, folderId: await toFolderId(folder) }),
+      /** Puts it into the trash. */
+      delete: (id: string) => remove<Trashed>(`/api/storage/files/${id}`),
+      restore: (id: string) => post<File & { restored: Restored }>(`/api/storage/files/${id}/restore`, {}),
+      /** An address that serves the file for a while (an hour by default) to whoever has it. */
+      url: (id: string, how: { expiresIn?: number; disposition?: 'inline' | 'attachment' } = {}) =>
+        post<DownloadUrl>(`/api/storage/files/${id}/url`, how, false),
+      /** Addresses of up to a thousand files. */
+      urls: (fileIds: string[], how: { expiresIn?: number; disposition?: 'inline' | 'attachment' } = {}) =>
+        post<{ urls: ((DownloadUrl & { fileId: string }) | { fileId: string; problem: object })[] }>(
+          '/api/storage/files/urls',
+          { fileIds, ...how },
+          false,
+        ).then(({ urls }) => urls),
+      /** The bytes, straight from the store. Look at `ok` of the answer. */
+      async download(id: string, init?: RequestInit): Promise<Response> {
+        const { url } = await post<DownloadUrl>(`/api/storage/files/${id}/url`, {}, false);
+        return fetch(url, init);
+      },
+      /** The address of a ZIP of files and folders. */
+      archive: async (selected: Ids & { name?: string; expiresIn?: number }) =>
+        post<DownloadUrl>('/api/storage/archives', await mine(selected), false),
+      /** Moves many files and folders. */
+      move: async ({ folder, ...ids }: Ids & { folder: string | null }) =>
+        post<Counts>('/api/storage/bulk', await mine({ ...ids, action: 'move', folderId: await toFolderId(folder) })),
+      /** Puts many files and folders into the trash. */
+      deleteMany: async (ids: Ids) => post<Counts>('/api/storage/bulk', await mine({ ...ids, action: 'delete' })),
+      restoreMany: async (ids: Ids) =>
+        post<Counts & { restored?: (Restored & { id: string })[] }>(
+          '/api/storage/bulk',
+          await mine({ ...ids, action: 'restore' }),
+        ),
+    },
+
+    folders: {
+      list: (listed: ListOptions = {}): Items<Folder> =>
+        all(async (cursor) => {
+          const found = await page({ ...listed, ...(cursor && { cursor }) });
+          return [found.folders, found.nextCursor];
+        }),
+      get: (id: string) => get<Folder>(`/api/storage/folders/${id}`),
+      /** @throws CadizError folder_not_found */
+      getByPath,
+      create: async (name: string, { parent = null as string | null } = {}) =>
+        post<Folder>('/api/storage/folders', await mine({ name, parentId: await toFolderId(parent) })),
+      /** Creates those of up to a hundred paths that are missing; the last folder of each. */
+      ensure: async (paths: string[], { parent = null as string | null } = {}) =>
+        post<{ folders: Folder[] }>(
+          '/api/storage/folders/ensure',
+          await mine({ paths, parentId: await toFolderId(parent) }),
+          false,
+        ).then(({ folders }) => folders),
+      async update(id: string, { parent, ...rest }: { name?: string; parent?: string | null }): Promise<Folder> {
+        return patch(`/api/storage/folders/${id}`, { ...rest, parentId: await toFolderId(parent) });
+      },
+      /** Puts it into the trash; one that is not empty only if `recursive`. */
+      delete: (id: string, { recursive = false } = {}) => remove<Trashed>(`/api/storage/folders/${id}`, { recursive }),
+      restore: (id: string) => post<Folder & { restored: Restored }>(`/api/storage/folders/${id}/restore`, {}),
+    },
+
+    trash: {
+      list: (): Items<TrashEntry> =>
+        all(async (cursor) => {
+          const page = await get<{ entries: TrashEntry[]; nextCursor: string | null }>(
+            '/api/storage/trash',
+            await mine({ cursor }),
+          );
+          return [page.entries, page.nextCursor];
+        }),
+      /** Nothing of it can be restored afterwards. */
+      empty: async () => remove<Counts>('/api/storage/trash', await mine()),
+    },
+
+    links: {
+      create: (fileId: string, how: { expiresAt?: string; disposition?: 'inline' | 'attachment' } = {}) =>
+        post<Link>('/api/storage/links', { fileId, ...how }),
+      list: ({ fileId }: { fileId?: string } = {}): Items<Link> =>
+        all(async (cursor) => {
+          const query = fileId === undefined ? await mine({ cursor }) : { fileId, cursor };
+          const page = await get<{ links: Link[]; nextCursor: string | null }>('/api/storage/links', query);
+          return [page.links, page.nextCursor];
+        }),
+      delete: (id: string) => remove<Link>(`/api/storage/links/${id}`),
+    },
+
+    tickets: {
+      /** A ticket for a browser or a phone. `createTicketHandler` makes a route of it. */
+      create: async ({ folderId = null, ...rest }: TicketOptions) =>
+        post<CreatedTicket>('/api/storage/tickets', await mine({ folderId, ...rest })),
+      list: (): Items<Ticket> =>
+        all(async (cursor) => {
+          const page = await get<{ tickets: Ticket[]; nextCursor: string | null }>(
+            '/api/storage/tickets',
+            await mine({ cursor }),
+          );
+          return [page.tickets, page.nextCursor];
+        }),
+      revoke: (id: string) => remove<Ticket>(`/api/storage/tickets/${id}`),
+      /** What is left of the ticket that this client has. */
+      current: () => get<OwnTicket>('/api/storage/tickets/current'),
+    },
+
+    /** API keys are managed by a session. */
+    keys: {
+      create: async (
+        name: string,
+        how: { scopes?: Scope[]; folderId?: string | null; expiresAt?: string | null } = {},
+      ) => post<CreatedApiKey>('/api/api-keys', await mine({ name, ...how })),
+      list: async () => (await get<{ apiKeys: ApiKey[] }>('/api/api-keys', await mine())).apiKeys,
+      revoke: (id: string) => remove<ApiKey>(`/api/api-keys/${id}`),
+      rotate: (id: string, how: { overlapSeconds?: number; expiresAt?: string | null } = {}) =>
+        post<CreatedApiKey>(`/api/api-keys/${id}/rotate`, how),
+      /** What the key of this client is. */
+      current: () => get<OwnApiKey>('/api/storage/key'),
+    },
+
+    /** How much is stored. */
+    usage: async ({ folder }: { folder?: string } = {}) =>
+      get<Usage>('/api/storage/usage', await mine({ folderId: await toFolderId(folder) })),
+  };
+}

@@ -1,0 +1,113 @@
+import type { ErrorCode } from './error-codes.ts';
+import type { Problem } from './types.ts';
+
+/** What can go wrong between a client and the service or the object store, beside the service's own errors. */
+export type ClientErrorCode =
+  /** The `signal` was aborted, or the upload was canceled. */
+  | 'aborted'
+  /** An argument cannot be used; the message says which and why. */
+  | 'invalid_argument'
+  /** No connection, or it broke. */
+  | 'network_failed'
+  /** Nothing was sent or received for a minute. */
+  | 'timed_out'
+  /** Something that is not Cadiz answered, such as a proxy. */
+  | 'unexpected_answer'
+  /** The object store refused the bytes; the message has its own words. */
+  | 'upload_refused'
+  /** The file cannot be read, or has changed since the upload began. */
+  | 'file_unreadable';
+
+/** One invalid field of a request. */
+export interface Issue {
+  /** Such as `files.3.fileName`. */
+  path: string;
+  message: string;
+}
+
+interface ErrorFacts {
+  status?: number | undefined;
+  requestId?: string | undefined;
+  retryable?: boolean | undefined;
+  issues?: readonly Issue[] | undefined;
+  retryAfter?: number | undefined;
+  cause?: unknown;
+}
+
+/**
+ * The one error that this package throws.
+ *
+ * @example
+ * try {
+ *   await cadiz.upload(file);
+ * } catch (error) {
+ *   if (isCadizError(error) && error.code === 'quota_exceeded') askForMoreSpace();
+ *   else throw error;
+ * }
+ */
+export class CadizError extends Error {
+  override readonly name = 'CadizError';
+  /** What went wrong: an error of the service (docs/errors.md), or of the way there. */
+  readonly code: ErrorCode | ClientErrorCode;
+  /** The HTTP status of the answer; 0 if there was none. */
+  readonly status: number;
+  /** The id under which the service has logged the request. */
+  readonly requestId: string | undefined;
+  /** Whether the same call may succeed later. It has already been repeated as often as `retries` says. */
+  readonly retryable: boolean;
+  /** Every invalid field, with `invalid_request`. */
+  readonly issues: readonly Issue[];
+  /** After how many seconds the service wants to be asked again, if it said so. */
+  readonly retryAfter: number | undefined;
+
+  constructor(code: ErrorCode | ClientErrorCode, message: string, facts: ErrorFacts = {}) {
+    super(message, { cause: facts.cause });
+    this.code = code;
+    this.status = facts.status ?? 0;
+    this.requestId = facts.requestId;
+    this.retryable = facts.retryable ?? false;
+    this.issues = facts.issues ?? [];
+    this.retryAfter = facts.retryAfter;
+  }
+}
+
+/**
+ * The places in a list that `issues` complain about, as in `files.3.fileName`. None if they complain about anything
+ * else: without those entries, the same request would be accepted.
+ */
+export function toWrongEntries({ issues }: CadizError, list: string): Set<number> {
+  const places = issues.map(({ path }) => {
+    const [first, index = ''] = path.split('.');
+    return first === list && /^\d+$/.test(index) ? Number(index) : -1;
+  });
+  return new Set(places.includes(-1) ? [] : places);
+}
+
+/** Whether something thrown is a `CadizError`, even one of another copy of this package. */
+export function isCadizError(error: unknown): error is CadizError {
+  return error instanceof Error && error.name === 'CadizError';
+}
+
+/** A problem document of the service as an error. */
+export function toProblemError(problem: Problem, facts: ErrorFacts = {}): CadizError {
+  const { code, title, detail, status, requestId, issues } = problem;
+  return new CadizError(code as ErrorCode, detail || title, {
+    status,
+    requestId,
+    retryable: isPassing(status),
+    issues,
+    ...facts,
+  });
+}
+
+/** Statuses that another attempt may change (RFC 9110 §15; 425 is RFC 8470). */
+export const isPassing = (status: number): boolean =>
+  status === 408 || status === 425 || status === 429 || status >= 500;
+
+/** Seconds from a Retry-After header, which has seconds or a date (RFC 9110 §10.2.3). */
+export function readRetryAfter(header: string | null | undefined): number | undefined {
+  if (!header) return undefined;
+  const seconds = Number(header);
+  const wait = Number.isNaN(seconds) ? (Date.parse(header) - Date.now()) / 1000 : seconds;
+  return wait > 0 ? wait : undefined;
+}

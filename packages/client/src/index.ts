@@ -1,0 +1,10 @@
+export { type CadizOptions, type Client, createClient, type ListOptions, type PageOptions } from './client.ts';
+export { CadizError, type ClientErrorCode, type Issue, isCadizError } from './error.ts';
+export type { ErrorCode } from './error-codes.ts';
+export type { Resumable, ResumeStore } from './platform/platform.ts';
+export type { ClientOptions, GrantedTicket, Secret } from './request.ts';
+export { createTicketHandler, type TicketHandlerOptions } from './ticket-handler.ts';
+export type * from './types.ts';
+export type { Progress, UploadOptions } from './upload/job.ts';
+export type { QueuedUpload, QueueEntry, QueueSnapshot, UploadQueue, UploadState } from './upload/queue.ts';
+export type { Source, Uploadable } from './upload/source.ts';

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import http from 'node:http';
+import https from 'node:https';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { CadizError, readRetryAfter } from '../error.ts';
+import type { Source } from '../upload/source.ts';
+import { idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore, type StreamChunk } from './platform.ts';
+
+export const usualConcurrency = 8;
+export const isOffline = (): boolean => false;
+export const whenOnline = (): Promise<void> => Promise.resolve();
+/** A program says itself where to remember uploads: `resumeFile` of `@cadiz/client/node`. */
+export const openResumeStore = (): ResumeStore | undefined => undefined;
+
+const plain = new http.Agent({ keepAlive: true });
+const secure = new https.Agent({ keepAlive: true });
+
+/** Through `node:http`: `fetch` would hold much of a large body in memory. */
+export function put({ url, body, onProgress, signal }: PutRequest): Promise<PutAnswer> {
+  return new Promise((resolve, reject) => {
+    const isSecure = url.startsWith('https:');
+    const request = (isSecure ? https : http).request(url, {
+      method: 'PUT',
+      agent: isSecure ? secure : plain,
+      headers: { 'content-length': body.size },
+      signal,
+      timeout: idleMilliseconds,
+    });
+    let isAnswered = false;
+    const fail = (error: unknown) => {
+      // An answer that came before the end of the body says more than the broken connection after it.
+      if (!isAnswered) reject(error);
+    };
+    request.on('timeout', () => {
+      request.destroy(new CadizError('timed_out', 'Nothing was sent for a minute.', { retryable: true }));
+    });
+    request.on('error', fail);
+    request.on('response', (response) => {
+      isAnswered = true;
+      readText(response).then((text) => {
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, text, retryAfter: readRetryAfter(headers['retry-after']) });
+        if (!request.writableFinished) request.destroy();
+      }, reject);
+    });
+    const counted = async function* (): AsyncGenerator<Uint8Array> {
+      let sent = 0;
+      for await (const bytes of toStream(body)) {
+        yield bytes;
+        sent += bytes.length;
+        onProgress(sent);
+      }
+    };
+    if (body.size === 0) request.end();
+    else pipeline(counted, request).catch(fail);
+  });
+}
+
+async function readText(stream: Readable): Promise<string> {
+  let text = '';
+  for await (const piece of stream.setEncoding('utf8')) text += piece;
+  return text;
+}
+
+function toStream(body: object): AsyncIterable<Uint8Array> {
+  return isStream(body) ? body.read() : ((body as Blob).stream() as AsyncIterable<Uint8Array>);
+}
+
+const isStream = (chunk: object): chunk is StreamChunk => 'read' in chunk;
+
+export async function toSha256(source: Source): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const bytes of toStream(source.slice())) hash.update(bytes);
+  return hash.digest('hex');
+}

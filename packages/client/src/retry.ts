@@ -1,0 +1,93 @@
+import { isOffline, whenOnline } from '#platform';
+import { CadizError, isCadizError } from './error.ts';
+
+/** When work may go on, and when to interrupt it: what `pause` and `resume` act on. */
+export interface Gate {
+  /** Aborted when the work is to stop for now; renewed when it goes on. */
+  readonly signal: AbortSignal;
+  /** Resolves when the work may go on. */
+  open(): Promise<void>;
+}
+
+export interface Patience {
+  /** How often a call is repeated after its first failure. */
+  retries: number;
+  signal?: AbortSignal | undefined;
+  gate?: Gate | undefined;
+  /** Which errors another attempt may mend. */
+  isPassing?: ((error: CadizError) => boolean) | undefined;
+}
+
+const firstDelay = 400;
+const longestDelay = 20_000;
+/** The longest that a Retry-After is obeyed, in seconds. Beyond that, the caller is told. */
+const longestRetryAfter = 300;
+
+/**
+ * Repeats a call until it succeeds, fails for good, or has failed too often: with growing delays of random length
+ * ("full jitter"), at least as long as Retry-After asks for. While the machine is offline or the gate closed, it waits,
+ * and that counts as no attempt.
+ */
+export async function retrying<T>(patience: Patience, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const { retries, signal, gate, isPassing = ({ retryable }) => retryable } = patience;
+  const never = new AbortController().signal;
+  for (let attempt = 0; ; ) {
+    throwIfAborted(signal);
+    await abortable(gate?.open(), signal);
+    if (isOffline()) await abortable(whenOnline(), signal);
+    const pausing = gate?.signal;
+    const signals = [signal, pausing].filter((one) => one !== undefined);
+    try {
+      return await run(signals.length > 1 ? AbortSignal.any(signals) : (signals[0] ?? never));
+    } catch (thrown) {
+      throwIfAborted(signal, thrown);
+      if (pausing?.aborted) continue;
+      const error = toCadizError(thrown);
+      if (isOffline() && error.code === 'network_failed') continue;
+      const asked = error.retryAfter ?? 0;
+      if (!isPassing(error) || attempt >= retries || asked > longestRetryAfter) throw error;
+      const delay = Math.random() * Math.min(longestDelay, firstDelay * 2 ** attempt++);
+      await sleep(asked * 1000 + delay, signal);
+    }
+  }
+}
+
+/** @throws CadizError aborted */
+export function throwIfAborted(signal: AbortSignal | undefined, cause?: unknown): void {
+  if (!signal?.aborted) return;
+  throw new CadizError('aborted', 'The upload or request was aborted.', { cause: cause ?? signal.reason });
+}
+
+/** Anything thrown as a CadizError: what is none already is a failure of the network. */
+export function toCadizError(thrown: unknown): CadizError {
+  if (isCadizError(thrown)) return thrown;
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return new CadizError('network_failed', `The connection failed: ${reason}`, { retryable: true, cause: thrown });
+}
+
+/** Waits for a promise, and no longer once the signal aborts. */
+export function abortable<T>(promise: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return Promise.resolve(promise);
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      try {
+        throwIfAborted(signal);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    Promise.resolve(promise)
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+
+function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout>;
+  const slept = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  return abortable(slept, signal).finally(() => clearTimeout(timer));
+}

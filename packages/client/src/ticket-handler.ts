@@ -1,0 +1,47 @@
+import { type CadizOptions, createClient } from './client.ts';
+import { isCadizError } from './error.ts';
+import type { TicketOptions } from './types.ts';
+
+export interface TicketHandlerOptions extends CadizOptions {
+  /**
+   * Says who may upload what. The request is the app's own, with its cookies and headers. Returns what the ticket
+   * allows, or null to refuse, or any other answer.
+   */
+  authorize: (request: Request) => TicketOptions | null | Response | Promise<TicketOptions | null | Response>;
+}
+
+/**
+ * A route of your own app that gives tickets to its pages, for every framework with web-standard requests and answers.
+ *
+ * @example
+ * // Next.js: app/api/upload-ticket/route.ts
+ * export const POST = createTicketHandler({
+ *   baseUrl: process.env.CADIZ_URL,
+ *   apiKey: process.env.CADIZ_API_KEY,
+ *   async authorize(request) {
+ *     const user = await findUser(request);
+ *     return user && { maxFiles: 20, maxBytes: 100_000_000, mimeTypes: ['image/*'], metadata: { userId: user.id } };
+ *   },
+ * });
+ */
+export function createTicketHandler({ authorize, ...options }: TicketHandlerOptions) {
+  const cadiz = createClient(options);
+  return async (request: Request): Promise<Response> => {
+    const allowed = await authorize(request);
+    if (allowed instanceof Response) return allowed;
+    if (allowed === null) return answer(403, { error: 'You may not upload here.' });
+    try {
+      const { ticket, projectId, folderId, expiresAt } = await cadiz.tickets.create(allowed);
+      return answer(200, { ticket, projectId, folderId, expiresAt });
+    } catch (error) {
+      if (!isCadizError(error)) throw error;
+      // What is wrong with the key or the limits is for the app's operator, not for its visitors.
+      console.error('Cadiz gave no ticket:', error);
+      return answer(502, { error: 'Uploads are not possible at the moment.' });
+    }
+  };
+}
+
+function answer(status: number, body: object): Response {
+  return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
+}

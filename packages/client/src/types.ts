@@ -1,0 +1,232 @@
+import type { Issue } from './error.ts';
+
+/** What may be done with a key. */
+export type Scope = 'files:read' | 'files:write' | 'files:delete';
+
+/** Facts of your own about a file: at most 32 keys, 4 KiB as JSON. */
+export type Metadata = Record<string, string | number | boolean>;
+
+/** A file that has been recorded. Times are ISO 8601 in UTC, sizes are bytes. */
+export interface File {
+  id: string;
+  projectId: string;
+  storeKey: string;
+  fileName: string;
+  fileSize: number;
+  mimeType: string;
+  /** `null` for the root of the project. */
+  folderId: string | null;
+  etag: string;
+  /** The type that the first bytes show; null if they show none, or have not been examined yet. */
+  detectedMimeType: string | null;
+  /** Whether the first bytes are of the type in `mimeType`. */
+  contentCheck: 'pending' | 'match' | 'mismatch' | 'unknown';
+  /** In hex, if one was declared. */
+  sha256: string | null;
+  /** Whether the object has the declared SHA-256; `declared` until that is known. */
+  sha256State: 'declared' | 'verified' | 'mismatch' | null;
+  metadata: Metadata;
+  externalId: string | null;
+  /** The ticket that it was uploaded with. */
+  ticketId: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface Folder {
+  id: string;
+  projectId: string;
+  name: string;
+  parentId: string | null;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** One page of a folder, or of a whole project. */
+export interface Listing {
+  files: File[];
+  folders: Folder[];
+  /** From the root, whose id is null and whose name is the project's, to the folder that is listed. */
+  breadcrumbs: { id: string | null; name: string }[];
+  nextCursor: string | null;
+}
+
+/** A problem document of the service (RFC 9457). */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  code: string;
+  requestId: string;
+  issues?: Issue[] | undefined;
+}
+
+export interface PresignedUpload {
+  presignedUrl: string;
+  storeKey: string;
+}
+
+export interface CreatedUpload {
+  uploadId: string;
+  storeKey: string;
+  partSize: number;
+  partCount: number;
+  expiresAt: string;
+}
+
+/** An upload in parts that is under way. */
+export interface Upload {
+  uploadId: string;
+  projectId: string;
+  storeKey: string;
+  fileName: string;
+  fileSize: number;
+  mimeType: string;
+  folderId: string | null;
+  partSize: number;
+  partCount: number;
+  createdAt: string;
+  expiresAt: string;
+  status: 'open' | 'stored' | 'completed';
+  fileId: string | null;
+  parts: { partNumber: number; etag: string; size: number }[];
+}
+
+export interface SignedParts {
+  parts: { partNumber: number; presignedUrl: string }[];
+}
+
+/** How much: files, folders and the bytes of those files. */
+export interface Counts {
+  files: number;
+  folders: number;
+  bytes: number;
+}
+
+/** What changed if something could not go back to its old place under its old name. */
+export interface Restored {
+  movedToRoot: boolean;
+  renamedFrom: string | null;
+}
+
+/** What was deleted, and until when it can be restored. */
+export interface Trashed {
+  id: string;
+  deleted: true;
+  restorableUntil: string;
+}
+
+export interface TrashEntry extends Counts {
+  kind: 'file' | 'folder';
+  id: string;
+  name: string;
+  parentId: string | null;
+  deletedAt: string;
+  restorableUntil: string;
+}
+
+export interface Usage {
+  fileCount: number;
+  totalBytes: number;
+  trashedBytes: number;
+  quotaBytes: number | null;
+}
+
+/** A signed address that serves a file or an archive until it expires. */
+export interface DownloadUrl {
+  url: string;
+  expiresAt: string;
+}
+
+/** What an API key can find out about itself. */
+export interface OwnApiKey {
+  id: string;
+  name: string;
+  projectId: string | null;
+  folderId: string | null;
+  scopes: Scope[];
+  expiresAt: string | null;
+}
+
+/** An API key as its owner sees it. The key itself is shown once, when it is created. */
+export interface ApiKey extends OwnApiKey {
+  last4: string;
+  keyHash: string;
+  createdAt: string;
+  lastUsedAt: string | null;
+  revokedAt: string | null;
+}
+
+export interface CreatedApiKey {
+  id: string;
+  name: string;
+  /** `cz_live_…`; no other answer has it. */
+  key: string;
+  projectId: string | null;
+  createdAt: string;
+}
+
+/** Files, bytes and folders of a ticket's budget. */
+export interface Amounts {
+  files: number;
+  bytes: number;
+  folders: number;
+}
+
+/** What a ticket can find out about itself. */
+export interface OwnTicket {
+  id: string;
+  projectId: string;
+  /** The folder that is its root; null for the project's. */
+  folderId: string | null;
+  maxFiles: number;
+  maxBytes: number;
+  maxFileSize: number | null;
+  mimeTypes: string[] | null;
+  used: Amounts;
+  left: Amounts;
+  createdAt: string;
+  expiresAt: string;
+}
+
+/** A ticket, with which a browser or a phone uploads without a key. */
+export interface Ticket extends OwnTicket {
+  origins: string[] | null;
+  metadata: Metadata | null;
+  createdBy: { userId: string } | { apiKeyId: string };
+  revokedAt: string | null;
+}
+
+export interface CreatedTicket extends Ticket {
+  /** `cz_ticket_…`; no other answer has it. */
+  ticket: string;
+}
+
+/** What a ticket allows. */
+export interface TicketOptions {
+  /** Where it uploads to: the id of a folder, or null for the root. */
+  folderId?: string | null;
+  maxFiles: number;
+  /** Of all files together. */
+  maxBytes: number;
+  maxFileSize?: number;
+  /** Such as `image/png`, or `image/*`. */
+  mimeTypes?: string[];
+  /** In seconds, from 60 to 86,400; 900 by default. */
+  expiresIn?: number;
+  /** The origins of the pages that may use it. */
+  origins?: string[];
+  /** Given to every file that is uploaded with it. */
+  metadata?: Metadata;
+}
+
+/** A public address of a file. */
+export interface Link {
+  id: string;
+  fileId: string;
+  url: string;
+  disposition: 'inline' | 'attachment';
+  createdAt: string;
+  expiresAt: string | null;
+}

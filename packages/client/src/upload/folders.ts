@@ -1,0 +1,98 @@
+import { type CadizError, isCadizError, toWrongEntries } from '../error.ts';
+import type { Sender } from '../request.ts';
+import { toCadizError } from '../retry.ts';
+import type { Folder } from '../types.ts';
+
+/** Finds the ids of folders by their paths, and creates those that are missing. */
+export interface FolderFinder {
+  /** Asks for all of them with few requests. What fails is found out by `find`. */
+  prepare(folders: Iterable<string>): void;
+  /**
+   * @param folder an id, a path such as `press/2027`, a path beneath an id, or null or '' for the root
+   * @throws CadizError
+   */
+  find(folder: string | null | undefined): Promise<string | null>;
+  /** Forgets a path, after its folder turned out to be gone. */
+  forget(folder: string): void;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** As many paths as one request takes. */
+const batchSize = 100;
+
+export const isId = (folder: string): boolean => uuid.test(folder);
+
+/** Without slashes at its ends, and without two in a row. */
+export const toPath = (folder: string): string => folder.split('/').filter(Boolean).join('/');
+
+export function createFolderFinder(sender: Sender): FolderFinder {
+  const found = new Map<string, Promise<string>>();
+
+  async function ensure(parentId: string | null, paths: readonly string[]): Promise<readonly (Folder | CadizError)[]> {
+    if (paths.length === 0) return [];
+    try {
+      const { projectId, root } = await sender.place();
+      const body = { projectId, parentId: parentId ?? root, paths };
+      const path = '/api/storage/folders/ensure';
+      return (await sender.send<{ folders: Folder[] }>({ method: 'POST', path, body })).folders;
+    } catch (error) {
+      const failure = toCadizError(error);
+      const wrong = toWrongEntries(failure, 'paths');
+      if (wrong.size === 0) return paths.map(() => failure);
+      // One impossible path does not stand in the way of the others.
+      const valid = [
+        ...(await ensure(
+          parentId,
+          paths.filter((_, index) => !wrong.has(index)),
+        )),
+      ];
+      return paths.map((_, index) => (wrong.has(index) ? failure : (valid.shift() ?? failure)));
+    }
+  }
+
+  function ask(parentId: string | null, paths: readonly string[]): void {
+    const prefix = parentId === null ? '' : `${parentId}/`;
+    const asked = ensure(parentId, paths);
+    for (const [index, path] of paths.entries()) {
+      const id = asked.then((outcomes) => {
+        const outcome = outcomes[index];
+        if (!outcome || outcome instanceof Error) throw outcome;
+        return outcome.id;
+      });
+      id.catch(() => found.delete(prefix + path));
+      found.set(prefix + path, id);
+    }
+  }
+
+  function prepare(folders: Iterable<string>): void {
+    const byParent = new Map<string | null, string[]>();
+    for (const folder of new Set(Array.from(folders, toPath))) {
+      if (folder === '' || isId(folder) || found.has(folder)) continue;
+      const [first = '', ...rest] = folder.split('/');
+      const parent = isId(first) ? first : null;
+      const paths = byParent.get(parent) ?? [];
+      byParent.set(parent, paths);
+      paths.push(parent === null ? folder : rest.join('/'));
+    }
+    for (const [parent, paths] of byParent)
+      for (let start = 0; start < paths.length; start += batchSize) ask(parent, paths.slice(start, start + batchSize));
+  }
+
+  return {
+    prepare,
+    async find(folder) {
+      const path = toPath(folder ?? '');
+      if (isId(path)) return path;
+      if (path === '') return (await sender.place()).root;
+      prepare([path]);
+      return (await found.get(path)) ?? null;
+    },
+    forget: (folder) => found.delete(toPath(folder)),
+  };
+}
+
+/** Whether a folder that was found by its path has gone since. */
+export function isGone(outcome: unknown, folder: string | null | undefined): folder is string {
+  return isCadizError(outcome) && outcome.code === 'folder_not_found' && !!folder && !isId(folder);
+}

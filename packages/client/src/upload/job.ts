@@ -1,0 +1,85 @@
+import { toSha256 } from '#platform';
+import { CadizError } from '../error.ts';
+import type { Gate } from '../retry.ts';
+import type { File, Metadata } from '../types.ts';
+import type { Source, Uploadable } from './source.ts';
+import { toSource } from './source.ts';
+
+/** How far an upload has come, in bytes. Never less than before. */
+export interface Progress {
+  loaded: number;
+  total: number;
+}
+
+export interface UploadOptions {
+  /** The folder to upload to: its id, or its path, such as `press/2027`, which is created if it is missing. */
+  folder?: string | null;
+  /** The name of the file; `file.name` by default. */
+  name?: string;
+  /** The media type; `file.type` by default, and `application/octet-stream` where that is empty. */
+  type?: string;
+  /** Facts of your own about the file, to be read back and searched for. */
+  metadata?: Metadata;
+  /** Your own id of the file, unique within the project. */
+  externalId?: string;
+  /** The id of the file that this one takes the place of: its name, folder, metadata and links. */
+  replaces?: string;
+  onProgress?: (progress: Progress) => void;
+  /** Ends the upload with the error `aborted`. */
+  signal?: AbortSignal;
+  /**
+   * `true`: the SHA-256 of the file is computed and sent, so that the store refuses other bytes. In a browser the file is
+   * read into memory for that. A string is its SHA-256 in hex.
+   */
+  checksum?: boolean | string;
+  /** The size of the parts of a large file in bytes, from 5 MiB; the service chooses by default. */
+  partSize?: number;
+  /** How many parts of a large file are sent at the same time. */
+  concurrency?: number;
+}
+
+/** One file on its way. */
+export interface Job {
+  source: Source;
+  facts: { fileName: string; mimeType: string; fileSize: number; sha256?: string };
+  options: UploadOptions;
+  folderId: string | null;
+  gate?: Gate | undefined;
+  /** Says that so many of its bytes have been sent. */
+  report(loaded: number): void;
+}
+
+/** The file that came of a job, or why it did not. */
+export type Settled = File | CadizError;
+
+/** What is told of each job. */
+export interface Followed {
+  /** Its bytes have arrived, or never will. */
+  sent?: ((job: Job) => void) | undefined;
+  /** Called once. */
+  settle: (job: Job, outcome: Settled) => void;
+}
+
+/** @throws CadizError invalid_argument, file_unreadable */
+export async function createJob(file: Uploadable, options: UploadOptions, gate?: Gate): Promise<Job> {
+  const source = await toSource(file);
+  const fileName = options.name ?? source.name;
+  if (!fileName) throw new CadizError('invalid_argument', 'The file has no name: give one as `name`.');
+  const { checksum, onProgress } = options;
+  const sha256 = checksum === true ? await toSha256(source) : checksum || undefined;
+  const mimeType = options.type ?? (source.type || 'application/octet-stream');
+  const total = source.size;
+  let shown = -1;
+  return {
+    source,
+    facts: { fileName, mimeType, fileSize: total, ...(sha256 && { sha256 }) },
+    options,
+    folderId: null,
+    gate,
+    report(loaded) {
+      if (loaded <= shown) return;
+      shown = loaded;
+      onProgress?.({ loaded, total });
+    },
+  };
+}

@@ -1,0 +1,262 @@
+import type { CadizError } from '../error.ts';
+import type { Gate } from '../retry.ts';
+import { toCadizError } from '../retry.ts';
+import type { File } from '../types.ts';
+import { toPath } from './folders.ts';
+import { createJob, type Job, type UploadOptions } from './job.ts';
+import type { Source } from './source.ts';
+import { isLarge, type Uploader, uploadJobs } from './uploader.ts';
+import { batchSize } from './whole.ts';
+
+/** A file for a queue, with what is its own. */
+export interface QueueEntry extends Omit<UploadOptions, 'folder' | 'onProgress' | 'concurrency'> {
+  file: Source;
+  /** Where it goes beneath the queue's folder, with its name: `holiday/beach.jpg`. A picked folder's own path by default. */
+  path?: string;
+}
+
+/** `canceled` and `failed` uploads can be retried. */
+export type UploadState = 'waiting' | 'uploading' | 'done' | 'failed' | 'canceled';
+
+/** One file of a queue. */
+export interface QueuedUpload {
+  readonly id: number;
+  readonly name: string;
+  /** The folder that it goes to, beneath the queue's; '' for the queue's own. */
+  readonly directory: string;
+  /** In bytes. */
+  readonly size: number;
+  readonly loaded: number;
+  readonly state: UploadState;
+  /** The recorded file, once it is `done`. */
+  readonly file?: File;
+  /** Why it `failed`. */
+  readonly error?: CadizError;
+}
+
+/** A queue at one moment. The same object until something changes. */
+export interface QueueSnapshot {
+  readonly uploads: readonly QueuedUpload[];
+  /** In bytes, of all uploads that are not canceled. */
+  readonly loaded: number;
+  readonly total: number;
+  readonly isPaused: boolean;
+  /** Whether nothing waits and nothing is under way. */
+  readonly isIdle: boolean;
+}
+
+/** Many uploads, several at a time. */
+export interface UploadQueue {
+  /** Adds files; they begin when it is their turn. */
+  add(files: Iterable<Source | QueueEntry>): void;
+  /** Stops where it is, until `resume`. What has been sent of large files stays. */
+  pause(): void;
+  resume(): void;
+  /** Cancels one upload, or all that are not done. */
+  cancel(id?: number): void;
+  /** Tries a failed or canceled upload again, or all of them. */
+  retry(id?: number): void;
+  /** Calls the listener soon after each change; returns what ends that. */
+  subscribe(listener: () => void): () => void;
+  snapshot(): QueueSnapshot;
+  /** Resolves once nothing waits and nothing is under way. Never rejects: look at the states. */
+  done(): Promise<QueueSnapshot>;
+}
+
+/** Small files of one batch are at most so many bytes together, so that their addresses do not expire before their turn. */
+const batchBytes = 256 * 1024 ** 2;
+
+/** How often listeners hear of changes, in milliseconds. */
+const tellMilliseconds = 50;
+
+interface Item {
+  entry: QueueEntry;
+  view: QueuedUpload;
+  canceling: AbortController;
+}
+
+export function createQueue(uploader: Uploader, concurrency: number, options: UploadOptions): UploadQueue {
+  const items: Item[] = [];
+  const listeners = new Set<() => void>();
+  const waiting = new Set<Item>();
+  /** Those that have begun, and of them those with bytes still to be sent. */
+  const active = new Set<Item>();
+  const sending = new Set<Item>();
+  let pause = new AbortController();
+  let whenResumed: { promise: Promise<void>; resolve: () => void } | undefined;
+  let known: QueueSnapshot | undefined;
+  let isTelling = false;
+  const whenIdle: (() => void)[] = [];
+
+  const gate: Gate = {
+    get signal() {
+      return pause.signal;
+    },
+    open: () => whenResumed?.promise ?? Promise.resolve(),
+  };
+
+  function change(item: Item, view: Partial<QueuedUpload>): void {
+    item.view = { ...item.view, ...view };
+    tell();
+  }
+
+  function tell(): void {
+    known = undefined;
+    if (isTelling) return;
+    isTelling = true;
+    setTimeout(() => {
+      isTelling = false;
+      for (const listener of listeners) listener();
+    }, tellMilliseconds);
+  }
+
+  /** Starts what there is room for: a batch more as soon as the last one keeps no slot waiting. */
+  function pump(): void {
+    while (waiting.size > 0 && sending.size < concurrency && !whenResumed) start(nextBatch());
+    if (waiting.size + active.size > 0) return;
+    for (const resolve of whenIdle.splice(0)) resolve();
+  }
+
+  function begin(): void {
+    uploader.folders.prepare(Array.from(waiting, toFolder));
+    tell();
+    pump();
+  }
+
+  function nextBatch(): Item[] {
+    const batch: Item[] = [];
+    let bytes = 0;
+    for (const item of waiting) {
+      bytes += item.view.size;
+      if (batch.length > 0 && (bytes > batchBytes || batch.length === batchSize || isLarge(item.view))) break;
+      batch.push(item);
+      if (isLarge(item.view)) break;
+    }
+    return batch;
+  }
+
+  function start(batch: readonly Item[]): void {
+    for (const item of batch) {
+      waiting.delete(item);
+      active.add(item);
+      sending.add(item);
+      change(item, { state: 'uploading', loaded: 0 });
+    }
+    run(batch).finally(pump);
+  }
+
+  async function run(batch: readonly Item[]): Promise<void> {
+    const itemOf = new Map<Job, Item>();
+    await Promise.all(
+      batch.map(async (item) => {
+        try {
+          itemOf.set(await toJob(item), item);
+        } catch (error) {
+          settle(item, toCadizError(error));
+        }
+      }),
+    );
+    await uploadJobs(uploader, [...itemOf.keys()], {
+      sent(job) {
+        sending.delete(itemOf.get(job) as Item);
+        pump();
+      },
+      settle: (job, outcome) => settle(itemOf.get(job) as Item, outcome),
+    });
+  }
+
+  function toJob(item: Item): Promise<Job> {
+    const { file, path: _, ...own } = item.entry;
+    const { signal } = options;
+    const signals = [item.canceling.signal, own.signal, signal].filter((one) => one !== undefined);
+    const onProgress = ({ loaded }: { loaded: number }) => change(item, { loaded });
+    const merged = { ...options, ...own, folder: toFolder(item), onProgress, signal: AbortSignal.any(signals) };
+    return createJob(file, merged, gate);
+  }
+
+  const toFolder = ({ view }: Item): string => toPath(`${options.folder ?? ''}/${view.directory}`);
+
+  function settle(item: Item, outcome: File | CadizError): void {
+    active.delete(item);
+    sending.delete(item);
+    if (!(outcome instanceof Error)) change(item, { state: 'done', loaded: item.view.size, file: outcome });
+    else if (outcome.code === 'aborted') change(item, { state: 'canceled' });
+    else change(item, { state: 'failed', error: outcome });
+  }
+
+  function snapshot(): QueueSnapshot {
+    if (known) return known;
+    const uploads = items.map(({ view }) => view);
+    const counted = uploads.filter(({ state }) => state !== 'canceled');
+    known = {
+      uploads,
+      loaded: counted.reduce((sum, { loaded }) => sum + loaded, 0),
+      total: counted.reduce((sum, { size }) => sum + size, 0),
+      isPaused: whenResumed !== undefined,
+      isIdle: waiting.size + active.size === 0,
+    };
+    return known;
+  }
+
+  const select = (id: number | undefined, states: readonly UploadState[]) =>
+    items.filter(({ view }) => states.includes(view.state) && (id === undefined || view.id === id));
+
+  return {
+    add(files) {
+      for (const file of files) {
+        const entry = 'file' in file ? file : { file };
+        const path = toPath(entry.path ?? entry.file.webkitRelativePath ?? '');
+        const name = entry.name ?? (path.split('/').at(-1) || entry.file.name || '');
+        const directory = path.split('/').slice(0, -1).join('/');
+        const { size } = entry.file;
+        const view: QueuedUpload = { id: items.length, name, directory, size, loaded: 0, state: 'waiting' };
+        const item = { entry: { ...entry, name }, view, canceling: new AbortController() };
+        items.push(item);
+        waiting.add(item);
+      }
+      begin();
+    },
+    pause() {
+      if (whenResumed) return;
+      let resolve = () => {};
+      const promise = new Promise<void>((done) => {
+        resolve = done;
+      });
+      whenResumed = { promise, resolve };
+      pause.abort();
+      tell();
+    },
+    resume() {
+      pause = new AbortController();
+      whenResumed?.resolve();
+      whenResumed = undefined;
+      tell();
+      pump();
+    },
+    cancel(id) {
+      for (const item of select(id, ['waiting', 'uploading'])) {
+        item.canceling.abort();
+        if (waiting.delete(item)) change(item, { state: 'canceled' });
+      }
+      pump();
+    },
+    retry(id) {
+      for (const item of select(id, ['failed', 'canceled'])) {
+        const { error: _, ...view } = item.view;
+        item.view = { ...view, loaded: 0, state: 'waiting' };
+        item.canceling = new AbortController();
+        waiting.add(item);
+      }
+      begin();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    snapshot,
+    async done() {
+      if (waiting.size + active.size > 0) await new Promise<void>((resolve) => whenIdle.push(resolve));
+      return snapshot();
+    },
+  };
+}

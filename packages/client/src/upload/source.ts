@@ -1,0 +1,27 @@
+import { CadizError } from '../error.ts';
+import type { Chunk } from '../platform/platform.ts';
+
+/** A file that is read in pieces as it is sent. A `File` is one; `openFile` of `@cadiz/client/node` makes one of a path. */
+export interface Source {
+  readonly name?: string;
+  /** In bytes. */
+  readonly size: number;
+  /** The media type; empty if it is not known. */
+  readonly type: string;
+  /** Milliseconds since 1970. */
+  readonly lastModified?: number;
+  /** With folders, as browsers give it when a folder is picked: `holiday/2027/beach.jpg`. */
+  readonly webkitRelativePath?: string;
+  slice(start?: number, end?: number): Chunk;
+}
+
+/** What can be uploaded. Streams and strings are held in memory; files and Blobs are not. */
+export type Uploadable = Source | Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer> | string | ReadableStream;
+
+/** @throws CadizError invalid_argument */
+export async function toSource(file: Uploadable): Promise<Source> {
+  if (file instanceof ReadableStream) return new Response(file).blob();
+  if (typeof file === 'string' || file instanceof ArrayBuffer || ArrayBuffer.isView(file)) return new Blob([file]);
+  if (typeof file?.size === 'number' && typeof file.slice === 'function') return file;
+  throw new CadizError('invalid_argument', 'file must be a File, a Blob, bytes, a string or a stream.');
+}
