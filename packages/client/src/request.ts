@@ -75,6 +75,12 @@ export interface Place {
   root: string | null;
 }
 
+/** A secret that was asked for, and what it is once it is there. */
+interface Asked {
+  promise: Promise<Granted>;
+  value?: string | undefined;
+}
+
 /** What a refused secret looks like; a new one may be accepted. */
 const refusals: readonly string[] = ['invalid_api_key', 'session_required', 'ticket_exhausted'];
 
@@ -87,22 +93,22 @@ export function createSender(options: ClientOptions): Sender {
   if (given.length !== 1) throw new CadizError('invalid_argument', 'Give exactly one of apiKey, ticket and session.');
   const source = given[0] === true ? undefined : given[0];
 
-  let current: { promise: Promise<Granted>; value?: string | undefined } | undefined;
+  let current: Asked | undefined;
 
   /** However many requests are refused at the same time, one new secret is asked for. */
   async function grant(refused?: string): Promise<Granted | undefined> {
     if (typeof source !== 'function') return source;
     if (!current || (refused !== undefined && current.value === refused)) {
-      const asked: typeof current = { promise: Promise.resolve().then(source) };
+      const ask = async () => {
+        const granted = await source();
+        asked.value = toSecret(granted);
+        return granted;
+      };
+      const asked: Asked = { promise: Promise.resolve().then(ask) };
       current = asked;
-      asked.promise.then(
-        (granted) => {
-          asked.value = toSecret(granted);
-        },
-        () => {
-          if (current === asked) current = undefined;
-        },
-      );
+      asked.promise.catch(() => {
+        if (current === asked) current = undefined;
+      });
     }
     return current.promise;
   }
@@ -183,7 +189,12 @@ export function createSender(options: ClientOptions): Sender {
   return { sendAs, send: async <T>(call: Call) => (await sendAs<T>(call)).answer, place };
 }
 
-const toSecret = (granted: Granted | undefined) => (typeof granted === 'object' ? granted.ticket : granted);
+/** @throws CadizError invalid_argument */
+function toSecret(granted: Granted | undefined): string | undefined {
+  const secret = typeof granted === 'object' ? granted?.ticket : granted;
+  if (granted === undefined || typeof secret === 'string') return secret;
+  throw new CadizError('invalid_argument', `No ticket or key was given, but ${JSON.stringify(granted)}.`);
+}
 
 /** 429 and 503 with Retry-After are answered before anything is done. */
 function isCertainlyUndone({ status, retryAfter }: CadizError): boolean {

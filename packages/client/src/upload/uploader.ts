@@ -33,15 +33,17 @@ export async function uploadJobs(uploader: Uploader, jobs: readonly Job[], { sen
 async function attempt(uploader: Uploader, jobs: readonly Job[], followed: Followed): Promise<void> {
   uploader.folders.prepare(jobs.map(({ options }) => options.folder ?? ''));
   const ready: Job[] = [];
-  for (const job of jobs) {
-    try {
-      throwIfAborted(job.options.signal);
-      job.folderId = await uploader.folders.find(job.options.folder);
-      ready.push(job);
-    } catch (error) {
-      followed.settle(job, toCadizError(error));
-    }
-  }
+  await Promise.all(
+    jobs.map(async (job) => {
+      try {
+        throwIfAborted(job.options.signal);
+        job.folderId = await uploader.folders.find(job.options.folder);
+        ready.push(job);
+      } catch (error) {
+        followed.settle(job, toCadizError(error));
+      }
+    }),
+  );
   const [first] = ready;
   if (!first) return;
   if (!isLarge(first.source)) return uploadWhole(uploader, ready, followed);

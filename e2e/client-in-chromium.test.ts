@@ -1,0 +1,179 @@
+import { existsSync } from 'node:fs';
+import { createClient, createTicketHandler, type File } from '@cadiz/client/node';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type ClientPage, startClientPage } from './client-page.ts';
+import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
+import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+
+const executablePath = '/usr/bin/chromium';
+const installed = existsSync(executablePath);
+if (!installed) console.warn(`LEFT OUT: uploads from a browser, because ${executablePath} is not installed.`);
+
+/** What `e2e/client-page.ts` makes global in the page. */
+declare const cadiz: typeof import('@cadiz/client');
+declare const hooks: typeof import('@cadiz/client/react');
+declare const react: typeof import('react');
+declare const createRoot: typeof import('react-dom/client').createRoot;
+
+let settings: Settings;
+let service: Service;
+let api: FaultProxy;
+let store: FaultProxy;
+let app: ClientPage;
+let browser: Browser;
+let context: BrowserContext;
+let page: Page;
+let cookie: string;
+let projectId: string;
+let apiKey: string;
+let complaints: string[];
+
+async function post(path: string, body: object): Promise<Record<'id' | 'key' | 'cookie', string>> {
+  const headers = { 'Content-Type': 'application/json', ...(cookie && { Cookie: cookie }) };
+  const answer = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  expect(answer.status).toBe(200);
+  const created = (await answer.json()) as Record<'id' | 'key', string>;
+  return { ...created, cookie: answer.headers.getSetCookie()[0]?.split(';')[0] ?? '' };
+}
+
+async function listed(): Promise<File[]> {
+  const files: File[] = [];
+  for await (const file of createClient({ baseUrl: service.url, apiKey }).files.list()) files.push(file);
+  return files;
+}
+
+describe.runIf(installed)('the client in Chromium', () => {
+  beforeAll(async () => {
+    settings = await embeddedSettings();
+    store = await startFaultProxy(Number(settings.STORE_PORT));
+    service = await startService({ ...settings, S3_PUBLIC_ENDPOINT: store.url });
+    api = await startFaultProxy(Number(settings.PORT));
+    const ada = { name: 'Ada', email: 'ada@example.com', password: 'a password that nobody has' };
+    cookie = (await post('/api/auth/sign-up/email', ada)).cookie;
+    app = await startClientPage((request) => giveTicket(request));
+    browser = await chromium.launch({
+      executablePath,
+      headless: true,
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic'],
+    });
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all([app?.close(), api?.close(), store?.close()]);
+    if (service) await stopService(service);
+    await cleanUp(settings);
+  });
+  beforeEach(async () => {
+    projectId = (await post('/api/projects', { name: 'Pages' })).id;
+    apiKey = (await post('/api/api-keys', { name: 'Pages', projectId })).key;
+    complaints = [];
+    context = await browser.newContext();
+    page = await context.newPage();
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    await page.goto(app.url);
+    await page.waitForFunction('globalThis.cadiz');
+    api.requests.length = 0;
+    store.requests.length = 0;
+  });
+  afterEach(async () => {
+    await context?.close();
+    expect(complaints).toEqual([]);
+  });
+
+  function giveTicket(request: Request): Promise<Response> {
+    const authorize = () => ({ maxFiles: 1000, maxBytes: 1_000_000_000, metadata: { visitor: 'v1' } });
+    return createTicketHandler({ baseUrl: service.url, apiKey, authorize })(request);
+  }
+
+  test('a page that holds nothing but a ticket uploads 500 files in nested folders with few requests', async () => {
+    const sent: string[] = [];
+    page.on('request', (request) =>
+      sent.push(`${request.url()} ${JSON.stringify(request.headers())} ${request.postData()}`),
+    );
+    const states = await page.evaluate(async (baseUrl) => {
+      const ticket = async () => (await fetch('/ticket', { method: 'POST' })).json() as Promise<{ ticket: string }>;
+      const client = cadiz.createClient({ baseUrl, ticket });
+      const files = Array.from({ length: 500 }, (_, index) => ({
+        file: new File([`file ${index}`], `${index}.txt`, { type: 'text/plain' }),
+        path: `a/${index % 7}/${index % 11}/${index}.txt`,
+      }));
+      const queue = client.uploads.create(files);
+      const { uploads, loaded, total } = await queue.done();
+      return { states: [...new Set(uploads.map(({ state, error }) => `${state} ${error ?? ''}`))], loaded, total };
+    }, api.url);
+    expect(states).toEqual({ states: ['done '], loaded: 3890, total: 3890 });
+    expect(api.requests.filter((request) => !request.startsWith('OPTIONS')).length).toBeLessThanOrEqual(12);
+    const files = await listed();
+    expect(files).toHaveLength(500);
+    expect(new Set(files.map(({ folderId }) => folderId)).size).toBe(77);
+    expect(files[0]).toMatchObject({ metadata: { visitor: 'v1' }, ticketId: expect.any(String) });
+    expect(sent.filter((request) => request.includes('cz_live_'))).toEqual([]);
+  });
+
+  test('goes on by itself after the network was away', async () => {
+    await context.setOffline(true);
+    const uploading = page.evaluate(
+      async ({ baseUrl, apiKey }) => {
+        const client = cadiz.createClient({ baseUrl, apiKey, retries: 0 });
+        return (await client.upload(new Blob(['x'.repeat(100_000)]), { name: 'offline.txt' })).fileName;
+      },
+      { baseUrl: api.url, apiKey },
+    );
+    await expect.poll(() => page.evaluate(() => navigator.onLine)).toBe(false);
+    await context.setOffline(false);
+    expect(await uploading).toBe('offline.txt');
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test('goes on with a large file after the page was reloaded', async () => {
+    const start = async ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }) => {
+      const client = cadiz.createClient({ baseUrl, apiKey });
+      const file = new File([new Uint8Array(80 * 1024 ** 2)], 'large.bin', { lastModified: 1_700_000_000_000 });
+      const shown: number[] = [];
+      const done = client.upload(file, { concurrency: 1, onProgress: ({ loaded }) => shown.push(loaded) });
+      Object.assign(globalThis, { shown });
+      return done.then(({ fileName }) => ({ fileName, first: shown[0] }));
+    };
+    const first = page.evaluate(start, { baseUrl: api.url, apiKey });
+    first.catch(() => undefined);
+    await expect.poll(() => page.evaluate('globalThis.shown?.at(-1) ?? 0')).toBeGreaterThan(40 * 1024 ** 2);
+    await page.reload();
+    await page.waitForFunction('globalThis.cadiz');
+    const second = await page.evaluate(start, { baseUrl: api.url, apiKey });
+    expect(second.fileName).toBe('large.bin');
+    expect(second.first).toBeGreaterThanOrEqual(32 * 1024 ** 2);
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test('React: useUploads and useFiles show what happens', async () => {
+    await page.evaluate(
+      ({ baseUrl, apiKey }) => {
+        const client = cadiz.createClient({ baseUrl, apiKey });
+        const { createElement: h } = react;
+        function App() {
+          const { uploads, add, isIdle } = hooks.useUploads(client);
+          const { files, isLoading, reload } = hooks.useFiles(client, { folder: null, sort: 'name' });
+          react.useEffect(() => {
+            if (isIdle) reload();
+          }, [isIdle]);
+          return h(
+            'div',
+            null,
+            h('input', { type: 'file', multiple: true, onChange: (event) => add(event.target.files ?? []) }),
+            h('p', { id: 'states' }, uploads.map(({ name, state }) => `${name} ${state}`).join(', ')),
+            h('p', { id: 'files' }, isLoading ? 'loading' : files.map(({ fileName }) => fileName).join(', ')),
+          );
+        }
+        const root = document.body.appendChild(document.createElement('div'));
+        createRoot(root).render(h(App));
+      },
+      { baseUrl: api.url, apiKey },
+    );
+    await expect.poll(() => page.textContent('#files')).toBe('');
+    const file = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) });
+    await page.setInputFiles('input', [file('b.txt'), file('a.txt')]);
+    await expect.poll(() => page.textContent('#states')).toBe('b.txt done, a.txt done');
+    await expect.poll(() => page.textContent('#files')).toBe('a.txt, b.txt');
+  });
+});

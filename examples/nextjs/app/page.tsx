@@ -1,0 +1,25 @@
+'use client';
+
+import { createClient } from '@cadiz/client';
+import { useUploads } from '@cadiz/client/react';
+
+const cadiz = createClient({
+  baseUrl: process.env.NEXT_PUBLIC_CADIZ_URL ?? 'http://localhost:4000',
+  ticket: async () => (await fetch('/api/upload-ticket', { method: 'POST' })).json(),
+});
+
+export default function Page() {
+  const { uploads, add } = useUploads(cadiz);
+  return (
+    <main>
+      <input type="file" accept="image/*" multiple onChange={(event) => add(event.target.files ?? [])} />
+      <ul>
+        {uploads.map(({ id, name, state }) => (
+          <li key={id}>
+            {name}: {state}
+          </li>
+        ))}
+      </ul>
+    </main>
+  );
+}
