@@ -58,6 +58,8 @@ const expected: Record<OperationId, readonly string[]> = {
   //                 this key  other key   untied   stranger's   revoked  expired  scopeless  session   stranger       nothing  malformed   editor         viewer
   presign:          [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
   record:           [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  presignBatch:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  recordBatch:      [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
   list:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   usage:            [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   getOwnKey:        [ok,       ok,         ok,      ok,          noKey,   noKey,   ok,        noKey,    noKey,         noKey,   noKey,      noKey,         noKey],
@@ -169,6 +171,11 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     path: '/api/storage/record',
     body: await service.upload({ as: ada }, projectId, Buffer.from('bytes')),
   }),
+  presignBatch: () => ({ path: '/api/storage/presign/batch', body: { projectId, files: [photo()] } }),
+  recordBatch: async () => {
+    const { projectId: _, ...file } = await service.upload({ as: ada }, projectId, Buffer.from('bytes'));
+    return { path: '/api/storage/record/batch', body: { projectId, files: [file] } };
+  },
   list: () => ({ path: `/api/storage/list?projectId=${projectId}` }),
   usage: () => ({ path: `/api/storage/usage?projectId=${projectId}` }),
   getOwnKey: () => ({ path: '/api/storage/key' }),

@@ -84,7 +84,7 @@ function insertUpload(
 ): Promise<void> {
   return db.transaction(async (trx) => {
     if (declared) {
-      const { limits } = await lockLimits(trx, project, row.store_key);
+      const { limits } = await lockLimits(trx, project, []);
       requireWithin(limits, declared);
     }
     await trx.insertInto('uploads').values(row).execute();

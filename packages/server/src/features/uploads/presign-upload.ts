@@ -6,7 +6,7 @@ import { requireFolder } from '../../access/require-folder.ts';
 import type { Deps } from '../../deps.ts';
 import { countPresigned } from '../../limits/count-presigned.ts';
 import { issueStoreKey } from '../../limits/issue-store-key.ts';
-import { requireWithinLimits } from '../../limits/require-within-limits.ts';
+import { type AllowedUpload, requireWithinLimits } from '../../limits/require-within-limits.ts';
 import { Problem } from '../../problem.ts';
 
 /**
@@ -22,11 +22,23 @@ export async function presignUpload(
   const project = await openProject(deps, caller, request.projectId, 'files:write');
   await requireFolder(deps, project, request.folderId);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
-  const allowed = await requireWithinLimits(deps, project, request);
-  const issuedAt = deps.now();
+  return signUpload(deps, await requireWithinLimits(deps, project, request), request, deps.now());
+}
+
+/**
+ * Counts an upload that the project accepts, and signs its URL.
+ * @param issuedAt Unix milliseconds
+ * @throws Problem quota_exceeded
+ */
+export function signUpload(
+  deps: Pick<Deps, 'objects' | 'presigned'>,
+  allowed: AllowedUpload,
+  { fileName, fileSize, sha256 }: Pick<z.output<typeof PresignRequest>, 'fileName' | 'fileSize' | 'sha256'>,
+  issuedAt: number,
+): z.output<typeof PresignResponse> {
   countPresigned(deps, allowed, issuedAt);
-  const storeKey = issueStoreKey(allowed, request.fileName, issuedAt);
-  return { presignedUrl: deps.objects.presignPut(storeKey, request.fileSize, request.sha256), storeKey };
+  const storeKey = issueStoreKey(allowed, fileName, issuedAt);
+  return { presignedUrl: deps.objects.presignPut(storeKey, fileSize, sha256), storeKey };
 }
 
 /** @throws Problem file_too_large */
