@@ -17,7 +17,10 @@ const giveTicket = createTicketHandler({
 app.post('/upload-ticket', async (request, response) => {
   const { method, headers } = request;
   const answer = await giveTicket(new Request(`http://localhost${request.url}`, { method, headers }));
-  response.status(answer.status).set(Object.fromEntries(answer.headers)).send(await answer.text());
+  response
+    .status(answer.status)
+    .set(Object.fromEntries(answer.headers))
+    .send(await answer.text());
 });
 
 app.post('/avatar', express.raw({ type: 'image/*', limit: '5mb' }), async (request, response) => {

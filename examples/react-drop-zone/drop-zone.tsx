@@ -15,7 +15,9 @@ export function DropZone({ client, options }: DropZoneProps) {
   async function drop(event: DragEvent): Promise<void> {
     event.preventDefault();
     setOver(false);
-    const entries = [...event.dataTransfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+    const entries = [...event.dataTransfer.items]
+      .map((item) => item.webkitGetAsEntry())
+      .filter((entry) => entry !== null);
     for (const entry of entries) add(await filesOf(entry));
   }
 
@@ -34,14 +36,26 @@ export function DropZone({ client, options }: DropZoneProps) {
         <input type="file" multiple onChange={(event) => add(event.target.files ?? [])} />
       </label>
       {uploads.length > 0 && <progress value={loaded} max={total || 1} aria-label="All uploads" />}
-      {!isIdle && <button onClick={isPaused ? resume : pause}>{isPaused ? 'Go on' : 'Pause'}</button>}
+      {!isIdle && (
+        <button type="button" onClick={isPaused ? resume : pause}>
+          {isPaused ? 'Go on' : 'Pause'}
+        </button>
+      )}
       <ul>
         {uploads.map(({ id, name, loaded, size, state, error }) => (
           <li key={id}>
             {name}: {state === 'uploading' ? `${Math.floor((100 * loaded) / (size || 1))} %` : state}
             {error && <em role="alert"> {error.message}</em>}
-            {(state === 'waiting' || state === 'uploading') && <button onClick={() => cancel(id)}>Cancel</button>}
-            {(state === 'failed' || state === 'canceled') && <button onClick={() => retry(id)}>Try again</button>}
+            {(state === 'waiting' || state === 'uploading') && (
+              <button type="button" onClick={() => cancel(id)}>
+                Cancel
+              </button>
+            )}
+            {(state === 'failed' || state === 'canceled') && (
+              <button type="button" onClick={() => retry(id)}>
+                Try again
+              </button>
+            )}
           </li>
         ))}
       </ul>

@@ -71,18 +71,6 @@ export class CadizError extends Error {
   }
 }
 
-/**
- * The places in a list that `issues` complain about, as in `files.3.fileName`. None if they complain about anything
- * else: without those entries, the same request would be accepted.
- */
-export function toWrongEntries({ issues }: CadizError, list: string): Set<number> {
-  const places = issues.map(({ path }) => {
-    const [first, index = ''] = path.split('.');
-    return first === list && /^\d+$/.test(index) ? Number(index) : -1;
-  });
-  return new Set(places.includes(-1) ? [] : places);
-}
-
 /** Whether something thrown is a `CadizError`, even one of another copy of this package. */
 export function isCadizError(error: unknown): error is CadizError {
   return error instanceof Error && error.name === 'CadizError';

@@ -52,6 +52,8 @@ export interface Call {
   isFinal?: boolean;
   /** The ticket with which this began, where another would not find it. */
   secret?: string | undefined;
+  /** A ticket that is used up: another one is asked for. */
+  refused?: string | undefined;
 }
 
 /** An answer, and the ticket that it was given to, if any: what one ticket begins, no other goes on with. */
@@ -82,7 +84,7 @@ interface Asked {
 }
 
 /** What a refused secret looks like; a new one may be accepted. */
-const refusals: readonly string[] = ['invalid_api_key', 'session_required', 'ticket_exhausted'];
+const refusals: readonly string[] = ['invalid_api_key', 'invalid_ticket', 'session_required', 'ticket_exhausted'];
 
 const problemType = 'application/problem+json';
 
@@ -169,7 +171,7 @@ export function createSender(options: ClientOptions): Sender {
     const isPassing = isOnce ? isCertainlyUndone : undefined;
     return retrying({ retries, signal: call.signal, gate, isPassing }, async (stop) => {
       const signal = isFinal ? undefined : stop;
-      const own = call.secret ?? (await secret());
+      const own = call.secret ?? (await secret(call.refused));
       try {
         return toAnswered(await attempt<T>(call, signal, own), own);
       } catch (error) {

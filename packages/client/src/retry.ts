@@ -40,7 +40,7 @@ export async function retrying<T>(patience: Patience, run: (signal: AbortSignal)
     try {
       return await run(signals.length > 1 ? AbortSignal.any(signals) : (signals[0] ?? never));
     } catch (thrown) {
-      throwIfAborted(signal, thrown);
+      throwIfAborted(signal);
       if (pausing?.aborted) continue;
       const error = toCadizError(thrown);
       if (isOffline() && error.code === 'network_failed') continue;
@@ -53,30 +53,24 @@ export async function retrying<T>(patience: Patience, run: (signal: AbortSignal)
 }
 
 /** @throws CadizError aborted */
-export function throwIfAborted(signal: AbortSignal | undefined, cause?: unknown): void {
-  if (!signal?.aborted) return;
-  throw new CadizError('aborted', 'The upload or request was aborted.', { cause: cause ?? signal.reason });
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw toAborted(signal);
 }
+
+const toAborted = ({ reason }: AbortSignal) => new CadizError('aborted', 'It was aborted.', { cause: reason });
 
 /** Anything thrown as a CadizError: what is none already is a failure of the network. */
 export function toCadizError(thrown: unknown): CadizError {
   if (isCadizError(thrown)) return thrown;
-  const reason = thrown instanceof Error ? thrown.message : String(thrown);
-  return new CadizError('network_failed', `The connection failed: ${reason}`, { retryable: true, cause: thrown });
+  return new CadizError('network_failed', `The connection failed: ${thrown}`, { retryable: true, cause: thrown });
 }
 
 /** Waits for a promise, and no longer once the signal aborts. */
 export function abortable<T>(promise: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return Promise.resolve(promise);
   return new Promise((resolve, reject) => {
-    const stop = () => {
-      try {
-        throwIfAborted(signal);
-      } catch (error) {
-        reject(error);
-      }
-    };
-    signal.addEventListener('abort', stop, { once: true });
+    const stop = () => reject(toAborted(signal));
+    signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
     Promise.resolve(promise)
       .then(resolve, reject)

@@ -16,10 +16,14 @@ export const openResumeStore = (): ResumeStore | undefined => undefined;
 const plain = new http.Agent({ keepAlive: true });
 const secure = new https.Agent({ keepAlive: true });
 
+/** Up to this size, a body is read before it is sent: that takes less time than to stream it. */
+const smallBytes = 256 * 1024;
+
 /** Through `node:http`: `fetch` would hold much of a large body in memory. */
-export function put({ url, body, onProgress, signal }: PutRequest): Promise<PutAnswer> {
+export async function put({ url, body, onProgress, signal }: PutRequest): Promise<PutAnswer> {
+  const isSecure = url.startsWith('https:');
+  const small = body.size <= smallBytes ? await collect(toStream(body)) : undefined;
   return new Promise((resolve, reject) => {
-    const isSecure = url.startsWith('https:');
     const request = (isSecure ? https : http).request(url, {
       method: 'PUT',
       agent: isSecure ? secure : plain,
@@ -44,17 +48,27 @@ export function put({ url, body, onProgress, signal }: PutRequest): Promise<PutA
         if (!request.writableFinished) request.destroy();
       }, reject);
     });
-    const counted = async function* (): AsyncGenerator<Uint8Array> {
-      let sent = 0;
-      for await (const bytes of toStream(body)) {
-        yield bytes;
-        sent += bytes.length;
-        onProgress(sent);
-      }
-    };
-    if (body.size === 0) request.end();
-    else pipeline(counted, request).catch(fail);
+    if (small) request.end(small, () => onProgress(small.length));
+    else pipeline(counted(toStream(body), onProgress), request).catch(fail);
   });
+}
+
+async function* counted(
+  body: AsyncIterable<Uint8Array>,
+  onProgress: (sent: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let sent = 0;
+  for await (const bytes of body) {
+    yield bytes;
+    sent += bytes.length;
+    onProgress(sent);
+  }
+}
+
+async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const bytes of body) pieces.push(bytes);
+  return Buffer.concat(pieces);
 }
 
 async function readText(stream: Readable): Promise<string> {

@@ -1,4 +1,4 @@
-import { type CadizError, isCadizError, toWrongEntries } from '../error.ts';
+import type { CadizError } from '../error.ts';
 import type { Sender } from '../request.ts';
 import { toCadizError } from '../retry.ts';
 import type { Folder } from '../types.ts';
@@ -12,7 +12,7 @@ export interface FolderFinder {
    * @throws CadizError
    */
   find(folder: string | null | undefined): Promise<string | null>;
-  /** Forgets a path, after its folder turned out to be gone. */
+  /** Forgets a path, after its folder turned out to be gone: the next to look for it creates it again. */
   forget(folder: string): void;
 }
 
@@ -30,7 +30,6 @@ export function createFolderFinder(sender: Sender): FolderFinder {
   const found = new Map<string, Promise<string>>();
 
   async function ensure(parentId: string | null, paths: readonly string[]): Promise<readonly (Folder | CadizError)[]> {
-    if (paths.length === 0) return [];
     try {
       const { projectId, root } = await sender.place();
       const body = { projectId, parentId: parentId ?? root, paths };
@@ -38,16 +37,9 @@ export function createFolderFinder(sender: Sender): FolderFinder {
       return (await sender.send<{ folders: Folder[] }>({ method: 'POST', path, body })).folders;
     } catch (error) {
       const failure = toCadizError(error);
-      const wrong = toWrongEntries(failure, 'paths');
-      if (wrong.size === 0) return paths.map(() => failure);
+      if (failure.code !== 'invalid_request' || paths.length === 1) return paths.map(() => failure);
       // One impossible path does not stand in the way of the others.
-      const valid = [
-        ...(await ensure(
-          parentId,
-          paths.filter((_, index) => !wrong.has(index)),
-        )),
-      ];
-      return paths.map((_, index) => (wrong.has(index) ? failure : (valid.shift() ?? failure)));
+      return (await Promise.all(paths.map((path) => ensure(parentId, [path])))).flat();
     }
   }
 
@@ -90,9 +82,4 @@ export function createFolderFinder(sender: Sender): FolderFinder {
     },
     forget: (folder) => found.delete(toPath(folder)),
   };
-}
-
-/** Whether a folder that was found by its path has gone since. */
-export function isGone(outcome: unknown, folder: string | null | undefined): folder is string {
-  return isCadizError(outcome) && outcome.code === 'folder_not_found' && !!folder && !isId(folder);
 }

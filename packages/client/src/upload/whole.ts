@@ -1,4 +1,4 @@
-import { type CadizError, isCadizError, toProblemError, toWrongEntries } from '../error.ts';
+import { type CadizError, isCadizError, toProblemError } from '../error.ts';
 import type { Answered } from '../request.ts';
 import { toCadizError } from '../retry.ts';
 import type { File, PresignedUpload, Problem } from '../types.ts';
@@ -118,16 +118,19 @@ interface Question {
   field: 'upload' | 'file';
   entries: readonly { job: Job; fields: object }[];
   secret?: string | undefined;
+  refused?: string | undefined;
 }
 
 /** Asks for one file by itself, and for several with one request. What becomes of each, in their order. */
 async function ask<T>(uploading: Uploading, question: Question): Promise<(Answered<T> | CadizError)[]> {
-  const { route, field, entries, secret } = question;
+  const { route, field, entries, secret, refused } = question;
   const [first] = entries;
   if (!first) return [];
   const { gate, options } = first.job;
   const path = `/api/storage/${route}`;
-  const call = { method: 'POST', secret, gate, isFinal: route === 'record' } as const;
+  const call = { method: 'POST', secret, refused, gate, isFinal: route === 'record' } as const;
+  const askEach = async (some: typeof entries) =>
+    (await Promise.all(some.map((entry) => ask<T>(uploading, { ...question, entries: [entry] })))).flat();
   try {
     const { projectId } = await uploading.place();
     if (entries.length === 1) {
@@ -136,18 +139,23 @@ async function ask<T>(uploading: Uploading, question: Question): Promise<(Answer
     }
     const body = { projectId, files: entries.map(({ fields }) => fields) };
     const { answer, ...rest } = await uploading.sendAs<Results<T>>({ ...call, path: `${path}/batch`, body });
-    return answer.results.map((result) =>
+    const outcomes = answer.results.map((result) =>
       result.problem ? toProblemError(result.problem) : { answer: result[field] as T, ...rest },
     );
+    // A ticket that was not enough for all of them: the others with another one, as long as each is enough for some.
+    const left = entries.filter((_, index) => isExhausted(outcomes[index]));
+    if (left.length === 0 || left.length === entries.length || rest.secret === undefined) return outcomes;
+    const later = await ask<T>(uploading, { ...question, entries: left, refused: rest.secret });
+    return outcomes.map((outcome) => (isExhausted(outcome) ? (later.shift() ?? outcome) : outcome));
   } catch (error) {
     const failure = toCadizError(error);
-    const wrong = toWrongEntries(failure, 'files');
-    if (wrong.size === 0) return entries.map(() => failure);
-    // A batch with an invalid entry is refused as a whole: again without it.
-    const valid = await ask<T>(uploading, { ...question, entries: entries.filter((_, index) => !wrong.has(index)) });
-    return entries.map((_, index) => (wrong.has(index) ? failure : (valid.shift() ?? failure)));
+    // A batch with an invalid entry is refused as a whole.
+    if (failure.code === 'invalid_request' && entries.length > 1) return askEach(entries);
+    return entries.map(() => failure);
   }
 }
+
+const isExhausted = (outcome: unknown) => isCadizError(outcome) && outcome.code === 'ticket_exhausted';
 
 interface Results<T> {
   results: ({ problem?: Problem } & { upload?: T; file?: T })[];

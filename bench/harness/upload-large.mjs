@@ -1,0 +1,10 @@
+// @ts-check
+// Uploads one file from disk, and prints how long that took and how much memory this program used at most.
+import { createClient, openFile } from '@cadiz/client/node';
+
+const { CADIZ_URL: baseUrl = '', CADIZ_API_KEY: apiKey = '' } = process.env;
+const cadiz = createClient({ baseUrl, apiKey });
+const started = performance.now();
+await cadiz.upload(await openFile(process.argv[2] ?? ''));
+const seconds = (performance.now() - started) / 1000;
+console.log(JSON.stringify({ seconds, peakMebibytes: Math.round(process.resourceUsage().maxRSS / 1024) }));
