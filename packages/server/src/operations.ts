@@ -14,6 +14,8 @@ import { restoreFile } from './features/files/restore-file.ts';
 import { changeFolder } from './features/folders/change-folder.ts';
 import { createFolder } from './features/folders/create-folder.ts';
 import { deleteFolder } from './features/folders/delete-folder.ts';
+import { ensureFolders } from './features/folders/ensure-folders.ts';
+import { findFolder } from './features/folders/find-folder.ts';
 import { getFolder } from './features/folders/get-folder.ts';
 import { restoreFolder } from './features/folders/restore-folder.ts';
 import { health, live, ready, welcome } from './features/health/probes.ts';
@@ -41,6 +43,7 @@ import { abortUpload } from './features/uploads/abort-upload.ts';
 import { completeUpload } from './features/uploads/complete-upload.ts';
 import { createUpload } from './features/uploads/create-upload.ts';
 import { getUpload } from './features/uploads/get-upload.ts';
+import { listUploads } from './features/uploads/list-uploads.ts';
 import { presignBatch } from './features/uploads/presign-batch.ts';
 import { presignUpload } from './features/uploads/presign-upload.ts';
 import { recordBatch } from './features/uploads/record-batch.ts';
@@ -91,10 +94,13 @@ export const operations: Operations = {
   createUpload,
   signParts,
   getUpload,
+  listUploads,
   completeUpload,
   abortUpload,
 
   createFolder,
+  ensureFolders,
+  findFolder,
   getFolder,
   changeFolder,
   deleteFolder,

@@ -126,6 +126,10 @@ const asks: Partial<Record<OperationId, Ask>> = {
     path: `/api/storage/usage?projectId=${projectId}&folderId=${folderId ?? there.folders.outer}`,
   }),
   createFolder: (parentId) => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId } }),
+  ensureFolders: (parentId) => ({
+    path: '/api/storage/folders/ensure',
+    body: { projectId, parentId, paths: [`${randomUUID()}/b`] },
+  }),
   getFolder: async (folderId) => ({ path: `/api/storage/folders/${await makeFolder(folderId)}` }),
   changeFolder: async (folderId) => ({
     path: `/api/storage/folders/${await makeFolder(folderId)}`,
@@ -169,7 +173,7 @@ const asks: Partial<Record<OperationId, Ask>> = {
   abortUpload: async (folderId) => ({ path: `/api/storage/uploads/${await makeUpload(folderId)}` }),
 };
 /** Operations that name no folder: they have tests of their own below, and in api-keys.test.ts. */
-const ofTheWholeProject: OperationId[] = ['listTrash', 'emptyTrash', 'getOwnKey'];
+const ofTheWholeProject: OperationId[] = ['listTrash', 'emptyTrash', 'getOwnKey', 'findFolder', 'listUploads'];
 
 test('every route that a key can ask for is here', () => {
   const forKeys = (Object.entries(routes) as [OperationId, Route][])
@@ -245,6 +249,32 @@ describe('a key that is tied to a folder', () => {
     expect(idsOf(inner.files)).toEqual([there.files.inner]);
     expect(inner.breadcrumbs.map(({ id }: { id: string }) => id)).toEqual([there.folders.own, there.folders.inner]);
     expect(outcome(await list('&folderId=root'))).toBe('404 folder_not_found');
+  });
+
+  test('finds folders by paths that begin at its own', async () => {
+    const inner = await byKey('GET', `/api/storage/folders/${there.folders.inner}`);
+    const nested = (
+      await byAda('POST', '/api/storage/folders/ensure', {
+        projectId,
+        parentId: there.folders.inner,
+        paths: ['deep'],
+      })
+    ).folders[0];
+    const find = (path: string) => byKey('GET', `/api/storage/folders?projectId=${projectId}&path=${path}`);
+    expect((await find(inner.body.name)).body).toEqual(inner.body);
+    expect((await find(`${inner.body.name}/deep`)).body).toEqual(nested);
+    for (const folderId of [there.folders.outer, there.folders.beside]) {
+      const { name } = await byAda('GET', `/api/storage/folders/${folderId}`);
+      expect(outcome(await find(name))).toBe('404 folder_not_found');
+    }
+  });
+
+  test('lists the open uploads there only', async () => {
+    const { own, inner, outer } = there.folders;
+    const ids = [await makeUpload(own), await makeUpload(inner)];
+    for (const folderId of [outer, null]) await makeUpload(folderId);
+    const { body } = await byKey('GET', `/api/storage/uploads?projectId=${projectId}`);
+    expect(body.uploads.map(({ uploadId }: { uploadId: string }) => uploadId)).toEqual(ids.toReversed());
   });
 
   test('searches and pages there only, in every order', async () => {
