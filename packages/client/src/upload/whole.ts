@@ -144,7 +144,8 @@ async function ask<T>(uploading: Uploading, question: Question): Promise<(Answer
     );
     // A ticket that was not enough for all of them: the others with another one, as long as each is enough for some.
     const left = entries.filter((_, index) => isExhausted(outcomes[index]));
-    if (left.length === 0 || left.length === entries.length || rest.secret === undefined) return outcomes;
+    const isInVain = refused !== undefined && left.length === entries.length;
+    if (left.length === 0 || isInVain || rest.secret === undefined) return outcomes;
     const later = await ask<T>(uploading, { ...question, entries: left, refused: rest.secret });
     return outcomes.map((outcome) => (isExhausted(outcome) ? (later.shift() ?? outcome) : outcome));
   } catch (error) {
