@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, createClient, type File, openFile, resumeFile } from '@cadiz/client/node';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { series } from '../scripts/series.mjs';
 import { type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
@@ -98,6 +99,119 @@ test.each(small)('uploads a file whole and once: %s: %s', async (where, fault) =
   expect(shown.at(-1)).toBe(bytes.length);
 });
 
+test.each(['presign', 'PUT', 'uploads', 'parts'])('aborted during %s, leaves nothing half done', async (where) => {
+  const isLarge = where === 'uploads' || where === 'parts';
+  const at = where === 'PUT' ? store : api;
+  const pattern = where === 'PUT' ? /^PUT/ : new RegExp(`/${where}$`);
+  at.break(pattern, 'late', 9);
+  const stop = new AbortController();
+  const file = new Blob([new Uint8Array(isLarge ? 65 * mebibyte : 1000)]);
+  const uploading = cadiz.upload(file, { name: 'never.bin', signal: stop.signal });
+  const failed = expect(uploading).rejects.toMatchObject({ code: 'aborted', retryable: false });
+  await expect.poll(() => at.requests.some((request) => pattern.test(request))).toBe(true);
+  stop.abort();
+  await failed;
+  expect(await listed()).toEqual([]);
+  if (where === 'parts') expect(await cadiz.uploads.list().next()).toMatchObject({ done: true });
+});
+
+test.each(['record', 'complete'])('aborted during %s, has recorded the file and says so', async (where) => {
+  const pattern = new RegExp(`/${where}$`);
+  api.break(pattern, 'late');
+  const stop = new AbortController();
+  const file = new Blob([new Uint8Array(where === 'complete' ? 65 * mebibyte : 1000)]);
+  const uploading = cadiz.upload(file, { name: 'recorded.bin', signal: stop.signal });
+  await expect.poll(() => api.requests.some((request) => pattern.test(request))).toBe(true);
+  stop.abort();
+  const recorded = await uploading;
+  expect(await listed()).toEqual([recorded]);
+});
+
+test('an upload that was aborted before it began asks for nothing', async () => {
+  const uploading = cadiz.upload('x', { name: 'x', signal: AbortSignal.abort() });
+  await expect(uploading).rejects.toMatchObject({ code: 'aborted' });
+  expect(api.requests).toEqual([]);
+});
+
+test('an empty file, and names in any script', async () => {
+  const names = ['empty', 'å ö é', '写真.jpg', 'صورة', '👩‍👩‍👧.png', 'a%2Fb+c#d?e&f', 'it\'s; rm -rf "x"', ' spaces '];
+  for (const name of names) await cadiz.upload(new Blob([]), { name, folder: 'names/ünïcode 写' });
+  expect((await listed()).map(({ fileName, fileSize }) => [fileName, fileSize])).toEqual(
+    names.map((name) => [name, 0]),
+  );
+});
+
+test('what cannot succeed is told at once, with what to do', async () => {
+  await expect(cadiz.upload('x', { name: 'a/b' })).rejects.toMatchObject({
+    code: 'invalid_request',
+    status: 400,
+    retryable: false,
+    requestId: expect.stringMatching(/./),
+    issues: [{ path: 'fileName', message: expect.any(String) }],
+  });
+  await expect(cadiz.upload(new Blob(['x']))).rejects.toMatchObject({ code: 'invalid_argument' });
+  const wrong = cadiz.upload('x', { name: 'x', checksum: '00'.repeat(32) });
+  await expect(wrong).rejects.toMatchObject({
+    code: 'upload_refused',
+    status: 400,
+    message: expect.stringContaining('BadDigest'),
+  });
+  const unknown = createClient({ baseUrl: api.url, projectId, apiKey: `${apiKey.slice(0, -1)}x` }).upload('x', {
+    name: 'x',
+  });
+  await expect(unknown).rejects.toMatchObject({ code: 'invalid_api_key', status: 401 });
+  const elsewhere = createClient({ baseUrl: store.url, projectId, apiKey, retries: 0 }).upload('x', { name: 'x' });
+  await expect(elsewhere).rejects.toMatchObject({
+    code: 'unexpected_answer',
+    message: expect.stringContaining('baseUrl'),
+  });
+  expect(await listed()).toEqual([]);
+});
+
+test('asks for another key when the first is refused, once for all requests', async () => {
+  let asked = 0;
+  const key = async () => (asked++ === 0 ? `${apiKey.slice(0, -1)}x` : apiKey);
+  const client = createClient({ baseUrl: api.url, projectId, apiKey: key });
+  await Promise.all(['a', 'b', 'c', 'd'].map((name) => client.upload(name, { name })));
+  expect(asked).toBe(2);
+  expect(await listed()).toHaveLength(4);
+});
+
+test('a file that changes while it is uploaded is not recorded', async () => {
+  const path = join(folder, 'changing.bin');
+  await writeFile(path, randomBytes(65 * mebibyte));
+  const file = await openFile(path);
+  let isChanged: Promise<void> | undefined;
+  const onProgress = () => {
+    isChanged ??= writeFile(path, randomBytes(mebibyte));
+  };
+  await expect(cadiz.upload(file, { onProgress, concurrency: 1 })).rejects.toMatchObject({ code: 'file_unreadable' });
+  await isChanged;
+  expect(await listed()).toEqual([]);
+});
+
+test('a queue: some fail, are retried, canceled, paused and resumed', async () => {
+  store.break(/^PUT .*-3\.txt$/, '403 expired', 2);
+  const files = Array.from({ length: 30 }, (_, index) => new globalThis.File([`${index}`], `${index}.txt`));
+  const queue = cadiz.uploads.create([...files, new globalThis.File(['x'], 'a\\b')]);
+  let told = 0;
+  queue.subscribe(() => told++);
+  queue.pause();
+  queue.cancel(7);
+  expect(queue.snapshot()).toMatchObject({ isPaused: true, isIdle: false });
+  queue.resume();
+  const stateOf = (snapshot: ReturnType<typeof queue.snapshot>) =>
+    Object.fromEntries(snapshot.uploads.filter(({ state }) => state !== 'done').map(({ id, state }) => [id, state]));
+  const first = await queue.done();
+  expect(stateOf(first)).toEqual({ 3: 'failed', 7: 'canceled', 30: 'failed' });
+  expect(first.uploads[3]?.error).toMatchObject({ code: 'upload_refused', status: 403 });
+  expect(first.uploads[30]?.error).toMatchObject({ code: 'invalid_request' });
+  queue.retry();
+  expect(stateOf(await queue.done())).toEqual({ 30: 'failed' });
+  expect(told).toBeGreaterThan(0);
+  expect(await listed()).toHaveLength(30);
+});
+
 const large = [
   ...forRequests.map((fault) => ['uploads', fault] as const),
   ...forRequests.map((fault) => ['parts', fault] as const),
@@ -105,19 +219,22 @@ const large = [
   ...forBytes.map((fault) => ['PUT', fault] as const),
 ];
 
-test.each(large)('uploads a large file whole and once: %s: %s', async (where, fault) => {
-  const path = join(folder, 'large.bin');
-  const bytes = randomBytes(65 * mebibyte);
-  await writeFile(path, bytes);
-  if (where === 'PUT') store.break(/^PUT/, fault, 3);
-  else api.break(new RegExp(`/${where}$`), fault);
-  const shown: number[] = [];
-  const file = await cadiz.upload(await openFile(path), { onProgress: ({ loaded }) => shown.push(loaded) });
-  expect(await listed()).toEqual([file]);
-  expect((await bytesOf(file)).equals(bytes)).toBe(true);
-  expect(shown).toEqual([...shown].sort((a, b) => a - b));
-  expect(shown.at(-1)).toBe(bytes.length);
-});
+test.each(series({ full: large, short: large.filter((_, index) => index % 4 === 1) }))(
+  'uploads a large file whole and once: %s: %s',
+  async (where, fault) => {
+    const path = join(folder, 'large.bin');
+    const bytes = randomBytes(65 * mebibyte);
+    await writeFile(path, bytes);
+    if (where === 'PUT') store.break(/^PUT/, fault, 3);
+    else api.break(new RegExp(`/${where}$`), fault);
+    const shown: number[] = [];
+    const file = await cadiz.upload(await openFile(path), { onProgress: ({ loaded }) => shown.push(loaded) });
+    expect(await listed()).toEqual([file]);
+    expect((await bytesOf(file)).equals(bytes)).toBe(true);
+    expect(shown).toEqual([...shown].sort((a, b) => a - b));
+    expect(shown.at(-1)).toBe(bytes.length);
+  },
+);
 
 test('goes on with a large file where an earlier program stopped', async () => {
   const path = join(folder, 'resumed.bin');

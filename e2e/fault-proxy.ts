@@ -20,11 +20,13 @@ export type Fault =
   /** As S3 answers an address that has expired. */
   | '403 expired'
   /** The body is taken a little at a time. */
-  | 'slow';
+  | 'slow'
+  /** Everything is done, and answered a second later. */
+  | 'late';
 
 export interface FaultProxy {
   url: string;
-  /** The requests that matched `break`, or all, as `METHOD /path`. */
+  /** All requests, as `METHOD /path`. */
   requests: string[];
   /** Does this to the next requests that match. */
   break(pattern: RegExp, fault: Fault, times?: number): void;
@@ -87,6 +89,8 @@ function act(request: http.IncomingMessage, response: http.ServerResponse, fault
   forwarded.on('error', () => request.socket.destroy());
   response.on('close', () => forwarded.destroy());
   forwarded.on('response', (answered) => {
+    if (fault === 'late')
+      return setTimeout(() => answered.pipe(response.writeHead(answered.statusCode ?? 502, answered.headers)), 1000);
     if (fault === 'lose the answer') return answered.resume().on('end', () => request.socket.destroy());
     response.writeHead(answered.statusCode ?? 502, answered.headers);
     if (fault !== 'cut the answer') return answered.pipe(response);
@@ -104,7 +108,7 @@ function toProblem(status: number, code: string): object {
 function toSlow(): Transform {
   return new Transform({
     transform(bytes, _encoding, done) {
-      setTimeout(() => done(null, bytes), 30);
+      setTimeout(() => done(null, bytes), 5);
     },
   });
 }

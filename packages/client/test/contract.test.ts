@@ -1,0 +1,102 @@
+import type * as contract from '@cadiz/contract';
+import { errorCatalogue, type Route, routes } from '@cadiz/contract';
+import { expect, expectTypeOf, test } from 'vitest';
+import type { z } from 'zod';
+import type * as client from '../src/index.ts';
+import { type Client, createClient } from '../src/index.ts';
+
+const id = '0199f3a0-0000-7000-8000-000000000000';
+
+/** The call of the client for each operation that a key or a ticket opens. */
+const calls: Record<string, (cadiz: Client) => Promise<unknown>> = {
+  presign: (cadiz) => cadiz.upload('x', { name: 'x' }),
+  presignBatch: (cadiz) => uploadTwo(cadiz),
+  record: (cadiz) => cadiz.upload('x', { name: 'x' }),
+  recordBatch: (cadiz) => uploadTwo(cadiz),
+  createUpload: (cadiz) => cadiz.upload(large()),
+  signParts: (cadiz) => cadiz.upload(large()),
+  completeUpload: (cadiz) => cadiz.upload(large()),
+  getUpload: (cadiz) => cadiz.uploads.get(id),
+  abortUpload: (cadiz) => cadiz.uploads.abort(id),
+  listUploads: (cadiz) => first(cadiz.uploads.list()),
+  list: (cadiz) => first(cadiz.files.list()),
+  usage: (cadiz) => cadiz.usage(),
+  getOwnKey: (cadiz) => cadiz.keys.current(),
+  createFolder: (cadiz) => cadiz.folders.create('a'),
+  ensureFolders: (cadiz) => cadiz.folders.ensure(['a']),
+  findFolder: (cadiz) => cadiz.folders.getByPath('a/b'),
+  getFolder: (cadiz) => cadiz.folders.get(id),
+  changeFolder: (cadiz) => cadiz.folders.update(id, { name: 'b' }),
+  deleteFolder: (cadiz) => cadiz.folders.delete(id),
+  restoreFolder: (cadiz) => cadiz.folders.restore(id),
+  getFile: (cadiz) => cadiz.files.get(id),
+  changeFile: (cadiz) => cadiz.files.update(id, { fileName: 'b' }),
+  copyFile: (cadiz) => cadiz.files.copy(id),
+  deleteFile: (cadiz) => cadiz.files.delete(id),
+  restoreFile: (cadiz) => cadiz.files.restore(id),
+  createDownloadUrl: (cadiz) => cadiz.files.url(id),
+  createDownloadUrls: (cadiz) => cadiz.files.urls([id]),
+  createArchiveUrl: (cadiz) => cadiz.files.archive({ fileIds: [id] }),
+  bulk: (cadiz) => cadiz.files.deleteMany({ fileIds: [id] }),
+  listTrash: (cadiz) => first(cadiz.trash.list()),
+  emptyTrash: (cadiz) => cadiz.trash.empty(),
+  createLink: (cadiz) => cadiz.links.create(id),
+  listLinks: (cadiz) => first(cadiz.links.list()),
+  deleteLink: (cadiz) => cadiz.links.delete(id),
+  createTicket: (cadiz) => cadiz.tickets.create({ maxFiles: 1, maxBytes: 1 }),
+  listTickets: (cadiz) => first(cadiz.tickets.list()),
+  revokeTicket: (cadiz) => cadiz.tickets.revoke(id),
+  getOwnTicket: (cadiz) => cadiz.tickets.current(),
+};
+
+/** `files.download` does what it is for: a redirect to a download address. */
+const withoutCall = ['redirectToContent'];
+
+const opened = (Object.entries(routes) as [string, Route][]).filter(
+  ([, { access }]) => !['anybody', 'session', 'serviceOwner'].includes(access),
+);
+
+const large = () => new File([new Uint8Array(64 * 1024 ** 2)], 'large');
+const first = (items: AsyncIterable<unknown>) => items[Symbol.asyncIterator]().next();
+const uploadTwo = (cadiz: Client) => cadiz.uploads.create([new File(['x'], 'a'), new File(['y'], 'b')]).done();
+
+test('every operation that a key or a ticket opens can be called', () => {
+  expect([...Object.keys(calls), ...withoutCall].sort()).toEqual(opened.map(([operation]) => operation).sort());
+});
+
+test.each(Object.keys(calls))('%s is sent to its route', async (operation) => {
+  const sent: string[] = [];
+  const answers: Record<string, object> = {
+    '/api/storage/uploads': { uploadId: id, storeKey: 'k', partSize: 64 * 1024 ** 2, partCount: 1 },
+    '/api/storage/presign': { presignedUrl: 'http://127.0.0.1:9/a?X-Amz-Expires=0', storeKey: 'k' },
+  };
+  const cadiz = createClient({
+    baseUrl: 'http://cadiz.test',
+    projectId: id,
+    apiKey: 'cz_live_x',
+    retries: 0,
+    async fetch(input, init) {
+      const { pathname } = new URL(String(input));
+      sent.push(`${init?.method} ${pathname}`);
+      return Response.json(answers[pathname] ?? {});
+    },
+  });
+  await calls[operation]?.(cadiz).catch(() => undefined);
+  const { method, path } = (routes as Record<string, Route>)[operation] as Route;
+  expect(sent).toContain(`${method} ${path.replace(/\{\w+\}/, id)}`);
+});
+
+test('the types are those of the contract', () => {
+  expectTypeOf<client.ErrorCode>().toEqualTypeOf<contract.ErrorCode>();
+  expectTypeOf<z.output<typeof contract.File>>().toExtend<client.File>();
+  expectTypeOf<client.File>().toExtend<z.output<typeof contract.File>>();
+  expectTypeOf<client.Folder>().toEqualTypeOf<z.output<typeof contract.Folder>>();
+  expectTypeOf<client.Usage>().toEqualTypeOf<z.output<typeof contract.Usage>>();
+  expectTypeOf<client.OwnApiKey>().toEqualTypeOf<z.output<typeof contract.OwnApiKey>>();
+  expectTypeOf<client.ApiKey>().toEqualTypeOf<z.output<typeof contract.ApiKey>>();
+  expectTypeOf<client.Trashed>().toEqualTypeOf<z.output<typeof contract.Trashed>>();
+  expectTypeOf<client.TrashEntry>().toEqualTypeOf<z.output<typeof contract.TrashEntry>>();
+  expectTypeOf<client.Upload>().toEqualTypeOf<z.output<typeof contract.Upload>>();
+  expectTypeOf<client.CreatedUpload>().toEqualTypeOf<z.output<typeof contract.CreatedUpload>>();
+  expect(Object.keys(errorCatalogue)).toContain('upload_missing');
+});
