@@ -116,6 +116,15 @@ import {
   Usage,
   UsageQuery,
 } from './storage.ts';
+import {
+  CreatedTicket,
+  CreateTicketRequest,
+  OwnTicket,
+  Ticket,
+  TicketPage,
+  TicketParams,
+  TicketsQuery,
+} from './tickets.ts';
 import { Counts, EmptyTrashQuery, RestoredFile, RestoredFolder, Trashed, TrashPage, TrashQuery } from './trash.ts';
 import {
   AbortedUpload,
@@ -129,8 +138,11 @@ import {
   UploadParams,
 } from './uploads.ts';
 
-/** Who may use a route: anybody, a signed-in user, the owner of the service, or an API key as well as a signed-in user. */
-export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession';
+/**
+ * Who may use a route: anybody, a signed-in user, the owner of the service, an API key as well as a signed-in user, a
+ * ticket as well as these (`uploader`), or only a ticket.
+ */
+export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession' | 'uploader' | 'ticket';
 
 /** Which rate limit a request counts against. */
 export type RateKind = 'uploads' | 'reads' | 'changes';
@@ -145,6 +157,7 @@ export const tags = {
   Trash: 'What was deleted and can still be restored.',
   Projects: 'Projects with their limits, audit events and reconciliations.',
   Members: 'The people who work in a project, and invitations.',
+  Tickets: 'Credentials for browsers and phones, each with a budget of files and bytes.',
   'API keys': 'Create, list, rotate and revoke keys, and undo what a leaked key has uploaded.',
   Accounts: 'Sign up, sign in, second factors, passkeys, sessions and the accounts of the service.',
   Operation: 'Health, this document and the error pages.',
@@ -935,12 +948,19 @@ export const routes = {
     description:
       'Computes a presigned URL for one PUT of exactly `fileSize` bytes. Nothing is written, so an upload that never happens leaves nothing behind. Record the upload once the bytes are sent.',
     tag: 'Storage',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: PresignRequest,
     rate: 'uploads',
     answer: PresignResponse,
-    errors: ['project_not_found', 'folder_not_found', 'file_too_large', 'mime_type_not_allowed', 'quota_exceeded'],
+    errors: [
+      'project_not_found',
+      'folder_not_found',
+      'file_too_large',
+      'mime_type_not_allowed',
+      'quota_exceeded',
+      'ticket_exhausted',
+    ],
   },
   record: {
     method: 'POST',
@@ -949,7 +969,7 @@ export const routes = {
     description:
       'Asks the object store for the size and the ETag of the object, and records the file. Repeating the request returns the same file, however often it is sent.',
     tag: 'Storage',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: RecordRequest,
     rate: 'uploads',
@@ -968,6 +988,7 @@ export const routes = {
       'file_too_large',
       'mime_type_not_allowed',
       'quota_exceeded',
+      'ticket_exhausted',
       'store_unavailable',
     ],
   },
@@ -1014,7 +1035,7 @@ export const routes = {
     description:
       'For large files or unreliable connections. The parts go straight to the object store; `expiresAt` says until when the upload can be completed.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: CreateUploadRequest,
     rate: 'uploads',
@@ -1025,6 +1046,7 @@ export const routes = {
       'file_too_large',
       'mime_type_not_allowed',
       'quota_exceeded',
+      'ticket_exhausted',
       'store_unavailable',
     ],
   },
@@ -1034,7 +1056,7 @@ export const routes = {
     summary: 'Presigned URLs to PUT parts to',
     description: 'Each URL accepts exactly the size of its part. If a URL has expired, request it again.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     params: UploadParams,
     body: SignPartsRequest,
@@ -1048,7 +1070,7 @@ export const routes = {
     summary: 'One upload, with the parts that have arrived',
     description: 'To resume after an interruption, send every part that is not in the answer.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     params: UploadParams,
     rate: 'uploads',
@@ -1062,7 +1084,7 @@ export const routes = {
     description:
       'Compares what has arrived with what was declared, joins the parts in the object store, and records the file.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     params: UploadParams,
     body: CompleteUploadRequest,
@@ -1091,11 +1113,61 @@ export const routes = {
     summary: 'Abort an upload; safe to repeat',
     description: 'The parts that have arrived are removed from the object store.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     params: UploadParams,
     answer: AbortedUpload,
     errors: ['upload_not_found', 'upload_completed', 'store_unavailable'],
+  },
+  createTicket: {
+    method: 'POST',
+    path: '/api/storage/tickets',
+    summary:
+      'Create a ticket, with which a browser or a phone uploads; the raw ticket is only ever shown in this answer',
+    description:
+      'A ticket uploads at most `maxFiles` files and `maxBytes` bytes into one folder and what is beneath it, until it expires. It can never do more than whoever made it, and ends with them. Only a hash of it is stored.',
+    tag: 'Tickets',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    body: CreateTicketRequest,
+    rate: 'uploads',
+    answer: CreatedTicket,
+    errors: ['project_not_found', 'folder_not_found', 'session_required', 'email_not_verified'],
+  },
+  listTickets: {
+    method: 'GET',
+    path: '/api/storage/tickets',
+    summary: 'The tickets of a project with what they have used and have left, newest first',
+    description: 'In pages, including those that have ended, which are removed after a month.',
+    tag: 'Tickets',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    query: TicketsQuery,
+    answer: TicketPage,
+    errors: ['project_not_found'],
+  },
+  getOwnTicket: {
+    method: 'GET',
+    path: '/api/storage/tickets/current',
+    summary: 'What the ticket of the request is, and what it has left',
+    description: 'For the browser or phone that uploads with it.',
+    tag: 'Tickets',
+    access: 'ticket',
+    answer: OwnTicket,
+    errors: [],
+  },
+  revokeTicket: {
+    method: 'DELETE',
+    path: '/api/storage/tickets/{id}',
+    summary: 'Revoke a ticket; safe to repeat',
+    description:
+      'It stops working immediately in this process, and within a second in the others. URLs that it was given stay valid until they expire, but what they upload can no longer be recorded with it.',
+    tag: 'Tickets',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: TicketParams,
+    answer: Ticket,
+    errors: ['ticket_not_found'],
   },
   createFolder: {
     method: 'POST',
@@ -1419,16 +1491,28 @@ export type CookieOperationId = {
   [O in OperationId]: Routes[O] extends { usesCookies: true } ? O : never;
 }[OperationId];
 
+/** Whether a route can be used with an API key. */
+export function takesKeys({ access }: Pick<Route, 'access'>): boolean {
+  return access === 'keyOrSession' || access === 'uploader';
+}
+
+/** Whether a route can be used with a ticket. */
+export function takesTickets({ access }: Pick<Route, 'access'>): boolean {
+  return access === 'uploader' || access === 'ticket';
+}
+
 /** Every code that a route can return: its own, and those that follow from its access and its inputs. */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
   if (route.access !== 'anybody' && route.method !== 'GET') codes.add('cross_site_request');
   if (route.access === 'session' || route.access === 'serviceOwner') codes.add('session_required');
   if (route.access === 'serviceOwner') codes.add('owner_required');
-  if (route.access === 'keyOrSession') {
-    codes.add('invalid_api_key').add('project_not_allowed').add('scope_missing');
+  if (takesKeys(route)) {
+    codes.add('invalid_api_key').add('invalid_ticket').add('project_not_allowed').add('scope_missing');
     if (route.scope !== 'files:read') codes.add('role_missing');
   }
+  if (takesTickets(route)) codes.add('invalid_ticket').add('origin_not_allowed');
+  else if (route.access !== 'anybody') codes.add('ticket_not_allowed');
   if (route.body || route.query || route.params) codes.add('invalid_request');
   if (route.body) codes.add('body_too_large').add('unsupported_media_type');
   if (!route.isProbe) codes.add('rate_limited');

@@ -27,6 +27,7 @@ const callers = [
   'a malformed key',
   "an editor's session",
   "a viewer's session",
+  'a ticket',
 ] as const;
 type CallerName = (typeof callers)[number];
 
@@ -50,109 +51,118 @@ const noApiKey = '404 api_key_not_found';
 const noSession = '404 session_not_found';
 const noOwner = '403 owner_required';
 const noMail = '409 mail_off';
+const noTicket = '404 ticket_not_found';
+const ticketsOnly = '401 invalid_ticket';
+const notForTickets = '403 ticket_not_allowed';
+const notReserved = '400 invalid_store_key';
 const noProof = '400 invalid_email_token';
 
 /** What every operation answers to each caller, in the order of `callers`. A new route needs a new row. */
 // biome-ignore format: a table is read by its columns
 const expected: Record<OperationId, readonly string[]> = {
-  //                 this key  other key   untied   stranger's   revoked  expired  scopeless  session   stranger       nothing  malformed   editor         viewer
-  presign:          [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
-  record:           [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
-  list:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
-  usage:            [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
-  getOwnKey:        [ok,       ok,         ok,      ok,          noKey,   noKey,   ok,        noKey,    noKey,         noKey,   noKey,      noKey,         noKey],
-  createFolder:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
-  getFolder:        [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            ok],
-  changeFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
-  deleteFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
-  restoreFolder:    [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
-  getFile:          [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
-  changeFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
-  deleteFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
-  restoreFile:      [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
-  listTrash:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
-  emptyTrash:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
-  bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  //                 this key  other key   untied   stranger's   revoked  expired  scopeless  session   stranger       nothing  malformed   editor         viewer   ticket
+  presign:          [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, ok],
+  record:           [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notReserved],
+  list:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok, notForTickets],
+  usage:            [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok, notForTickets],
+  getOwnKey:        [ok,       ok,         ok,      ok,          noKey,   noKey,   ok,        noKey,    noKey,         noKey,   noKey,      noKey,         noKey, notForTickets],
+  createFolder:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
+  getFolder:        [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            ok, notForTickets],
+  changeFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole, notForTickets],
+  deleteFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole, notForTickets],
+  restoreFolder:    [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole, notForTickets],
+  getFile:          [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok, notForTickets],
+  changeFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole, notForTickets],
+  deleteFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole, notForTickets],
+  restoreFile:      [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole, notForTickets],
+  listTrash:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok, notForTickets],
+  emptyTrash:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
+  bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
 
-  createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
-  createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
-  downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
+  createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok, notForTickets],
+  createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok, notForTickets],
+  downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found, notForTickets],
 
-  createUpload:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
-  signParts:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
-  getUpload:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
-  completeUpload:   [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
-  abortUpload:      [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+  createUpload:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, ok],
+  signParts:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole, noUpload],
+  getUpload:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole, noUpload],
+  completeUpload:   [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole, noUpload],
+  abortUpload:      [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole, noUpload],
 
-  createProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  listProjects:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  getProject:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
-  updateProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  deleteProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  reconcileProject: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  getReconciliation:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
+  createTicket:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
+  listTickets:      [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
+  revokeTicket:     [ok,       noTicket,   ok,      noTicket,    noKey,   noKey,   noScope,   ok,       noTicket,      noKey,   noKey,      ok,            noRole, notForTickets],
+  getOwnTicket:     [...Array(13).fill(ticketsOnly), ok],
 
-  listEvents:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  listMembers:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
-  changeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  removeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  createInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  listInvitations:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  removeInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
-  acceptInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noInvitation,  people,  people,     noInvitation,  noInvitation],
+  createProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  listProjects:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  getProject:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok, notForTickets],
+  updateProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  deleteProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  reconcileProject: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  getReconciliation:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok, notForTickets],
 
-  createApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
-  listApiKeys:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
-  revokeApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     ok,            noApiKey],
-  rotateApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     noRole,        noApiKey],
+  listEvents:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  listMembers:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok, notForTickets],
+  changeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  removeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  createInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  listInvitations:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  removeInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
+  acceptInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noInvitation,  people,  people,     noInvitation,  noInvitation, notForTickets],
 
-  listKeyUploads:   [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
-  createQuarantine: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
-  listQuarantines:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
-  releaseQuarantine:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
-  trashQuarantine:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  createApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
+  listApiKeys:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
+  revokeApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     ok,            noApiKey, notForTickets],
+  rotateApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     noRole,        noApiKey, notForTickets],
 
-  signUp:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  signIn:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  signOut:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  getSession:       [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  listSignInMethods:[ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  signInWithOidc:   [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  linkOidc:         [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  enableSecondFactor:[people,  people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  renewBackupCodes: [people,   people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor],
-  disableSecondFactor:[people, people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor],
-  verifyTotp:       [noStep,   noStep,     noStep,  noStep,      noStep,  noStep,  noStep,    noFactor, noFactor,      noStep,  noStep,     noFactor,      noFactor],
-  verifyBackupCode: Array(13).fill('401 second_factor_expired'),
-  passkeyRegistrationOptions:[people,people,people,people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  registerPasskey:  [people,   people,     people,  people,      people,  people,  people,    unasked,  unasked,       people,  people,     unasked,       unasked],
-  passkeySignInOptions:[ok,    ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  signInWithPasskey:Array(13).fill('401 passkey_expired'),
-  listPasskeys:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  renamePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey],
-  deletePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey],
-  finishOidc:       Array(13).fill('400 oidc_sign_in_expired'),
+  listKeyUploads:   [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
+  createQuarantine: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
+  listQuarantines:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
+  releaseQuarantine:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
+  trashQuarantine:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
 
-  requestPasswordReset: Array(13).fill('409 mail_off'),
-  resetPassword:    Array(13).fill('400 invalid_reset_token'),
-  changePassword:   [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  sendEmailVerification:[people,people,   people,  people,      people,  people,  people,    noMail,   noMail,        people,  people,     noMail,        noMail],
-  verifyEmail:      [people,   people,     people,  people,      people,  people,  people,    noProof,  noProof,       people,  people,     noProof,       noProof],
-  listSessions:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  endSession:       [people,   people,     people,  people,      people,  people,  people,    ok,       noSession,     people,  people,     noSession,     noSession],
-  endOtherSessions: [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
-  listUsers:        [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
-  changeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
-  removeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
-  endUserSessions:  [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
+  signUp:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  signIn:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  signOut:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  getSession:       [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  listSignInMethods:[ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  signInWithOidc:   [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  linkOidc:         [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  enableSecondFactor:[people,  people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  renewBackupCodes: [people,   people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor, notForTickets],
+  disableSecondFactor:[people, people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor, notForTickets],
+  verifyTotp:       [noStep,   noStep,     noStep,  noStep,      noStep,  noStep,  noStep,    noFactor, noFactor,      noStep,  noStep,     noFactor,      noFactor, noStep],
+  verifyBackupCode: Array(14).fill('401 second_factor_expired'),
+  passkeyRegistrationOptions:[people,people,people,people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  registerPasskey:  [people,   people,     people,  people,      people,  people,  people,    unasked,  unasked,       people,  people,     unasked,       unasked, notForTickets],
+  passkeySignInOptions:[ok,    ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  signInWithPasskey:Array(14).fill('401 passkey_expired'),
+  listPasskeys:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  renamePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey, notForTickets],
+  deletePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey, notForTickets],
+  finishOidc:       Array(14).fill('400 oidc_sign_in_expired'),
 
-  welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  ready:            [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  health:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  openapi:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
-  errorPage:        [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  requestPasswordReset: Array(14).fill('409 mail_off'),
+  resetPassword:    Array(14).fill('400 invalid_reset_token'),
+  changePassword:   [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  sendEmailVerification:[people,people,   people,  people,      people,  people,  people,    noMail,   noMail,        people,  people,     noMail,        noMail, notForTickets],
+  verifyEmail:      [people,   people,     people,  people,      people,  people,  people,    noProof,  noProof,       people,  people,     noProof,       noProof, notForTickets],
+  listSessions:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  endSession:       [people,   people,     people,  people,      people,  people,  people,    ok,       noSession,     people,  people,     noSession,     noSession, notForTickets],
+  endOtherSessions: [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
+  listUsers:        [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner, notForTickets],
+  changeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner, notForTickets],
+  removeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner, notForTickets],
+  endUserSessions:  [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner, notForTickets],
+
+  welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  ready:            [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  health:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  openapi:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  errorPage:        [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
 };
 
 interface Asked {
@@ -212,6 +222,11 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     return { path: `${path}/complete`, body: {} };
   },
   abortUpload: async () => ({ path: `/api/storage/uploads/${await createUpload(ada, projectId)}` }),
+
+  createTicket: () => ({ path: '/api/storage/tickets', body: ticketRequest(projectId) }),
+  listTickets: () => ({ path: `/api/storage/tickets?projectId=${projectId}` }),
+  revokeTicket: async () => ({ path: `/api/storage/tickets/${(await createTicket(ada, projectId)).id}` }),
+  getOwnTicket: () => ({ path: '/api/storage/tickets/current' }),
 
   createProject: () => ({ path: '/api/projects', body: { name: 'Another' } }),
   listProjects: () => ({ path: '/api/projects' }),
@@ -373,7 +388,14 @@ async function createProjectOfAll(): Promise<string> {
 
 const photo = () => ({ fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId: null });
 
+const ticketRequest = (inProject: string) => ({ projectId: inProject, folderId: null, maxFiles: 1000, maxBytes: 1e9 });
+
+async function createTicket(owner: Person, inProject: string): Promise<{ id: string; ticket: string }> {
+  return (await service.call('POST', '/api/storage/tickets', { as: owner, body: ticketRequest(inProject) })).body;
+}
+
 let service: TestService;
+let ticket: string;
 let issuer: TestIssuer;
 let ada: Person;
 let bob: Person;
@@ -449,6 +471,7 @@ beforeAll(async () => {
   };
   const without = async (scope: Scope) =>
     (await service.createKey(ada, projectId, { scopes: scopes.filter((other) => other !== scope) })).key;
+  ticket = (await createTicket(ada, projectId)).ticket;
   keyWithout = {
     'files:read': await without('files:read'),
     'files:write': await without('files:write'),
@@ -475,6 +498,7 @@ function credentials(name: CallerName, scope: Scope | undefined): CallOptions {
     'a malformed key': { key: `${keys.tied}x` },
     "an editor's session": { as: editor },
     "a viewer's session": { as: viewer },
+    'a ticket': { key: ticket },
   };
   return options[name];
 }
@@ -498,6 +522,8 @@ async function fingerprint(): Promise<unknown> {
            (select json_agg(t order by id) from folders t) as folders,
            (select json_agg(t order by id) from files t) as files,
            (select json_agg(t order by id) from uploads t) as uploads,
+           (select json_agg(t order by id) from tickets t) as tickets,
+           (select json_agg(t order by store_key) from ticket_reservations t) as reservations,
            (select json_agg(t order by id) from reconciliations t) as reconciliations,
            (select json_agg(t order by id) from (select id, disabled_at from users) t) as users,
            (select json_agg(t order by id) from (select id from sessions) t) as sessions,
@@ -516,7 +542,7 @@ test('every route of the contract has a row here and a handler, and nothing else
   for (const row of Object.values(expected)) expect(row).toHaveLength(callers.length);
 });
 
-describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33)', (operation) => {
+describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33, 51)', (operation) => {
   test.each(callers.map((name, column) => [name, expected[operation][column]] as const))(
     'with %s: %s',
     async (name, outcome) => {
@@ -744,6 +770,7 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
         files: file,
         invitations: invited.body.id,
         'api-keys': key.id,
+        tickets: (await createTicket(bob, bobsProjectId)).id,
         apiKeyId: key.id,
         quarantines: held.body.id,
         reconcile: run.body.id,
@@ -791,7 +818,9 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
     // Ada is the owner of the service, who may manage every account.
     const person = routes[operation].path.startsWith('/api/users') ? editor : ada;
     const askers =
-      access === 'keyOrSession' ? [{ as: ada }, { key: keys.tied }, { key: keys.untied }] : [{ as: person }];
+      access === 'keyOrSession' || access === 'uploader'
+        ? [{ as: ada }, { key: keys.tied }, { key: keys.untied }]
+        : [{ as: person }];
     for (const asker of askers) {
       const asked = await requests[operation]();
       const ask = async (id: string) => {

@@ -36,3 +36,14 @@ export async function countRecorded(
   presigned.bytes = Math.max(presigned.bytes - fileSize, 0);
   deps.presigned.add(project.id, issuedAt, -fileSize);
 }
+
+/** Undoes `countPresigned` for an address that was not handed out after all. */
+export function uncountPresigned(
+  deps: Pick<Deps, 'presigned'>,
+  { projectId, fileSize, limits: { quotaBytes, presigned } }: AllowedUpload,
+  issuedAt: number,
+): void {
+  if (quotaBytes === null) return;
+  presigned.bytes = Math.max(presigned.bytes - fileSize, 0);
+  deps.presigned.add(projectId, issuedAt, -fileSize);
+}

@@ -2,13 +2,13 @@ import { randomInt } from 'node:crypto';
 import { CompiledQuery } from 'kysely';
 import type pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../../access/caller.ts';
+import { toMaker, type Uploader } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
 import { sha256Check } from '../../content/check-contents.ts';
 import type { Inspected } from '../../content/inspect-content.ts';
 import { reportMismatch } from '../../content/report-mismatch.ts';
 import type { Database } from '../../db/open.ts';
-import { toStatement } from '../../db/statement.ts';
+import { toShapedStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
 import { lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
@@ -37,6 +37,8 @@ export interface Facts extends Inspected {
    * still be recorded.
    */
   issuedAt?: number;
+  /** The ticket that has reserved it; the file is inserted only if that reservation is still there. */
+  ticketId?: string | undefined;
 }
 
 /** The columns of a new row but the project, with their types: files to be inserted are sent as one JSON text. */
@@ -51,6 +53,7 @@ const columnTypes = {
   etag: 'text',
   created_by_user: 'uuid',
   created_by_key: 'uuid',
+  ticket_id: 'uuid',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
   detected_mime_type: 'text',
@@ -79,6 +82,24 @@ const completedSql = `completed as (
     where uploads.project_id = :projectId and uploads.store_key = inserted.store_key
   )`;
 
+/**
+ * Reservations of tickets end with the recording. They are locked before their files are inserted, so that each is either
+ * recorded or given back; and after the folders, as when a folder is purged, which takes its tickets along.
+ */
+const reservedSql = `kept as materialized (
+    select 1 from folders
+    where project_id = (select id from project) and id in (select folder_id from wanted) order by id for key share
+  ), reserved as materialized (
+    select ticket_reservations.store_key from wanted join ticket_reservations
+      on ticket_reservations.project_id = (select id from project) and ticket_reservations.store_key = wanted.store_key
+    where ticket_reservations.ticket_id = wanted.ticket_id and state = 'reserved' and (select count(*) from kept) >= 0
+    order by 1 for update of ticket_reservations
+  )`;
+const usedSql = `used as (
+    delete from ticket_reservations using inserted
+    where ticket_reservations.project_id = :projectId and ticket_reservations.store_key = inserted.store_key
+  )`;
+
 const work = { kind: 'check_kind', projectId: ':projectId', subject: 'id', lease: 'check_lease' };
 const queuedSql = `queued as (
     ${insertWorkSql({ ...work, from: 'inserted join wanted using (id) where check_kind is not null' })}
@@ -95,10 +116,9 @@ const queuedSql = `queued as (
  * There are two forms. `unlocked` is for most files: it inserts nothing if the project has a quota, or if the store key
  * belongs to an upload in parts, which has had a row since before its key was known to anybody. `locked` is for a caller
  * that holds the lock of the project; it also completes such an upload. Each part of a statement costs time even if there
- * is nothing for it to do, so work is only mentioned where there is some (decision 0054).
+ * is nothing for it to do, so work and reservations are only mentioned where there are some (decision 0054).
  */
-function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
-  const isLocked = form === 'locked';
+function toInsertSql({ isLocked, hasWork, hasTickets }: Form): string {
   const ofUpload = isLocked
     ? 'from upload where upload.store_key = wanted.store_key and aborted_at is not null'
     : 'from uploads where uploads.project_id = project.id and uploads.store_key = wanted.store_key';
@@ -108,7 +128,7 @@ function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
   ), project as materialized (
     select id, max_file_size_bytes, allowed_mime_types, record_from from projects
     where id = :projectId ${isLocked ? '' : 'and quota_bytes is null'} for key share
-  ), ${isLocked ? `${uploadSql}, ` : ''}inserted as (
+  ), ${isLocked ? `${uploadSql}, ` : ''}${hasTickets ? `${reservedSql}, ` : ''}inserted as (
     insert into files (project_id, ${rowColumns.join(', ')})
     select project.id, ${rowColumns.map((name) => `wanted.${name}`).join(', ')} from project cross join wanted
     where (max_file_size_bytes is null or max_file_size_bytes >= file_size)
@@ -117,10 +137,11 @@ function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
       and (folder_id is null or exists (
         select 1 from folders where project_id = project.id and folders.id = folder_id and trash_id is null for key share))
       and not exists (select 1 ${ofUpload})
+      ${hasTickets ? 'and (ticket_id is null or exists (select 1 from reserved where reserved.store_key = wanted.store_key))' : ''}
     order by wanted.store_key
     on conflict (project_id, store_key) do nothing
     returning id, store_key, file_size, created_at
-  ), ${isLocked ? `${completedSql}, ` : ''}counted as (
+  ), ${isLocked ? `${completedSql}, ` : ''}${hasTickets ? `${usedSql}, ` : ''}counted as (
     insert into project_usage (project_id, slot, file_count, total_bytes)
     select :projectId, :slot::smallint, count(*), sum(file_size) from inserted having count(*) > 0
     on conflict (project_id, slot) do update
@@ -130,28 +151,34 @@ function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
   select id from inserted`;
 }
 
-/** By whether they queue work. */
-const insertSql = {
-  unlocked: { false: toInsertSql('unlocked', false), true: toInsertSql('unlocked', true) },
-  locked: { false: toInsertSql('locked', false), true: toInsertSql('locked', true) },
-};
+interface Form {
+  isLocked: boolean;
+  hasWork: boolean;
+  hasTickets: boolean;
+}
 
-function toInsertStatement(form: keyof typeof insertSql, projectId: string, files: readonly NewFile[]): pg.QueryConfig {
-  const sql = insertSql[form][files.some(({ check_kind }) => check_kind !== null) ? 'true' : 'false'];
-  return toStatement('record', sql, { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) });
+function toInsertStatement(isLocked: boolean, projectId: string, files: readonly NewFile[]): pg.QueryConfig {
+  const form = {
+    isLocked,
+    hasWork: files.some(({ check_kind }) => check_kind !== null),
+    hasTickets: files.some(({ ticket_id }) => ticket_id !== null),
+  };
+  const shape = `${form.isLocked} ${form.hasWork} ${form.hasTickets}`;
+  const values = { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) };
+  return toShapedStatement('record', shape, () => toInsertSql(form), values);
 }
 
 /** Inserts files of projects without a quota, those of a project together. Other reasons to refuse one need the lock. */
 export function createFileInserts({ pool }: Pick<Database, 'pool'>): InsertTogether {
   return createInsertTogether(async (projectId, files) => {
-    const { rows } = await pool.query<{ id: string }>(toInsertStatement('unlocked', projectId, files));
+    const { rows } = await pool.query<{ id: string }>(toInsertStatement(false, projectId, files));
     return new Set(rows.map(({ id }) => id));
   });
 }
 
 /**
  * The only way to create a file. Undefined if this storeKey is already recorded, if the folder does not exist or is in
- * the trash, or if the key belongs to an aborted upload in parts. The same statement completes an upload in parts,
+ * the trash, if the key belongs to an aborted upload in parts, or if its reservation is over. The same statement completes an upload in parts,
  * under a lock of its row: of a concurrent abort and recording, only one wins. A single PUT into a project without a
  * quota takes one statement, or a share of one; with a quota, recordings wait for each other, so that together they
  * cannot exceed it (decision 0016). The janitor removes the objects of refused files, after the deadline or as soon as
@@ -161,7 +188,7 @@ export function createFileInserts({ pool }: Pick<Database, 'pool'>): InsertToget
  */
 export async function insertFile(
   deps: Pick<Deps, 'db' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>,
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   facts: Facts,
 ): Promise<FileView | undefined> {
@@ -209,13 +236,14 @@ function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, 
     content_check: facts.verdict,
     sha256,
     sha256_state: sha256State,
+    ticket_id: facts.ticketId ?? null,
     created_at: at,
     updated_at: at,
   };
 }
 
 function toNewFile(
-  caller: Caller,
+  caller: Uploader,
   facts: Facts,
   { project_id: _, sha256, created_at, updated_at, ...row }: FileRow,
   work: { check: string; lease: string | undefined } | undefined,
@@ -224,8 +252,7 @@ function toNewFile(
   return {
     ...row,
     name_key: toNameKey(row.file_name),
-    created_by_user: caller.kind === 'session' ? caller.userId : null,
-    created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
+    ...toMaker(caller),
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),
     sha256: sha256 && `\\x${sha256.toString('hex')}`,
@@ -255,7 +282,7 @@ function insertLocked(
     if (await findRecorded(trx, project, facts.storeKey)) return false;
     if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
     requireWithin(limits, facts);
-    const { text, values } = toInsertStatement('locked', project.id, [file]);
+    const { text, values } = toInsertStatement(true, project.id, [file]);
     const inserted = await trx.executeQuery(CompiledQuery.raw(text, values));
     return inserted.rows.length === 1;
   });

@@ -1,6 +1,6 @@
 import type { RecordRequest } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
@@ -10,6 +10,9 @@ import { countRecorded } from '../../limits/count-presigned.ts';
 import { Problem } from '../../problem.ts';
 import type { ObjectFacts } from '../../store/object-store.ts';
 import { findIssueTime } from '../../store/store-key.ts';
+import { discardUploaded } from '../../tickets/discard.ts';
+import { requireWithinTicket } from '../../tickets/require-within-ticket.ts';
+import { findReservation, takeAgain } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { findRecorded } from './find-recorded.ts';
 import { insertFile, pastDeadline } from './insert-file.ts';
@@ -32,34 +35,67 @@ export async function recordUpload(
     Deps,
     'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'log' | 'onMismatch' | 'now'
   >,
-  caller: Caller,
+  caller: Uploader,
   request: Recording,
 ): Promise<FileView> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');
+  requireWithinTicket(caller, request);
   const issuedAt = findIssueTime(project.id, request.storeKey);
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
   const folderGone = await findProblem(requireFolder(deps, project, request.folderId));
-  if (folderGone) return answerRecorded(deps, project, request, folderGone);
+  if (folderGone) return answerRecorded(deps, caller, project, request, folderGone);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // After the deadline the object may be swept at any moment, so only an existing recording is answered.
   const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
   const missing = () => (isOver ? pastDeadline() : new Problem('upload_missing'));
   await requireNotElsewhere(deps, project, request.storeKey, missing);
-  if (isOver) return answerRecorded(deps, project, request, missing());
+  if (isOver) return answerRecorded(deps, caller, project, request, missing());
+  const reservation = await findReservation(deps, project, request.storeKey);
+  if (caller.kind === 'ticket' && reservation?.ticket_id !== caller.ticketId) {
+    return answerRecorded(deps, caller, project, request, notReserved());
+  }
+  if (reservation?.state === 'discarded') return answerRecorded(deps, caller, project, request, pastDeadline());
 
   const object = await findObject(deps, request);
-  if (!object) return answerRecorded(deps, project, request, missing());
+  if (!object) return answerRecorded(deps, caller, project, request, missing());
+  if (caller.kind === 'ticket' && reservation && object.sizeBytes !== reservation.bytes) {
+    await discardUploaded(deps, reservation);
+    throw new Problem(
+      'upload_size_mismatch',
+      `The object had ${object.sizeBytes} bytes, and ${reservation.bytes} were reserved. It is removed; presign and upload the file again.`,
+    );
+  }
   if (object.sizeBytes !== request.fileSize) {
-    return answerRecorded(deps, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
+    return answerRecorded(deps, caller, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
   }
   if (object.sha256 !== undefined && object.sha256 !== request.sha256) {
-    return answerRecorded(deps, project, request, new Problem('upload_checksum_mismatch'));
+    return answerRecorded(deps, caller, project, request, new Problem('upload_checksum_mismatch'));
   }
   const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
-  const file = await insertFile(deps, caller, project, { ...object, ...request, sha256State, issuedAt });
+  if (reservation?.state === 'released') await takeAgain(deps, reservation);
+  const ticketId = reservation?.ticket_id;
+  const facts = { ...object, ...request, sha256State, issuedAt, ticketId } as const;
+  const file = await insertFile(deps, caller, project, facts).catch(async (error: unknown) => {
+    if (caller.kind === 'ticket' && reservation && isContentMismatch(error)) await discardUploaded(deps, reservation);
+    throw error;
+  });
   if (file) await countRecorded(deps, project, issuedAt, request.fileSize);
-  // Either it was recorded before, or the folder is gone although the cache still had it.
-  return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
+  // It was recorded before, the folder is gone although the cache still had it, or the reservation has just ended.
+  return file ?? answerRecorded(deps, caller, project, request, await findReason(deps, project, request));
+}
+
+function isContentMismatch(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'content_mismatch';
+}
+
+/** Why a file was not inserted that is not there. */
+async function findReason(
+  deps: Pick<Deps, 'db'>,
+  project: OpenProject<'files:write'>,
+  { storeKey }: Recording,
+): Promise<Problem> {
+  const reservation = await findReservation(deps, project, storeKey);
+  return reservation?.state === 'discarded' ? pastDeadline() : new Problem('folder_not_found');
 }
 
 /** A file recorded outside of the folder that a key is tied to gets the same answer as one that nobody uploaded. */
@@ -104,12 +140,15 @@ async function findProblem(checking: Promise<void> | undefined): Promise<Problem
  */
 async function answerRecorded(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
+  caller: Uploader,
   project: OpenProject,
   request: Recording,
   otherwise: Problem,
 ): Promise<FileView> {
   const row = await findRecorded(deps.db.kysely, project, request.storeKey);
   if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
+  // A ticket sees nothing that it has not reserved.
+  if (caller.kind === 'ticket' && row.ticket_id !== caller.ticketId) throw otherwise;
   const differing = [
     row.file_name !== request.fileName && 'fileName',
     row.file_size !== request.fileSize && 'fileSize',
@@ -122,6 +161,13 @@ async function answerRecorded(
   }
   await requireThere(deps, row);
   return toFileView(row);
+}
+
+function notReserved(): Problem {
+  return new Problem(
+    'invalid_store_key',
+    'The storeKey was not issued for this ticket, or it is too late to record it.',
+  );
 }
 
 function notOurs(): Problem {
