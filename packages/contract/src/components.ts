@@ -2,6 +2,7 @@ import { z } from 'zod';
 import * as accounts from './accounts.ts';
 import * as apiKeys from './api-keys.ts';
 import * as audit from './audit.ts';
+import * as batches from './batches.ts';
 import * as bulk from './bulk.ts';
 import { descriptions } from './descriptions.ts';
 import * as downloads from './downloads.ts';
@@ -23,6 +24,7 @@ const named = z.registry<{ id: string }>();
 const modules = [
   storage,
   uploads,
+  batches,
   downloads,
   trash,
   bulk,

@@ -1,6 +1,7 @@
 export * from './accounts.ts';
 export * from './api-keys.ts';
 export * from './audit.ts';
+export * from './batches.ts';
 export * from './bulk.ts';
 export * from './downloads.ts';
 export * from './errors.ts';

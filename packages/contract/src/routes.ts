@@ -38,6 +38,13 @@ import {
   type Scope,
 } from './api-keys.ts';
 import { AuditPage, AuditParams, AuditQuery } from './audit.ts';
+import {
+  maxBatchBytes,
+  PresignBatchRequest,
+  PresignBatchResponse,
+  RecordBatchRequest,
+  RecordBatchResponse,
+} from './batches.ts';
 import { BulkAnswer, BulkRequest } from './bulk.ts';
 import { ArchiveParams, ArchiveRequest, ContentQuery, DownloadUrl, DownloadUrlRequest } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
@@ -186,6 +193,11 @@ export interface Route {
   body?: z.ZodType;
   /** How large the body may be; 64 KiB by default. */
   maxBodyBytes?: number;
+  /**
+   * The field of its body that lists what to do. Each entry is answered by itself, in this order, can fail by itself, and
+   * counts by itself against the rate limit.
+   */
+  batchOf?: string;
   /** Request headers that matter on this route, with a sentence each. */
   headers?: Record<string, string>;
   /** The body of the 200 answer; nothing where the route redirects. */
@@ -201,6 +213,33 @@ export interface Route {
   /** The codes that this route can return beyond those of every route with its access. */
   errors: readonly ErrorCode[];
 }
+
+const presignErrors = [
+  'project_not_found',
+  'folder_not_found',
+  'file_too_large',
+  'mime_type_not_allowed',
+  'quota_exceeded',
+  'ticket_exhausted',
+] as const;
+
+const recordErrors = [
+  'invalid_store_key',
+  'project_not_found',
+  'folder_not_found',
+  'upload_missing',
+  'upload_size_mismatch',
+  'upload_checksum_mismatch',
+  'content_mismatch',
+  'already_recorded',
+  'file_deleted',
+  'file_quarantined',
+  'file_too_large',
+  'mime_type_not_allowed',
+  'quota_exceeded',
+  'ticket_exhausted',
+  'store_unavailable',
+] as const;
 
 /** Every route of the API, by operation name. */
 export const routes = {
@@ -953,14 +992,23 @@ export const routes = {
     body: PresignRequest,
     rate: 'uploads',
     answer: PresignResponse,
-    errors: [
-      'project_not_found',
-      'folder_not_found',
-      'file_too_large',
-      'mime_type_not_allowed',
-      'quota_exceeded',
-      'ticket_exhausted',
-    ],
+    errors: presignErrors,
+  },
+  presignBatch: {
+    method: 'POST',
+    path: '/api/storage/presign/batch',
+    summary: 'Presigned URLs for up to 100 files',
+    description:
+      'Like presigning each of them. The results are in the order of the request, each with an upload or a problem; the status is 200 even if some fail. With `atomic`, a problem of one is the answer for all.',
+    tag: 'Storage',
+    access: 'uploader',
+    scope: 'files:write',
+    body: PresignBatchRequest,
+    maxBodyBytes: maxBatchBytes,
+    batchOf: 'files',
+    rate: 'uploads',
+    answer: PresignBatchResponse,
+    errors: presignErrors,
   },
   record: {
     method: 'POST',
@@ -974,23 +1022,23 @@ export const routes = {
     body: RecordRequest,
     rate: 'uploads',
     answer: File,
-    errors: [
-      'invalid_store_key',
-      'project_not_found',
-      'folder_not_found',
-      'upload_missing',
-      'upload_size_mismatch',
-      'upload_checksum_mismatch',
-      'content_mismatch',
-      'already_recorded',
-      'file_deleted',
-      'file_quarantined',
-      'file_too_large',
-      'mime_type_not_allowed',
-      'quota_exceeded',
-      'ticket_exhausted',
-      'store_unavailable',
-    ],
+    errors: recordErrors,
+  },
+  recordBatch: {
+    method: 'POST',
+    path: '/api/storage/record/batch',
+    summary: 'Record up to 100 uploaded files; safe to repeat',
+    description:
+      'Like recording each of them, with one statement for all. The results are in the order of the request, each with a file or a problem; the status is 200 even if some fail. With `atomic`, a problem of one is the answer for all, and none is recorded.',
+    tag: 'Storage',
+    access: 'uploader',
+    scope: 'files:write',
+    body: RecordBatchRequest,
+    maxBodyBytes: maxBatchBytes,
+    batchOf: 'files',
+    rate: 'uploads',
+    answer: RecordBatchResponse,
+    errors: recordErrors,
   },
   list: {
     method: 'GET',
@@ -1483,7 +1531,14 @@ export type ClashingOperation = { [O in OperationId]: [Clash<O>] extends [never]
 
 /** The operations whose answer is JSON that follows from their input. */
 export type JsonOperationId = {
-  [O in OperationId]: Routes[O] extends { writesAnswer: true } | { usesCookies: true } ? never : O;
+  [O in OperationId]: Routes[O] extends { writesAnswer: true } | { usesCookies: true } | { batchOf: string }
+    ? never
+    : O;
+}[OperationId];
+
+/** The operations that answer each entry of a list by itself. */
+export type BatchOperationId = {
+  [O in OperationId]: Routes[O] extends { batchOf: string } ? O : never;
 }[OperationId];
 
 /** The operations that read the browser's cookies, or set them. */

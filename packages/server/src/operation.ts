@@ -1,7 +1,16 @@
-import type { Answer, CookieOperationId, Input, JsonOperationId, OperationId, routes } from '@cadiz/contract';
+import type {
+  Answer,
+  BatchOperationId,
+  CookieOperationId,
+  Input,
+  JsonOperationId,
+  OperationId,
+  routes,
+} from '@cadiz/contract';
 import type { Caller, SessionCaller, TicketCaller, Uploader, Visitor } from './access/caller.ts';
 import type { Deps } from './deps.ts';
 import type { InBrowser, Keeping } from './identity/browser.ts';
+import type { Problem } from './problem.ts';
 
 /** Who calls a route with each access. Only routes that admit tickets have operations that are called with one. */
 interface CallerWith {
@@ -34,6 +43,19 @@ export type Operation<O extends OperationId> = (
  * does not compile.
  */
 export type Operations = { readonly [O in JsonOperationId]: Operation<O> };
+
+/** An entry of an answer as the operation gives it: a failed one has its Problem, of which HTTP makes the document. */
+type Outcome<E> = E extends { problem: unknown } ? Omit<E, 'problem'> & { problem: Problem } : E;
+
+/** One operation that answers each entry of a list by itself. */
+export type BatchOperation<O extends BatchOperationId> = (
+  deps: Deps,
+  caller: CallerOf<O>,
+  input: Input<O>,
+) => Promise<{ [K in keyof Answer<O>]: Answer<O>[K] extends (infer E)[] ? Outcome<E>[] : Answer<O>[K] }>;
+
+/** Every operation that answers each entry of a list by itself. */
+export type BatchOperations = { readonly [O in BatchOperationId]: BatchOperation<O> };
 
 /** The answer of an operation that redirects: the URL to redirect to. */
 type Answered<O extends OperationId> = (typeof routes)[O] extends { redirectsTo: string }

@@ -45,7 +45,9 @@ import { abortUpload } from './features/uploads/abort-upload.ts';
 import { completeUpload } from './features/uploads/complete-upload.ts';
 import { createUpload } from './features/uploads/create-upload.ts';
 import { getUpload } from './features/uploads/get-upload.ts';
+import { presignBatch } from './features/uploads/presign-batch.ts';
 import { presignUpload } from './features/uploads/presign-upload.ts';
+import { recordBatch } from './features/uploads/record-batch.ts';
 import { recordUpload } from './features/uploads/record-upload.ts';
 import { signParts } from './features/uploads/sign-parts.ts';
 import { readUsage } from './features/usage/read-usage.ts';
@@ -81,7 +83,7 @@ import { listUsers } from './identity/users/list-users.ts';
 import { removeUser } from './identity/users/remove-user.ts';
 import { sendEmailVerification } from './identity/users/send-email-verification.ts';
 import { verifyEmail } from './identity/users/verify-email.ts';
-import type { CookieOperations, Operations } from './operation.ts';
+import type { BatchOperations, CookieOperations, Operations } from './operation.ts';
 
 /** The implementation of each operation. The contract has its method, path, access, inputs and errors. */
 export const operations: Operations = {
@@ -167,6 +169,12 @@ export const operations: Operations = {
   live,
   ready,
   health,
+};
+
+/** The implementation of each operation that answers the entries of a list one by one. */
+export const batchOperations: BatchOperations = {
+  presignBatch,
+  recordBatch,
 };
 
 /** The implementation of each operation that reads or changes what the browser keeps. */

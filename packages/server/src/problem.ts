@@ -35,3 +35,43 @@ export class Problem extends Error {
     return errorCatalogue[this.code].status;
   }
 }
+
+/** What became of one entry of a batch: its answer, or why it failed. */
+export type Outcome<T> = T | Problem;
+
+/** The answer, or the Problem that was thrown for it; any other error is thrown on. */
+export async function settle<T>(answer: Promise<T> | T): Promise<Outcome<Awaited<T>>> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/** Like `settle`, for what needs no waiting. */
+export function attempt<T>(run: () => T): Outcome<T> {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}
+
+/**
+ * The answers of a batch of which all must succeed.
+ * @param list the field of the request with the entries
+ * @throws Problem the first of them, which says in `issues` which entry it is about
+ */
+export function requireAll<T>(outcomes: readonly Outcome<T>[], list: string): T[] {
+  return outcomes.map((outcome, index) => {
+    if (outcome instanceof Problem) throw ofEntry(outcome, `${list}.${index}`);
+    return outcome;
+  });
+}
+
+/** A problem of one entry as the answer to the whole request: `issues` names the entry. */
+export function ofEntry({ code, message, headers, extra, cause }: Problem, path: string): Problem {
+  return new Problem(code, message, { headers, extra, cause, issues: [{ path, message }] });
+}

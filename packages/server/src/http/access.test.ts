@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type OperationId, routes, type Scope, scopes, toOpenApiDocument } from '@cadiz/contract';
+import { type OperationId, routes, type Scope, scopes, takesKeys, toOpenApiDocument } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../../test/oidc-issuer.ts';
 import {
@@ -57,113 +57,140 @@ const notForTickets = '403 ticket_not_allowed';
 const notReserved = '400 invalid_store_key';
 const noProof = '400 invalid_email_token';
 
-/** What every operation answers to each caller, in the order of `callers`. A new route needs a new row. */
+/** What every operation answers to each caller but a ticket, in the order of `callers`. A new route needs a new row. */
 // biome-ignore format: a table is read by its columns
-const expected: Record<OperationId, readonly string[]> = {
-  //                 this key  other key   untied   stranger's   revoked  expired  scopeless  session   stranger       nothing  malformed   editor         viewer   ticket
-  presign:          [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, ok],
-  record:           [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notReserved],
-  list:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok, notForTickets],
-  usage:            [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok, notForTickets],
-  getOwnKey:        [ok,       ok,         ok,      ok,          noKey,   noKey,   ok,        noKey,    noKey,         noKey,   noKey,      noKey,         noKey, notForTickets],
-  createFolder:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
-  getFolder:        [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            ok, notForTickets],
-  changeFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole, notForTickets],
-  deleteFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole, notForTickets],
-  restoreFolder:    [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole, notForTickets],
-  getFile:          [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok, notForTickets],
-  changeFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole, notForTickets],
-  deleteFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole, notForTickets],
-  restoreFile:      [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole, notForTickets],
-  listTrash:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok, notForTickets],
-  emptyTrash:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
-  bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
+const withoutTicket: Record<OperationId, readonly string[]> = {
+  //                 this key  other key   untied   stranger's   revoked  expired  scopeless  session   stranger       nothing  malformed   editor         viewer
+  presign:          [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  record:           [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  presignBatch:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  recordBatch:      [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  list:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  usage:            [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  getOwnKey:        [ok,       ok,         ok,      ok,          noKey,   noKey,   ok,        noKey,    noKey,         noKey,   noKey,      noKey,         noKey],
+  createFolder:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  getFolder:        [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            ok],
+  changeFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
+  deleteFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
+  restoreFolder:    [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
+  getFile:          [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
+  changeFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  deleteFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  restoreFile:      [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  listTrash:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  emptyTrash:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
 
-  createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok, notForTickets],
-  createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok, notForTickets],
-  downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found, notForTickets],
+  createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
+  createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
 
-  createUpload:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, ok],
-  signParts:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole, noUpload],
-  getUpload:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole, noUpload],
-  completeUpload:   [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole, noUpload],
-  abortUpload:      [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole, noUpload],
+  createUpload:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  signParts:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+  getUpload:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+  completeUpload:   [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+  abortUpload:      [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
 
-  createTicket:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
-  listTickets:      [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole, notForTickets],
-  revokeTicket:     [ok,       noTicket,   ok,      noTicket,    noKey,   noKey,   noScope,   ok,       noTicket,      noKey,   noKey,      ok,            noRole, notForTickets],
-  getOwnTicket:     [...Array(13).fill(ticketsOnly), ok],
+  createTicket:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  listTickets:      [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  revokeTicket:     [ok,       noTicket,   ok,      noTicket,    noKey,   noKey,   noScope,   ok,       noTicket,      noKey,   noKey,      ok,            noRole],
+  getOwnTicket:     Array(13).fill(ticketsOnly),
 
-  createProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  listProjects:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  getProject:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok, notForTickets],
-  updateProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  deleteProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  reconcileProject: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  getReconciliation:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok, notForTickets],
+  createProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  listProjects:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  getProject:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
+  updateProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  deleteProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  reconcileProject: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  getReconciliation:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
 
-  listEvents:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  listMembers:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok, notForTickets],
-  changeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  removeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  createInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  listInvitations:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  removeInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole, notForTickets],
-  acceptInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noInvitation,  people,  people,     noInvitation,  noInvitation, notForTickets],
+  listEvents:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  listMembers:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
+  changeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  removeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  createInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  listInvitations:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  removeInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  acceptInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noInvitation,  people,  people,     noInvitation,  noInvitation],
 
-  createApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
-  listApiKeys:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
-  revokeApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     ok,            noApiKey, notForTickets],
-  rotateApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     noRole,        noApiKey, notForTickets],
+  createApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  listApiKeys:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  revokeApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     ok,            noApiKey],
+  rotateApiKey:     [people,   people,     people,  people,      people,  people,  people,    ok,       noApiKey,      people,  people,     noRole,        noApiKey],
 
-  listKeyUploads:   [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
-  createQuarantine: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
-  listQuarantines:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
-  releaseQuarantine:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
-  trashQuarantine:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole, notForTickets],
+  listKeyUploads:   [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  createQuarantine: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  listQuarantines:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  releaseQuarantine:[people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
+  trashQuarantine:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            noRole],
 
-  signUp:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  signIn:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  signOut:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  getSession:       [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  listSignInMethods:[ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  signInWithOidc:   [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  linkOidc:         [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  enableSecondFactor:[people,  people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  renewBackupCodes: [people,   people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor, notForTickets],
-  disableSecondFactor:[people, people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor, notForTickets],
-  verifyTotp:       [noStep,   noStep,     noStep,  noStep,      noStep,  noStep,  noStep,    noFactor, noFactor,      noStep,  noStep,     noFactor,      noFactor, noStep],
-  verifyBackupCode: Array(14).fill('401 second_factor_expired'),
-  passkeyRegistrationOptions:[people,people,people,people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  registerPasskey:  [people,   people,     people,  people,      people,  people,  people,    unasked,  unasked,       people,  people,     unasked,       unasked, notForTickets],
-  passkeySignInOptions:[ok,    ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  signInWithPasskey:Array(14).fill('401 passkey_expired'),
-  listPasskeys:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  renamePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey, notForTickets],
-  deletePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey, notForTickets],
-  finishOidc:       Array(14).fill('400 oidc_sign_in_expired'),
+  signUp:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  signIn:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  signOut:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  getSession:       [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  listSignInMethods:[ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  signInWithOidc:   [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  linkOidc:         [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  enableSecondFactor:[people,  people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  renewBackupCodes: [people,   people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor],
+  disableSecondFactor:[people, people,     people,  people,      people,  people,  people,    noFactor, noFactor,      people,  people,     noFactor,      noFactor],
+  verifyTotp:       [noStep,   noStep,     noStep,  noStep,      noStep,  noStep,  noStep,    noFactor, noFactor,      noStep,  noStep,     noFactor,      noFactor],
+  verifyBackupCode: Array(13).fill('401 second_factor_expired'),
+  passkeyRegistrationOptions:[people,people,people,people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  registerPasskey:  [people,   people,     people,  people,      people,  people,  people,    unasked,  unasked,       people,  people,     unasked,       unasked],
+  passkeySignInOptions:[ok,    ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  signInWithPasskey:Array(13).fill('401 passkey_expired'),
+  listPasskeys:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  renamePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey],
+  deletePasskey:    [people,   people,     people,  people,      people,  people,  people,    ok,       noPasskey,     people,  people,     noPasskey,     noPasskey],
+  finishOidc:       Array(13).fill('400 oidc_sign_in_expired'),
 
-  requestPasswordReset: Array(14).fill('409 mail_off'),
-  resetPassword:    Array(14).fill('400 invalid_reset_token'),
-  changePassword:   [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  sendEmailVerification:[people,people,   people,  people,      people,  people,  people,    noMail,   noMail,        people,  people,     noMail,        noMail, notForTickets],
-  verifyEmail:      [people,   people,     people,  people,      people,  people,  people,    noProof,  noProof,       people,  people,     noProof,       noProof, notForTickets],
-  listSessions:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  endSession:       [people,   people,     people,  people,      people,  people,  people,    ok,       noSession,     people,  people,     noSession,     noSession, notForTickets],
-  endOtherSessions: [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok, notForTickets],
-  listUsers:        [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner, notForTickets],
-  changeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner, notForTickets],
-  removeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner, notForTickets],
-  endUserSessions:  [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner, notForTickets],
+  requestPasswordReset: Array(13).fill('409 mail_off'),
+  resetPassword:    Array(13).fill('400 invalid_reset_token'),
+  changePassword:   [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  sendEmailVerification:[people,people,   people,  people,      people,  people,  people,    noMail,   noMail,        people,  people,     noMail,        noMail],
+  verifyEmail:      [people,   people,     people,  people,      people,  people,  people,    noProof,  noProof,       people,  people,     noProof,       noProof],
+  listSessions:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  endSession:       [people,   people,     people,  people,      people,  people,  people,    ok,       noSession,     people,  people,     noSession,     noSession],
+  endOtherSessions: [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
+  listUsers:        [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
+  changeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
+  removeUser:       [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
+  endUserSessions:  [people,   people,     people,  people,      people,  people,  people,    ok,       noOwner,       people,  people,     noOwner,       noOwner],
 
-  welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  ready:            [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  health:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  openapi:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
-  errorPage:        [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok, ok],
+  welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  ready:            [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  health:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  openapi:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  errorPage:        [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
 };
+
+/**
+ * What a ticket opens: these routes, where it finds nothing of anybody else's. Whatever is open to everybody answers it as
+ * without a credential, and every other route refuses it.
+ */
+const openToTickets: Partial<Record<OperationId, string>> = {
+  presign: ok,
+  record: notReserved,
+  presignBatch: ok,
+  // Each of its entries is refused like a single one.
+  recordBatch: ok,
+  createUpload: ok,
+  signParts: noUpload,
+  getUpload: noUpload,
+  completeUpload: noUpload,
+  abortUpload: noUpload,
+  getOwnTicket: ok,
+};
+
+const expected = {} as Record<OperationId, readonly string[]>;
+for (const [operation, row] of Object.entries(withoutTicket) as [OperationId, readonly string[]][]) {
+  const isOpen = routes[operation].access === 'anybody';
+  const withNothing = row[callers.indexOf('nothing')] ?? '';
+  expected[operation] = [...row, openToTickets[operation] ?? (isOpen ? withNothing : notForTickets)];
+}
 
 interface Asked {
   path: string;
@@ -179,6 +206,11 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     path: '/api/storage/record',
     body: await service.upload({ as: ada }, projectId, Buffer.from('bytes')),
   }),
+  presignBatch: () => ({ path: '/api/storage/presign/batch', body: { projectId, files: [photo()] } }),
+  recordBatch: async () => {
+    const { projectId: _, ...file } = await service.upload({ as: ada }, projectId, Buffer.from('bytes'));
+    return { path: '/api/storage/record/batch', body: { projectId, files: [file] } };
+  },
   list: () => ({ path: `/api/storage/list?projectId=${projectId}` }),
   usage: () => ({ path: `/api/storage/usage?projectId=${projectId}` }),
   getOwnKey: () => ({ path: '/api/storage/key' }),
@@ -817,10 +849,7 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
     const { access, method } = routes[operation];
     // Ada is the owner of the service, who may manage every account.
     const person = routes[operation].path.startsWith('/api/users') ? editor : ada;
-    const askers =
-      access === 'keyOrSession' || access === 'uploader'
-        ? [{ as: ada }, { key: keys.tied }, { key: keys.untied }]
-        : [{ as: person }];
+    const askers = takesKeys({ access }) ? [{ as: ada }, { key: keys.tied }, { key: keys.untied }] : [{ as: person }];
     for (const asker of askers) {
       const asked = await requests[operation]();
       const ask = async (id: string) => {

@@ -1,17 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type CookieOperationId, type JsonOperationId, type OperationId, type Route, routes } from '@cadiz/contract';
+import {
+  type BatchOperationId,
+  type CookieOperationId,
+  type JsonOperationId,
+  type OperationId,
+  type Route,
+  routes,
+} from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
-import { cookieOperations, operations } from '../operations.ts';
+import { batchOperations, cookieOperations, operations } from '../operations.ts';
 import type { Problem } from '../problem.ts';
 import { allowOrigins, answerPreflight, toCommonHeaders } from './answer-headers.ts';
-import { toCookieHandler, toHandler } from './dispatch.ts';
+import { toBatchHandler, toCookieHandler, toHandler } from './dispatch.ts';
 import { type Answer, type Exchange, type Handler, Whole, type WholeAnswer } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
 import { toMalformed, toUnmatched } from './malformed.ts';
 import { NodeExchange, writeTo } from './node.ts';
-import { toProblem, toProblemDocument } from './problem-document.ts';
+import { logProblem, toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
@@ -20,7 +27,7 @@ import { list } from './routes/storage.ts';
 import { createSite } from './site.ts';
 
 /** The operations that handle HTTP themselves: they stream, redirect, or send text that was made beforehand. */
-const ownHandlers: Record<Exclude<OperationId, JsonOperationId | CookieOperationId>, Handler> = {
+const ownHandlers: Record<Exclude<OperationId, JsonOperationId | BatchOperationId | CookieOperationId>, Handler> = {
   list,
   redirectToContent,
   downloadArchive,
@@ -32,6 +39,7 @@ const ownHandlers: Record<Exclude<OperationId, JsonOperationId | CookieOperation
 export const handlers = {
   ...ownHandlers,
   ...Object.fromEntries((Object.keys(operations) as JsonOperationId[]).map((id) => [id, toHandler(id)])),
+  ...Object.fromEntries((Object.keys(batchOperations) as BatchOperationId[]).map((id) => [id, toBatchHandler(id)])),
   ...Object.fromEntries((Object.keys(cookieOperations) as CookieOperationId[]).map((id) => [id, toCookieHandler(id)])),
 } as Record<OperationId, Handler>;
 
@@ -77,6 +85,7 @@ async function answer<T>(
   send: (answer: Answer) => Promise<T> | T,
 ): Promise<T> {
   const requestId = randomUUID();
+  exchange.requestId = requestId;
   const started = performance.now();
   const match = findRoute(exchange.method, exchange.path);
   const operation = match?.operation ?? 'unmatched';
@@ -94,8 +103,7 @@ async function answer<T>(
         : toAnswer(200, toWhole(body), common, requestId, exchange.extraHeaders);
   } catch (error) {
     const problem = toProblem(error);
-    if (problem.status >= 500 && !isProbe(match?.operation))
-      deps.log.error({ requestId, operation, error: problem.cause ?? error }, problem.message);
+    if (problem.status >= 500 && !isProbe(match?.operation)) logProblem(deps, exchange, problem);
     result = toFailure(problem, common, requestId, exchange.extraHeaders, deps.config.publicUrl);
   }
   deps.observe({ operation, method: exchange.method, status: result.status, requestId, started });

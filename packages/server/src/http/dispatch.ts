@@ -1,16 +1,26 @@
-import { type Access, type CookieOperationId, type JsonOperationId, type Route, routes } from '@cadiz/contract';
+import {
+  type Access,
+  type BatchOperationId,
+  type CookieOperationId,
+  type JsonOperationId,
+  type Route,
+  routes,
+} from '@cadiz/contract';
 import type { Caller, Uploader, Visitor } from '../access/caller.ts';
 import { requireScope } from '../access/open-project.ts';
 import { requireServiceOwner } from '../access/service-owner.ts';
 import type { Deps } from '../deps.ts';
 import type { Keeping } from '../identity/browser.ts';
-import { cookieOperations, operations } from '../operations.ts';
+import { batchOperations, cookieOperations, operations } from '../operations.ts';
+import { Problem } from '../problem.ts';
 import { readBrowser } from './browser.ts';
 import { requireKeyOrSession, requireSameSite, requireSession, requireTicket, requireUploader } from './caller.ts';
 import { clientAddress } from './client-address.ts';
 import { toCookieHeaders } from './cookies.ts';
 import { type Exchange, type Handler, Whole } from './exchange.ts';
 import { createInputReader } from './input.ts';
+import { logProblem, toProblemDocument } from './problem-document.ts';
+import { limitBatch } from './rate-limit.ts';
 
 const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Uploader> | Uploader | Visitor> = {
   keyOrSession: requireKeyOrSession,
@@ -32,6 +42,33 @@ export function toHandler(operation: JsonOperationId): Handler {
   // The compiler has matched each operation with its route (`Operations`); here it can be any of them.
   const run = operations[operation] as (deps: Deps, caller: Uploader | Visitor, input: unknown) => Promise<object>;
   return createHandler(routes[operation], (deps, _exchange, caller, input) => run(deps, caller, input));
+}
+
+/** Like `toHandler`, for an operation that answers each entry of a list by itself. */
+export function toBatchHandler(operation: BatchOperationId): Handler {
+  const route: Route = routes[operation];
+  const run = batchOperations[operation] as (deps: Deps, caller: object, input: unknown) => Promise<Outcomes>;
+  return createHandler(route, async (deps, exchange, caller, input) => {
+    const entries = (input as Record<string, readonly unknown[]>)[route.batchOf ?? ''] ?? [];
+    await limitBatch(deps, exchange, caller, entries.length);
+    return toDocuments(deps, exchange, await run(deps, caller, input));
+  });
+}
+
+/** An answer with a list of outcomes. */
+type Outcomes = Record<string, { problem?: Problem }[]>;
+
+/** Makes the document of every problem in an answer. */
+function toDocuments(deps: Deps, exchange: Exchange, answer: Outcomes): object {
+  const toDocument = (outcome: { problem?: Problem }) =>
+    outcome.problem instanceof Problem
+      ? { ...outcome, problem: toProblemDocument(outcome.problem, exchange.requestId, deps.config.publicUrl) }
+      : outcome;
+  const broken = Object.values(answer)
+    .flat()
+    .find(({ problem }) => problem && problem.status >= 500)?.problem;
+  if (broken) logProblem(deps, exchange, broken);
+  return Object.fromEntries(Object.entries(answer).map(([name, outcomes]) => [name, outcomes.map(toDocument)]));
 }
 
 /** Like `toHandler`, for an operation that reads what the browser keeps and may change it. */

@@ -3,6 +3,8 @@ import type { Deps } from '../deps.ts';
 
 /** One request, whatever it arrived through. */
 export interface Exchange {
+  /** Identifies the request, in its answer and in the log; set as soon as it is being answered. */
+  requestId: string;
   method: string;
   /** The path without the query, as it was sent. */
   path: string;

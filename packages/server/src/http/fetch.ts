@@ -5,6 +5,7 @@ import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
 export function fromFetch(request: Request, remoteAddress?: string): Exchange {
   const { pathname, search } = new URL(request.url);
   return {
+    requestId: '',
     method: request.method,
     path: pathname,
     params: {},

@@ -109,6 +109,18 @@ const asks: Partial<Record<OperationId, Ask>> = {
     path: '/api/storage/record',
     body: { ...(await service.upload({ as: ada }, projectId, Buffer.from('bytes'))), folderId },
   }),
+  presignBatch: (folderId) => ({
+    path: '/api/storage/presign/batch',
+    body: { projectId, files: [photo(folderId)], atomic: true },
+  }),
+  recordBatch: async (folderId) => ({
+    path: '/api/storage/record/batch',
+    body: {
+      projectId,
+      files: [{ ...(await service.upload({ as: ada }, projectId, Buffer.from('bytes'))), folderId }],
+      atomic: true,
+    },
+  }),
   list: (folderId) => ({ path: `/api/storage/list?projectId=${projectId}&folderId=${folderId ?? 'root'}` }),
   usage: (folderId) => ({
     path: `/api/storage/usage?projectId=${projectId}&folderId=${folderId ?? there.folders.outer}`,

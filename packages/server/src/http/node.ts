@@ -10,6 +10,7 @@ import { toQuery } from './fetch.ts';
 
 /** A request of Node's server. It parses only what its handler asks for. */
 export class NodeExchange implements Exchange {
+  requestId = '';
   readonly method: string;
   readonly path: string;
   params: Record<string, string> = {};

@@ -1,7 +1,9 @@
 import { errorCatalogue } from '@cadiz/contract';
 import pg from 'pg';
 import { CommitNotReplicated, ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
+import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
+import type { Exchange } from './exchange.ts';
 
 /** The RFC 9457 problem details of a failure. */
 export function toProblemDocument(problem: Problem, requestId: string, publicUrl: string): object {
@@ -16,6 +18,11 @@ export function toProblemDocument(problem: Problem, requestId: string, publicUrl
     ...(issues ? { issues } : {}),
     ...extra,
   };
+}
+
+/** Logs a failure of the service itself, with the error behind it. */
+export function logProblem({ log }: Pick<Deps, 'log'>, { requestId, operation }: Exchange, problem: Problem): void {
+  log.error({ requestId, operation: operation ?? 'unmatched', error: problem.cause ?? problem }, problem.message);
 }
 
 /** What an unexpected error means to the caller. The error itself only goes to the log. */

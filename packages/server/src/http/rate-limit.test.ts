@@ -65,6 +65,23 @@ async function statusesOf(times: number, ask: () => Promise<Answer>): Promise<(n
 const repeat = (times: number, value: number | string) => Array.from({ length: times }, () => value);
 
 describe('limits of a key and of a session', () => {
+  test('a batch counts once for each entry, and one that does not fit counts as one request', async () => {
+    const service = await startLimited();
+    const caller = { key: (await base.createKey(ada, projectId)).key };
+    const file = { fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 1, folderId: null };
+    const presignMany = (count: number) =>
+      service.call('POST', '/api/storage/presign/batch', {
+        ...caller,
+        body: { projectId, files: Array(count).fill(file) },
+      });
+    const three = await presignMany(3);
+    expect([three.status, three.headers.get('ratelimit')?.slice(0, 13)]).toEqual([200, '"uploads";r=2']);
+    const refused = await presignMany(3);
+    expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
+    expect(refused.headers.get('ratelimit')).toMatch(/^"uploads";r=1;t=\d+$/);
+    expect(await statusesOf(2, () => presign(service, caller))).toEqual([200, 'rate_limited']);
+  });
+
   test.each([
     ['uploads', 5, presign, 200],
     ['reads', 6, list, 200],

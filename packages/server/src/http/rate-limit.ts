@@ -1,5 +1,6 @@
 import type { OperationId, Route } from '@cadiz/contract';
 import { routes } from '@cadiz/contract';
+import { toAsker, type Uploader, type Visitor } from '../access/caller.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { toAddressBlock } from '../rate-limits/address-block.ts';
@@ -20,8 +21,31 @@ const policies = new Map(
  */
 export function limitCaller(deps: Deps, exchange: Exchange, id: string): Promise<void> | undefined {
   if (!deps.config.rateLimits) return undefined;
-  const policy = (exchange.operation && policies.get(exchange.operation)) ?? 'changes';
-  return limit(deps, exchange, policy, id);
+  return limit(deps, exchange, policyOf(exchange), id);
+}
+
+/**
+ * Counts what a request asks for beyond one thing, so that a batch costs as much as its entries one by one. A batch that
+ * does not fit is refused and not counted: a smaller one may fit.
+ * @throws Problem rate_limited
+ */
+export async function limitBatch(
+  deps: Deps,
+  exchange: Exchange,
+  caller: Uploader | Visitor,
+  entries: number,
+): Promise<void> {
+  if (!deps.config.rateLimits || caller.kind === 'visitor' || entries < 2) return;
+  await limit(deps, exchange, policyOf(exchange), subjectOf(caller), entries - 1);
+}
+
+/** What the requests of a caller are counted by: its key, ticket or session. */
+function subjectOf(caller: Uploader): string {
+  return caller.kind === 'ticket' ? caller.ticketId : toAsker(caller).id;
+}
+
+function policyOf({ operation }: Exchange): RateLimitPolicy {
+  return (operation && policies.get(operation)) ?? 'changes';
 }
 
 /** Counts a request without an identified caller. @throws Problem rate_limited */
@@ -49,8 +73,14 @@ function blockOf(deps: Deps, exchange: Exchange): string {
   return toAddressBlock(clientAddress(deps, exchange));
 }
 
-async function limit(deps: Deps, exchange: Exchange, policy: RateLimitPolicy, subject: string): Promise<void> {
-  const quota = await deps.rateLimits.take(policy, subject);
+async function limit(
+  deps: Deps,
+  exchange: Exchange,
+  policy: RateLimitPolicy,
+  subject: string,
+  requests = 1,
+): Promise<void> {
+  const quota = await deps.rateLimits.take(policy, subject, requests);
   if (!quota) return;
   if (quota.isExceeded) refuse(exchange, quota);
   tell(exchange, quota);
@@ -75,10 +105,14 @@ const sentences: Record<RateLimitPolicy, string> = {
 
 /** @see https://datatracker.ietf.org/doc/html/draft-ietf-httpapi-ratelimit-headers-10 */
 function tell({ extraHeaders }: Exchange, { policy, limit, remaining, resetSeconds }: Quota): void {
-  extraHeaders.push(
+  const headers = [
     'RateLimit-Policy',
     `"${policy}";q=${limit};w=${rateLimitWindowSeconds}`,
     'RateLimit',
     `"${policy}";r=${remaining};t=${resetSeconds}`,
-  );
+  ];
+  // A batch is counted twice, and tells what is left at last.
+  const earlier = extraHeaders.indexOf('RateLimit-Policy');
+  if (earlier === -1) extraHeaders.push(...headers);
+  else extraHeaders.splice(earlier, headers.length, ...headers);
 }

@@ -24,6 +24,17 @@ export function countPresigned(
   deps.presigned.add(projectId, issuedAt, fileSize);
 }
 
+/** Takes back what `countPresigned` counted for an address that was not handed out after all. */
+export function discountPresigned(
+  deps: Pick<Deps, 'presigned'>,
+  { projectId, fileSize, limits: { quotaBytes, presigned } }: AllowedUpload,
+  issuedAt: number,
+): void {
+  if (quotaBytes === null) return;
+  presigned.bytes -= fileSize;
+  deps.presigned.add(projectId, issuedAt, -fileSize);
+}
+
 /** Marks an upload that `countPresigned` counted as recorded. */
 export async function countRecorded(
   deps: Pick<Deps, 'presigned' | 'limits'>,
@@ -35,15 +46,4 @@ export async function countRecorded(
   if (quotaBytes === null) return;
   presigned.bytes = Math.max(presigned.bytes - fileSize, 0);
   deps.presigned.add(project.id, issuedAt, -fileSize);
-}
-
-/** Undoes `countPresigned` for an address that was not handed out after all. */
-export function uncountPresigned(
-  deps: Pick<Deps, 'presigned'>,
-  { projectId, fileSize, limits: { quotaBytes, presigned } }: AllowedUpload,
-  issuedAt: number,
-): void {
-  if (quotaBytes === null) return;
-  presigned.bytes = Math.max(presigned.bytes - fileSize, 0);
-  deps.presigned.add(projectId, issuedAt, -fileSize);
 }

@@ -4,18 +4,27 @@ import type { Schema } from '../db/schema.ts';
 import { Problem } from '../problem.ts';
 import { type ProjectLimits, toLimits } from './find-limits.ts';
 
+/** The exact limits of a project, and what else decides whether a file can be inserted. */
+export interface LockedLimits {
+  limits: ProjectLimits;
+  /** Store keys issued before this can no longer be recorded. */
+  recordFrom: Date | null;
+  /** Those of the store keys that belong to unfinished uploads in parts, whose space is reserved already. */
+  ofUploads: ReadonlySet<string>;
+}
+
 /**
  * Reads the exact limits of a project and locks them until the transaction ends: everything that takes space in a
  * project with a quota does so under this lock. A later statement than the lock reads what is stored, so it sees all
  * earlier transactions.
- * @param storeKey of the upload that needs space
+ * @param storeKeys of the uploads that need space
  * @throws Problem project_not_found
  */
 export async function lockLimits(
   trx: Transaction<Schema>,
   project: OpenProject<'files:write'>,
-  storeKey: string,
-): Promise<{ limits: ProjectLimits; recordFrom: Date | null }> {
+  storeKeys: readonly string[],
+): Promise<LockedLimits> {
   const row = await trx
     .selectFrom('projects')
     .select(['quota_bytes', 'max_file_size_bytes', 'allowed_mime_types', 'content_mismatch', 'record_from'])
@@ -24,8 +33,8 @@ export async function lockLimits(
     .executeTakeFirst();
   if (!row) throw new Problem('project_not_found');
   const storedBytes = await readStoredBytes(trx, project);
-  const openBytes = await readOpenBytes(trx, project, storeKey);
-  return { limits: toLimits(row, { storedBytes, openBytes }), recordFrom: row.record_from };
+  const { openBytes, ofUploads } = await readOpenUploads(trx, project, storeKeys);
+  return { limits: toLimits(row, { storedBytes, openBytes }), recordFrom: row.record_from, ofUploads };
 }
 
 /** What the project stores, including its trash: the sum of its slots. */
@@ -38,14 +47,15 @@ async function readStoredBytes(trx: Transaction<Schema>, project: OpenProject<'f
   return Number(row?.bytes ?? 0);
 }
 
-/** What unfinished uploads in parts take; 0 if the key is one of theirs, which has its space already. */
-async function readOpenBytes(
+/** What unfinished uploads in parts take, and which of the keys are theirs. */
+async function readOpenUploads(
   trx: Transaction<Schema>,
   project: OpenProject<'files:write'>,
-  storeKey: string,
-): Promise<number> {
-  const { rows } = await sql<{ bytes: number }>`
-    select case when bool_or(store_key = ${storeKey}) then 0 else coalesce(sum(file_size), 0) end::bigint as bytes
+  storeKeys: readonly string[],
+): Promise<{ openBytes: number; ofUploads: ReadonlySet<string> }> {
+  const { rows } = await sql<{ bytes: number; own: string[] }>`
+    select coalesce(sum(file_size), 0)::bigint as bytes,
+           coalesce(array_agg(store_key) filter (where store_key = any(${storeKeys}::text[])), '{}') as own
     from uploads where project_id = ${project.id} and aborted_at is null and completed_at is null`.execute(trx);
-  return rows[0]?.bytes ?? 0;
+  return { openBytes: rows[0]?.bytes ?? 0, ofUploads: new Set(rows[0]?.own) };
 }

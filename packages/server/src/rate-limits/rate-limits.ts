@@ -23,8 +23,9 @@ export interface RateLimits {
   /**
    * Counts one request, for an IPv6 /64 also on its /48; undefined if nothing is limited.
    * @param subject id of the key or session, or the block of the IP address
+   * @param requests how many it counts as; several that do not fit together are not counted
    */
-  take(policy: RateLimitPolicy, subject: string): Promise<Quota | undefined>;
+  take(policy: RateLimitPolicy, subject: string, requests?: number): Promise<Quota | undefined>;
   /** What `take` would return, without counting. */
   look(policy: RateLimitPolicy, subject: string): Promise<Quota | undefined>;
   /** Exchanges the counts since the last time with the other processes. */
@@ -59,31 +60,35 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
   /** What this process has counted and the others do not know yet, by the names of `toName`. */
   let untold = new Map<string, number>();
 
-  function count(policy: RateLimitPolicy, subject: string, limit: number): Quota {
-    const quota = toQuota(policy, limit, windows[policy].add(subject, 1), 0);
+  function count(policy: RateLimitPolicy, subject: string, limit: number, requests: number): Quota {
+    const quota = toQuota(policy, limit, windows[policy].add(subject, requests), 0);
     // Only admitted requests count elsewhere, or a client that keeps trying would never be admitted again.
     if (shared && !quota.isExceeded) {
       const name = toName(policy, subject);
-      if (!isOfAddresses(policy) || admit(name)) untold.set(name, (untold.get(name) ?? 0) + 1);
+      if (!isOfAddresses(policy) || admit(name)) untold.set(name, (untold.get(name) ?? 0) + requests);
     }
     return quota;
   }
 
-  function lookAt(policy: RateLimitPolicy, subject: string, limit: number): Quota {
-    return toQuota(policy, limit, windows[policy].get(subject), 1);
+  function lookAt(policy: RateLimitPolicy, subject: string, limit: number, requests = 1): Quota {
+    return toQuota(policy, limit, windows[policy].get(subject), requests);
   }
 
   return {
-    async take(policy, subject) {
+    async take(policy, subject, requests = 1) {
       const limit = settings[policy];
       const wide = toWideBlock(subject);
       if (wide !== undefined) {
-        const ofAll = lookAt(policy, wide, limit * wideBlockFactor);
+        const ofAll = lookAt(policy, wide, limit * wideBlockFactor, requests);
         if (ofAll.isExceeded) return ofAll;
       }
-      const quota = count(policy, subject, limit);
+      if (requests > 1) {
+        const together = lookAt(policy, subject, limit, requests);
+        if (together.isExceeded) return together;
+      }
+      const quota = count(policy, subject, limit, requests);
       // A refused request must not count against the neighbours.
-      if (wide !== undefined && !quota.isExceeded) count(policy, wide, limit * wideBlockFactor);
+      if (wide !== undefined && !quota.isExceeded) count(policy, wide, limit * wideBlockFactor, requests);
       return quota;
     },
     async look(policy, subject) {
@@ -106,7 +111,7 @@ export function createRateLimits(settings: RateLimitSettings | undefined, shared
 }
 
 /** @param next the number of requests to judge beyond those already counted */
-function toQuota(policy: RateLimitPolicy, limit: number, window: Window | undefined, next: 0 | 1): Quota {
+function toQuota(policy: RateLimitPolicy, limit: number, window: Window | undefined, next: number): Quota {
   const used = window?.used ?? 0;
   const seconds = window ? (window.endsAt - performance.now()) / 1000 : rateLimitWindowSeconds;
   return {

@@ -6,7 +6,7 @@ import { invalidTicket } from '../access/invalid-ticket.ts';
 import type { Schema } from '../db/schema.ts';
 import { toStatement } from '../db/statement.ts';
 import type { Deps } from '../deps.ts';
-import { Problem } from '../problem.ts';
+import { type Outcome, Problem, settle } from '../problem.ts';
 
 /** One upload to reserve room for. */
 export interface Wanted {
@@ -63,6 +63,53 @@ export async function reserveUploads(
     }
     throw await findReason(deps.db.kysely, deps.now(), caller, wanted);
   }
+}
+
+/**
+ * The same for each of them: in their order, those that fit are reserved.
+ * @returns for each its store key, or the Problem ticket_exhausted
+ * @throws Problem invalid_ticket
+ */
+export async function reserveEach(
+  deps: Pick<Deps, 'config' | 'db' | 'now'>,
+  caller: TicketCaller,
+  wanted: readonly Wanted[],
+): Promise<Outcome<string>[]> {
+  let fitting = wanted;
+  for (let left: Left | undefined; fitting.length > 0; ) {
+    const reserved = await settle(reserveUploads(deps, caller, fitting));
+    if (!(reserved instanceof Problem)) return toOutcomes(wanted, fitting, reserved, left);
+    if (reserved.code !== 'ticket_exhausted') throw reserved;
+    left = await findLeft(deps.db.kysely, deps.now(), caller);
+    if (!left) throw invalidTicket();
+    // Whoever was faster has left less: it is chosen anew from what still fits.
+    fitting = chooseFitting(fitting, left);
+    if (fitting.length === 0) return toOutcomes(wanted, [], [], left);
+  }
+  return [];
+}
+
+/** In their order, those that fit beside the ones chosen before. */
+function chooseFitting(wanted: readonly Wanted[], left: Left): Wanted[] {
+  let bytes = 0;
+  const chosen: Wanted[] = [];
+  for (const one of wanted) {
+    if (chosen.length === left.files || bytes + one.fileSize > left.bytes) continue;
+    bytes += one.fileSize;
+    chosen.push(one);
+  }
+  return chosen;
+}
+
+function toOutcomes(
+  wanted: readonly Wanted[],
+  reserved: readonly Wanted[],
+  storeKeys: readonly string[],
+  left: Left = { files: 0, bytes: 0 },
+): Outcome<string>[] {
+  const keys = new Map(reserved.map((one, index) => [one, storeKeys[index] ?? '']));
+  const refuse = ({ fileSize }: Wanted) => exhausted(left, { files: 1, bytes: fileSize });
+  return wanted.map((one) => keys.get(one) ?? refuse(one));
 }
 
 /**

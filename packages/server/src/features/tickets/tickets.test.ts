@@ -188,6 +188,48 @@ describe('a ticket', () => {
     expect(await amounts(ticket)).toMatchObject({ left: { files: 0, bytes: 0 } });
   });
 
+  test('uploads many at once', async () => {
+    const { id, ticket } = await create({ maxFiles: 100, maxBytes: 500 });
+    const files = Array.from({ length: 100 }, (_, n) => facts({ fileName: `${n}.txt` }));
+    const presigned = await by(ticket, 'POST', '/api/storage/presign/batch', { projectId, files });
+    const uploads: { presignedUrl: string; storeKey: string }[] = presigned.body.results.map(
+      (result: { upload: object }) => result.upload,
+    );
+    expect(await amounts(ticket)).toMatchObject({ used: { files: 100, bytes: 500 } });
+    await Promise.all(uploads.map(({ presignedUrl }) => put(presignedUrl)));
+    const recordings = files.map((file, n) => ({ ...file, storeKey: uploads[n]?.storeKey }));
+    const recorded = await by(ticket, 'POST', '/api/storage/record/batch', { projectId, files: recordings });
+    const ticketIds = recorded.body.results.map(({ file }: { file: { ticketId: string } }) => file.ticketId);
+    expect(ticketIds).toEqual(files.map(() => id));
+    expect(await sums(id)).toEqual({ files: 100, filesOfRows: 100, bytes: 500, bytesOfRows: 500 });
+    const other = await create();
+    const foreign = await by(other.ticket, 'POST', '/api/storage/record/batch', { projectId, files: recordings });
+    const codes = foreign.body.results.map(({ problem }: { problem: { code: string } }) => problem.code);
+    expect(new Set(codes)).toEqual(new Set(['invalid_store_key']));
+  });
+
+  test('of many at once, reserves those that fit in their order, or none if all must', async () => {
+    const { id, ticket } = await create({ maxFiles: 4, maxBytes: 20, maxFileSize: 15 });
+    const sizes = [9, 16, 8, 4, 3, 0, 0];
+    const files = sizes.map((fileSize) => facts({ fileSize }));
+    const ask = (atomic: boolean) => by(ticket, 'POST', '/api/storage/presign/batch', { projectId, files, atomic });
+    expect(outcome(await ask(true))).toBe('413 file_too_large');
+    files[1] = facts({ fileSize: 15 });
+    expect(outcome(await ask(true))).toBe('409 ticket_exhausted');
+    expect(await sums(id)).toMatchObject({ files: 0, bytes: 0, filesOfRows: 0 });
+    const { results } = (await ask(false)).body;
+    expect(results.map(({ problem }: { problem?: { code: string } }) => problem?.code ?? 'ok')).toEqual([
+      'ok',
+      'ticket_exhausted',
+      'ok',
+      'ticket_exhausted',
+      'ok',
+      'ok',
+      'ticket_exhausted',
+    ]);
+    expect(await sums(id)).toEqual({ files: 4, filesOfRows: 4, bytes: 20, bytesOfRows: 20 });
+  });
+
   test('cannot record as a type that it is not for', async () => {
     const { ticket } = await create({ mimeTypes: ['text/plain'] });
     const storeKey = await upload(ticket);
@@ -617,6 +659,17 @@ describe('what it has reserved', () => {
     expect(outcomes.filter((one) => one === '200')).toHaveLength(100);
     expect(new Set(outcomes)).toEqual(new Set(['200', '409 ticket_exhausted']));
     expect(await sums(files.id)).toEqual({ files: 100, filesOfRows: 100, bytes: 500, bytesOfRows: 500 });
+
+    const batches = await create({ maxFiles: 100, maxBytes: 1e9 });
+    const files100 = Array.from({ length: 7 }, () => facts());
+    const reserved = await Promise.all(
+      clients.map(async () => {
+        const { body } = await by(batches.ticket, 'POST', '/api/storage/presign/batch', { projectId, files: files100 });
+        return body.results.filter(({ upload }: { upload?: object }) => upload).length;
+      }),
+    );
+    expect(reserved.reduce((sum, count) => sum + count, 0)).toBe(100);
+    expect(await sums(batches.id)).toEqual({ files: 100, filesOfRows: 100, bytes: 500, bytesOfRows: 500 });
 
     const bytes = await create({ maxFiles: 10_000, maxBytes: 10_000_000 });
     await Promise.all(

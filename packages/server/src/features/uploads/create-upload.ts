@@ -98,7 +98,7 @@ function insertUpload(
 ): Promise<void> {
   return deps.db.transaction(async (trx) => {
     if (declared) {
-      const { limits } = await lockLimits(trx, project, row.store_key);
+      const { limits } = await lockLimits(trx, project, []);
       requireWithin(limits, declared);
     }
     if (caller.kind === 'ticket') {

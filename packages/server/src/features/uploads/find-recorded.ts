@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 
@@ -18,4 +18,19 @@ export function findRecorded(
     .where('store_key', '=', storeKey)
     .forKeyShare()
     .executeTakeFirst();
+}
+
+/** Which of these storeKeys are recorded. */
+export async function findRecordedKeys(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  storeKeys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await trx
+    .selectFrom('files')
+    .select('store_key')
+    .where('project_id', '=', project.id)
+    .where(sql<SqlBool>`store_key = any(${storeKeys}::text[])`)
+    .execute();
+  return new Set(rows.map((row) => row.store_key));
 }

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { toMaker, type Uploader } from '../../access/caller.ts';
@@ -8,16 +8,20 @@ import { sha256Check } from '../../content/check-contents.ts';
 import type { Inspected } from '../../content/inspect-content.ts';
 import { reportMismatch } from '../../content/report-mismatch.ts';
 import type { Database } from '../../db/open.ts';
+import type { Schema } from '../../db/schema.ts';
 import { toShapedStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
-import { lockLimits } from '../../limits/lock-limits.ts';
+import type { ProjectLimits } from '../../limits/find-limits.ts';
+import { type LockedLimits, lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
 import { usageSlots } from '../../limits/usage-slots.ts';
-import { Problem } from '../../problem.ts';
+import { attempt, type Outcome, Problem } from '../../problem.ts';
+import { discardUploaded } from '../../tickets/discard.ts';
+import type { Reservation } from '../../tickets/reservations.ts';
 import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { insertWorkSql } from '../../work/enqueue.ts';
-import { findRecorded } from './find-recorded.ts';
+import { findRecorded, findRecordedKeys } from './find-recorded.ts';
 import { createInsertTogether, type InsertTogether, type NewFile } from './insert-together.ts';
 
 /** What is recorded of an upload. The size, the ETag, and what the first bytes show are the object store's. */
@@ -39,6 +43,8 @@ export interface Facts extends Inspected {
   issuedAt?: number;
   /** The ticket that has reserved it; the file is inserted only if that reservation is still there. */
   ticketId?: string | undefined;
+  /** The reservation, if the ticket itself records it: what is refused for good is removed, and given back. */
+  reservation?: Reservation | undefined;
 }
 
 /** The columns of a new row but the project, with their types: files to be inserted are sent as one JSON text. */
@@ -177,39 +183,147 @@ export function createFileInserts({ pool }: Pick<Database, 'pool'>): InsertToget
 }
 
 /**
- * The only way to create a file. Undefined if this storeKey is already recorded, if the folder does not exist or is in
- * the trash, if the key belongs to an aborted upload in parts, or if its reservation is over. The same statement completes an upload in parts,
- * under a lock of its row: of a concurrent abort and recording, only one wins. A single PUT into a project without a
- * quota takes one statement, or a share of one; with a quota, recordings wait for each other, so that together they
- * cannot exceed it (decision 0016). The janitor removes the objects of refused files, after the deadline or as soon as
- * such objects take too much space.
- * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable,
- *   project_not_found, invalid_store_key (the project was full, and unrecorded uploads were removed)
+ * Inserts one file: see `insertFiles`.
+ * @throws Problem as `insertFiles` gives it
  */
 export async function insertFile(
-  deps: Pick<Deps, 'db' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>,
+  deps: InsertDeps,
   caller: Uploader,
   project: OpenProject<'files:write'>,
   facts: Facts,
 ): Promise<FileView | undefined> {
-  const limits = await deps.limits.find(project.id);
-  // A file that is already recorded is answered, whatever its bytes are.
-  if (facts.verdict === 'mismatch' && limits.refusesMismatch) {
-    if (await findRecorded(deps.db.kysely, project, facts.storeKey)) return undefined;
-    throw contentMismatch(facts);
-  }
-  const row = toRow(deps, project, facts);
-  const check = row.sha256_state === 'declared' ? sha256Check : undefined;
-  const lease = check && deps.work.offer(check);
-  const file = toNewFile(caller, facts, row, check && { check, lease });
-  const isSinglePut = facts.issuedAt !== undefined;
+  const [outcome] = await insertFiles(deps, caller, project, [facts]);
+  if (outcome instanceof Problem) throw outcome;
+  return outcome;
+}
+
+type InsertDeps = Pick<Deps, 'db' | 'objects' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>;
+
+/**
+ * With `insertAllOrNone`, the only way to create files; each has its own outcome. Undefined if its storeKey is already
+ * recorded, if the folder does not exist or is in the trash, if the key belongs to an aborted upload in parts, or if its
+ * reservation is over. The
+ * same statement completes an upload in parts, under a lock of its row: of a concurrent abort and recording, only one
+ * wins. Single PUTs into a project without a quota take one statement, or a share of one; with a quota, recordings wait
+ * for each other, so that together they cannot exceed it (decision 0016). The janitor removes the objects of refused
+ * files, after the deadline or as soon as such objects take too much space.
+ *
+ * The problem of a file can be file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, or
+ * invalid_store_key (the project was full, and unrecorded uploads were removed).
+ * @param uploads each with a store key of its own
+ * @throws Problem project_not_found
+ */
+export async function insertFiles(
+  deps: InsertDeps,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  uploads: readonly Facts[],
+): Promise<Outcome<FileView | undefined>[]> {
+  const { refused, candidates, limits } = await toCandidates(deps, caller, project, uploads);
+  const ready = limits.quotaBytes === null ? candidates.filter(({ facts }) => facts.issuedAt !== undefined) : [];
+  const files = ready.map(({ file }) => file);
+  const inserted = files.length > 0 ? await deps.inserts(project.id, files) : new Set<string>();
   // What could not be inserted without the lock may be inserted with it, which also tells why not.
-  const isInserted =
-    (isSinglePut && limits.quotaBytes === null && (await deps.inserts(project.id, file))) ||
-    (await insertLocked(deps, project, facts, file));
-  if (!isInserted) return undefined;
-  if (check && lease) {
-    deps.work.take({ kind: check, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
+  const rest = candidates.filter(({ row }) => !inserted.has(row.id));
+  const outcomes = rest.length > 0 ? await deps.db.transaction((trx) => insertLocked(trx, project, rest)) : undefined;
+  const views = new Map<Facts, Outcome<FileView> | undefined>(refused);
+  for (const candidate of candidates) {
+    const outcome = inserted.has(candidate.row.id) || outcomes?.get(candidate.row.id);
+    views.set(candidate.facts, outcome === true ? announce(deps, project, candidate) : outcome || undefined);
+  }
+  return uploads.map((facts) => views.get(facts));
+}
+
+/** Carries the outcomes out of a transaction that it rolls back. */
+class NotAll extends Error {
+  readonly outcomes: Outcomes;
+
+  constructor(outcomes: Outcomes) {
+    super('Not all files could be inserted');
+    this.outcomes = outcomes;
+  }
+}
+
+/**
+ * Inserts all of these files in one transaction, or none. If it inserts none, it answers those that stand in the way:
+ * each with its problem, or undefined where `insertFiles` would answer undefined.
+ */
+export async function insertAllOrNone(
+  deps: InsertDeps,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  uploads: readonly Facts[],
+): Promise<{ files: FileView[] } | { refused: ReadonlyMap<Facts, Problem | undefined> }> {
+  const { refused, candidates } = await toCandidates(deps, caller, project, uploads);
+  if (refused.size > 0) return { refused };
+  try {
+    await deps.db.transaction(async (trx) => {
+      const outcomes = await insertLocked(trx, project, candidates);
+      if (candidates.some(({ row }) => outcomes.get(row.id) !== true)) throw new NotAll(outcomes);
+    });
+  } catch (error) {
+    if (!(error instanceof NotAll)) throw error;
+    const refusedNow = new Map<Facts, Problem | undefined>();
+    for (const { facts, row } of candidates) {
+      const outcome = error.outcomes.get(row.id);
+      if (outcome !== true) refusedNow.set(facts, outcome || undefined);
+    }
+    return { refused: refusedNow };
+  }
+  return { files: candidates.map((candidate) => announce(deps, project, candidate)) };
+}
+
+/** A file that may be inserted. */
+interface Candidate {
+  facts: Facts;
+  row: FileRow;
+  file: NewFile;
+  /** What is to be done about it afterwards; already leased to this process if it has room for more. */
+  check: { check: string; lease: string | undefined } | undefined;
+}
+
+async function toCandidates(
+  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'work' | 'now'>,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  uploads: readonly Facts[],
+): Promise<{ refused: Map<Facts, Problem | undefined>; candidates: Candidate[]; limits: ProjectLimits }> {
+  const limits = await deps.limits.find(project.id);
+  const refused = new Map<Facts, Problem | undefined>();
+  for (const facts of uploads) {
+    if (facts.verdict !== 'mismatch' || !limits.refusesMismatch) continue;
+    // A file that is already recorded is answered, whatever its bytes are.
+    const recorded = await findRecorded(deps.db.kysely, project, facts.storeKey);
+    refused.set(facts, recorded ? undefined : contentMismatch(facts));
+    if (!recorded && facts.reservation) await discardUploaded(deps, facts.reservation);
+  }
+  const candidates = uploads
+    .filter((facts) => !refused.has(facts))
+    .map((facts) => toCandidate(deps, caller, project, facts));
+  return { refused, candidates, limits };
+}
+
+function toCandidate(
+  deps: Pick<Deps, 'work' | 'now'>,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  facts: Facts,
+): Candidate {
+  const row = toRow(deps, project, facts);
+  const check =
+    row.sha256_state === 'declared' ? { check: sha256Check, lease: deps.work.offer(sha256Check) } : undefined;
+  return { facts, row, file: toNewFile(caller, facts, row, check), check };
+}
+
+/** What follows once a file is inserted. */
+function announce(
+  deps: Pick<Deps, 'work' | 'log' | 'onMismatch'>,
+  project: OpenProject,
+  { facts, row, check }: Candidate,
+): FileView {
+  if (check?.lease) {
+    const { check: kind, lease } = check;
+    deps.work.take({ kind, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
   }
   if (facts.verdict === 'mismatch') {
     const { mimeType, detected } = facts;
@@ -269,23 +383,54 @@ function contentMismatch({ mimeType, detected }: Facts): Problem {
   return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
 
+/** By the id of the file: whether it was inserted, or why not. */
+type Outcomes = ReadonlyMap<string, Outcome<boolean>>;
+
 /** One at a time for each project. */
-function insertLocked(
-  { db }: Pick<Deps, 'db'>,
+async function insertLocked(
+  trx: Transaction<Schema>,
   project: OpenProject<'files:write'>,
+  candidates: readonly Candidate[],
+): Promise<Outcomes> {
+  const storeKeys = candidates.map(({ facts }) => facts.storeKey);
+  const locked = await lockLimits(trx, project, storeKeys);
+  // A file that is already recorded is answered, even if the project is full now.
+  const recorded = await findRecordedKeys(trx, project, storeKeys);
+  const outcomes = new Map<string, Outcome<boolean>>();
+  const allowed: Candidate[] = [];
+  // What the files before each one, in the same statement, change.
+  const taken = { storedBytes: 0, openBytes: 0 };
+  for (const candidate of candidates) {
+    const { facts, row } = candidate;
+    const isRecorded = recorded.has(facts.storeKey);
+    const problem = isRecorded ? undefined : attempt(() => requireRoom(locked, taken, facts));
+    outcomes.set(row.id, problem ?? false);
+    if (isRecorded || problem) continue;
+    allowed.push(candidate);
+    taken.storedBytes += facts.fileSize;
+    if (locked.ofUploads.has(facts.storeKey)) taken.openBytes -= facts.fileSize;
+  }
+  if (allowed.length === 0) return outcomes;
+  const { text, values } = toInsertStatement(
+    true,
+    project.id,
+    allowed.map(({ file }) => file),
+  );
+  const inserted = await trx.executeQuery<{ id: string }>(CompiledQuery.raw(text, values));
+  for (const { id } of inserted.rows) outcomes.set(id, true);
+  return outcomes;
+}
+
+/** @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, invalid_store_key */
+function requireRoom(
+  { limits, recordFrom, ofUploads }: LockedLimits,
+  taken: { storedBytes: number; openBytes: number },
   facts: Facts,
-  file: NewFile,
-): Promise<boolean> {
-  return db.transaction(async (trx) => {
-    const { limits, recordFrom } = await lockLimits(trx, project, facts.storeKey);
-    // A file that is already recorded is answered, even if the project is full now.
-    if (await findRecorded(trx, project, facts.storeKey)) return false;
-    if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
-    requireWithin(limits, facts);
-    const { text, values } = toInsertStatement(true, project.id, [file]);
-    const inserted = await trx.executeQuery(CompiledQuery.raw(text, values));
-    return inserted.rows.length === 1;
-  });
+): void {
+  if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
+  const storedBytes = limits.storedBytes + taken.storedBytes;
+  const openBytes = ofUploads.has(facts.storeKey) ? 0 : limits.openBytes + taken.openBytes;
+  requireWithin({ ...limits, storedBytes, openBytes }, facts);
 }
 
 export function pastDeadline(): Problem {

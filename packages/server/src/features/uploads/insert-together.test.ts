@@ -21,7 +21,15 @@ function openStatements() {
     if (!statement) throw new Error('no statement runs');
     return statement;
   };
-  return { running, next, insert: (id: string, projectId = 'a') => insert(projectId, { id }) };
+  const insertOne = async (id: string, projectId = 'a') => (await insert(projectId, [{ id }])).has(id);
+  const insertBatch = async (ids: string[]) => {
+    const inserted = await insert(
+      'a',
+      ids.map((id) => ({ id })),
+    );
+    return ids.filter((id) => inserted.has(id));
+  };
+  return { running, next, insert: insertOne, insertBatch };
 }
 
 test('files that come in while a statement of their project runs share the next one, and each has its own answer', async () => {
@@ -87,4 +95,35 @@ test('if a statement for several fails, only those fail that fail by themselves'
     { status: 'rejected', reason: { message: 'the bad one' } },
     { status: 'fulfilled', value: true },
   ]);
+});
+
+test('the files of a batch share one statement, also with others that wait', async () => {
+  const { next, insert, insertBatch } = openStatements();
+  const first = insertBatch(['1', 'not 2', '3']);
+  const statement = await next();
+  expect(statement.ids).toEqual(['1', 'not 2', '3']);
+  const waiting = [insert('4'), insert('not 5')];
+  const second = insertBatch(['6', '7']);
+  statement.end();
+  expect(await first).toEqual(['1', '3']);
+  const shared = await next();
+  expect(shared.ids).toEqual(['4', 'not 5', '6', '7']);
+  shared.end();
+  expect(await Promise.all(waiting)).toEqual([true, false]);
+  expect(await second).toEqual(['6', '7']);
+});
+
+test('a batch is never divided, and a statement takes no second one that makes it too long', async () => {
+  const { next, insert, insertBatch } = openStatements();
+  const idsOf = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
+  void insert('first');
+  const answers = [insertBatch(idsOf('a', 60)), insertBatch(idsOf('b', 60)), insertBatch(idsOf('c', 40))];
+  const sizes = [];
+  for (let statement = 0; statement < 3; statement++) {
+    const { ids, end } = await next();
+    sizes.push(ids.length);
+    end();
+  }
+  expect(sizes).toEqual([1, 60, 100]);
+  expect((await Promise.all(answers)).map((ids) => ids.length)).toEqual([60, 60, 40]);
 });

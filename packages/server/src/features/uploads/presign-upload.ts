@@ -1,15 +1,15 @@
 import type { PresignRequest, PresignResponse } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { TicketCaller, Uploader } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import type { Deps } from '../../deps.ts';
-import { countPresigned, uncountPresigned } from '../../limits/count-presigned.ts';
+import { countPresigned } from '../../limits/count-presigned.ts';
 import { issueStoreKey } from '../../limits/issue-store-key.ts';
 import { type AllowedUpload, requireWithinLimits } from '../../limits/require-within-limits.ts';
 import { Problem } from '../../problem.ts';
 import { requireNotEnded, requireWithinTicket } from '../../tickets/require-within-ticket.ts';
-import { reserveUploads, ticketUrlSeconds } from '../../tickets/reserve.ts';
+import { signEachReserved } from './sign-reserved.ts';
 
 /**
  * Presigns a URL that accepts one PUT of `fileSize` bytes. This is pure computation once the key, the project with its
@@ -27,30 +27,26 @@ export async function presignUpload(
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   requireWithinTicket(caller, request);
   const allowed = await requireWithinLimits(deps, project, request);
-  const issuedAt = deps.now();
-  countPresigned(deps, allowed, issuedAt);
-  if (caller.kind === 'ticket') return presignReserved(deps, caller, request, allowed, issuedAt);
-  const storeKey = issueStoreKey(allowed, request.fileName, issuedAt);
-  return { presignedUrl: deps.objects.presignPut(storeKey, request.fileSize, request.sha256), storeKey };
+  if (caller.kind !== 'ticket') return signUpload(deps, allowed, request, deps.now());
+  const [upload] = await signEachReserved(deps, caller, [{ file: request, proof: allowed }], deps.now());
+  if (!upload || upload instanceof Problem) throw upload;
+  return upload;
 }
 
-/** @throws Problem ticket_exhausted, invalid_ticket */
-async function presignReserved(
-  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'presigned' | 'now'>,
-  caller: TicketCaller,
-  { fileName, fileSize, sha256 }: z.output<typeof PresignRequest>,
+/**
+ * Counts an upload that the project accepts, and signs its URL.
+ * @param issuedAt Unix milliseconds
+ * @throws Problem quota_exceeded
+ */
+export function signUpload(
+  deps: Pick<Deps, 'objects' | 'presigned'>,
   allowed: AllowedUpload,
+  { fileName, fileSize, sha256 }: Pick<z.output<typeof PresignRequest>, 'fileName' | 'fileSize' | 'sha256'>,
   issuedAt: number,
-): Promise<z.output<typeof PresignResponse>> {
-  const issue = () => issueStoreKey(allowed, fileName, issuedAt, caller);
-  try {
-    const [storeKey = ''] = await reserveUploads(deps, caller, [{ fileSize, issueStoreKey: issue }]);
-    const expiresInSeconds = ticketUrlSeconds(deps, caller);
-    return { presignedUrl: deps.objects.presignPut(storeKey, fileSize, sha256, expiresInSeconds), storeKey };
-  } catch (error) {
-    uncountPresigned(deps, allowed, issuedAt);
-    throw error;
-  }
+): z.output<typeof PresignResponse> {
+  countPresigned(deps, allowed, issuedAt);
+  const storeKey = issueStoreKey(allowed, fileName, issuedAt);
+  return { presignedUrl: deps.objects.presignPut(storeKey, fileSize, sha256), storeKey };
 }
 
 /** @throws Problem file_too_large */

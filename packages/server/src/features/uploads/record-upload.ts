@@ -7,7 +7,7 @@ import { requireFolder } from '../../access/require-folder.ts';
 import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
 import type { Deps } from '../../deps.ts';
 import { countRecorded } from '../../limits/count-presigned.ts';
-import { Problem } from '../../problem.ts';
+import { Problem, settle } from '../../problem.ts';
 import type { ObjectFacts } from '../../store/object-store.ts';
 import { findIssueTime } from '../../store/store-key.ts';
 import { discardUploaded } from '../../tickets/discard.ts';
@@ -15,11 +15,16 @@ import { requireWithinTicket } from '../../tickets/require-within-ticket.ts';
 import { findReservation, takeAgain } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { findRecorded } from './find-recorded.ts';
-import { insertFile, pastDeadline } from './insert-file.ts';
+import { type Facts, insertFile, pastDeadline } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
 import { requireThere } from './require-there.ts';
 
-type Recording = z.output<typeof RecordRequest>;
+export type Recording = z.output<typeof RecordRequest>;
+
+export type RecordDeps = Pick<
+  Deps,
+  'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'log' | 'onMismatch' | 'now'
+>;
 
 /** Without it, fresh keys of a replica whose clock is ahead would look forged. */
 const clockToleranceMilliseconds = 15 * 60_000;
@@ -30,72 +35,95 @@ const clockToleranceMilliseconds = 15 * 60_000;
  * unique (project_id, store_key) admits one row, and every later or concurrent recording of the same facts answers that
  * row, as long as the file is there.
  */
-export async function recordUpload(
-  deps: Pick<
-    Deps,
-    'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'log' | 'onMismatch' | 'now'
-  >,
-  caller: Uploader,
-  request: Recording,
-): Promise<FileView> {
+export async function recordUpload(deps: RecordDeps, caller: Uploader, request: Recording): Promise<FileView> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');
+  const checked = await checkUpload(deps, caller, project, request);
+  if ('recorded' in checked) return checked.recorded;
+  const file = await insertFile(deps, caller, project, checked.facts);
+  return file
+    ? countInserted(deps, project, checked.facts, file)
+    : answerNotInserted(deps, caller, project, request, checked.facts);
+}
+
+/** What a recording comes to before anything is inserted: the file that it repeats, or the facts to insert. */
+export type Checked = { recorded: FileView } | { facts: SinglePut };
+
+/** Facts of an upload by a single PUT. */
+export interface SinglePut extends Facts {
+  issuedAt: number;
+}
+
+/**
+ * Checks a recording against the object store, against an earlier recording, and against what a ticket has reserved.
+ * @throws Problem that the recording is answered with
+ */
+export async function checkUpload(
+  deps: RecordDeps,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  request: Recording,
+): Promise<Checked> {
+  const otherwise = async (problem: Problem) => ({
+    recorded: await answerRecorded(deps, caller, project, request, problem),
+  });
   requireWithinTicket(caller, request);
   const issuedAt = findIssueTime(project.id, request.storeKey);
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
-  const folderGone = await findProblem(requireFolder(deps, project, request.folderId));
-  if (folderGone) return answerRecorded(deps, caller, project, request, folderGone);
+  const folderGone = await settle(requireFolder(deps, project, request.folderId));
+  if (folderGone) return otherwise(folderGone);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // After the deadline the object may be swept at any moment, so only an existing recording is answered.
   const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
   const missing = () => (isOver ? pastDeadline() : new Problem('upload_missing'));
   await requireNotElsewhere(deps, project, request.storeKey, missing);
-  if (isOver) return answerRecorded(deps, caller, project, request, missing());
+  if (isOver) return otherwise(missing());
   const reservation = await findReservation(deps, project, request.storeKey);
-  if (caller.kind === 'ticket' && reservation?.ticket_id !== caller.ticketId) {
-    return answerRecorded(deps, caller, project, request, notReserved());
-  }
-  if (reservation?.state === 'discarded') return answerRecorded(deps, caller, project, request, pastDeadline());
+  const isOwn = caller.kind === 'ticket' && reservation?.ticket_id === caller.ticketId;
+  if (caller.kind === 'ticket' && !isOwn) return otherwise(notReserved());
+  if (reservation?.state === 'discarded') return otherwise(pastDeadline());
 
   const object = await findObject(deps, request);
-  if (!object) return answerRecorded(deps, caller, project, request, missing());
-  if (caller.kind === 'ticket' && reservation && object.sizeBytes !== reservation.bytes) {
+  if (!object) return otherwise(missing());
+  if (isOwn && object.sizeBytes !== reservation.bytes) {
     await discardUploaded(deps, reservation);
-    throw new Problem(
-      'upload_size_mismatch',
-      `The object had ${object.sizeBytes} bytes, and ${reservation.bytes} were reserved. It is removed; presign and upload the file again.`,
-    );
+    throw notAsReserved(object.sizeBytes, reservation.bytes);
   }
-  if (object.sizeBytes !== request.fileSize) {
-    return answerRecorded(deps, caller, project, request, sizeMismatch(object.sizeBytes, request.fileSize));
-  }
+  if (object.sizeBytes !== request.fileSize) return otherwise(sizeMismatch(object.sizeBytes, request.fileSize));
   if (object.sha256 !== undefined && object.sha256 !== request.sha256) {
-    return answerRecorded(deps, caller, project, request, new Problem('upload_checksum_mismatch'));
+    return otherwise(new Problem('upload_checksum_mismatch'));
   }
-  const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
   if (reservation?.state === 'released') await takeAgain(deps, reservation);
-  const ticketId = reservation?.ticket_id;
-  const facts = { ...object, ...request, sha256State, issuedAt, ticketId } as const;
-  const file = await insertFile(deps, caller, project, facts).catch(async (error: unknown) => {
-    if (caller.kind === 'ticket' && reservation && isContentMismatch(error)) await discardUploaded(deps, reservation);
-    throw error;
-  });
-  if (file) await countRecorded(deps, project, issuedAt, request.fileSize);
-  // It was recorded before, the folder is gone although the cache still had it, or the reservation has just ended.
-  return file ?? answerRecorded(deps, caller, project, request, await findReason(deps, project, request));
+  const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
+  const reserved = { ticketId: reservation?.ticket_id, reservation: isOwn ? reservation : undefined };
+  return { facts: { ...object, ...request, sha256State, issuedAt, ...reserved } };
 }
 
-function isContentMismatch(error: unknown): boolean {
-  return error instanceof Problem && error.code === 'content_mismatch';
-}
-
-/** Why a file was not inserted that is not there. */
-async function findReason(
-  deps: Pick<Deps, 'db'>,
+/** The answer for a file that was inserted: its address no longer counts as outstanding. */
+export async function countInserted(
+  deps: Pick<Deps, 'presigned' | 'limits'>,
   project: OpenProject<'files:write'>,
-  { storeKey }: Recording,
-): Promise<Problem> {
-  const reservation = await findReservation(deps, project, storeKey);
-  return reservation?.state === 'discarded' ? pastDeadline() : new Problem('folder_not_found');
+  { issuedAt, fileSize }: SinglePut,
+  file: FileView,
+): Promise<FileView> {
+  await countRecorded(deps, project, issuedAt, fileSize);
+  return file;
+}
+
+/**
+ * The answer for a file that was not: it was recorded before, the folder is gone although the cache still had it, or its
+ * reservation has just ended.
+ */
+export async function answerNotInserted(
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  request: Recording,
+  { ticketId }: Facts,
+): Promise<FileView> {
+  const reservation = ticketId === undefined ? undefined : await findReservation(deps, project, request.storeKey);
+  const isOver = ticketId !== undefined && reservation?.state !== 'reserved';
+  const reason = isOver ? pastDeadline() : new Problem('folder_not_found');
+  return answerRecorded(deps, caller, project, request, reason);
 }
 
 /** A file recorded outside of the folder that a key is tied to gets the same answer as one that nobody uploaded. */
@@ -123,17 +151,6 @@ async function findObject({ objects }: Pick<Deps, 'objects'>, request: Recording
 
 type Found = ObjectFacts & Inspected & { sha256?: string | undefined };
 
-/** The caller's mistake, if that is why it failed. */
-async function findProblem(checking: Promise<void> | undefined): Promise<Problem | undefined> {
-  try {
-    await checking;
-    return undefined;
-  } catch (error) {
-    if (error instanceof Problem) return error;
-    throw error;
-  }
-}
-
 /**
  * The file that this storeKey was recorded as, if the facts are the same and it is still there; throws `otherwise` if
  * there is none for the caller.
@@ -149,24 +166,39 @@ async function answerRecorded(
   if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
   // A ticket sees nothing that it has not reserved.
   if (caller.kind === 'ticket' && row.ticket_id !== caller.ticketId) throw otherwise;
-  const differing = [
-    row.file_name !== request.fileName && 'fileName',
-    row.file_size !== request.fileSize && 'fileSize',
-    row.mime_type !== request.mimeType && 'mimeType',
-    row.folder_id !== request.folderId && 'folderId',
-    request.sha256 !== undefined && row.sha256?.toString('hex') !== request.sha256 && 'sha256',
-  ].filter((name) => name !== false);
-  if (differing.length > 0) {
-    throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
-  }
+  const file = toFileView(row);
+  requireSameFacts(file, request);
   await requireThere(deps, row);
-  return toFileView(row);
+  return file;
+}
+
+/** @throws Problem already_recorded, if a storeKey is recorded as something else than this */
+export function requireSameFacts(
+  recorded: Pick<FileView, 'fileName' | 'fileSize' | 'mimeType' | 'folderId'> & { sha256?: string | null | undefined },
+  request: Omit<Recording, 'projectId'>,
+): void {
+  const differing = [
+    recorded.fileName !== request.fileName && 'fileName',
+    recorded.fileSize !== request.fileSize && 'fileSize',
+    recorded.mimeType !== request.mimeType && 'mimeType',
+    recorded.folderId !== request.folderId && 'folderId',
+    request.sha256 !== undefined && recorded.sha256 !== request.sha256 && 'sha256',
+  ].filter((name) => name !== false);
+  if (differing.length === 0) return;
+  throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
 }
 
 function notReserved(): Problem {
   return new Problem(
     'invalid_store_key',
     'The storeKey was not issued for this ticket, or it is too late to record it.',
+  );
+}
+
+function notAsReserved(stored: number, reserved: number): Problem {
+  return new Problem(
+    'upload_size_mismatch',
+    `The object had ${stored} bytes, and ${reserved} were reserved. It is removed: presign and upload the file again.`,
   );
 }
 
