@@ -12,6 +12,7 @@ const longest = [
   'packages/server/src/db/embedded-durability.test.ts',
   'e2e/left-behind.test.ts',
   'e2e/rolling-restart.test.ts',
+  'e2e/tickets-killed.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',
   'packages/store/test/kill-at-each-stage.test.ts',
   'packages/server/test/hostile-requests.test.ts',

@@ -8,6 +8,7 @@ const forgets = `${server}/access/access-forgets.test.ts`;
 export const matrix = [`${server}/http/access.test.ts`];
 
 const invitations = ofFeature('invitations', ['invitations', 'withdrawn-invitation']);
+const tickets = ofFeature('tickets');
 const keys = [forgets, ...ofFeature('api-keys', ['rotate-api-key', 'api-keys']), `${server}/http/folder-keys.test.ts`];
 
 /**
@@ -53,16 +54,16 @@ export const plan = {
     ['accept-invitation', 'create-invitation', 'list-invitations', 'withdraw-invitation'],
     invitations,
   ),
-  ...forEach('access', ['alive-key', 'find-api-key-caller', 'find-api-key'], keys),
+  ...forEach('access', ['alive-key', 'find-api-key-caller', 'find-api-key', 'known-credentials'], keys),
   ...forEach(
     'features/api-keys',
     ['create-api-key', 'list-api-keys', 'manageable-keys', 'revoke-api-key', 'rotate-api-key'],
     keys,
   ),
-  [`${server}/access/api-key-token.ts`]: [
-    `${server}/access/api-key-token.test.ts`,
-    ...ofFeature('api-keys', ['api-keys']),
-  ],
+  ...forEach('access', ['find-ticket'], tickets),
+  ...forEach('tickets', ['require-within-ticket', 'reserve', 'reservations', 'discard'], tickets),
+  ...forEach('features/tickets', ['create-ticket', 'list-tickets', 'revoke-ticket'], tickets),
+  [`${server}/access/token.ts`]: [`${server}/access/api-key-token.test.ts`, ...ofFeature('api-keys', ['api-keys'])],
 };
 
 /** @param {string} feature @returns its tests, and those of what is written down about it */

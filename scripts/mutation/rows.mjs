@@ -240,8 +240,8 @@ export const mutants = {
     {
       what: 'pages of other origins cannot read with a cookie',
       file: `${http}/answer-headers.ts`,
-      find: "access === 'keyOrSession'",
-      put: "access !== 'anybody'",
+      find: 'takesKeys(route) || takesTickets(route)',
+      put: "route.access !== 'anybody'",
     },
     {
       what: 'CORS is without credentials',
@@ -307,7 +307,7 @@ export const mutants = {
   26: [
     {
       what: 'a wrong checksum costs no query',
-      file: `${server}/access/api-key-token.ts`,
+      file: `${server}/access/token.ts`,
       find: ' && checksumOf(token.slice(0, -checksumLength)) === token.slice(-checksumLength)',
       put: '',
     },
@@ -362,9 +362,9 @@ export const mutants = {
   29: [
     {
       what: 'a cached key expires',
-      file: `${server}/access/find-api-key.ts`,
-      find: 'key.expiresAt > now() && !isForgotten(key)',
-      put: '!isForgotten(key)',
+      file: `${server}/access/known-credentials.ts`,
+      find: 'one.expiresAt > now() && !isForgotten(one)',
+      put: '!isForgotten(one)',
     },
     {
       what: 'a key that is not cached expires',
@@ -443,8 +443,8 @@ export const mutants = {
     {
       what: 'a call writes nothing',
       file: `${server}/access/find-api-key.ts`,
-      find: 'if (key?.caller) lastUsed.set(key.keyId, now());',
-      put: "if (key?.caller) void pool.query('update api_keys set last_used_at = now() where id = $1', [key.keyId]);",
+      find: 'onUse: (keyId) => lastUsed.set(keyId, now()),',
+      put: "onUse: (keyId) => void pool.query('update api_keys set last_used_at = now() where id = $1', [keyId]),",
     },
   ],
   37: [
@@ -479,8 +479,8 @@ export const mutants = {
     {
       what: 'one name gets many storeKeys',
       file: `${server}/store/store-key.ts`,
-      find: '(lastDigits + 1) %',
-      put: 'lastDigits %',
+      find: '(digits.count + 1) %',
+      put: 'digits.count %',
     },
   ],
   40: [
@@ -644,6 +644,52 @@ export const mutants = {
       file: 'packages/contract/src/openapi.ts',
       find: 'of inReadingOrder()',
       put: "of inReadingOrder().filter(([id]) => id !== 'usage')",
+    },
+  ],
+  51: [
+    {
+      what: 'a ticket opens no other route',
+      file: `${http}/caller.ts`,
+      find: 'return requireCaller(deps, exchange, refuseTicket);',
+      put: 'return requireCaller(deps, exchange, admitTicket) as never;',
+    },
+    {
+      what: 'a ticket ends with the key that made it',
+      file: `${server}/access/find-ticket.ts`,
+      find: 'or keys.revoked_at is null and',
+      put: 'or',
+    },
+    {
+      what: 'a ticket stays in the folder of the key that made it',
+      file: `${server}/access/open-project.ts`,
+      find: 'const ofKey = madeByKey?.folderId ?? folderId;',
+      put: 'const ofKey = folderId;',
+    },
+    {
+      what: 'a ticket records only what it has reserved',
+      file: `${server}/features/uploads/record-upload.ts`,
+      find: "caller.kind === 'ticket' && row.ticket_id !== caller.ticketId",
+      put: "caller.kind === 'ticket' && row.ticket_id === undefined",
+    },
+    {
+      what: 'pages of other origins are refused',
+      file: `${http}/caller.ts`,
+      find: 'origin !== undefined && ticket.origins &&',
+      put: 'origin === undefined && ticket.origins &&',
+    },
+  ],
+  52: [
+    {
+      what: 'files are counted before the URL is signed',
+      file: `${server}/tickets/reserve.ts`,
+      find: 'and used_files + :files::int <= max_files ',
+      put: '',
+    },
+    {
+      what: 'a reservation is recorded or given back, not both',
+      file: `${server}/features/uploads/insert-file.ts`,
+      find: "and state = 'reserved' and (select",
+      put: 'and (select',
     },
   ],
 };

@@ -34,6 +34,8 @@ export const eventTypes = [
   'api_key.created',
   'api_key.rotated',
   'api_key.revoked',
+  'ticket.created',
+  'ticket.revoked',
   'quarantine.created',
   'quarantine.released',
   'quarantine.trashed',

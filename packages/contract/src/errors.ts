@@ -42,6 +42,13 @@ export const errorCatalogue = {
       'There is no `Authorization: Bearer` header, or its key is malformed, unknown, revoked or expired. The answer is the same in each case, so that it gives guessers no hint.',
     mend: 'Send `Authorization: Bearer cz_live_…` with a working key. `GET /api/api-keys` shows which keys work; `POST /api/api-keys` creates a new one.',
   },
+  invalid_ticket: {
+    status: 401,
+    title: 'The ticket is not accepted.',
+    happened:
+      'The ticket is malformed, unknown, revoked or over, or whoever made it has lost their access: the API key was revoked or has expired, or the person was disabled or has left the project. After its `expiresAt`, a ticket can still record and complete the uploads that it has begun, for an hour.',
+    mend: 'Ask the server of your app for a new ticket. It makes one with `POST /api/storage/tickets`.',
+  },
   session_required: {
     status: 401,
     title: 'This route needs a signed-in user.',
@@ -114,6 +121,19 @@ export const errorCatalogue = {
     happened:
       'The key is tied to one project, and the request names another. The answer is the same whether or not that project exists.',
     mend: 'Use the id of the project that the key was created for, or create a key for the other project.',
+  },
+  ticket_not_allowed: {
+    status: 403,
+    title: 'A ticket does not open this route.',
+    happened:
+      'A ticket can presign, upload and record files, make the folders for them, and ask what it has left. It cannot list, read, change or delete anything.',
+    mend: 'Send this request from the server of your app, with an API key.',
+  },
+  origin_not_allowed: {
+    status: 403,
+    title: 'The ticket does not accept requests from this origin.',
+    happened: 'The ticket was made with `origins`, and the `Origin` header of the request is not one of them.',
+    mend: 'Use the ticket on a page of one of its origins, or make a ticket whose `origins` include this one, with its protocol and port.',
   },
   scope_missing: {
     status: 403,
@@ -229,6 +249,12 @@ export const errorCatalogue = {
     title: 'There is no such API key.',
     happened: 'No API key that you can manage has this id.',
     mend: 'Check the id. `GET /api/api-keys` lists the keys that you can manage.',
+  },
+  ticket_not_found: {
+    status: 404,
+    title: 'There is no such ticket.',
+    happened: 'No ticket that you can manage has this id.',
+    mend: 'Check the id. `GET /api/storage/tickets` lists the tickets of a project. Tickets are removed a month after they have ended.',
   },
   method_not_allowed: {
     status: 405,
@@ -461,6 +487,13 @@ export const errorCatalogue = {
     happened:
       'You have as many keys that are neither revoked nor expired as `API_KEYS_PER_ACCOUNT` allows. A rotated key counts until its overlap ends.',
     mend: 'Revoke keys that are no longer used (`lastUsedAt` in `GET /api/api-keys`), or ask the operator of the service to raise the setting.',
+  },
+  ticket_exhausted: {
+    status: 409,
+    title: 'The ticket has not enough left for this.',
+    happened:
+      'With this, the ticket would be used for more files, bytes or folders than it was made for. Uploads that were presigned count until they are recorded, or until it is clear that they will not arrive.',
+    mend: 'Upload less, or ask the server of your app for another ticket. `GET /api/storage/tickets/current` says what is left. A URL that was never used gives its share back a few minutes after it has expired.',
   },
   quota_exceeded: {
     status: 409,

@@ -16,5 +16,6 @@ export * from './quarantines.ts';
 export * from './routes.ts';
 export * from './second-factor.ts';
 export * from './storage.ts';
+export * from './tickets.ts';
 export * from './trash.ts';
 export * from './uploads.ts';

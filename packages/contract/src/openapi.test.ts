@@ -44,6 +44,8 @@ describe('the OpenAPI document', () => {
       session: [{ session: [] }],
       serviceOwner: [{ session: [] }],
       keyOrSession: [{ apiKey: [] }, { session: [] }],
+      uploader: [{ apiKey: [] }, { ticket: [] }, { session: [] }],
+      ticket: [{ ticket: [] }],
     };
     expect(operationOf(route)?.security).toEqual(wanted[route.access]);
   });

@@ -84,6 +84,8 @@ const security: Record<Route['access'], Json[]> = {
   session: [{ session: [] }],
   serviceOwner: [{ session: [] }],
   keyOrSession: [{ apiKey: [] }, { session: [] }],
+  uploader: [{ apiKey: [] }, { ticket: [] }, { session: [] }],
+  ticket: [{ ticket: [] }],
 };
 
 function toScopeSentences({ scope, scopeOf }: Route): string[] {
@@ -156,6 +158,7 @@ export function toOpenApiDocument(server: string, version: string): Json {
     components: {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `cz_live_…`.' },
+        ticket: { type: 'http', scheme: 'bearer', description: 'An upload ticket, `cz_ticket_…`.' },
         session: { type: 'apiKey', in: 'cookie', name: 'cadiz.session_token' },
       },
       headers: {

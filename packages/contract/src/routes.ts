@@ -126,6 +126,15 @@ import {
   Usage,
   UsageQuery,
 } from './storage.ts';
+import {
+  CreatedTicket,
+  CreateTicketRequest,
+  OwnTicket,
+  Ticket,
+  TicketPage,
+  TicketParams,
+  TicketsQuery,
+} from './tickets.ts';
 import { Counts, EmptyTrashQuery, RestoredFile, RestoredFolder, Trashed, TrashPage, TrashQuery } from './trash.ts';
 import {
   AbortedUpload,
@@ -141,8 +150,11 @@ import {
   UploadParams,
 } from './uploads.ts';
 
-/** Who may use a route: anybody, a signed-in user, the owner of the service, or an API key as well as a signed-in user. */
-export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession';
+/**
+ * Who may use a route: anybody, a signed-in user, the owner of the service, an API key as well as a signed-in user, a
+ * ticket as well as these (`uploader`), or only a ticket.
+ */
+export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession' | 'uploader' | 'ticket';
 
 /** Which rate limit a request counts against. */
 export type RateKind = 'uploads' | 'reads' | 'changes';
@@ -157,6 +169,7 @@ export const tags = {
   Trash: 'What was deleted and can still be restored.',
   Projects: 'Projects with their limits, audit events and reconciliations.',
   Members: 'The people who work in a project, and invitations.',
+  Tickets: 'Credentials for browsers and phones, each with a budget of files and bytes.',
   'API keys': 'Create, list, rotate and revoke keys, and undo what a leaked key has uploaded.',
   Accounts: 'Sign up, sign in, second factors, passkeys, sessions and the accounts of the service.',
   Operation: 'Health, this document and the error pages.',
@@ -212,6 +225,7 @@ const presignErrors = [
   'file_too_large',
   'mime_type_not_allowed',
   'quota_exceeded',
+  'ticket_exhausted',
 ] as const;
 
 const recordErrors = [
@@ -228,6 +242,7 @@ const recordErrors = [
   'file_too_large',
   'mime_type_not_allowed',
   'quota_exceeded',
+  'ticket_exhausted',
   'store_unavailable',
 ] as const;
 
@@ -977,7 +992,7 @@ export const routes = {
     description:
       'Computes a presigned URL for one PUT of exactly `fileSize` bytes. Nothing is written, so an upload that never happens leaves nothing behind. Record the upload once the bytes are sent.',
     tag: 'Storage',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: PresignRequest,
     rate: 'uploads',
@@ -991,7 +1006,7 @@ export const routes = {
     description:
       'Like presigning each of them. The results are in the order of the request, each with an upload or a problem; the status is 200 even if some fail. With `atomic`, a problem of one is the answer for all.',
     tag: 'Storage',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: PresignBatchRequest,
     maxBodyBytes: maxBatchBytes,
@@ -1007,7 +1022,7 @@ export const routes = {
     description:
       'Asks the object store for the size and the ETag of the object, and records the file. Repeating the request returns the same file, however often it is sent.',
     tag: 'Storage',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: RecordRequest,
     rate: 'uploads',
@@ -1021,7 +1036,7 @@ export const routes = {
     description:
       'Like recording each of them, with one statement for all. The results are in the order of the request, each with a file or a problem; the status is 200 even if some fail. With `atomic`, a problem of one is the answer for all, and none is recorded.',
     tag: 'Storage',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: RecordBatchRequest,
     maxBodyBytes: maxBatchBytes,
@@ -1073,7 +1088,7 @@ export const routes = {
     description:
       'For large files or unreliable connections. The parts go straight to the object store; `expiresAt` says until when the upload can be completed.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: CreateUploadRequest,
     rate: 'uploads',
@@ -1084,6 +1099,7 @@ export const routes = {
       'file_too_large',
       'mime_type_not_allowed',
       'quota_exceeded',
+      'ticket_exhausted',
       'store_unavailable',
     ],
   },
@@ -1105,7 +1121,7 @@ export const routes = {
     summary: 'Presigned URLs to PUT parts to',
     description: 'Each URL accepts exactly the size of its part. If a URL has expired, request it again.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     params: UploadParams,
     body: SignPartsRequest,
@@ -1119,7 +1135,7 @@ export const routes = {
     summary: 'One upload, with the parts that have arrived',
     description: 'To resume after an interruption, send every part that is not in the answer.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     params: UploadParams,
     rate: 'uploads',
@@ -1133,7 +1149,7 @@ export const routes = {
     description:
       'Compares what has arrived with what was declared, joins the parts in the object store, and records the file.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     params: UploadParams,
     body: CompleteUploadRequest,
@@ -1162,11 +1178,61 @@ export const routes = {
     summary: 'Abort an upload; safe to repeat',
     description: 'The parts that have arrived are removed from the object store.',
     tag: 'Uploads',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     params: UploadParams,
     answer: AbortedUpload,
     errors: ['upload_not_found', 'upload_completed', 'store_unavailable'],
+  },
+  createTicket: {
+    method: 'POST',
+    path: '/api/storage/tickets',
+    summary:
+      'Create a ticket, with which a browser or a phone uploads; the raw ticket is only ever shown in this answer',
+    description:
+      'A ticket uploads at most `maxFiles` files and `maxBytes` bytes into one folder and what is beneath it, until it expires. It can never do more than whoever made it, and ends with them. Only a hash of it is stored.',
+    tag: 'Tickets',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    body: CreateTicketRequest,
+    rate: 'uploads',
+    answer: CreatedTicket,
+    errors: ['project_not_found', 'folder_not_found', 'session_required', 'email_not_verified'],
+  },
+  listTickets: {
+    method: 'GET',
+    path: '/api/storage/tickets',
+    summary: 'The tickets of a project with what they have used and have left, newest first',
+    description: 'In pages, including those that have ended, which are removed after a month.',
+    tag: 'Tickets',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    query: TicketsQuery,
+    answer: TicketPage,
+    errors: ['project_not_found'],
+  },
+  getOwnTicket: {
+    method: 'GET',
+    path: '/api/storage/tickets/current',
+    summary: 'What the ticket of the request is, and what it has left',
+    description: 'For the browser or phone that uploads with it.',
+    tag: 'Tickets',
+    access: 'ticket',
+    answer: OwnTicket,
+    errors: [],
+  },
+  revokeTicket: {
+    method: 'DELETE',
+    path: '/api/storage/tickets/{id}',
+    summary: 'Revoke a ticket; safe to repeat',
+    description:
+      'It stops working immediately in this process, and within a second in the others. URLs that it was given stay valid until they expire, but what they upload can no longer be recorded with it.',
+    tag: 'Tickets',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: TicketParams,
+    answer: Ticket,
+    errors: ['ticket_not_found'],
   },
   createFolder: {
     method: 'POST',
@@ -1524,16 +1590,28 @@ export type CookieOperationId = {
   [O in OperationId]: Routes[O] extends { usesCookies: true } ? O : never;
 }[OperationId];
 
+/** Whether a route can be used with an API key. */
+export function takesKeys({ access }: Pick<Route, 'access'>): boolean {
+  return access === 'keyOrSession' || access === 'uploader';
+}
+
+/** Whether a route can be used with a ticket. */
+export function takesTickets({ access }: Pick<Route, 'access'>): boolean {
+  return access === 'uploader' || access === 'ticket';
+}
+
 /** Every code that a route can return: its own, and those that follow from its access and its inputs. */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
   if (route.access !== 'anybody' && route.method !== 'GET') codes.add('cross_site_request');
   if (route.access === 'session' || route.access === 'serviceOwner') codes.add('session_required');
   if (route.access === 'serviceOwner') codes.add('owner_required');
-  if (route.access === 'keyOrSession') {
-    codes.add('invalid_api_key').add('project_not_allowed').add('scope_missing');
+  if (takesKeys(route)) {
+    codes.add('invalid_api_key').add('invalid_ticket').add('project_not_allowed').add('scope_missing');
     if (route.scope !== 'files:read') codes.add('role_missing');
   }
+  if (takesTickets(route)) codes.add('invalid_ticket').add('origin_not_allowed');
+  else if (route.access !== 'anybody') codes.add('ticket_not_allowed');
   if (route.body || route.query || route.params) codes.add('invalid_request');
   if (route.body) codes.add('body_too_large').add('unsupported_media_type');
   if (!route.isProbe) codes.add('rate_limited');

@@ -39,6 +39,9 @@ export const File = z.object({
     .enum(['declared', 'verified', 'mismatch'])
     .nullable()
     .meta({ description: 'Whether the object has the declared SHA-256; `declared` until that is known.' }),
+  ticketId: uuidOut
+    .nullable()
+    .meta({ description: 'The ticket that the file was uploaded with; null for any other file.' }),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });

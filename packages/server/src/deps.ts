@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Access } from './access/access.ts';
 import type { AccessChanges } from './access/access-changes.ts';
 import type { ApiKeys } from './access/find-api-key.ts';
+import type { Tickets } from './access/find-ticket.ts';
 import type { Database } from './db/open.ts';
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
 import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
@@ -21,7 +22,16 @@ import type { Answered, Mismatch } from './telemetry/observed.ts';
 import type { Handover } from './work/work.ts';
 
 /** The jobs that the service runs regularly; `jobs/jobs.ts` says what each one does. */
-export type JobName = 'adopt' | 'sweep' | 'multiparts' | 'trash' | 'reconcile' | 'audit' | 'expired' | 'tidy';
+export type JobName =
+  | 'adopt'
+  | 'sweep'
+  | 'multiparts'
+  | 'trash'
+  | 'reconcile'
+  | 'audit'
+  | 'expired'
+  | 'tickets'
+  | 'tidy';
 
 /** Everything that a feature may reach. Tests replace parts of it here. */
 export interface Deps {
@@ -38,6 +48,7 @@ export interface Deps {
   /** The OpenID Connect issuer, if one is set. */
   issuer: Issuer | undefined;
   apiKeys: ApiKeys;
+  tickets: Tickets;
   access: Access;
   /** Must be notified of every change that takes access away. */
   accessChanges: AccessChanges;

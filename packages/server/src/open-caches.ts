@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type AccessChange, createAccessChanges } from './access/access-changes.ts';
 import { createApiKeys } from './access/find-api-key.ts';
+import { createTickets } from './access/find-ticket.ts';
 import { createSubtreeCache } from './access/is-within.ts';
 import { createRoleCache } from './access/open-project.ts';
 import { createFolderCache } from './access/require-folder.ts';
@@ -14,22 +15,30 @@ export function openCaches(
   db: Database,
   now: () => number,
   log: Logger,
-): Pick<Deps, 'apiKeys' | 'access' | 'limits' | 'presigned' | 'accessChanges'> {
+): Pick<Deps, 'apiKeys' | 'tickets' | 'access' | 'limits' | 'presigned' | 'accessChanges'> {
   const apiKeys = createApiKeys(db.pool, now);
+  const tickets = createTickets(db.pool, now);
   const roles = createRoleCache(db.pool, now);
   const folders = createFolderCache(db.pool, now);
   const subtrees = createSubtreeCache(db.pool, now);
   const presigned = createPresignedBytes(db.pool);
   const limits = createLimitsCache(db.pool, now, presigned.unflushed);
+  const credentials = [apiKeys, tickets];
   function forget(change: AccessChange | undefined): void {
-    if (change?.kind === 'apiKey') apiKeys.forget(change.id);
+    if (change?.kind === 'apiKey' || change?.kind === 'ticket') forgetCredentials(change.id);
     else if (change?.kind === 'folders') for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
-    else
-      for (const cache of [apiKeys, roles, folders, subtrees, limits])
-        change?.kind === 'project' ? cache.forgetProject(change.id) : cache.forgetAll();
+    else if (change?.kind === 'project') {
+      forgetCredentials(change.id);
+      for (const cache of [roles, folders, subtrees, limits]) cache.forgetProject(change.id);
+    } else for (const cache of [...credentials, roles, folders, subtrees, limits]) cache.forgetAll();
+  }
+  /** Those that depend on a key, a ticket or a project. */
+  function forgetCredentials(id: string): void {
+    for (const known of credentials) known.forget(id);
   }
   return {
     apiKeys,
+    tickets,
     access: { roles, folders, subtrees },
     limits,
     presigned,

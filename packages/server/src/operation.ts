@@ -7,18 +7,24 @@ import type {
   OperationId,
   routes,
 } from '@cadiz/contract';
-import type { Caller, SessionCaller, Visitor } from './access/caller.ts';
+import type { Caller, SessionCaller, TicketCaller, Uploader, Visitor } from './access/caller.ts';
 import type { Deps } from './deps.ts';
 import type { InBrowser, Keeping } from './identity/browser.ts';
 import type { Problem } from './problem.ts';
 
+/** Who calls a route with each access. Only routes that admit tickets have operations that are called with one. */
+interface CallerWith {
+  anybody: Visitor;
+  session: SessionCaller;
+  serviceOwner: SessionCaller;
+  keyOrSession: Caller;
+  uploader: Uploader;
+  ticket: TicketCaller;
+}
+
 /** The caller of an operation, according to the access that its route requires. */
 export type CallerOf<O extends OperationId> = (typeof routes)[O] extends { access: infer A }
-  ? A extends 'keyOrSession'
-    ? Caller
-    : A extends 'anybody'
-      ? Visitor
-      : SessionCaller
+  ? CallerWith[A & keyof CallerWith]
   : never;
 
 /**

@@ -37,6 +37,10 @@ import { createQuarantine } from './features/quarantines/create-quarantine.ts';
 import { releaseQuarantine, trashQuarantine } from './features/quarantines/end-quarantine.ts';
 import { listKeyUploads } from './features/quarantines/list-key-uploads.ts';
 import { listQuarantines } from './features/quarantines/list-quarantines.ts';
+import { createTicket } from './features/tickets/create-ticket.ts';
+import { getOwnTicket } from './features/tickets/get-own-ticket.ts';
+import { listTickets } from './features/tickets/list-tickets.ts';
+import { revokeTicket } from './features/tickets/revoke-ticket.ts';
 import { emptyTrash } from './features/trash/empty-trash.ts';
 import { listTrash } from './features/trash/list-trash.ts';
 import { abortUpload } from './features/uploads/abort-upload.ts';
@@ -97,6 +101,11 @@ export const operations: Operations = {
   listUploads,
   completeUpload,
   abortUpload,
+
+  createTicket,
+  listTickets,
+  getOwnTicket,
+  revokeTicket,
 
   createFolder,
   ensureFolders,

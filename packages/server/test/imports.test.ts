@@ -57,7 +57,7 @@ describe.each(['contract', 'sigv4', 'store', 'server'])('packages/%s', (name) =>
 const floors: string[][] = [
   ['settings', 'telemetry', 'mail', 'rate-limits', 'db', 'store'],
   ['content', 'events', 'access', 'work'],
-  ['limits'],
+  ['limits', 'tickets'],
   ['tree'],
   ['features', 'identity'],
   ['http', 'jobs'],

@@ -2,12 +2,13 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type OperationId, type Route, routes } from '@cadiz/contract';
+import { type OperationId, type Route, routes, takesKeys, takesTickets } from '@cadiz/contract';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../../e2e/service.ts';
 import { mintToken } from '../src/access/api-key-token.ts';
+import { ticketTokens } from '../src/access/ticket-token.ts';
 import { type RunningService, startService } from '../src/service.ts';
 import { readConfig } from '../src/settings/config.ts';
 import { testableKinds } from './database.ts';
@@ -63,8 +64,10 @@ const presign = (key: string, folderId: string | null = null) =>
     body: { projectId, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId },
   });
 
-/** A request for every operation that needs the database, with a valid session, and with keys if it accepts them. */
-function makeRequests(): [string, () => ReturnType<typeof ask>][] {
+type Request = [string, () => ReturnType<typeof ask>];
+
+/** A request for every operation that needs the database, with each kind of credential that it accepts. */
+function makeRequests(): Request[] {
   const toPath = (path: string) => path.replaceAll(/\{\w+\}/g, '01990000-0000-7000-8000-000000000000');
   const guarded = (Object.entries(routes) as [OperationId, Route][]).filter(([, { access }]) => access !== 'anybody');
   const { unknown } = keys;
@@ -75,9 +78,12 @@ function makeRequests(): [string, () => ReturnType<typeof ask>][] {
   return [
     ...guarded.flatMap(([operation, { method, path, access, body }]): [string, () => ReturnType<typeof ask>][] => {
       const asked = { method, ...(body ? { body: {} } : {}) };
-      const withKeys = access === 'keyOrSession' ? Object.entries({ fresh, revoked, unknown }) : [];
+      const withKeys = takesKeys({ access }) ? Object.entries({ fresh, revoked, unknown }) : [];
+      const withSession = access === 'ticket' ? [] : [`${operation} with a session`];
+      const withTicket = takesTickets({ access }) ? [`${operation} with a ticket`] : [];
       return [
-        [`${operation} with a session`, () => ask(toPath(path), { ...asked, cookie })],
+        ...withSession.map((name): Request => [name, () => ask(toPath(path), { ...asked, cookie })]),
+        ...withTicket.map((name): Request => [name, () => ask(toPath(path), { ...asked, key: ticketTokens.mint() })]),
         ...withKeys.map(([name, key]): [string, () => ReturnType<typeof ask>] => [
           `${operation} with a key, ${name}`,
           () => ask(toPath(path), { ...asked, key }),
@@ -274,7 +280,12 @@ test('a stopped database: 503 for every caller who would have to be looked up (c
   for (const { method, path, access, body } of Object.values<Route>(routes)) {
     if (access === 'anybody') continue;
     const keysOf = [fresh.key, revoked.key, mintToken()].map((key) => ({ key }));
-    for (const caller of [{ as: ada }, ...(access === 'keyOrSession' ? keysOf : [])]) {
+    const callers = [
+      ...(access === 'ticket' ? [] : [{ as: ada }]),
+      ...(takesKeys({ access }) ? keysOf : []),
+      ...(takesTickets({ access }) ? [{ key: ticketTokens.mint() }] : []),
+    ];
+    for (const caller of callers) {
       const asked = path.replaceAll(/\{\w+\}/g, '01990000-0000-7000-8000-000000000000');
       const answer = await service.call(method, asked, { ...caller, ...(body ? { body: {} } : {}) });
       answers.add(`${answer.status} ${answer.body?.code}`);

@@ -54,6 +54,25 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
     await untilDead(other, key);
   });
 
+  describe.each(['itself', 'its key'])('a ticket that is revoked with %s on one replica', (what) => {
+    async function prepare() {
+      await untilListening();
+      const { id, key } = await one.createKey(ada, projectId);
+      const body = { projectId, folderId: null, maxFiles: 1000, maxBytes: 1000 };
+      const made = (await one.call('POST', '/api/storage/tickets', { key, body })).body;
+      expect((await presign(other, made.ticket, null)).status).toBe(200);
+      const path = what === 'itself' ? `/api/storage/tickets/${made.id}` : `/api/api-keys/${id}`;
+      return { ticket: made.ticket as string, revoke: () => one.call('DELETE', path, { as: ada }) };
+    }
+
+    test('is dead on the other, which had cached it (checklist 28)', async () => {
+      const { ticket, revoke } = await prepare();
+      await revoke();
+      expect((await presign(one, ticket, null)).body.code).toBe('invalid_ticket');
+      await expect.poll(async () => (await presign(other, ticket, null)).body.code).toBe('invalid_ticket');
+    });
+  });
+
   test('every replica is told before a revocation is answered (checklist 28)', async () => {
     const { id } = await one.createKey(ada, projectId);
     const listener = await one.deps.db.pool.connect();
@@ -146,13 +165,21 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
 
   test('with the connection cut for good, the cache expires on its own (checklist 28)', async () => {
     const { id, key } = await one.createKey(ada, projectId);
+    const body = { projectId, folderId: null, maxFiles: 1, maxBytes: 1 };
+    const made = (await one.call('POST', '/api/storage/tickets', { as: ada, body })).body;
+    const current = (service: TestService, ticket: string) =>
+      service.call('GET', '/api/storage/tickets/current', { key: ticket });
+    expect((await current(other, made.ticket)).status).toBe(200);
     expect(await use(other, key)).toBe(200);
     await other.deps.accessChanges.close();
     await one.call('DELETE', `/api/api-keys/${id}`, { as: ada });
     await sleep(100);
     expect(await use(other, key)).toBe(200);
+    await one.call('DELETE', `/api/storage/tickets/${made.id}`, { as: ada });
+    expect((await current(other, made.ticket)).status).toBe(200);
     other.advance(10_001);
     expect(await use(other, key)).toBe(401);
+    expect((await current(other, made.ticket)).body.code).toBe('invalid_ticket');
   });
 });
 

@@ -2,15 +2,14 @@ import type { ErrorCode, Role, Scope } from '@cadiz/contract';
 import type pg from 'pg';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
-import type { Caller } from './caller.ts';
-import { userOf } from './caller.ts';
+import { type TicketCaller, type Uploader, userOf } from './caller.ts';
 import { createFoundCache, type FoundCache } from './found-cache.ts';
 
 /** A project that the caller can reach, whatever their rights there. */
 export interface ReachedProject {
   readonly id: string;
   /**
-   * The folder that the caller's key is tied to; null for every other caller. Nothing outside it exists for the caller:
+   * The folder that the caller's key or ticket is tied to; null for every other caller. Nothing outside it exists for the caller:
    * see `isWithin` and `whereWithin`.
    */
   readonly within: string | null;
@@ -57,7 +56,7 @@ export function createRoleCache(pool: pg.Pool, now: () => number): FoundCache<Ro
  */
 export function openProject<R extends Right>(
   deps: Pick<Deps, 'access'>,
-  caller: Caller,
+  caller: Uploader,
   projectId: string,
   right: R,
 ): Promise<OpenProject<R>> | OpenProject<R> {
@@ -75,7 +74,9 @@ function open<R extends Right>({ id, within, role }: ReachedProject & { role: Ro
 type Reached = ReachedProject & { role: Role };
 
 /** Answers a promise only if it has to ask. @throws Problem project_not_allowed, project_not_found */
-function reachProject({ access }: Pick<Deps, 'access'>, caller: Caller, id: string): Promise<Reached> | Reached {
+function reachProject(deps: Pick<Deps, 'access'>, caller: Uploader, id: string): Promise<Reached> | Reached {
+  const { access } = deps;
+  if (caller.kind === 'ticket') return reachByTicket(deps, caller, id);
   if (caller.kind === 'apiKey' && caller.tied) {
     const { projectId, folderId, role } = caller.tied;
     if (projectId !== id) throw new Problem('project_not_allowed');
@@ -85,8 +86,28 @@ function reachProject({ access }: Pick<Deps, 'access'>, caller: Caller, id: stri
   return whenFound(access.roles.find(id, userOf(caller)), (role) => ({ id, within: null, role }));
 }
 
+/**
+ * A ticket reaches its folder as long as that exists, and is inside the one that the key that made it is tied to.
+ * @throws Problem project_not_allowed, project_not_found
+ */
+function reachByTicket(
+  { access }: Pick<Deps, 'access'>,
+  { projectId, folderId, madeByKey, role }: TicketCaller,
+  id: string,
+): Promise<Reached> | Reached {
+  if (projectId !== id) throw new Problem('project_not_allowed');
+  const reached = { id, within: folderId, role };
+  if (folderId === null) return reached;
+  const ofKey = madeByKey?.folderId ?? folderId;
+  const isInside = ofKey === folderId ? true : access.subtrees.find(id, folderId + ofKey);
+  return whenFound(isInside, () => whenFound(access.folders.find(id, folderId), () => reached));
+}
+
 /** @throws Problem project_not_found */
-function whenFound<T>(found: Found<T>, toReached: (found: T) => Reached): Promise<Reached> | Reached {
+function whenFound<T>(
+  found: Found<T>,
+  toReached: (found: T) => Promise<Reached> | Reached,
+): Promise<Reached> | Reached {
   if (found instanceof Promise) return found.then((value) => whenFound(value, toReached));
   if (found === undefined) throw new Problem('project_not_found');
   return toReached(found);
@@ -109,7 +130,7 @@ export function requireRole(role: Role, right: Right): void {
  */
 export async function openProjectOf<R extends Right>(
   deps: Pick<Deps, 'access'>,
-  caller: Caller,
+  caller: Uploader,
   projectId: string,
   right: R,
   notFound: ErrorCode,
@@ -124,7 +145,7 @@ export async function openProjectOf<R extends Right>(
 /** @throws Problem `notFound` */
 async function reachOrElse(
   deps: Pick<Deps, 'access'>,
-  caller: Caller,
+  caller: Uploader,
   projectId: string,
   notFound: ErrorCode,
 ): Promise<Reached> {
@@ -135,8 +156,12 @@ async function reachOrElse(
   }
 }
 
-/** @throws Problem scope_missing */
-export function requireScope(caller: Caller, right: Right): void {
+/** @throws Problem scope_missing, ticket_not_allowed */
+export function requireScope(caller: Uploader, right: Right): void {
+  if (caller.kind === 'ticket') {
+    if (right !== 'files:write') throw new Problem('ticket_not_allowed');
+    return;
+  }
   if (caller.kind === 'session' || caller.scopes.some((scope) => scope === right)) return;
   throw new Problem('scope_missing', `The API key lacks the scope ${right}.`);
 }

@@ -187,6 +187,7 @@ interface FilesTable extends Times, Trashed {
   sha256_state: 'declared' | 'verified' | 'mismatch' | null;
   created_by_user: string | null;
   created_by_key: string | null;
+  ticket_id: string | null;
 }
 
 interface UploadsTable {
@@ -202,11 +203,44 @@ interface UploadsTable {
   sha256: Buffer | null;
   created_by_user: string | null;
   created_by_key: string | null;
+  ticket_id: string | null;
   created_at: Generated<Date>;
   expires_at: Date;
   aborted_at: Date | null;
   completed_at: Date | null;
   file_id: string | null;
+}
+
+interface TicketsTable {
+  project_id: string;
+  id: string;
+  hash: Buffer;
+  folder_id: string | null;
+  created_by: string;
+  created_by_key: string | null;
+  max_files: number;
+  max_bytes: number;
+  used_files: Generated<number>;
+  used_bytes: Generated<number>;
+  used_folders: Generated<number>;
+  max_file_size: number | null;
+  mime_types: string[] | null;
+  origins: string[] | null;
+  metadata: ColumnType<Record<string, unknown> | null, string | null, never>;
+  created_at: Date;
+  expires_at: Date;
+  revoked_at: Date | null;
+}
+
+interface TicketReservationsTable {
+  project_id: string;
+  store_key: string;
+  ticket_id: string;
+  bytes: number;
+  state: Generated<'reserved' | 'released' | 'discarded'>;
+  look_at: Date;
+  ends_at: Date;
+  upload_id: string | null;
 }
 
 interface JobsTable {
@@ -328,6 +362,8 @@ export interface Schema {
   folders: FoldersTable;
   files: FilesTable;
   uploads: UploadsTable;
+  tickets: TicketsTable;
+  ticket_reservations: TicketReservationsTable;
   jobs: JobsTable;
   project_sweeps: ProjectSweepsTable;
   stuck_orphans: StuckOrphansTable;

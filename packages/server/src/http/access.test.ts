@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type OperationId, routes, type Scope, scopes, toOpenApiDocument } from '@cadiz/contract';
+import { type OperationId, routes, type Scope, scopes, takesKeys, toOpenApiDocument } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../../test/oidc-issuer.ts';
 import {
@@ -27,6 +27,7 @@ const callers = [
   'a malformed key',
   "an editor's session",
   "a viewer's session",
+  'a ticket',
 ] as const;
 type CallerName = (typeof callers)[number];
 
@@ -50,11 +51,15 @@ const noApiKey = '404 api_key_not_found';
 const noSession = '404 session_not_found';
 const noOwner = '403 owner_required';
 const noMail = '409 mail_off';
+const noTicket = '404 ticket_not_found';
+const ticketsOnly = '401 invalid_ticket';
+const notForTickets = '403 ticket_not_allowed';
+const notReserved = '400 invalid_store_key';
 const noProof = '400 invalid_email_token';
 
-/** What every operation answers to each caller, in the order of `callers`. A new route needs a new row. */
+/** What every operation answers to each caller but a ticket, in the order of `callers`. A new route needs a new row. */
 // biome-ignore format: a table is read by its columns
-const expected: Record<OperationId, readonly string[]> = {
+const withoutTicket: Record<OperationId, readonly string[]> = {
   //                 this key  other key   untied   stranger's   revoked  expired  scopeless  session   stranger       nothing  malformed   editor         viewer
   presign:          [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
   record:           [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
@@ -89,6 +94,11 @@ const expected: Record<OperationId, readonly string[]> = {
   getUpload:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
   completeUpload:   [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
   abortUpload:      [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+
+  createTicket:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  listTickets:      [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  revokeTicket:     [ok,       noTicket,   ok,      noTicket,    noKey,   noKey,   noScope,   ok,       noTicket,      noKey,   noKey,      ok,            noRole],
+  getOwnTicket:     Array(13).fill(ticketsOnly),
 
   createProject:    [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
   listProjects:     [people,   people,     people,  people,      people,  people,  people,    ok,       ok,            people,  people,     ok,            ok],
@@ -160,6 +170,31 @@ const expected: Record<OperationId, readonly string[]> = {
   errorPage:        [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
 };
 
+/**
+ * What a ticket opens: these routes, where it finds nothing of anybody else's. Whatever is open to everybody answers it as
+ * without a credential, and every other route refuses it.
+ */
+const openToTickets: Partial<Record<OperationId, string>> = {
+  presign: ok,
+  record: notReserved,
+  presignBatch: ok,
+  // Each of its entries is refused like a single one.
+  recordBatch: ok,
+  createUpload: ok,
+  signParts: noUpload,
+  getUpload: noUpload,
+  completeUpload: noUpload,
+  abortUpload: noUpload,
+  getOwnTicket: ok,
+};
+
+const expected = {} as Record<OperationId, readonly string[]>;
+for (const [operation, row] of Object.entries(withoutTicket) as [OperationId, readonly string[]][]) {
+  const isOpen = routes[operation].access === 'anybody';
+  const withNothing = row[callers.indexOf('nothing')] ?? '';
+  expected[operation] = [...row, openToTickets[operation] ?? (isOpen ? withNothing : notForTickets)];
+}
+
 interface Asked {
   path: string;
   body?: unknown;
@@ -229,6 +264,11 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     return { path: `${path}/complete`, body: {} };
   },
   abortUpload: async () => ({ path: `/api/storage/uploads/${await createUpload(ada, projectId)}` }),
+
+  createTicket: () => ({ path: '/api/storage/tickets', body: ticketRequest(projectId) }),
+  listTickets: () => ({ path: `/api/storage/tickets?projectId=${projectId}` }),
+  revokeTicket: async () => ({ path: `/api/storage/tickets/${(await createTicket(ada, projectId)).id}` }),
+  getOwnTicket: () => ({ path: '/api/storage/tickets/current' }),
 
   createProject: () => ({ path: '/api/projects', body: { name: 'Another' } }),
   listProjects: () => ({ path: '/api/projects' }),
@@ -390,7 +430,14 @@ async function createProjectOfAll(): Promise<string> {
 
 const photo = () => ({ fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 5, folderId: null });
 
+const ticketRequest = (inProject: string) => ({ projectId: inProject, folderId: null, maxFiles: 1000, maxBytes: 1e9 });
+
+async function createTicket(owner: Person, inProject: string): Promise<{ id: string; ticket: string }> {
+  return (await service.call('POST', '/api/storage/tickets', { as: owner, body: ticketRequest(inProject) })).body;
+}
+
 let service: TestService;
+let ticket: string;
 let issuer: TestIssuer;
 let ada: Person;
 let bob: Person;
@@ -466,6 +513,7 @@ beforeAll(async () => {
   };
   const without = async (scope: Scope) =>
     (await service.createKey(ada, projectId, { scopes: scopes.filter((other) => other !== scope) })).key;
+  ticket = (await createTicket(ada, projectId)).ticket;
   keyWithout = {
     'files:read': await without('files:read'),
     'files:write': await without('files:write'),
@@ -492,6 +540,7 @@ function credentials(name: CallerName, scope: Scope | undefined): CallOptions {
     'a malformed key': { key: `${keys.tied}x` },
     "an editor's session": { as: editor },
     "a viewer's session": { as: viewer },
+    'a ticket': { key: ticket },
   };
   return options[name];
 }
@@ -515,6 +564,8 @@ async function fingerprint(): Promise<unknown> {
            (select json_agg(t order by id) from folders t) as folders,
            (select json_agg(t order by id) from files t) as files,
            (select json_agg(t order by id) from uploads t) as uploads,
+           (select json_agg(t order by id) from tickets t) as tickets,
+           (select json_agg(t order by store_key) from ticket_reservations t) as reservations,
            (select json_agg(t order by id) from reconciliations t) as reconciliations,
            (select json_agg(t order by id) from (select id, disabled_at from users) t) as users,
            (select json_agg(t order by id) from (select id from sessions) t) as sessions,
@@ -533,7 +584,7 @@ test('every route of the contract has a row here and a handler, and nothing else
   for (const row of Object.values(expected)) expect(row).toHaveLength(callers.length);
 });
 
-describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33)', (operation) => {
+describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33, 51)', (operation) => {
   test.each(callers.map((name, column) => [name, expected[operation][column]] as const))(
     'with %s: %s',
     async (name, outcome) => {
@@ -761,6 +812,7 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
         files: file,
         invitations: invited.body.id,
         'api-keys': key.id,
+        tickets: (await createTicket(bob, bobsProjectId)).id,
         apiKeyId: key.id,
         quarantines: held.body.id,
         reconcile: run.body.id,
@@ -807,8 +859,7 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
     const { access, method } = routes[operation];
     // Ada is the owner of the service, who may manage every account.
     const person = routes[operation].path.startsWith('/api/users') ? editor : ada;
-    const askers =
-      access === 'keyOrSession' ? [{ as: ada }, { key: keys.tied }, { key: keys.untied }] : [{ as: person }];
+    const askers = takesKeys({ access }) ? [{ as: ada }, { key: keys.tied }, { key: keys.untied }] : [{ as: person }];
     for (const asker of askers) {
       const asked = await requests[operation]();
       const ask = async (id: string) => {

@@ -1,11 +1,13 @@
-import { type OperationId, type Route, routes } from '@cadiz/contract';
+import { type OperationId, type Route, routes, takesKeys, takesTickets } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../test/service.ts';
 import { createApp } from './app.ts';
 
 const all = Object.entries(routes) as [OperationId, Route][];
-const bearer = all.filter(([, { access }]) => access === 'keyOrSession');
-const others = all.filter(([, { access }]) => access !== 'keyOrSession');
+/** The code of a request without a credential. */
+const noCredential = (route: Route) => (takesKeys(route) ? 'invalid_api_key' : 'invalid_ticket');
+const bearer = all.filter(([, route]) => takesKeys(route) || takesTickets(route));
+const others = all.filter((one) => !bearer.includes(one));
 const id = '01990000-0000-7000-8000-000000000000';
 const pathOf = ({ path }: Route) => path.replaceAll('{code}', 'not_found').replaceAll(/\{\w+\}/g, id);
 
@@ -195,7 +197,7 @@ describe('a key anywhere but in its header (checklist 35)', () => {
       for (const value of [key, `Bearer ${key}`]) {
         const query = new URLSearchParams({ [name]: value, projectId: id });
         const answer = await service.call(route.method, `${pathOf(route)}?${query}`, bodyless);
-        expect([name, answer.status, answer.body.code]).toEqual([name, 401, 'invalid_api_key']);
+        expect([name, answer.status, answer.body.code]).toEqual([name, 401, noCredential(route)]);
         expect(answer.text).not.toContain(key);
       }
     }
@@ -206,7 +208,7 @@ describe('a key anywhere but in its header (checklist 35)', () => {
       { Authorization: key },
     ]) {
       const answer = await service.call(route.method, pathOf(route), { ...bodyless, headers });
-      expect([answer.status, answer.body.code]).toEqual([401, 'invalid_api_key']);
+      expect([answer.status, answer.body.code]).toEqual([401, noCredential(route)]);
     }
   });
 

@@ -1,4 +1,4 @@
-import { type OperationId, type Route, routes } from '@cadiz/contract';
+import { type OperationId, type Route, routes, takesKeys, takesTickets } from '@cadiz/contract';
 import type { Exchange } from './exchange.ts';
 import { findOperations } from './router.ts';
 
@@ -23,16 +23,16 @@ export function toCommonHeaders(publicUrl: string): readonly string[] {
   ];
 }
 
-/** Only routes that accept a key: routes that require a session cookie are for pages of the service itself. */
+/** Only routes that accept a key or a ticket: routes that require a session cookie are for pages of the service itself. */
 const forAllOrigins = new Set(
   (Object.entries(routes) as [OperationId, Route][])
-    .filter(([, { access }]) => access === 'keyOrSession')
+    .filter(([, route]) => takesKeys(route) || takesTickets(route))
     .map(([operation]) => operation),
 );
 const exposed = 'X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Cadiz-Warning';
 
 /**
- * Lets pages of any origin read answers to a key. Credentials are never allowed: a cookie opens nothing here, and pages
+ * Lets pages of any origin read answers to a key or ticket. Credentials are never allowed: a cookie opens nothing here, and pages
  * of other origins cannot read answers to one.
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */

@@ -1,6 +1,8 @@
-import type { ApiKeyCaller, Caller, SessionCaller } from '../access/caller.ts';
+import type { ApiKeyCaller, Caller, SessionCaller, TicketCaller, Uploader } from '../access/caller.ts';
 import { findSessionCallerByToken } from '../access/find-session-caller.ts';
 import { invalidApiKey } from '../access/invalid-api-key.ts';
+import { invalidTicket } from '../access/invalid-ticket.ts';
+import { isTicket } from '../access/ticket-token.ts';
 import { createBoundedCache } from '../bounded-cache.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
@@ -15,13 +17,71 @@ const bearer = /^Bearer +([^\s]+) *$/i;
 /**
  * Identifies the caller of a storage route: by API key, or by session if there is no Authorization header. Returns a
  * promise only if it has to look something up.
- * @throws Problem invalid_api_key, cross_site_request, rate_limited
+ * @throws Problem invalid_api_key, invalid_ticket, ticket_not_allowed, cross_site_request, rate_limited
  */
 export function requireKeyOrSession(deps: Deps, exchange: Exchange): Promise<Caller> | Caller {
+  return requireCaller(deps, exchange, refuseTicket);
+}
+
+/**
+ * Identifies the caller of a route that uploads: the same, or a ticket.
+ * @throws Problem invalid_api_key, invalid_ticket, origin_not_allowed, cross_site_request, rate_limited
+ */
+export function requireUploader(deps: Deps, exchange: Exchange): Promise<Uploader> | Uploader {
+  return requireCaller(deps, exchange, admitTicket);
+}
+
+function requireCaller<T>(
+  deps: Deps,
+  exchange: Exchange,
+  withTicket: (deps: Deps, exchange: Exchange, token: string) => Promise<T>,
+): Promise<Caller | T> | Caller {
   const authorization = exchange.header('authorization');
   if (authorization === undefined) return requireSessionOrKey(deps, exchange);
   const token = bearer.exec(authorization)?.[1];
   if (token === undefined) return refuseKey(deps, exchange);
+  return isTicket(token) ? withTicket(deps, exchange, token) : requireKey(deps, exchange, token);
+}
+
+/** Identifies the caller of a route that is for tickets alone. @throws Problem invalid_ticket, origin_not_allowed, rate_limited */
+export async function requireTicket(deps: Deps, exchange: Exchange): Promise<TicketCaller> {
+  return admitTicket(deps, exchange, readBearer(exchange) ?? '');
+}
+
+async function admitTicket(deps: Deps, exchange: Exchange, token: string): Promise<TicketCaller> {
+  const ticket = await findTicket(deps, exchange, token);
+  if (!ticket) throw invalidTicket();
+  const origin = exchange.header('origin');
+  if (origin !== undefined && ticket.origins && !ticket.origins.includes(origin)) {
+    throw new Problem('origin_not_allowed', `The ticket accepts no requests from pages of ${origin.slice(0, 255)}.`);
+  }
+  const asking = { ...ticket, address: clientAddress(deps, exchange) };
+  exchange.refreshCaller = async () => {
+    const again = await deps.tickets.find(token);
+    if (!again) throw invalidTicket();
+    Object.assign(asking, again);
+  };
+  return asking;
+}
+
+function readBearer(exchange: Exchange): string | undefined {
+  return bearer.exec(exchange.header('authorization') ?? '')?.[1];
+}
+
+/** For a route that does not admit tickets. @throws Problem ticket_not_allowed, invalid_ticket, rate_limited */
+async function refuseTicket(deps: Deps, exchange: Exchange, token: string): Promise<never> {
+  throw (await findTicket(deps, exchange, token)) ? new Problem('ticket_not_allowed') : invalidTicket();
+}
+
+/** Undefined for a ticket that is not accepted, which is counted like an invalid key. @throws Problem rate_limited */
+async function findTicket(deps: Deps, exchange: Exchange, token: string): Promise<TicketCaller | undefined> {
+  const ticket = await deps.tickets.find(token, () => hasSentManyInvalidKeys(deps, exchange));
+  if (ticket) await limitCaller(deps, exchange, ticket.ticketId);
+  else await limitInvalidKeys(deps, exchange, deps.tickets.findDead(token));
+  return ticket;
+}
+
+function requireKey(deps: Deps, exchange: Exchange, token: string): Promise<ApiKeyCaller> | ApiKeyCaller {
   const found = deps.apiKeys.find(token, () => hasSentManyInvalidKeys(deps, exchange));
   return found instanceof Promise
     ? found.then((later) => admitKey(deps, exchange, token, later))
@@ -67,10 +127,17 @@ function toAsking(deps: Deps, exchange: Exchange, token: string, caller: ApiKeyC
   return asking;
 }
 
-/** For everything that only people may do. @throws Problem session_required, cross_site_request, rate_limited */
+/**
+ * For everything that only people may do.
+ * @throws Problem session_required, ticket_not_allowed, cross_site_request, rate_limited
+ */
 export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {
   const session = exchange.header('authorization') === undefined ? await findSession(deps, exchange) : undefined;
   if (session) return session;
+  const token = readBearer(exchange);
+  if (token !== undefined && isTicket(token) && (await findTicket(deps, exchange, token))) {
+    throw new Problem('ticket_not_allowed');
+  }
   await limitAddress(deps, exchange);
   throw new Problem('session_required');
 }

@@ -6,7 +6,7 @@ import {
   type Route,
   routes,
 } from '@cadiz/contract';
-import type { Caller, Visitor } from '../access/caller.ts';
+import type { Caller, Uploader, Visitor } from '../access/caller.ts';
 import { requireScope } from '../access/open-project.ts';
 import { requireServiceOwner } from '../access/service-owner.ts';
 import type { Deps } from '../deps.ts';
@@ -14,7 +14,7 @@ import type { Keeping } from '../identity/browser.ts';
 import { batchOperations, cookieOperations, operations } from '../operations.ts';
 import { Problem } from '../problem.ts';
 import { readBrowser } from './browser.ts';
-import { requireKeyOrSession, requireSameSite, requireSession } from './caller.ts';
+import { requireKeyOrSession, requireSameSite, requireSession, requireTicket, requireUploader } from './caller.ts';
 import { clientAddress } from './client-address.ts';
 import { toCookieHeaders } from './cookies.ts';
 import { type Exchange, type Handler, Whole } from './exchange.ts';
@@ -22,8 +22,10 @@ import { createInputReader } from './input.ts';
 import { logProblem, toProblemDocument } from './problem-document.ts';
 import { limitBatch } from './rate-limit.ts';
 
-const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Caller> | Caller | Visitor> = {
+const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Uploader> | Uploader | Visitor> = {
   keyOrSession: requireKeyOrSession,
+  uploader: requireUploader,
+  ticket: requireTicket,
   session: requireSession,
   serviceOwner: requireSession,
   anybody(deps, exchange) {
@@ -38,7 +40,7 @@ const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Cal
  */
 export function toHandler(operation: JsonOperationId): Handler {
   // The compiler has matched each operation with its route (`Operations`); here it can be any of them.
-  const run = operations[operation] as (deps: Deps, caller: Caller | Visitor, input: unknown) => Promise<object>;
+  const run = operations[operation] as (deps: Deps, caller: Uploader | Visitor, input: unknown) => Promise<object>;
   return createHandler(routes[operation], (deps, _exchange, caller, input) => run(deps, caller, input));
 }
 
@@ -83,7 +85,7 @@ export function toCookieHandler(operation: CookieOperationId): Handler {
 
 function createHandler(
   route: Route,
-  run: (deps: Deps, exchange: Exchange, caller: Caller | Visitor, input: unknown) => Promise<object>,
+  run: (deps: Deps, exchange: Exchange, caller: Uploader | Visitor, input: unknown) => Promise<object>,
 ): Handler {
   const readInput = createInputReader(route);
   const find = findCaller[route.access];

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type OperationId, type Route, routes } from '@cadiz/contract';
+import { type OperationId, type Route, routes, takesKeys } from '@cadiz/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../test/service.ts';
 
@@ -171,13 +171,25 @@ const asks: Partial<Record<OperationId, Ask>> = {
     return { path: `${path}/complete`, body: {} };
   },
   abortUpload: async (folderId) => ({ path: `/api/storage/uploads/${await makeUpload(folderId)}` }),
+  createTicket: (folderId) => ({ path: '/api/storage/tickets', body: ticketFor(folderId) }),
+  revokeTicket: async (folderId) => ({
+    path: `/api/storage/tickets/${(await byAda('POST', '/api/storage/tickets', ticketFor(folderId))).id}`,
+  }),
 };
-/** Operations that name no folder: they have tests of their own below, and in api-keys.test.ts. */
-const ofTheWholeProject: OperationId[] = ['listTrash', 'emptyTrash', 'getOwnKey', 'findFolder', 'listUploads'];
+const ticketFor = (folderId: string | null) => ({ projectId, folderId, maxFiles: 1, maxBytes: 1 });
+/** Operations that name no folder: they have tests of their own below, in api-keys.test.ts and in tickets.test.ts. */
+const ofTheWholeProject: OperationId[] = [
+  'listTrash',
+  'emptyTrash',
+  'getOwnKey',
+  'findFolder',
+  'listUploads',
+  'listTickets',
+];
 
 test('every route that a key can ask for is here', () => {
   const forKeys = (Object.entries(routes) as [OperationId, Route][])
-    .filter(([, { access }]) => access === 'keyOrSession')
+    .filter(([, route]) => takesKeys(route))
     .map(([operation]) => operation);
   expect([...Object.keys(asks), ...ofTheWholeProject].sort()).toEqual(forKeys.sort());
 });
@@ -222,7 +234,7 @@ describe.each(Object.keys(asks) as OperationId[])('%s with a key that is tied to
     for (const folderId of [there.folders.outer, there.folders.beside, null]) {
       const asked = await ask(folderId);
       const refused = await byKey(method, asked.path, asked.body);
-      expect(outcome(refused)).toMatch(/^404 (folder|file|upload)_not_found$/);
+      expect(outcome(refused)).toMatch(/^404 (folder|file|upload|ticket)_not_found$/);
       const nothing = withAbsentIds(asked);
       // Uploads stay, so the test looks at the folder.
       if (operation === 'record')

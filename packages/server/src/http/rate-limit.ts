@@ -1,6 +1,6 @@
 import type { OperationId, Route } from '@cadiz/contract';
 import { routes } from '@cadiz/contract';
-import { type Caller, toAsker, type Visitor } from '../access/caller.ts';
+import { toAsker, type Uploader, type Visitor } from '../access/caller.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { toAddressBlock } from '../rate-limits/address-block.ts';
@@ -32,11 +32,16 @@ export function limitCaller(deps: Deps, exchange: Exchange, id: string): Promise
 export async function limitBatch(
   deps: Deps,
   exchange: Exchange,
-  caller: Caller | Visitor,
+  caller: Uploader | Visitor,
   entries: number,
 ): Promise<void> {
   if (!deps.config.rateLimits || caller.kind === 'visitor' || entries < 2) return;
-  await limit(deps, exchange, policyOf(exchange), toAsker(caller).id, entries - 1);
+  await limit(deps, exchange, policyOf(exchange), subjectOf(caller), entries - 1);
+}
+
+/** What the requests of a caller are counted by: its key, ticket or session. */
+function subjectOf(caller: Uploader): string {
+  return caller.kind === 'ticket' ? caller.ticketId : toAsker(caller).id;
 }
 
 function policyOf({ operation }: Exchange): RateLimitPolicy {

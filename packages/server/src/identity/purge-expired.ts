@@ -11,10 +11,12 @@ const kept = {
   password_resets: hourMilliseconds,
   email_verifications: hourMilliseconds,
   invitations: 30 * dayMilliseconds,
+  // So that people can look up what they were used for.
+  tickets: 30 * dayMilliseconds,
 };
 
 /**
- * Deletes expired sessions, tokens and invitations. They are refused anyway, but their rows would otherwise stay if
+ * Deletes expired sessions, tokens, invitations and tickets. They are refused anyway, but their rows would otherwise stay if
  * nobody presents them.
  * @param limit how many rows at most are deleted from each table
  * @returns how many were deleted; 0 if there are no more

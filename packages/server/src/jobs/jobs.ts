@@ -5,6 +5,7 @@ import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { planReconciliations } from '../features/janitor/plan-reconciliations.ts';
 import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
+import { lookAtReservations } from '../features/tickets/look-at-reservations.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
 import { purgeExpired } from '../identity/purge-expired.ts';
 import type { Count } from '../telemetry/observed.ts';
@@ -26,6 +27,9 @@ const eventsAtOnce = 10_000;
 /** Anybody can create rows that expire, but one address can create few of them in this time. */
 const expiredSeconds = 300;
 const expiredAtOnce = 1000;
+
+/** What a ticket reserved for an upload that never arrives is given back this much later at most. */
+const ticketsSeconds = 60;
 
 /** After this many files, a job checks whether it is to stop. */
 const filesAtOnce = 1000;
@@ -61,6 +65,10 @@ export function createJobs(deps: Deps): Job[] {
     expired: {
       everySeconds: expiredSeconds,
       run: (signal) => purgeAllExpired(deps, signal),
+    },
+    tickets: {
+      everySeconds: ticketsSeconds,
+      run: (signal, count) => lookAtReservations(deps, signal, count),
     },
     tidy: {
       everySeconds: tidySeconds,

@@ -1,3 +1,4 @@
+import type { Uploader } from '../access/caller.ts';
 import { makeStoreKey } from '../store/store-key.ts';
 import type { AllowedUpload } from './require-within-limits.ts';
 
@@ -6,6 +7,11 @@ import type { AllowedUpload } from './require-within-limits.ts';
  * address is handed out without that check.
  * @param issuedAt Unix milliseconds
  */
-export function issueStoreKey({ projectId }: AllowedUpload, fileName: string, issuedAt: number): string {
-  return makeStoreKey(projectId, fileName, issuedAt);
+export function issueStoreKey(
+  { projectId }: AllowedUpload,
+  fileName: string,
+  issuedAt: number,
+  caller?: Pick<Uploader, 'kind'>,
+): string {
+  return makeStoreKey(projectId, fileName, issuedAt, caller?.kind === 'ticket' ? 'ticket' : 'plain');
 }

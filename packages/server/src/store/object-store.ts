@@ -6,14 +6,14 @@ import type { Readable } from 'node:stream';
  */
 export interface ObjectStore {
   /**
-   * An address that accepts one PUT of exactly `sizeBytes` bytes, for the lifetime from the settings. With a SHA-256
-   * (hex), a store that verifies checksums in addresses accepts no other bytes.
+   * An address that accepts one PUT of exactly `sizeBytes` bytes, for the lifetime from the settings unless another is
+   * given. With a SHA-256 (hex), a store that verifies checksums in addresses accepts no other bytes.
    */
-  presignPut(storeKey: string, sizeBytes: number, sha256?: string): string;
+  presignPut(storeKey: string, sizeBytes: number, sha256?: string, expiresInSeconds?: number): string;
   /** An address that serves the object with this type and disposition, whatever it was stored with. */
   presignGet(storeKey: string, options: DownloadOptions): string;
-  /** An address that accepts the PUT of one part of exactly `sizeBytes` bytes, for the lifetime from the settings. */
-  presignPart(storeKey: string, part: { uploadId: string; partNumber: number; sizeBytes: number }): string;
+  /** The same for one part of an upload. */
+  presignPart(storeKey: string, part: SignedPart): string;
 
   /** Size and ETag (without its quotes) of an object, or undefined if there is none. Throws `store_unavailable`. */
   head(storeKey: string): Promise<ObjectFacts | undefined>;
@@ -59,6 +59,14 @@ export interface ObjectStore {
   /** Resolves if the store answers for the bucket, and throws `store_unavailable` otherwise. */
   check(): Promise<void>;
   close(): void;
+}
+
+export interface SignedPart {
+  uploadId: string;
+  partNumber: number;
+  sizeBytes: number;
+  /** By default as long as the settings say. */
+  expiresInSeconds?: number | undefined;
 }
 
 export interface ObjectFacts {

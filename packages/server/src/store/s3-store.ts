@@ -19,13 +19,13 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
     : presign;
 
   return {
-    presignPut: (storeKey, sizeBytes, sha256) =>
+    presignPut: (storeKey, sizeBytes, sha256, expiresInSeconds = presignTtlSeconds) =>
       presignUpload({
         method: 'PUT',
         bucket,
         key: storeKey,
         contentLength: sizeBytes,
-        expiresInSeconds: presignTtlSeconds,
+        expiresInSeconds,
         now: now(),
         ...(sha256 !== undefined && {
           query: { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') },
@@ -47,13 +47,13 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         },
       }),
 
-    presignPart: (storeKey, { uploadId, partNumber, sizeBytes }) =>
+    presignPart: (storeKey, { uploadId, partNumber, sizeBytes, expiresInSeconds = presignTtlSeconds }) =>
       presignUpload({
         method: 'PUT',
         bucket,
         key: storeKey,
         contentLength: sizeBytes,
-        expiresInSeconds: presignTtlSeconds,
+        expiresInSeconds,
         now: now(),
         query: { partNumber: `${partNumber}`, uploadId },
       }),

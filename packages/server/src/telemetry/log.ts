@@ -14,7 +14,7 @@ export const logOptions = {
 
 /** Credentials anywhere in a line. Nothing logs them today; this guards against what a library may log one day. */
 const credentials: [RegExp, string][] = [
-  [/\bcz_(live|test)_[0-9A-Za-z]{20,}/g, 'cz_$1_…'],
+  [/\bcz_(live|test|ticket)_[0-9A-Za-z]{20,}/g, 'cz_$1_…'],
   [
     /((?:session_token|(?:X-Amz-|%58-Amz-)?(?:S|%53)ignature|X-Amz-Credential|X-Amz-Security-Token)(?:=|%3D))[^\s"'&;\\]+/gi,
     '$1…',

@@ -24,6 +24,7 @@ const fields = {
   contentCheck: plain('content_check'),
   sha256: hexOrNull('sha256'),
   sha256State: plainOrNull('sha256_state'),
+  ticketId: plainOrNull('ticket_id'),
   createdAt: time('created_at'),
   updatedAt: time('updated_at'),
 } satisfies { [K in keyof FileView]: Field<Row, keyof Row, FileView[K]> };

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { SessionCaller } from '../../access/caller.ts';
-import { type Right, requireRole } from '../../access/open-project.ts';
+import { holdMember } from '../../access/hold-member.ts';
+import type { Right } from '../../access/open-project.ts';
 import { keepFolder, keepProject } from '../../db/keep-rows.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
@@ -42,17 +43,4 @@ export async function holdMaker(
       `You have ${count} API keys; the maximum for an account is ${config.apiKeysPerAccount}.`,
     );
   }
-}
-
-/** @throws Problem project_not_found, role_missing */
-async function holdMember(trx: Transaction<Schema>, userId: string, projectId: string, right: Right): Promise<void> {
-  const member = await trx
-    .selectFrom('project_members')
-    .select('role')
-    .where('project_id', '=', projectId)
-    .where('user_id', '=', userId)
-    .forShare()
-    .executeTakeFirst();
-  if (!member) throw new Problem('project_not_found');
-  requireRole(member.role, right);
 }

@@ -33,6 +33,7 @@ export async function deleteProject(
     if (file.length > 0 && force !== 'true') throw new Problem('project_not_empty');
     await trx.deleteFrom('files').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('uploads').where('project_id', '=', project.id).execute();
+    await trx.deleteFrom('tickets').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('presigned_bytes').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('project_usage').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('reconciliation_findings').where('project_id', '=', project.id).execute();

@@ -31,7 +31,7 @@ export async function abortOverdueUpload(
 ): Promise<Outcome> {
   const upload = await deps.db.kysely
     .selectFrom('uploads')
-    .select(['project_id', 'id', 'store_key', 'store_upload_id', 'aborted_at', 'completed_at', 'expires_at'])
+    .selectAll()
     .where('project_id', '=', projectId)
     .where('id', '=', id)
     .executeTakeFirst();
@@ -40,7 +40,7 @@ export async function abortOverdueUpload(
   const leftSeconds = (upload.expires_at.getTime() - deps.now()) / 1000 + marginSeconds;
   if (leftSeconds > 0) return { again: leftSeconds };
   if (!upload.completed_at && !upload.aborted_at) {
-    if (!(await markAborted(deps.db.kysely, deps.now(), upload))) return { again: 0 };
+    if (!(await deps.db.transaction((trx) => markAborted(trx, deps.now(), upload)))) return { again: 0 };
     await discardUpload(deps, upload);
     count('upload', 1);
     return { again: marginSeconds };

@@ -1,6 +1,6 @@
 import type { AbortedUpload, Input } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { enqueue } from '../../work/enqueue.ts';
 import { marginSeconds, uploadWork } from './abort-overdue-upload.ts';
@@ -14,7 +14,7 @@ import { openUpload, requireNotCompleted } from './open-upload.ts';
  */
 export async function abortUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
-  caller: Caller,
+  caller: Uploader,
   { uploadId }: Input<'abortUpload'>,
 ): Promise<z.output<typeof AbortedUpload>> {
   const { upload } = await openUpload(deps, caller, uploadId);

@@ -1,5 +1,5 @@
 import type { Input } from '@cadiz/contract';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import type { OpenProject } from '../../access/open-project.ts';
 import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
@@ -25,7 +25,7 @@ export async function completeUpload(
     Deps,
     'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
   >,
-  caller: Caller,
+  caller: Uploader,
   { uploadId, parts }: Input<'completeUpload'>,
 ): Promise<FileView> {
   const { project, upload } = await openUpload(deps, caller, uploadId);
@@ -58,6 +58,7 @@ export async function completeUpload(
     detected: object.detected,
     verdict: object.verdict,
     sha256: upload.sha256?.toString('hex'),
+    ticketId: upload.ticket_id ?? undefined,
   });
   return file ?? answerNotInserted(deps, project, upload);
 }

@@ -1,6 +1,6 @@
 import type { Input, Upload } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import type { StoredPart } from '../../store/object-store.ts';
@@ -12,7 +12,7 @@ type UploadView = z.output<typeof Upload>;
 /** An upload with the parts that have arrived, for a client that wants to resume it. */
 export async function getUpload(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
-  caller: Caller,
+  caller: Uploader,
   { uploadId }: Input<'getUpload'>,
 ): Promise<UploadView> {
   const { upload } = await openUpload(deps, caller, uploadId);

@@ -2,20 +2,22 @@ import { randomInt } from 'node:crypto';
 import { CompiledQuery, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../../access/caller.ts';
+import { toMaker, type Uploader } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
 import { sha256Check } from '../../content/check-contents.ts';
 import type { Inspected } from '../../content/inspect-content.ts';
 import { reportMismatch } from '../../content/report-mismatch.ts';
 import type { Database } from '../../db/open.ts';
 import type { Schema } from '../../db/schema.ts';
-import { toStatement } from '../../db/statement.ts';
+import { toShapedStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
 import type { ProjectLimits } from '../../limits/find-limits.ts';
 import { type LockedLimits, lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
 import { usageSlots } from '../../limits/usage-slots.ts';
 import { attempt, type Outcome, Problem } from '../../problem.ts';
+import { discardUploaded } from '../../tickets/discard.ts';
+import type { Reservation } from '../../tickets/reservations.ts';
 import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { insertWorkSql } from '../../work/enqueue.ts';
@@ -39,6 +41,10 @@ export interface Facts extends Inspected {
    * still be recorded.
    */
   issuedAt?: number;
+  /** The ticket that has reserved it; the file is inserted only if that reservation is still there. */
+  ticketId?: string | undefined;
+  /** The reservation, if the ticket itself records it: what is refused for good is removed, and given back. */
+  reservation?: Reservation | undefined;
 }
 
 /** The columns of a new row but the project, with their types: files to be inserted are sent as one JSON text. */
@@ -53,6 +59,7 @@ const columnTypes = {
   etag: 'text',
   created_by_user: 'uuid',
   created_by_key: 'uuid',
+  ticket_id: 'uuid',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
   detected_mime_type: 'text',
@@ -81,6 +88,24 @@ const completedSql = `completed as (
     where uploads.project_id = :projectId and uploads.store_key = inserted.store_key
   )`;
 
+/**
+ * Reservations of tickets end with the recording. They are locked before their files are inserted, so that each is either
+ * recorded or given back; and after the folders, as when a folder is purged, which takes its tickets along.
+ */
+const reservedSql = `kept as materialized (
+    select 1 from folders
+    where project_id = (select id from project) and id in (select folder_id from wanted) order by id for key share
+  ), reserved as materialized (
+    select ticket_reservations.store_key from wanted join ticket_reservations
+      on ticket_reservations.project_id = (select id from project) and ticket_reservations.store_key = wanted.store_key
+    where ticket_reservations.ticket_id = wanted.ticket_id and state = 'reserved' and (select count(*) from kept) >= 0
+    order by 1 for update of ticket_reservations
+  )`;
+const usedSql = `used as (
+    delete from ticket_reservations using inserted
+    where ticket_reservations.project_id = :projectId and ticket_reservations.store_key = inserted.store_key
+  )`;
+
 const work = { kind: 'check_kind', projectId: ':projectId', subject: 'id', lease: 'check_lease' };
 const queuedSql = `queued as (
     ${insertWorkSql({ ...work, from: 'inserted join wanted using (id) where check_kind is not null' })}
@@ -97,10 +122,9 @@ const queuedSql = `queued as (
  * There are two forms. `unlocked` is for most files: it inserts nothing if the project has a quota, or if the store key
  * belongs to an upload in parts, which has had a row since before its key was known to anybody. `locked` is for a caller
  * that holds the lock of the project; it also completes such an upload. Each part of a statement costs time even if there
- * is nothing for it to do, so work is only mentioned where there is some (decision 0054).
+ * is nothing for it to do, so work and reservations are only mentioned where there are some (decision 0054).
  */
-function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
-  const isLocked = form === 'locked';
+function toInsertSql({ isLocked, hasWork, hasTickets }: Form): string {
   const ofUpload = isLocked
     ? 'from upload where upload.store_key = wanted.store_key and aborted_at is not null'
     : 'from uploads where uploads.project_id = project.id and uploads.store_key = wanted.store_key';
@@ -110,7 +134,7 @@ function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
   ), project as materialized (
     select id, max_file_size_bytes, allowed_mime_types, record_from from projects
     where id = :projectId ${isLocked ? '' : 'and quota_bytes is null'} for key share
-  ), ${isLocked ? `${uploadSql}, ` : ''}inserted as (
+  ), ${isLocked ? `${uploadSql}, ` : ''}${hasTickets ? `${reservedSql}, ` : ''}inserted as (
     insert into files (project_id, ${rowColumns.join(', ')})
     select project.id, ${rowColumns.map((name) => `wanted.${name}`).join(', ')} from project cross join wanted
     where (max_file_size_bytes is null or max_file_size_bytes >= file_size)
@@ -119,10 +143,11 @@ function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
       and (folder_id is null or exists (
         select 1 from folders where project_id = project.id and folders.id = folder_id and trash_id is null for key share))
       and not exists (select 1 ${ofUpload})
+      ${hasTickets ? 'and (ticket_id is null or exists (select 1 from reserved where reserved.store_key = wanted.store_key))' : ''}
     order by wanted.store_key
     on conflict (project_id, store_key) do nothing
     returning id, store_key, file_size, created_at
-  ), ${isLocked ? `${completedSql}, ` : ''}counted as (
+  ), ${isLocked ? `${completedSql}, ` : ''}${hasTickets ? `${usedSql}, ` : ''}counted as (
     insert into project_usage (project_id, slot, file_count, total_bytes)
     select :projectId, :slot::smallint, count(*), sum(file_size) from inserted having count(*) > 0
     on conflict (project_id, slot) do update
@@ -132,21 +157,27 @@ function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
   select id from inserted`;
 }
 
-/** By whether they queue work. */
-const insertSql = {
-  unlocked: { false: toInsertSql('unlocked', false), true: toInsertSql('unlocked', true) },
-  locked: { false: toInsertSql('locked', false), true: toInsertSql('locked', true) },
-};
+interface Form {
+  isLocked: boolean;
+  hasWork: boolean;
+  hasTickets: boolean;
+}
 
-function toInsertStatement(form: keyof typeof insertSql, projectId: string, files: readonly NewFile[]): pg.QueryConfig {
-  const sql = insertSql[form][files.some(({ check_kind }) => check_kind !== null) ? 'true' : 'false'];
-  return toStatement('record', sql, { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) });
+function toInsertStatement(isLocked: boolean, projectId: string, files: readonly NewFile[]): pg.QueryConfig {
+  const form = {
+    isLocked,
+    hasWork: files.some(({ check_kind }) => check_kind !== null),
+    hasTickets: files.some(({ ticket_id }) => ticket_id !== null),
+  };
+  const shape = `${form.isLocked} ${form.hasWork} ${form.hasTickets}`;
+  const values = { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) };
+  return toShapedStatement('record', shape, () => toInsertSql(form), values);
 }
 
 /** Inserts files of projects without a quota, those of a project together. Other reasons to refuse one need the lock. */
 export function createFileInserts({ pool }: Pick<Database, 'pool'>): InsertTogether {
   return createInsertTogether(async (projectId, files) => {
-    const { rows } = await pool.query<{ id: string }>(toInsertStatement('unlocked', projectId, files));
+    const { rows } = await pool.query<{ id: string }>(toInsertStatement(false, projectId, files));
     return new Set(rows.map(({ id }) => id));
   });
 }
@@ -157,7 +188,7 @@ export function createFileInserts({ pool }: Pick<Database, 'pool'>): InsertToget
  */
 export async function insertFile(
   deps: InsertDeps,
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   facts: Facts,
 ): Promise<FileView | undefined> {
@@ -166,11 +197,12 @@ export async function insertFile(
   return outcome;
 }
 
-type InsertDeps = Pick<Deps, 'db' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>;
+type InsertDeps = Pick<Deps, 'db' | 'objects' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>;
 
 /**
  * With `insertAllOrNone`, the only way to create files; each has its own outcome. Undefined if its storeKey is already
- * recorded, if the folder does not exist or is in the trash, or if the key belongs to an aborted upload in parts. The
+ * recorded, if the folder does not exist or is in the trash, if the key belongs to an aborted upload in parts, or if its
+ * reservation is over. The
  * same statement completes an upload in parts, under a lock of its row: of a concurrent abort and recording, only one
  * wins. Single PUTs into a project without a quota take one statement, or a share of one; with a quota, recordings wait
  * for each other, so that together they cannot exceed it (decision 0016). The janitor removes the objects of refused
@@ -183,7 +215,7 @@ type InsertDeps = Pick<Deps, 'db' | 'inserts' | 'limits' | 'work' | 'log' | 'onM
  */
 export async function insertFiles(
   deps: InsertDeps,
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   uploads: readonly Facts[],
 ): Promise<Outcome<FileView | undefined>[]> {
@@ -218,7 +250,7 @@ class NotAll extends Error {
  */
 export async function insertAllOrNone(
   deps: InsertDeps,
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   uploads: readonly Facts[],
 ): Promise<{ files: FileView[] } | { refused: ReadonlyMap<Facts, Problem | undefined> }> {
@@ -251,8 +283,8 @@ interface Candidate {
 }
 
 async function toCandidates(
-  deps: Pick<Deps, 'db' | 'limits' | 'work' | 'now'>,
-  caller: Caller,
+  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'work' | 'now'>,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   uploads: readonly Facts[],
 ): Promise<{ refused: Map<Facts, Problem | undefined>; candidates: Candidate[]; limits: ProjectLimits }> {
@@ -263,6 +295,7 @@ async function toCandidates(
     // A file that is already recorded is answered, whatever its bytes are.
     const recorded = await findRecorded(deps.db.kysely, project, facts.storeKey);
     refused.set(facts, recorded ? undefined : contentMismatch(facts));
+    if (!recorded && facts.reservation) await discardUploaded(deps, facts.reservation);
   }
   const candidates = uploads
     .filter((facts) => !refused.has(facts))
@@ -272,7 +305,7 @@ async function toCandidates(
 
 function toCandidate(
   deps: Pick<Deps, 'work' | 'now'>,
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   facts: Facts,
 ): Candidate {
@@ -317,13 +350,14 @@ function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, 
     content_check: facts.verdict,
     sha256,
     sha256_state: sha256State,
+    ticket_id: facts.ticketId ?? null,
     created_at: at,
     updated_at: at,
   };
 }
 
 function toNewFile(
-  caller: Caller,
+  caller: Uploader,
   facts: Facts,
   { project_id: _, sha256, created_at, updated_at, ...row }: FileRow,
   work: { check: string; lease: string | undefined } | undefined,
@@ -332,8 +366,7 @@ function toNewFile(
   return {
     ...row,
     name_key: toNameKey(row.file_name),
-    created_by_user: caller.kind === 'session' ? caller.userId : null,
-    created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
+    ...toMaker(caller),
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),
     sha256: sha256 && `\\x${sha256.toString('hex')}`,
@@ -379,7 +412,7 @@ async function insertLocked(
   }
   if (allowed.length === 0) return outcomes;
   const { text, values } = toInsertStatement(
-    'locked',
+    true,
     project.id,
     allowed.map(({ file }) => file),
   );

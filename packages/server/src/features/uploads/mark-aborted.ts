@@ -1,25 +1,30 @@
-import type { Kysely } from 'kysely';
+import type { Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
+import { giveBackUpload } from '../../tickets/reservations.ts';
 import type { UploadRow } from './open-upload.ts';
 
 /**
- * Marks an upload as aborted, unless it is over already: from now on nothing can record it.
+ * Marks an upload as aborted, unless it is over already: from now on nothing can record it. What it had reserved of a
+ * ticket is given back.
+ * @param trx the transaction of both
  * @param now milliseconds since 1970
  * @returns whether this call ended it
  */
 export async function markAborted(
-  db: Kysely<Schema>,
+  trx: Transaction<Schema>,
   now: number,
-  { project_id, id }: Pick<UploadRow, 'project_id' | 'id'>,
+  upload: Pick<UploadRow, 'project_id' | 'id' | 'ticket_id' | 'store_key'>,
 ): Promise<boolean> {
   const at = new Date(now);
-  const { numUpdatedRows } = await db
+  const { numUpdatedRows } = await trx
     .updateTable('uploads')
     .set({ aborted_at: at, expires_at: at })
-    .where('project_id', '=', project_id)
-    .where('id', '=', id)
+    .where('project_id', '=', upload.project_id)
+    .where('id', '=', upload.id)
     .where('aborted_at', 'is', null)
     .where('completed_at', 'is', null)
     .executeTakeFirst();
-  return numUpdatedRows > 0n;
+  if (numUpdatedRows === 0n) return false;
+  await giveBackUpload(trx, upload);
+  return true;
 }

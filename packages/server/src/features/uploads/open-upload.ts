@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import { type OpenProject, openProjectOf, type ReachedProject, requireScope } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
@@ -10,17 +10,18 @@ export type UploadRow = Selectable<Schema['uploads']>;
 
 /**
  * Finds an upload by its id alone, with the project that it is in. An absent upload and one that the caller cannot
- * reach get the same answer. The upload may be over: see `requireNotOver` and `requireNotCompleted`.
+ * reach, or that another ticket began, get the same answer. The upload may be over: see `requireNotOver` and `requireNotCompleted`.
  * @throws Problem scope_missing, role_missing, upload_not_found
  */
 export async function openUpload(
   deps: Pick<Deps, 'db' | 'access'>,
-  caller: Caller,
+  caller: Uploader,
   uploadId: string,
 ): Promise<{ project: OpenProject<'files:write'>; upload: UploadRow }> {
   requireScope(caller, 'files:write');
   const upload = await deps.db.kysely.selectFrom('uploads').selectAll().where('id', '=', uploadId).executeTakeFirst();
-  if (!upload) throw new Problem('upload_not_found');
+  if (!upload || (caller.kind === 'ticket' && upload.ticket_id !== caller.ticketId))
+    throw new Problem('upload_not_found');
   const isThere = (project: ReachedProject) => isWithin(deps, project, upload.folder_id);
   const project = await openProjectOf(deps, caller, upload.project_id, 'files:write', 'upload_not_found', isThere);
   return { project, upload };

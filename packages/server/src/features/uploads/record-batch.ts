@@ -1,6 +1,6 @@
 import type { Input } from '@cadiz/contract';
 import pLimit from 'p-limit';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { attempt, type Outcome, ofEntry, Problem, requireAll, settle } from '../../problem.ts';
 import type { FileView } from '../../tree/file-view.ts';
@@ -26,13 +26,13 @@ const checkedAtOnce = 16;
  */
 export async function recordBatch(
   deps: RecordDeps,
-  caller: Caller,
+  caller: Uploader,
   { projectId, files, atomic = false }: Input<'recordBatch'>,
 ): Promise<{ results: ({ file: FileView } | { problem: Problem })[] }> {
   const project = await openProject(deps, caller, projectId, 'files:write');
   const requests = files.map((file) => ({ ...file, projectId }));
   const limit = pLimit(checkedAtOnce);
-  const checked = await limit.map(requests, (request) => settle(checkUpload(deps, project, request)));
+  const checked = await limit.map(requests, (request) => settle(checkUpload(deps, caller, project, request)));
   const record = atomic ? recordAll : recordEach;
   const outcomes = await record(deps, caller, project, sortOut(requests, checked));
   return { results: outcomes.map((file) => (file instanceof Problem ? { problem: file } : { file })) };
@@ -67,13 +67,15 @@ function sortOut(requests: readonly Recording[], checked: readonly Outcome<Check
 
 async function recordEach(
   deps: RecordDeps,
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   { outcomes, pending }: SortedOut,
 ): Promise<Outcome<FileView>[]> {
   const finish = async ({ request, facts }: Pending, file: Outcome<FileView> | undefined) => {
     if (file instanceof Problem) return file;
-    return file ? countInserted(deps, project, facts, file) : settle(answerNotInserted(deps, project, request));
+    return file
+      ? countInserted(deps, project, facts, file)
+      : settle(answerNotInserted(deps, caller, project, request, facts));
   };
   for (const round of toRounds(pending)) {
     const inserted = await insertFiles(deps, caller, project, toFacts(round));
@@ -98,7 +100,7 @@ function toRounds(pending: readonly Pending[]): Pending[][] {
 /** @throws Problem that of the first file that fails; nothing is inserted then */
 async function recordAll(
   deps: RecordDeps,
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   { outcomes, pending }: SortedOut,
 ): Promise<Outcome<FileView>[]> {
@@ -116,7 +118,8 @@ async function recordAll(
     // What is recorded already does not stand in the way of the others.
     for (const { index, request, facts } of round) {
       if (!inserted.refused.has(facts)) continue;
-      const outcome = inserted.refused.get(facts) ?? (await settle(answerNotInserted(deps, project, request)));
+      const outcome =
+        inserted.refused.get(facts) ?? (await settle(answerNotInserted(deps, caller, project, request, facts)));
       if (outcome instanceof Problem) throw ofEntry(outcome, `files.${index}`);
       outcomes[index] = outcome;
     }

@@ -1,6 +1,6 @@
 import type { RecordRequest } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
@@ -10,6 +10,9 @@ import { countRecorded } from '../../limits/count-presigned.ts';
 import { Problem, settle } from '../../problem.ts';
 import type { ObjectFacts } from '../../store/object-store.ts';
 import { findIssueTime } from '../../store/store-key.ts';
+import { discardUploaded } from '../../tickets/discard.ts';
+import { requireWithinTicket } from '../../tickets/require-within-ticket.ts';
+import { findReservation, takeAgain } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { findRecorded } from './find-recorded.ts';
 import { type Facts, insertFile, pastDeadline } from './insert-file.ts';
@@ -32,12 +35,14 @@ const clockToleranceMilliseconds = 15 * 60_000;
  * unique (project_id, store_key) admits one row, and every later or concurrent recording of the same facts answers that
  * row, as long as the file is there.
  */
-export async function recordUpload(deps: RecordDeps, caller: Caller, request: Recording): Promise<FileView> {
+export async function recordUpload(deps: RecordDeps, caller: Uploader, request: Recording): Promise<FileView> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');
-  const checked = await checkUpload(deps, project, request);
+  const checked = await checkUpload(deps, caller, project, request);
   if ('recorded' in checked) return checked.recorded;
   const file = await insertFile(deps, caller, project, checked.facts);
-  return file ? countInserted(deps, project, checked.facts, file) : answerNotInserted(deps, project, request);
+  return file
+    ? countInserted(deps, project, checked.facts, file)
+    : answerNotInserted(deps, caller, project, request, checked.facts);
 }
 
 /** What a recording comes to before anything is inserted: the file that it repeats, or the facts to insert. */
@@ -49,15 +54,19 @@ export interface SinglePut extends Facts {
 }
 
 /**
- * Checks a recording against the object store, and against an earlier recording.
+ * Checks a recording against the object store, against an earlier recording, and against what a ticket has reserved.
  * @throws Problem that the recording is answered with
  */
 export async function checkUpload(
   deps: RecordDeps,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   request: Recording,
 ): Promise<Checked> {
-  const otherwise = async (problem: Problem) => ({ recorded: await answerRecorded(deps, project, request, problem) });
+  const otherwise = async (problem: Problem) => ({
+    recorded: await answerRecorded(deps, caller, project, request, problem),
+  });
+  requireWithinTicket(caller, request);
   const issuedAt = findIssueTime(project.id, request.storeKey);
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
   const folderGone = await settle(requireFolder(deps, project, request.folderId));
@@ -68,15 +77,25 @@ export async function checkUpload(
   const missing = () => (isOver ? pastDeadline() : new Problem('upload_missing'));
   await requireNotElsewhere(deps, project, request.storeKey, missing);
   if (isOver) return otherwise(missing());
+  const reservation = await findReservation(deps, project, request.storeKey);
+  const isOwn = caller.kind === 'ticket' && reservation?.ticket_id === caller.ticketId;
+  if (caller.kind === 'ticket' && !isOwn) return otherwise(notReserved());
+  if (reservation?.state === 'discarded') return otherwise(pastDeadline());
 
   const object = await findObject(deps, request);
   if (!object) return otherwise(missing());
+  if (isOwn && object.sizeBytes !== reservation.bytes) {
+    await discardUploaded(deps, reservation);
+    throw notAsReserved(object.sizeBytes, reservation.bytes);
+  }
   if (object.sizeBytes !== request.fileSize) return otherwise(sizeMismatch(object.sizeBytes, request.fileSize));
   if (object.sha256 !== undefined && object.sha256 !== request.sha256) {
     return otherwise(new Problem('upload_checksum_mismatch'));
   }
+  if (reservation?.state === 'released') await takeAgain(deps, reservation);
   const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
-  return { facts: { ...object, ...request, sha256State, issuedAt } };
+  const reserved = { ticketId: reservation?.ticket_id, reservation: isOwn ? reservation : undefined };
+  return { facts: { ...object, ...request, sha256State, issuedAt, ...reserved } };
 }
 
 /** The answer for a file that was inserted: its address no longer counts as outstanding. */
@@ -90,13 +109,21 @@ export async function countInserted(
   return file;
 }
 
-/** The answer for a file that was not: it was recorded before, or the folder is gone although the cache still had it. */
-export function answerNotInserted(
+/**
+ * The answer for a file that was not: it was recorded before, the folder is gone although the cache still had it, or its
+ * reservation has just ended.
+ */
+export async function answerNotInserted(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
-  project: OpenProject,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
   request: Recording,
+  { ticketId }: Facts,
 ): Promise<FileView> {
-  return answerRecorded(deps, project, request, new Problem('folder_not_found'));
+  const reservation = ticketId === undefined ? undefined : await findReservation(deps, project, request.storeKey);
+  const isOver = ticketId !== undefined && reservation?.state !== 'reserved';
+  const reason = isOver ? pastDeadline() : new Problem('folder_not_found');
+  return answerRecorded(deps, caller, project, request, reason);
 }
 
 /** A file recorded outside of the folder that a key is tied to gets the same answer as one that nobody uploaded. */
@@ -130,12 +157,15 @@ type Found = ObjectFacts & Inspected & { sha256?: string | undefined };
  */
 async function answerRecorded(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
+  caller: Uploader,
   project: OpenProject,
   request: Recording,
   otherwise: Problem,
 ): Promise<FileView> {
   const row = await findRecorded(deps.db.kysely, project, request.storeKey);
   if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
+  // A ticket sees nothing that it has not reserved.
+  if (caller.kind === 'ticket' && row.ticket_id !== caller.ticketId) throw otherwise;
   const file = toFileView(row);
   requireSameFacts(file, request);
   await requireThere(deps, row);
@@ -156,6 +186,20 @@ export function requireSameFacts(
   ].filter((name) => name !== false);
   if (differing.length === 0) return;
   throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
+}
+
+function notReserved(): Problem {
+  return new Problem(
+    'invalid_store_key',
+    'The storeKey was not issued for this ticket, or it is too late to record it.',
+  );
+}
+
+function notAsReserved(stored: number, reserved: number): Problem {
+  return new Problem(
+    'upload_size_mismatch',
+    `The object had ${stored} bytes, and ${reserved} were reserved. It is removed: presign and upload the file again.`,
+  );
 }
 
 function notOurs(): Problem {

@@ -1,8 +1,9 @@
 import type { Input, SignedParts } from '@cadiz/contract';
 import type { z } from 'zod';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { ticketUrlSeconds } from '../../tickets/reserve.ts';
 import { openUpload, requireNotCompleted, requireNotOver } from './open-upload.ts';
 import { countParts, sizeOfPart } from './part-plan.ts';
 
@@ -11,8 +12,8 @@ import { countParts, sizeOfPart } from './part-plan.ts';
  * be sent again until the upload is completed.
  */
 export async function signParts(
-  deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
-  caller: Caller,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'now'>,
+  caller: Uploader,
   { uploadId, partNumbers }: Input<'signParts'>,
 ): Promise<z.output<typeof SignedParts>> {
   const { upload } = await openUpload(deps, caller, uploadId);
@@ -20,12 +21,14 @@ export async function signParts(
   requireNotCompleted(upload);
   const { store_key, store_upload_id, file_size, part_size } = upload;
   requirePartNumbers(partNumbers, countParts(file_size, part_size), (at) => `partNumbers.${at}`);
+  const expiresInSeconds = caller.kind === 'ticket' ? ticketUrlSeconds(deps, caller) : undefined;
   const parts = partNumbers.map((partNumber) => ({
     partNumber,
     presignedUrl: deps.objects.presignPart(store_key, {
       uploadId: store_upload_id,
       partNumber,
       sizeBytes: sizeOfPart(partNumber, file_size, part_size),
+      expiresInSeconds,
     }),
   }));
   return { parts };

@@ -26,7 +26,7 @@ export async function changePassword(
   const answer = await withOwnPassword(deps, account, currentPassword, async (instead) =>
     replace(deps, caller, { ...request, instead, hash: await deps.passwords.hash(newPassword) }),
   );
-  if (answer.revokedApiKeys > 0) await deps.accessChanges.publish({ kind: 'user', id: caller.userId });
+  if (request.revokeApiKeys) await deps.accessChanges.publish({ kind: 'user', id: caller.userId });
   return { answer, keep: { device: await rememberDevice(deps, caller.userId) } };
 }
 

@@ -35,7 +35,7 @@ export async function resetPassword(
     const answer = await giveBack(deps, owner.id, { ...request, hash, address });
     await signInLimits.forgiveAddress(address);
     await signInLimits.openAccount(owner.email);
-    if (answer.revokedApiKeys > 0) await accessChanges.publish({ kind: 'user', id: owner.id });
+    if (request.revokeApiKeys) await accessChanges.publish({ kind: 'user', id: owner.id });
     return { answer, keep: { device: await rememberDevice(deps, owner.id) } };
   });
 }

@@ -51,5 +51,12 @@ export async function setPassword(
     .where('created_by', '=', userId)
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
+  // Those of the keys have died with them; others were made in sessions.
+  await trx
+    .updateTable('tickets')
+    .set({ revoked_at: at })
+    .where('created_by', '=', userId)
+    .where('revoked_at', 'is', null)
+    .execute();
   return { endedSessions, revokedApiKeys: Number(revoked.numUpdatedRows), removedPasskeys };
 }

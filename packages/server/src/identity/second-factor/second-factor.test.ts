@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type OperationId, type Route, routes } from '@cadiz/contract';
+import { type OperationId, type Route, routes, takesKeys } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, type TestBrowser } from '../../../test/browser.ts';
 import { type Answer, startTestService, type TestService } from '../../../test/service.ts';
@@ -146,7 +146,8 @@ describe('signing in in two steps', () => {
       const url = path.replaceAll(/\{\w+\}/g, randomUUID());
       for (const jar of [browser, disguised]) {
         const answer = await jar.call(method, url, body ? { body: {} } : {});
-        const code = access === 'keyOrSession' ? '401 invalid_api_key' : '401 session_required';
+        const ofKeys = takesKeys({ access }) ? '401 invalid_api_key' : '401 session_required';
+        const code = access === 'ticket' ? '401 invalid_ticket' : ofKeys;
         expect([operationId, outcome(answer)]).toEqual([operationId, code]);
       }
     }

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { allowedMimeTypes, fileSize, folderId, timestampOut, uuid, uuidOut } from './fields.ts';
+import { cursor, pageLimit } from './storage.ts';
+
+/** The most files that a ticket can be for. */
+export const maxTicketFiles = 10_000;
+export const maxTicketSeconds = 86_400;
+const maxMetadataBytes = 4096;
+
+const origin = z
+  .string()
+  .max(255, { error: 'must be at most 255 characters' })
+  .refine(isOrigin, { error: 'must be an origin such as https://www.example.com, without a path' });
+
+/** As browsers send it in `Origin`: lower case, without the default port. */
+function isOrigin(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** Facts about whoever a ticket is for: text, numbers and booleans by name. */
+const metadata = z
+  .record(
+    z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, { error: 'must be a name of 1 to 64 characters A-Z a-z 0-9 _ . -' }),
+    z.union([metadataText(), z.number(), z.boolean()], { error: 'must be a string, a number or a boolean' }),
+  )
+  .refine((value) => Object.keys(value).length <= 32, { error: 'must have at most 32 names' })
+  .refine((value) => new TextEncoder().encode(JSON.stringify(value)).length <= maxMetadataBytes, {
+    error: `must be at most ${maxMetadataBytes} bytes of JSON`,
+  });
+
+/** PostgreSQL stores neither NUL nor a lone surrogate in JSON. */
+function metadataText() {
+  return z
+    .string()
+    .refine((text) => !text.includes('\0') && text.isWellFormed(), { error: 'must be well-formed text without NUL' });
+}
+
+export const CreateTicketRequest = z.object({
+  projectId: uuid,
+  folderId,
+  maxFiles: z
+    .int({ error: 'must be a whole number' })
+    .min(1, { error: 'must be at least 1' })
+    .max(maxTicketFiles, { error: `must be at most ${maxTicketFiles}` }),
+  maxBytes: fileSize,
+  maxFileSize: fileSize.nullish(),
+  mimeTypes: allowedMimeTypes.nullish(),
+  expiresIn: z
+    .int({ error: 'must be a whole number of seconds' })
+    .min(60, { error: 'must be at least 60' })
+    .max(maxTicketSeconds, { error: `must be at most ${maxTicketSeconds} (a day)` })
+    .default(900),
+  origins: z
+    .array(origin)
+    .min(1, { error: 'must name at least one origin; leave it out to allow all' })
+    .max(20, { error: 'must name at most 20 origins' })
+    .nullish(),
+  metadata: metadata.nullish(),
+});
+
+/** Files, bytes and folders, of a budget. */
+const Amounts = z.object({ files: z.int(), bytes: z.int(), folders: z.int() });
+
+/** What a ticket can find out about itself. */
+export const OwnTicket = z.object({
+  id: uuidOut,
+  projectId: uuidOut,
+  folderId: uuidOut.nullable(),
+  maxFiles: z.int(),
+  maxBytes: z.int(),
+  maxFileSize: z.int().nullable(),
+  mimeTypes: z.array(z.string()).nullable(),
+  used: Amounts,
+  left: Amounts,
+  createdAt: timestampOut,
+  expiresAt: timestampOut,
+});
+
+export const Ticket = OwnTicket.extend({
+  origins: z.array(z.string()).nullable(),
+  metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).nullable(),
+  createdBy: z.union([z.object({ userId: uuidOut }), z.object({ apiKeyId: uuidOut })]),
+  revokedAt: timestampOut.nullable(),
+});
+
+/** The only answer that ever contains the raw ticket. */
+export const CreatedTicket = Ticket.extend({ ticket: z.string().regex(/^cz_ticket_[0-9A-Za-z]{49}$/) });
+
+export const TicketsQuery = z.object({ projectId: uuid, limit: pageLimit, cursor });
+export const TicketPage = z.object({ tickets: z.array(Ticket), nextCursor: z.string().nullable() });
+export const TicketParams = z.object({ id: uuid });
