@@ -45,6 +45,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   'RotateApiKeyRequest.expiresAt': 'When the new key is to expire; if omitted, when the old one does.',
   'DownloadUrl.expiresAt': 'When the URL expires.',
   expiresIn: 'How long the URL is valid, in seconds.',
+  externalId:
+    "The application's own id for the file, unique among the files of the project that are there; null for none.",
   fileId: 'The recorded file; null until there is one.',
   fileIds: 'The files.',
   fileName: 'The name of the file, kept exactly as sent.',
@@ -72,6 +74,7 @@ export const descriptions: Readonly<Record<string, string>> = {
   limit: 'The maximum number of results.',
   maxFileSizeBytes: 'The largest file the project accepts; null for the limit of the service.',
   members: 'The members.',
+  metadata: 'What the application keeps with the file.',
   mimeType: 'The media type of the file, as the client declared it.',
   movedToRoot: 'Whether it went to the root because its folder no longer exists.',
   name: 'The name.',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fileSize, storeKey, timestampOut, uuid, uuidOut } from './fields.ts';
+import { recordedExtras } from './metadata.ts';
 import { PresignRequest } from './storage.ts';
 
 /** The most parts that an upload can have on S3. */
@@ -69,6 +70,7 @@ export const Upload = z.object({
 });
 
 export const CompleteUploadRequest = z.object({
+  ...recordedExtras,
   parts: z
     .array(
       z.object({

@@ -1,4 +1,4 @@
-import type { EventType, Role, Scope } from '@cadiz/contract';
+import type { EventType, MetadataEntries, Role, Scope } from '@cadiz/contract';
 import type { ColumnType, Generated } from 'kysely';
 
 interface Times {
@@ -187,6 +187,13 @@ interface FilesTable extends Times, Trashed {
   sha256_state: 'declared' | 'verified' | 'mismatch' | null;
   created_by_user: string | null;
   created_by_key: string | null;
+  /** Written as JSON text. Null: none. */
+  metadata: ColumnType<MetadataEntries | null, string | null | undefined, string | null>;
+  external_id: Generated<string | null>;
+  /** Another file has the external id while this one is out of sight; otherwise null. */
+  external_id_ceded: Generated<true | null>;
+  replaces: Generated<string | null>;
+  replaced_by: Generated<string | null>;
 }
 
 interface UploadsTable {

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { CompiledQuery } from 'kysely';
+import type { MetadataEntries } from '@cadiz/contract';
+import { CompiledQuery, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../access/caller.ts';
@@ -8,17 +9,20 @@ import { sha256Check } from '../../content/check-contents.ts';
 import type { Inspected } from '../../content/inspect-content.ts';
 import { reportMismatch } from '../../content/report-mismatch.ts';
 import type { Database } from '../../db/open.ts';
-import { toStatement } from '../../db/statement.ts';
+import type { Schema } from '../../db/schema.ts';
+import { toShapedStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
 import { lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
 import { usageSlots } from '../../limits/usage-slots.ts';
 import { Problem } from '../../problem.ts';
+import { cedeExternalIds, externalIdTaken } from '../../tree/external-ids.ts';
 import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { insertWorkSql } from '../../work/enqueue.ts';
 import { findRecorded } from './find-recorded.ts';
 import { createInsertTogether, type InsertTogether, type NewFile } from './insert-together.ts';
+import { finishReplacing, type Replaced, takePlace } from './replace-file.ts';
 
 /** What is recorded of an upload. The size, the ETag, and what the first bytes show are the object store's. */
 export interface Facts extends Inspected {
@@ -37,6 +41,11 @@ export interface Facts extends Inspected {
    * still be recorded.
    */
   issuedAt?: number;
+  metadata?: MetadataEntries | undefined;
+  /** The application's own id. */
+  externalId?: string | undefined;
+  /** The file whose place the new one takes, whatever name and folder the facts say. */
+  replaced?: Replaced | undefined;
 }
 
 /** The columns of a new row but the project, with their types: files to be inserted are sent as one JSON text. */
@@ -58,16 +67,17 @@ const columnTypes = {
   sha256: 'bytea',
   sha256_state: 'text',
 };
-const rowColumns = Object.keys(columnTypes);
+/** The columns that few files have. They are mentioned only where one does, since each costs every file of a statement. */
+const extraTypes = { metadata: 'json', external_id: 'text', replaces: 'uuid' };
 /** Also what the limits of the project are compared with, and the work to be queued. */
-const wantedColumns = Object.entries({
+const wantedTypes = {
   ...columnTypes,
   media_type: 'text',
   media_types: 'text',
   issued_at: 'timestamptz',
   check_kind: 'text',
   check_lease: 'uuid',
-}).map(([name, type]) => `${name} ${type}`);
+};
 
 /** Completes uploads in parts, under locks of their rows. */
 const uploadSql = `upload as (
@@ -84,21 +94,34 @@ const queuedSql = `queued as (
     ${insertWorkSql({ ...work, from: 'inserted join wanted using (id) where check_kind is not null' })}
   )`;
 
+/** What the text of the statement depends on. */
+interface Shape {
+  form: 'unlocked' | 'locked';
+  /** Whether it queues work. */
+  hasWork: boolean;
+  /** Whether any of the files has metadata or an externalId, or replaces another. */
+  hasExtras: boolean;
+}
+
 /**
  * The statement that inserts files of one project; it answers the ids of those that it has inserted. It inserts none that
  * the limits of the project refuse. `for key share` is the lock that the reference takes anyway; because it is taken
  * here, the limits cannot change between this check and the commit, and a folder that is being deleted because it is
  * empty is checked again when that is done. The project is locked first, as when a project is deleted: the other locks
  * depend on its row, so that they come after it. The files come in the order of their keys, so that two processes that
- * record the same ones cannot deadlock.
+ * record the same ones cannot deadlock. A file whose externalId another file has is not inserted, wherever that one is.
  *
  * There are two forms. `unlocked` is for most files: it inserts nothing if the project has a quota, or if the store key
  * belongs to an upload in parts, which has had a row since before its key was known to anybody. `locked` is for a caller
  * that holds the lock of the project; it also completes such an upload. Each part of a statement costs time even if there
  * is nothing for it to do, so work is only mentioned where there is some (decision 0054).
  */
-function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
+function toInsertSql({ form, hasWork, hasExtras }: Shape): string {
   const isLocked = form === 'locked';
+  const rowColumns = Object.keys({ ...columnTypes, ...(hasExtras && extraTypes) });
+  const wantedColumns = Object.entries({ ...wantedTypes, ...(hasExtras && extraTypes) }).map(
+    ([name, type]) => `${name} ${type}`,
+  );
   const ofUpload = isLocked
     ? 'from upload where upload.store_key = wanted.store_key and aborted_at is not null'
     : 'from uploads where uploads.project_id = project.id and uploads.store_key = wanted.store_key';
@@ -117,8 +140,8 @@ function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
       and (folder_id is null or exists (
         select 1 from folders where project_id = project.id and folders.id = folder_id and trash_id is null for key share))
       and not exists (select 1 ${ofUpload})
-    order by wanted.store_key
-    on conflict (project_id, store_key) do nothing
+    order by ${hasExtras ? 'wanted.external_id, ' : ''}wanted.store_key
+    on conflict ${hasExtras ? '' : '(project_id, store_key)'} do nothing
     returning id, store_key, file_size, created_at
   ), ${isLocked ? `${completedSql}, ` : ''}counted as (
     insert into project_usage (project_id, slot, file_count, total_bytes)
@@ -130,15 +153,12 @@ function toInsertSql(form: 'unlocked' | 'locked', hasWork: boolean): string {
   select id from inserted`;
 }
 
-/** By whether they queue work. */
-const insertSql = {
-  unlocked: { false: toInsertSql('unlocked', false), true: toInsertSql('unlocked', true) },
-  locked: { false: toInsertSql('locked', false), true: toInsertSql('locked', true) },
-};
-
-function toInsertStatement(form: keyof typeof insertSql, projectId: string, files: readonly NewFile[]): pg.QueryConfig {
-  const sql = insertSql[form][files.some(({ check_kind }) => check_kind !== null) ? 'true' : 'false'];
-  return toStatement('record', sql, { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) });
+function toInsertStatement(form: Shape['form'], projectId: string, files: readonly NewFile[]): pg.QueryConfig {
+  const hasWork = files.some(({ check_kind }) => check_kind !== null);
+  const hasExtras = files.some((file) => 'external_id' in file);
+  const values = { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) };
+  const shape = `${form} ${hasWork} ${hasExtras}`;
+  return toShapedStatement('record', shape, () => toInsertSql({ form, hasWork, hasExtras }), values);
 }
 
 /** Inserts files of projects without a quota, those of a project together. Other reasons to refuse one need the lock. */
@@ -157,7 +177,8 @@ export function createFileInserts({ pool }: Pick<Database, 'pool'>): InsertToget
  * cannot exceed it (decision 0016). The janitor removes the objects of refused files, after the deadline or as soon as
  * such objects take too much space.
  * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, store_unavailable,
- *   project_not_found, invalid_store_key (the project was full, and unrecorded uploads were removed)
+ *   project_not_found, invalid_store_key (the project was full, and unrecorded uploads were removed), external_id_taken,
+ *   file_not_found and already_replaced (the file to be replaced)
  */
 export async function insertFile(
   deps: Pick<Deps, 'db' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>,
@@ -174,13 +195,14 @@ export async function insertFile(
   const row = toRow(deps, project, facts);
   const check = row.sha256_state === 'declared' ? sha256Check : undefined;
   const lease = check && deps.work.offer(check);
-  const file = toNewFile(caller, facts, row, check && { check, lease });
-  const isSinglePut = facts.issuedAt !== undefined;
+  const work = check && { check, lease };
+  const isUnlocked = facts.issuedAt !== undefined && limits.quotaBytes === null && !facts.replaced;
   // What could not be inserted without the lock may be inserted with it, which also tells why not.
-  const isInserted =
-    (isSinglePut && limits.quotaBytes === null && (await deps.inserts(project.id, file))) ||
-    (await insertLocked(deps, project, facts, file));
-  if (!isInserted) return undefined;
+  const inserted =
+    isUnlocked && (await deps.inserts(project.id, toNewFile(caller, facts, row, work)))
+      ? row
+      : await insertLocked(deps, caller, project, facts, row, work);
+  if (!inserted) return undefined;
   if (check && lease) {
     deps.work.take({ kind: check, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
   }
@@ -188,7 +210,7 @@ export async function insertFile(
     const { mimeType, detected } = facts;
     reportMismatch(deps, 'type', { fileId: row.id, projectId: row.project_id, mimeType, detected });
   }
-  return toFileView(row);
+  return toFileView(inserted);
 }
 
 function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, facts: Facts): FileRow {
@@ -209,16 +231,23 @@ function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, 
     content_check: facts.verdict,
     sha256,
     sha256_state: sha256State,
+    metadata: facts.metadata ?? null,
+    external_id: facts.externalId ?? null,
     created_at: at,
     updated_at: at,
   };
 }
 
+interface CheckWork {
+  check: string;
+  lease: string | undefined;
+}
+
 function toNewFile(
   caller: Caller,
   facts: Facts,
-  { project_id: _, sha256, created_at, updated_at, ...row }: FileRow,
-  work: { check: string; lease: string | undefined } | undefined,
+  { project_id: _, sha256, created_at, updated_at, metadata, external_id, ...row }: FileRow,
+  work: CheckWork | undefined,
 ): NewFile {
   const [type, types] = toPatterns(facts.mimeType);
   return {
@@ -234,7 +263,18 @@ function toNewFile(
     issued_at: facts.issuedAt === undefined ? null : new Date(facts.issuedAt).toISOString(),
     check_kind: work?.check ?? null,
     check_lease: work?.lease ?? null,
+    ...toExtras(metadata, external_id, facts.replaced?.fileId ?? null),
   };
+}
+
+/** Nothing for most files. */
+function toExtras(
+  metadata: MetadataEntries | null,
+  external_id: string | null,
+  replaces: string | null,
+): Partial<NewFile> {
+  const entries = metadata && Object.keys(metadata).length > 0 ? metadata : null;
+  return entries || external_id !== null || replaces !== null ? { metadata: entries, external_id, replaces } : {};
 }
 
 function contentMismatch({ mimeType, detected }: Facts): Problem {
@@ -242,23 +282,58 @@ function contentMismatch({ mimeType, detected }: Facts): Problem {
   return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
 
-/** One at a time for each project. */
-function insertLocked(
-  { db }: Pick<Deps, 'db'>,
+/** Undoes the transaction of a file that could not be inserted. */
+class NotInserted extends Error {}
+
+/**
+ * One at a time for each project, under the tree lock.
+ * @returns the row as it was inserted, which is another if the file replaces one; undefined if it was not
+ */
+async function insertLocked(
+  deps: Pick<Deps, 'db' | 'now'>,
+  caller: Caller,
   project: OpenProject<'files:write'>,
   facts: Facts,
-  file: NewFile,
-): Promise<boolean> {
-  return db.transaction(async (trx) => {
-    const { limits, recordFrom } = await lockLimits(trx, project, facts.storeKey);
-    // A file that is already recorded is answered, even if the project is full now.
-    if (await findRecorded(trx, project, facts.storeKey)) return false;
-    if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
-    requireWithin(limits, facts);
-    const { text, values } = toInsertStatement('locked', project.id, [file]);
-    const inserted = await trx.executeQuery(CompiledQuery.raw(text, values));
-    return inserted.rows.length === 1;
-  });
+  row: FileRow,
+  work: CheckWork | undefined,
+): Promise<FileRow | undefined> {
+  const { replaced, metadata } = facts;
+  try {
+    return await deps.db.transaction(async (trx) => {
+      const { limits, recordFrom } = await lockLimits(trx, project, facts.storeKey);
+      // A file that is already recorded is answered, even if the project is full now.
+      if (await findRecorded(trx, project, facts.storeKey)) return undefined;
+      if (recordFrom && facts.issuedAt !== undefined && facts.issuedAt < recordFrom.getTime()) throw pastDeadline();
+      requireWithin(limits, facts);
+      const placed = replaced ? await takePlace(deps, trx, caller, replaced, row, metadata !== undefined) : row;
+      if (placed.external_id !== null) await cedeExternalIds(trx, project.id, [placed.external_id]);
+      const { text, values } = toInsertStatement('locked', project.id, [toNewFile(caller, facts, placed, work)]);
+      const inserted = await trx.executeQuery(CompiledQuery.raw(text, values));
+      if (inserted.rows.length === 0) throw (await findTaken(trx, placed)) ?? new NotInserted();
+      if (replaced) await finishReplacing(deps, trx, caller, replaced, placed);
+      return placed;
+    });
+  } catch (error) {
+    if (error instanceof NotInserted) return undefined;
+    throw error;
+  }
+}
+
+/** The problem if another file has the externalId of this one. */
+async function findTaken(
+  trx: Transaction<Schema>,
+  { project_id, store_key, external_id }: FileRow,
+): Promise<Problem | undefined> {
+  if (external_id === null) return undefined;
+  const holder = await trx
+    .selectFrom('files')
+    .select('id')
+    .where('project_id', '=', project_id)
+    .where('external_id', '=', external_id)
+    .where('external_id_ceded', 'is', null)
+    .where('store_key', '<>', store_key)
+    .executeTakeFirst();
+  return holder && externalIdTaken([external_id]);
 }
 
 export function pastDeadline(): Problem {

@@ -74,6 +74,8 @@ describe('success', () => {
       contentCheck: 'unknown',
       sha256: null,
       sha256State: null,
+      metadata: {},
+      externalId: null,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: body.createdAt,
     });

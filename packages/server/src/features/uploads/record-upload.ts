@@ -11,9 +11,11 @@ import { Problem } from '../../problem.ts';
 import type { ObjectFacts } from '../../store/object-store.ts';
 import { findIssueTime } from '../../store/store-key.ts';
 import { type FileView, toFileView } from '../../tree/file-view.ts';
+import { findDifferences, requireSameFacts } from './find-differences.ts';
 import { findRecorded } from './find-recorded.ts';
 import { insertFile, pastDeadline } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
+import { openReplaced } from './replace-file.ts';
 import { requireThere } from './require-there.ts';
 
 type Recording = z.output<typeof RecordRequest>;
@@ -38,7 +40,9 @@ export async function recordUpload(
   const project = await openProject(deps, caller, request.projectId, 'files:write');
   const issuedAt = findIssueTime(project.id, request.storeKey);
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
-  const folderGone = await findProblem(requireFolder(deps, project, request.folderId));
+  const replaced = await openReplaced(deps, caller, request.projectId, request.replaces);
+  // A file that replaces another goes where that one is.
+  const folderGone = replaced ? undefined : await findProblem(requireFolder(deps, project, request.folderId));
   if (folderGone) return answerRecorded(deps, project, request, folderGone);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // After the deadline the object may be swept at any moment, so only an existing recording is answered.
@@ -56,7 +60,13 @@ export async function recordUpload(
     return answerRecorded(deps, project, request, new Problem('upload_checksum_mismatch'));
   }
   const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
-  const file = await insertFile(deps, caller, project, { ...object, ...request, sha256State, issuedAt });
+  const file = await insertFile(deps, caller, project, {
+    ...object,
+    ...request,
+    sha256State,
+    issuedAt,
+    replaced,
+  });
   if (file) await countRecorded(deps, project, issuedAt, request.fileSize);
   // Either it was recorded before, or the folder is gone although the cache still had it.
   return file ?? answerRecorded(deps, project, request, new Problem('folder_not_found'));
@@ -111,15 +121,14 @@ async function answerRecorded(
   const row = await findRecorded(deps.db.kysely, project, request.storeKey);
   if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
   const differing = [
-    row.file_name !== request.fileName && 'fileName',
+    // The name and the folder of a file that replaced another are that one's.
+    row.replaces === null && row.file_name !== request.fileName && 'fileName',
     row.file_size !== request.fileSize && 'fileSize',
     row.mime_type !== request.mimeType && 'mimeType',
-    row.folder_id !== request.folderId && 'folderId',
+    row.replaces === null && row.folder_id !== request.folderId && 'folderId',
     request.sha256 !== undefined && row.sha256?.toString('hex') !== request.sha256 && 'sha256',
   ].filter((name) => name !== false);
-  if (differing.length > 0) {
-    throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
-  }
+  requireSameFacts([...differing, ...findDifferences(row, request)]);
   await requireThere(deps, row);
   return toFileView(row);
 }
