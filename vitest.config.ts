@@ -14,6 +14,7 @@ const longest = [
   'e2e/rolling-restart.test.ts',
   'e2e/tickets-killed.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',
+  'packages/server/src/features/files/list-files-filter-at-size.test.ts',
   'packages/store/test/kill-at-each-stage.test.ts',
   'packages/server/test/hostile-requests.test.ts',
   'e2e/hostile-clients.test.ts',

@@ -170,7 +170,10 @@ async function cursorAt(pool, listed, offset) {
      order by ${by} id ${order} offset $3 limit 1`,
     [projectId, folderId ?? null, offset],
   );
-  return encodeCursor({ kind: 'files', after: rows[0] }, { ...listed, search: undefined });
+  return encodeCursor(
+    { kind: 'files', after: rows[0] },
+    { ...listed, search: undefined, metadata: [], externalId: undefined },
+  );
 }
 
 /**

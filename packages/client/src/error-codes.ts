@@ -62,6 +62,8 @@ export type ErrorCode =
   | 'upload_checksum_mismatch'
   | 'content_mismatch'
   | 'already_recorded'
+  | 'external_id_taken'
+  | 'already_replaced'
   | 'file_deleted'
   | 'file_quarantined'
   | 'folder_exists'

@@ -1,9 +1,9 @@
+import type * as client from '@cadiz/client';
+import { type Client, createClient } from '@cadiz/client';
 import type * as contract from '@cadiz/contract';
 import { errorCatalogue, type Route, routes } from '@cadiz/contract';
 import { expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
-import type * as client from '../src/index.ts';
-import { type Client, createClient } from '../src/index.ts';
 
 const id = '0199f3a0-0000-7000-8000-000000000000';
 

@@ -40,6 +40,7 @@ export const eventTypes = [
   'quarantine.released',
   'quarantine.trashed',
   'file.deleted',
+  'file.replaced',
   'file.restored',
   'folder.deleted',
   'folder.restored',

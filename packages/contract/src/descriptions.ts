@@ -49,6 +49,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   expiresIn: 'How long the URL is valid, in seconds.',
   'CreateTicketRequest.expiresIn': 'How long the ticket is valid, in seconds: 60 to 86400.',
   file: 'The recorded file.',
+  externalId:
+    "The application's own id for the file, unique among the files of the project that are there; null for none.",
   fileId: 'The recorded file; null until there is one.',
   fileIds: 'The files.',
   fileName: 'The name of the file, kept exactly as sent.',
@@ -88,7 +90,8 @@ export const descriptions: Readonly<Record<string, string>> = {
   maxFiles: 'How many files can be uploaded with the ticket; also how many folders it can make.',
   maxFileSize: 'The largest file that can be uploaded with the ticket; null for no limit of its own.',
   members: 'The members.',
-  metadata: 'What the ticket is for, in your words: kept with it.',
+  'CreateTicketRequest.metadata': 'What the ticket is for: every file that is uploaded with it has this metadata.',
+  metadata: 'What the application keeps with the file.',
   mimeType: 'The media type of the file, as the client declared it.',
   mimeTypes:
     'The media types that can be uploaded with the ticket, such as `application/pdf` or `image/*`; null for all.',

@@ -401,8 +401,22 @@ export const errorCatalogue = {
     status: 409,
     title: 'This upload is already recorded with different details.',
     happened:
-      'The storeKey was recorded before, with a different fileName, fileSize, mimeType, folderId or sha256. Sending the same recording again is fine and returns the same file.',
+      'The storeKey was recorded before, with a different fileName, fileSize, mimeType, folderId, sha256, metadata, externalId or replaces. Sending the same recording again is fine and returns the same file.',
     mend: 'If the first recording was right, there is nothing to do. For another file, presign again.',
+  },
+  external_id_taken: {
+    status: 409,
+    title: 'Another file of the project has this externalId.',
+    happened:
+      'An externalId belongs to one file of a project at a time. A file in the trash, in a deleted folder or in quarantine gives it up when another file claims it, and cannot be restored while that one has it.',
+    mend: 'Find the file that has it with `GET /api/storage/list?projectId=…&externalId=…`. Change its externalId or delete it, use another externalId, or record the new file with `replaces`.',
+  },
+  already_replaced: {
+    status: 409,
+    title: 'This file has already been replaced.',
+    happened:
+      'Another recording replaced the file that `replaces` names. It is in the trash, and nothing was recorded in its place this time.',
+    mend: 'Get the file that is there now, and replace that one if the new upload should still win. The object of the refused recording is removed after the recording deadline.',
   },
   file_deleted: {
     status: 409,

@@ -70,6 +70,13 @@ export const searchText = text((value) => textProblem(value, 255)).meta({
   examples: ['holiday'],
 });
 
+/** An application's own id for a file: 1–255 bytes of UTF-8 without control characters. */
+export const externalId = text((value) => textProblem(value, 255)).meta({
+  minLength: 1,
+  maxLength: 255,
+  examples: ['order-4711'],
+});
+
 /** A label chosen by people: 1–200 bytes of UTF-8 without control characters. */
 export const label = text((value) => textProblem(value, 200)).meta({ minLength: 1, maxLength: 200 });
 

@@ -7,6 +7,7 @@ export * from './downloads.ts';
 export * from './errors.ts';
 export { nameProblem } from './fields.ts';
 export * from './members.ts';
+export { findMetadataFilters, type MetadataEntries, type MetadataValue, metadataProblem } from './metadata.ts';
 export * from './oidc.ts';
 export * from './openapi.ts';
 export * from './operation.ts';

@@ -237,6 +237,9 @@ const recordErrors = [
   'upload_checksum_mismatch',
   'content_mismatch',
   'already_recorded',
+  'external_id_taken',
+  'file_not_found',
+  'already_replaced',
   'file_deleted',
   'file_quarantined',
   'file_too_large',
@@ -1020,7 +1023,7 @@ export const routes = {
     path: '/api/storage/record',
     summary: 'Record an uploaded file; safe to repeat',
     description:
-      'Asks the object store for the size and the ETag of the object, and records the file. Repeating the request returns the same file, however often it is sent.',
+      'Asks the object store for the size and the ETag of the object, and records the file. Repeating the request returns the same file, however often it is sent. With `replaces`, the file takes the place of another one in the same moment; an API key needs the scope `files:delete` for that, too.',
     tag: 'Storage',
     access: 'uploader',
     scope: 'files:write',
@@ -1050,7 +1053,7 @@ export const routes = {
     path: '/api/storage/list',
     summary: 'Files, folders and breadcrumbs: of the whole project as a stream, of one folder, or in pages',
     description:
-      'With `projectId` alone, every file and folder of the project, streamed in full. With `folderId`, its direct children. With `limit`, pages that `cursor` continues.',
+      'With `projectId` alone, every file and folder of the project, streamed in full. With `folderId`, its direct children. With `limit`, pages that `cursor` continues. With up to three parameters `metadata.<key>=<value>`, only files that have each of these values: a number or boolean is compared as the text that answers show, so `metadata.page=3` finds both 3 and "3". Folders have no metadata, and are left out then.',
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1147,7 +1150,7 @@ export const routes = {
     path: '/api/storage/uploads/{uploadId}/complete',
     summary: 'Join the parts and record the file; safe to repeat',
     description:
-      'Compares what has arrived with what was declared, joins the parts in the object store, and records the file.',
+      'Compares what has arrived with what was declared, joins the parts in the object store, and records the file. With `replaces`, an API key needs the scope `files:delete`, too.',
     tag: 'Uploads',
     access: 'uploader',
     scope: 'files:write',
@@ -1162,6 +1165,10 @@ export const routes = {
       'project_not_found',
       'upload_incomplete',
       'upload_completed',
+      'already_recorded',
+      'external_id_taken',
+      'file_not_found',
+      'already_replaced',
       'file_deleted',
       'file_quarantined',
       'upload_size_mismatch',
@@ -1322,7 +1329,7 @@ export const routes = {
     scope: 'files:write',
     params: FolderParams,
     answer: RestoredFolder,
-    errors: ['project_not_found', 'folder_not_found'],
+    errors: ['project_not_found', 'folder_not_found', 'external_id_taken'],
   },
   getFile: {
     method: 'GET',
@@ -1339,7 +1346,7 @@ export const routes = {
   changeFile: {
     method: 'PATCH',
     path: '/api/storage/files/{id}',
-    summary: 'Rename a file, move it, or both at once',
+    summary: 'Rename a file, move it, change its metadata or its externalId, in any combination',
     description:
       'Only the record changes: the object and its storeKey stay as they are, and URLs that were issued stay valid.',
     tag: 'Files',
@@ -1348,7 +1355,7 @@ export const routes = {
     params: FileParams,
     body: ChangeFileRequest,
     answer: File,
-    errors: ['file_not_found', 'folder_not_found'],
+    errors: ['file_not_found', 'folder_not_found', 'external_id_taken'],
   },
   deleteFile: {
     method: 'DELETE',
@@ -1372,7 +1379,7 @@ export const routes = {
     scope: 'files:write',
     params: FileParams,
     answer: RestoredFile,
-    errors: ['project_not_found', 'file_not_found'],
+    errors: ['project_not_found', 'file_not_found', 'external_id_taken'],
   },
   listTrash: {
     method: 'GET',
@@ -1421,6 +1428,7 @@ export const routes = {
       'folder_exists',
       'folder_cycle',
       'folder_too_deep',
+      'external_id_taken',
     ],
   },
   createDownloadUrl: {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  externalId,
   fileName,
   fileSize,
   folderId,
@@ -13,11 +14,21 @@ import {
   uuid,
   uuidOut,
 } from './fields.ts';
+import { metadata, metadataChange, metadataFilterProblems, recordedExtras } from './metadata.ts';
 
 export const PresignRequest = z.object({ projectId: uuid, fileName, mimeType, fileSize, folderId, sha256 });
 export const PresignResponse = z.strictObject({ presignedUrl: z.url(), storeKey: z.string() });
 
-export const RecordRequest = z.object({ projectId: uuid, storeKey, fileName, fileSize, mimeType, folderId, sha256 });
+export const RecordRequest = z.object({
+  projectId: uuid,
+  storeKey,
+  fileName,
+  fileSize,
+  mimeType,
+  folderId,
+  sha256,
+  ...recordedExtras,
+});
 
 export const File = z.object({
   id: uuidOut,
@@ -42,6 +53,8 @@ export const File = z.object({
   ticketId: uuidOut
     .nullable()
     .meta({ description: 'The ticket that the file was uploaded with; null for any other file.' }),
+  metadata,
+  externalId: z.string().nullable(),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });
@@ -87,9 +100,16 @@ export const DeleteFolderQuery = z.object({
 
 export const FileParams = z.object({ id: uuid });
 export const ChangeFileRequest = z
-  .object({ fileName: fileName.optional(), folderId: folderId.optional() })
-  .refine(({ fileName, folderId }) => fileName !== undefined || folderId !== undefined, {
-    error: 'must have fileName, folderId or both',
+  .object({
+    fileName: fileName.optional(),
+    folderId: folderId.optional(),
+    metadata: metadataChange
+      .optional()
+      .meta({ description: 'Keys to set; null removes a key. Keys that are not named stay as they are.' }),
+    externalId: externalId.nullable().optional(),
+  })
+  .refine((change) => Object.values(change).some((value) => value !== undefined), {
+    error: 'must have fileName, folderId, metadata or externalId',
   });
 
 export const maxPageSize = 1000;
@@ -105,35 +125,44 @@ export const pageLimit = z
   .optional();
 export const cursor = z.string().min(1).max(512, { error: 'must be the nextCursor of an earlier page' }).optional();
 
-export const ListQuery = z.object({
-  projectId: uuid,
-  folderId: z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' }).optional(),
-  limit: z
-    .string()
-    .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {
-      error: `must be a whole number from 1 to ${maxPageSize}`,
-    })
-    .meta({
-      type: 'integer',
-      minimum: 1,
-      maximum: maxPageSize,
-      description: 'The number of files and folders, together, in one page.',
-    })
-    .transform(Number)
-    .optional(),
-  cursor: z.string().min(1).max(2048, { error: 'must be the nextCursor of an earlier page' }).optional(),
-  sort: z
-    .enum(['name', 'createdAt', 'fileSize'], { error: 'must be name, createdAt or fileSize' })
-    .default('createdAt')
-    .meta({
-      description:
-        'Names are compared regardless of case. Folders have no size; with `fileSize`, they are sorted by name.',
-    }),
-  order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc'),
-  search: searchText
-    .meta({ description: 'Part of the name, in any case and script, with accents composed or not; no wildcards.' })
-    .optional(),
-});
+export const ListQuery = z
+  .looseObject({
+    projectId: uuid,
+    folderId: z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' }).optional(),
+    limit: z
+      .string()
+      .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {
+        error: `must be a whole number from 1 to ${maxPageSize}`,
+      })
+      .meta({
+        type: 'integer',
+        minimum: 1,
+        maximum: maxPageSize,
+        description: 'The number of files and folders, together, in one page.',
+      })
+      .transform(Number)
+      .optional(),
+    cursor: z.string().min(1).max(2048, { error: 'must be the nextCursor of an earlier page' }).optional(),
+    sort: z
+      .enum(['name', 'createdAt', 'fileSize'], { error: 'must be name, createdAt or fileSize' })
+      .default('createdAt')
+      .meta({
+        description:
+          'Names are compared regardless of case. Folders have no size; with `fileSize`, they are sorted by name.',
+      }),
+    order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc'),
+    search: searchText
+      .meta({ description: 'Part of the name, in any case and script, with accents composed or not; no wildcards.' })
+      .optional(),
+    externalId: externalId
+      .meta({ description: 'Only the file with this externalId. Folders have none, and are left out.' })
+      .optional(),
+  })
+  .check(({ value, issues }) => {
+    for (const [name, message] of metadataFilterProblems(value)) {
+      issues.push({ code: 'custom', input: value, path: [name], message });
+    }
+  });
 
 export const UsageQuery = z.object({ projectId: uuid, folderId: uuid.optional() });
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { allowedMimeTypes, fileSize, folderId, timestampOut, uuid, uuidOut } from './fields.ts';
+import { metadata } from './metadata.ts';
 import { cursor, pageLimit } from './storage.ts';
 
 /** The most files that a ticket can be for. */
 export const maxTicketFiles = 10_000;
 export const maxTicketSeconds = 86_400;
-const maxMetadataBytes = 4096;
 
 const origin = z
   .string()
@@ -15,24 +15,6 @@ const origin = z
 /** As browsers send it in `Origin`: lower case, without the default port. */
 function isOrigin(text: string): boolean {
   return /^https?:\/\//.test(text) && URL.canParse(text) && new URL(text).origin === text;
-}
-
-/** Facts about whoever a ticket is for: text, numbers and booleans by name. */
-const metadata = z
-  .record(
-    z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, { error: 'must be a name of 1 to 64 characters A-Z a-z 0-9 _ . -' }),
-    z.union([metadataText(), z.number(), z.boolean()], { error: 'must be a string, a number or a boolean' }),
-  )
-  .refine((value) => Object.keys(value).length <= 32, { error: 'must have at most 32 names' })
-  .refine((value) => new TextEncoder().encode(JSON.stringify(value)).length <= maxMetadataBytes, {
-    error: `must be at most ${maxMetadataBytes} bytes of JSON`,
-  });
-
-/** PostgreSQL stores neither NUL nor a lone surrogate in JSON. */
-function metadataText() {
-  return z
-    .string()
-    .refine((text) => !text.includes('\0') && text.isWellFormed(), { error: 'must be well-formed text without NUL' });
 }
 
 export const CreateTicketRequest = z.object({
@@ -78,7 +60,7 @@ export const OwnTicket = z.object({
 
 export const Ticket = OwnTicket.extend({
   origins: z.array(z.string()).nullable(),
-  metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).nullable(),
+  metadata: metadata.nullable(),
   createdBy: z.union([z.object({ userId: uuidOut }), z.object({ apiKeyId: uuidOut })]),
   revokedAt: timestampOut.nullable(),
 });

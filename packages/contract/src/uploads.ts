@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fileSize, storeKey, timestampOut, uuid, uuidOut } from './fields.ts';
+import { recordedExtras } from './metadata.ts';
 import { cursor, PresignRequest, pageLimit } from './storage.ts';
 
 /** The most parts that an upload can have on S3. */
@@ -74,6 +75,7 @@ export const OpenUpload = Upload.omit({ status: true, fileId: true, parts: true 
 export const OpenUploads = z.object({ uploads: z.array(OpenUpload), nextCursor: z.string().nullable() });
 
 export const CompleteUploadRequest = z.object({
+  ...recordedExtras,
   parts: z
     .array(
       z.object({

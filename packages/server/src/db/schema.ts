@@ -1,4 +1,4 @@
-import type { EventType, Role, Scope } from '@cadiz/contract';
+import type { EventType, MetadataEntries, Role, Scope } from '@cadiz/contract';
 import type { ColumnType, Generated } from 'kysely';
 
 interface Times {
@@ -188,6 +188,13 @@ interface FilesTable extends Times, Trashed {
   created_by_user: string | null;
   created_by_key: string | null;
   ticket_id: string | null;
+  /** Written as JSON text. Null: none. */
+  metadata: ColumnType<MetadataEntries | null, string | null | undefined, string | null>;
+  external_id: Generated<string | null>;
+  /** Another file has the external id while this one is out of sight; otherwise null. */
+  external_id_ceded: Generated<true | null>;
+  replaces: Generated<string | null>;
+  replaced_by: Generated<string | null>;
 }
 
 interface UploadsTable {
@@ -226,7 +233,7 @@ interface TicketsTable {
   max_file_size: number | null;
   mime_types: string[] | null;
   origins: string[] | null;
-  metadata: ColumnType<Record<string, unknown> | null, string | null, never>;
+  metadata: ColumnType<MetadataEntries | null, string | null, never>;
   created_at: Date;
   expires_at: Date;
   revoked_at: Date | null;

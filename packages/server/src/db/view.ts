@@ -44,6 +44,13 @@ export function fieldsOf<Row>() {
       isQuoted: true,
       read: (row) => (row[column] as Date).toISOString(),
     }),
+    /** JSON of an object, as it was written; an empty object if there is none. */
+    json: <C extends ColumnsOf<Row, object | null>>(column: C): Field<Row, C, NonNullable<Row[C]>> => ({
+      column,
+      sql: `coalesce(${column}::text, '{}')`,
+      isQuoted: false,
+      read: (row) => row[column] ?? ({} as NonNullable<Row[C]>),
+    }),
     /** Bytes as hexadecimal digits. */
     hexOrNull: <C extends ColumnsOf<Row, Buffer | null>>(column: C): Field<Row, C, string | null> => ({
       column,

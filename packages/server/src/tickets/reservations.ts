@@ -1,3 +1,4 @@
+import type { MetadataEntries } from '@cadiz/contract';
 import { CompiledQuery, type Kysely, type Selectable, sql } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
@@ -6,6 +7,11 @@ import { Problem } from '../problem.ts';
 import { isTicketStoreKey } from '../store/store-key.ts';
 
 export type Reservation = Selectable<Schema['ticket_reservations']>;
+
+/** A reservation with the metadata that its ticket gives to files. */
+export interface FoundReservation extends Reservation {
+  metadata: MetadataEntries | null;
+}
 
 /** A row of `ticket_reservations`, by its key. */
 type Key = Pick<Reservation, 'project_id' | 'ticket_id' | 'store_key'>;
@@ -18,13 +24,14 @@ export async function findReservation(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject<'files:write'>,
   storeKey: string,
-): Promise<Reservation | undefined> {
+): Promise<FoundReservation | undefined> {
   // Other keys have none, so that recording them needs no query.
   if (!isTicketStoreKey(storeKey)) return undefined;
-  const { rows } = await db.pool.query<Reservation>({
+  const { rows } = await db.pool.query<FoundReservation>({
     name: 'find-reservation',
-    text: `select project_id, store_key, ticket_id, bytes, state, look_at, ends_at, upload_id
-           from ticket_reservations where project_id = $1 and store_key = $2`,
+    text: `select found.project_id, store_key, ticket_id, bytes, state, look_at, ends_at, upload_id, metadata
+           from ticket_reservations found join tickets on tickets.project_id = found.project_id and tickets.id = ticket_id
+           where found.project_id = $1 and store_key = $2`,
     values: [project.id, storeKey],
   });
   return rows[0];
@@ -65,6 +72,29 @@ export async function takeAgain({ db }: Pick<Deps, 'db'>, reservation: Reservati
     .catch((error: unknown) => {
       if (!(error instanceof NotReleased)) throw error;
     });
+}
+
+/** The metadata that a ticket gives to the files that are uploaded with it. */
+export async function findTicketMetadata(
+  { db }: Pick<Deps, 'db'>,
+  projectId: string,
+  ticketId: string,
+): Promise<MetadataEntries | null> {
+  const found = await db.kysely
+    .selectFrom('tickets')
+    .select('metadata')
+    .where('project_id', '=', projectId)
+    .where('id', '=', ticketId)
+    .executeTakeFirst();
+  return found?.metadata ?? null;
+}
+
+/** What a client says of a file, and what its ticket says, which no client can change. */
+export function withTicketMetadata(
+  own: MetadataEntries | undefined,
+  ofTicket: MetadataEntries | null | undefined,
+): MetadataEntries | undefined {
+  return ofTicket ? { ...own, ...ofTicket } : own;
 }
 
 /** Rolls a transaction back. */

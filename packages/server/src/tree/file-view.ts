@@ -8,7 +8,7 @@ export type FileView = z.output<typeof File>;
 
 type Row = Selectable<Schema['files']>;
 
-const { plain, plainOrNull, text, textOrNull, number, time, hexOrNull } = fieldsOf<Row>();
+const { plain, plainOrNull, text, textOrNull, number, time, json, hexOrNull } = fieldsOf<Row>();
 
 /** The public shape of a file, the same in every answer. */
 const fields = {
@@ -25,6 +25,8 @@ const fields = {
   sha256: hexOrNull('sha256'),
   sha256State: plainOrNull('sha256_state'),
   ticketId: plainOrNull('ticket_id'),
+  metadata: json('metadata'),
+  externalId: textOrNull('external_id'),
   createdAt: time('created_at'),
   updatedAt: time('updated_at'),
 } satisfies { [K in keyof FileView]: Field<Row, keyof Row, FileView[K]> };

@@ -1,6 +1,7 @@
-import { sql, type Transaction } from 'kysely';
+import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
+import { reclaimExternalIds } from './external-ids.ts';
 import type { FileRow } from './file-view.ts';
 
 /**
@@ -8,6 +9,7 @@ import type { FileRow } from './file-view.ts';
  * that folder). Valid only under the tree lock.
  * @param after restores only files deleted after this
  * @returns the restored files
+ * @throws Problem external_id_taken
  */
 export async function restoreFiles(
   trx: Transaction<Schema>,
@@ -30,5 +32,7 @@ export async function restoreFiles(
     from entries
     where files.project_id = ${project.id} and files.id = entries.id
     returning files.*, moved_to_root`.execute(trx);
+  const ids = rows.map(({ id }) => id);
+  await reclaimExternalIds(trx, project.id, sql<SqlBool>`id = any(${ids}::uuid[])`);
   return rows;
 }

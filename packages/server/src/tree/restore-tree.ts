@@ -1,9 +1,10 @@
 import type { Restored } from '@cadiz/contract';
-import type { Selectable, Transaction } from 'kysely';
+import { type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
 import { Problem } from '../problem.ts';
+import { reclaimExternalIds } from './external-ids.ts';
 import { toNameKey } from './name-key.ts';
 import { findTakenNames, maxFolderLevels, readPath } from './require-place.ts';
 import { untrashed } from './retention.ts';
@@ -15,7 +16,8 @@ type FolderRow = Selectable<Schema['folders']>;
  * a key tied to a folder: to that folder); under its name, or under a free variant of it. Valid only under the tree
  * lock.
  * @param entry a row whose trash_id is its own id
- * @throws Problem folder_not_found (it fits nowhere within the key's reach)
+ * @throws Problem folder_not_found (it fits nowhere within the key's reach), external_id_taken (by another
+ *   file meanwhile)
  */
 export async function restoreTree(
   trx: Transaction<Schema>,
@@ -35,12 +37,16 @@ export async function restoreTree(
     .where('id', '=', entry.id)
     .returningAll()
     .executeTakeFirstOrThrow();
-  await trx
+  const inside = await trx
     .updateTable('folders')
     .set(untrashed)
     .where('project_id', '=', project.id)
     .where('trash_id', '=', entry.id)
+    .returning('id')
     .execute();
+  const folderIds = [entry.id, ...inside.map(({ id }) => id)];
+  const isBack = sql<SqlBool>`trash_id is null and folder_id = any(${folderIds}::uuid[])`;
+  await reclaimExternalIds(trx, project.id, isBack);
   return {
     folder,
     restored: { movedToRoot: parentId !== entry.parent_id, renamedFrom: name === entry.name ? null : entry.name },

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Caller } from '../access/caller.ts';
 import type { Deps } from '../deps.ts';
 
@@ -28,6 +29,12 @@ export function toTrashStamp({ now }: Pick<Deps, 'now'>, caller: Caller, trashEm
     trashed_by_user: caller.kind === 'session' ? caller.userId : null,
     trashed_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
   };
+}
+
+/** The same for a statement that does not know the last emptying: reads it along the way. */
+export function afterEmptying(projectId: string, trashedAt: Date): RawBuilder<Date> {
+  return sql<Date>`greatest(${trashedAt}::timestamptz,
+    (select trash_emptied_at + interval '1 millisecond' from projects where id = ${projectId}))`;
 }
 
 /** The values set on a row that leaves the trash. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
 
-/** What a listing covers: a whole project, its root or one folder; in which order; and which names. */
+/** What a listing covers: a whole project, its root or one folder; in which order; which names, and which files. */
 export interface Listed {
   projectId: string;
   folderId: string | undefined;
@@ -12,7 +12,13 @@ export interface Listed {
   within?: string | null;
   /** What the names must contain, in the form that `toNameKey` makes. */
   search: string | undefined;
+  /** Which keys of the metadata must have which values, as text, in the order of the keys. */
+  metadata: readonly (readonly [key: string, value: string])[];
+  externalId: string | undefined;
 }
+
+/** Folders have neither metadata nor an externalId. */
+export const isOfFilesOnly = ({ metadata, externalId }: Listed) => metadata.length > 0 || externalId !== undefined;
 
 export type Kind = 'folders' | 'files';
 
@@ -51,7 +57,7 @@ export function decodeCursor(text: string, listed: Listed): Cursor {
   const [of, kind, afterId, key] = parsed;
   if (of !== fingerprint(listed)) {
     throw invalidCursor(
-      'belongs to another listing: pass it with the same projectId, folderId, sort, order and search',
+      'belongs to another listing: pass it with the same projectId, folderId, sort, order, search and filters',
     );
   }
   if (afterId === undefined || key === undefined) return { kind, after: null };
@@ -60,8 +66,10 @@ export function decodeCursor(text: string, listed: Listed): Cursor {
 }
 
 /** Not a secret: a forged cursor shows only what the same query without a cursor shows. */
-function fingerprint({ projectId, folderId, sort, order, search }: Listed): string {
-  const text = JSON.stringify([projectId, folderId ?? null, sort, order, search ?? null]);
+function fingerprint(listed: Listed): string {
+  const { projectId, folderId, sort, order, search, metadata, externalId } = listed;
+  const filters = isOfFilesOnly(listed) ? [metadata, externalId ?? null] : [];
+  const text = JSON.stringify([projectId, folderId ?? null, sort, order, search ?? null, ...filters]);
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
 

@@ -1,5 +1,4 @@
 import type { Input, Trashed } from '@cadiz/contract';
-import { sql } from 'kysely';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
@@ -7,7 +6,7 @@ import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { openFile } from '../../tree/open-file.ts';
-import { toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
+import { afterEmptying, toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
 
 /** Moves a file to the trash; its object stays until it is purged. */
 export async function deleteFile(
@@ -23,9 +22,7 @@ export async function deleteFile(
       .set({
         ...stamp,
         trash_id: fileId,
-        // The same as toTrashStamp does if the last emptying is known.
-        trashed_at: sql<Date>`greatest(${stamp.trashed_at}::timestamptz,
-        (select trash_emptied_at + interval '1 millisecond' from projects where id = ${project.id}))`,
+        trashed_at: afterEmptying(project.id, stamp.trashed_at),
       })
       .where('project_id', '=', project.id)
       .where('id', '=', fileId)

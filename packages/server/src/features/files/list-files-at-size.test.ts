@@ -2,19 +2,20 @@ import { once } from 'node:events';
 import http from 'node:http';
 import type pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { planOf } from '../../../test/explain.ts';
 import { startTestService, type TestService } from '../../../test/service.ts';
-import { listingSettings } from '../../db/listing-lane.ts';
 import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
 import type { Kind, Listed, Position } from './cursor.ts';
 import {
+  findByGramsStatement,
   findByNameStatement,
-  findStatement,
   openingStatement,
   scanStatement,
   skipStatement,
 } from './list-files-sql.ts';
 
+const noFilters = { metadata: [], externalId: undefined };
 const half = 30_000;
 const limit = 100;
 const bound = 5000;
@@ -75,41 +76,6 @@ async function addFiles(projectId: string, from: number, count: number, folderId
   );
 }
 
-interface Node {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  Plans?: Node[];
-}
-
-function flatten(node: Node): Node[] {
-  return [node, ...(node.Plans ?? []).flatMap(flatten)];
-}
-
-async function planOf({ name, text, values }: pg.QueryConfig, mode: 'custom' | 'generic'): Promise<Node[]> {
-  // PostgreSQL confuses two statements whose names share that many first characters.
-  expect(name?.length).toBeLessThan(64);
-  const client = await service.deps.db.pool.connect();
-  try {
-    for (const [name, value] of Object.entries(listingSettings)) await client.query(`set ${name} = '${value}'`);
-    await client.query(`set plan_cache_mode = force_${mode}_plan`);
-    await client.query(`prepare page as ${text}`);
-    const literals = values?.map((value) =>
-      typeof value === 'number' || value === null ? value : `'${String(value).replaceAll("'", "''")}'`,
-    );
-    const { rows } = await client.query(
-      `explain (analyze, format json) execute page(${literals?.map((literal) => literal ?? 'null').join(', ')})`,
-    );
-    return flatten(rows[0]['QUERY PLAN'][0].Plan).filter((node) => node['Actual Loops'] > 0);
-  } finally {
-    await client.query('deallocate page; reset all');
-    client.release();
-  }
-}
-
 type Place = Pick<Listed, 'projectId' | 'folderId'>;
 
 const places: [string, () => Place][] = [
@@ -136,7 +102,7 @@ function middle(kind: Kind, sort: Listed['sort']): Position {
 /** Checks that the rows come out of one index in its order, and that no node handles more than `most` of them. */
 async function expectIndexed(kind: Kind, statement: pg.QueryConfig, most: number): Promise<void> {
   for (const mode of ['custom', 'generic'] as const) {
-    const nodes = await planOf(statement, mode);
+    const nodes = await planOf(service.deps.db.pool, statement, mode);
     const scans = nodes.filter((node) => node['Relation Name'] === kind).map((node) => node['Node Type']);
     for (const scan of scans) expect(scan).toMatch(/^Index (?:Only )?Scan$/);
     expect(scans.length).toBeGreaterThan(0);
@@ -158,7 +124,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
   test.each(variants)(
     'a page of $kind in $where by $sort, $order, reads its own rows only',
     async ({ place, sort, order, kind }) => {
-      const listed: Listed = { ...place(), sort, order, search: undefined };
+      const listed: Listed = { ...place(), sort, order, search: undefined, ...noFilters };
       for (const start of [null, middle(kind, sort)]) {
         for (const rows of [limit, 1000]) {
           await expectIndexed(kind, scanStatement({ kind, listed, start, limit: rows }, bound), rows + 1);
@@ -170,7 +136,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
   test.each(variants)(
     'a page that begins in the $kind of $where by $sort, $order, reads its own folders and files only',
     async ({ place, sort, order, kind }) => {
-      const listed: Listed = { ...place(), sort, order, search: undefined };
+      const listed: Listed = { ...place(), sort, order, search: undefined, ...noFilters };
       for (const start of [undefined, { kind, after: middle(kind, sort) }]) {
         for (const rows of [limit, 1000]) {
           const statement = openingStatement({ listed, start, limit: rows }, bound);
@@ -185,7 +151,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
     'a search for $kind in $where by $sort, $order, reads no more rows than allowed',
     async ({ place, sort, order, kind }) => {
       for (const search of ['E', 'NOT THERE']) {
-        const listed: Listed = { ...place(), sort, order, search };
+        const listed: Listed = { ...place(), sort, order, search, ...noFilters };
         for (const start of [null, middle(kind, sort)]) {
           const most = search === 'E' ? limit + 5 : bound;
           await expectIndexed(kind, scanStatement({ kind, listed, start, limit }, bound), most);
@@ -203,12 +169,12 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
         ['写真', 1],
         ["'\\%", 1],
       ] as const) {
-        const statement = findStatement(
-          { kind, listed: { ...place(), sort, order, search }, start: null, limit },
-          10_000,
+        const statement = findByGramsStatement(
+          { kind, listed: { ...place(), sort, order, search, ...noFilters }, start: null, limit },
+          { most: 10_000, bound },
         );
         for (const mode of ['custom', 'generic'] as const) {
-          const nodes = await planOf(statement, mode);
+          const nodes = await planOf(service.deps.db.pool, statement, mode);
           const indexes = nodes.filter((node) => node['Node Type'] === 'Bitmap Index Scan');
           expect(indexes.map((node) => node['Index Name'])).toEqual([`${kind}_search_index`]);
           for (const node of nodes) {
@@ -224,10 +190,10 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
     async ({ place, sort, order, kind }) => {
       const search = kind === 'files' ? 'FILE ' : 'FOLDER ';
       for (const start of [null, middle(kind, sort), { id: idAt(1), key: 'A' }, { id: idAt(1), key: 'Z' }]) {
-        const listed = { ...place(), sort, order, search };
+        const listed = { ...place(), sort, order, search, ...noFilters };
         const statement = findByNameStatement({ kind, listed, start, limit }, { most: 10_000, bound: 1000 });
         for (const mode of ['custom', 'generic'] as const) {
-          for (const node of await planOf(statement, mode)) {
+          for (const node of await planOf(service.deps.db.pool, statement, mode)) {
             const handled = node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0);
             expect(handled, JSON.stringify(node)).toBeLessThanOrEqual(1000);
           }
@@ -239,7 +205,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
   test.each(sorts.flatMap((sort) => orders.map((order) => ({ sort, order }))))(
     'a deleted folder of 12,000 files is skipped in one jump, by $sort, $order',
     async ({ sort, order }) => {
-      const listed: Listed = { projectId: sparse, folderId: undefined, sort, order, search: undefined };
+      const listed: Listed = { projectId: sparse, folderId: undefined, sort, order, search: undefined, ...noFilters };
       const id = idAt(order === 'asc' ? 1 : deleted);
       const start = {
         id,
@@ -261,13 +227,20 @@ test('names that are still to be merged into the name index are found in it, and
   await mergeNames();
   const added = 2 * half + 11;
   await addFiles(dense, added, 500, null);
-  const listed = { projectId: dense, folderId: undefined, sort: 'createdAt', order: 'asc', search: `E ${added + 99}.` };
-  const statement = findStatement(
+  const listed = {
+    projectId: dense,
+    folderId: undefined,
+    sort: 'createdAt',
+    order: 'asc',
+    search: `E ${added + 99}.`,
+    ...noFilters,
+  };
+  const statement = findByGramsStatement(
     { kind: 'files', listed: listed as Listed & { search: string }, start: null, limit },
-    100,
+    { most: 100, bound },
   );
   const find = async () => {
-    const indexes = (await planOf(statement, 'generic')).map((node) => node['Index Name']);
+    const indexes = (await planOf(service.deps.db.pool, statement, 'generic')).map((node) => node['Index Name']);
     expect(indexes).toContain('files_search_index');
     return (await pool.query<{ json: string }>(statement)).rows.map(({ json }) => JSON.parse(json).fileName);
   };

@@ -1,11 +1,10 @@
 import type pg from 'pg';
 import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
-import type { Kind, Listed, Position } from './cursor.ts';
+import { isOfFilesOnly, type Kind, type Listed, type Position } from './cursor.ts';
 import { type Breadcrumb, toBreadcrumbs } from './list-files-breadcrumbs.ts';
 import {
-  findByNameStatement,
-  findStatement,
+  findStatements,
   type OpeningRequest,
   type OpeningRow,
   openingStatement,
@@ -65,7 +64,9 @@ export async function readMixedPage(
   const after = start?.after ?? null;
   const complete = (kind: Kind, from: Position | null, most: number) =>
     completePage(deps, { kind, listed, start: from, limit: most }, rowOf(kind), reading);
-  if (start?.kind === 'files') return { breadcrumbs, folders: nothing, files: await complete('files', after, limit) };
+  if (start?.kind === 'files' || isOfFilesOnly(listed)) {
+    return { breadcrumbs, folders: nothing, files: await complete('files', after, limit) };
+  }
   const folders = await complete('folders', after, limit);
   if (folders.more) return { breadcrumbs, folders, files: nothing };
   const rest = limit - folders.count;
@@ -78,8 +79,8 @@ export async function readMixedPage(
 
 /**
  * Reads one page using bounded statements only. Usually the index of the order has the page at once. If the rows of a
- * page lie far apart, a search continues in the name index, which finds rare names fast; names that are frequent but
- * not near the start are found by reading on in the order. Files in a deleted tree are skipped by a jump to the next
+ * page lie far apart, a search continues in the name index, which finds rare names fast, and a filter in the index of
+ * metadata; names and values that are frequent but not near the start are found by reading on in the order. Files in a deleted tree are skipped by a jump to the next
  * file outside it.
  */
 export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page> {
@@ -122,23 +123,18 @@ async function completePage(
   return page;
 }
 
-/** The page from the name index; undefined if there are more than `most` matches, or nothing is searched for. */
+/** The page from an index of names or metadata; undefined if each has more than `most` matches, or neither is asked for. */
 async function find(
   deps: Pick<Deps, 'db'>,
   request: PageRequest,
   most: number,
   reading: Reading,
 ): Promise<Page | undefined> {
-  const { kind, listed } = request;
-  const { search, sort } = listed;
-  if (search === undefined) return undefined;
-  const searched = { ...request, listed: { ...listed, search } };
-  const statement =
-    sort === 'name' || (kind === 'folders' && sort === 'fileSize')
-      ? findByNameStatement(searched, { most, bound: maxBeginning })
-      : findStatement(searched, most);
-  const found = await read(deps, statement, reading);
-  return found.overflow ? undefined : toPage(found, request.limit);
+  for (const statement of findStatements(request, { most, bound: maxBeginning })) {
+    const found = await read(deps, statement, reading);
+    if (!found.overflow) return toPage(found, request.limit);
+  }
+  return undefined;
 }
 
 /** Where to continue: right here, or after a run of deleted folders if nothing else lies in between. */
@@ -148,7 +144,7 @@ async function findNext(
   reached: Position,
   reading: Reading,
 ): Promise<Start | undefined> {
-  if (listed.search !== undefined) return reached;
+  if (listed.search !== undefined || listed.metadata.length > 0) return reached;
   const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading);
   return rows[0] && { ...rows[0], inclusive: true };
 }

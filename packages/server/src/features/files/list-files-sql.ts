@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { toShapedStatement, toStatement } from '../../db/statement.ts';
 import { fileJson } from '../../tree/file-view.ts';
 import { folderJson } from '../../tree/folder-view.ts';
 import { folderInSight } from '../../tree/in-sight.ts';
-import type { Cursor, Kind, Listed, Position } from './cursor.ts';
+import { type Cursor, isOfFilesOnly, type Kind, type Listed, type Position } from './cursor.ts';
 import { breadcrumbsSql, toInnermost } from './list-files-breadcrumbs.ts';
 import { toGramQuery } from './list-files-grams.ts';
 
@@ -59,11 +60,14 @@ interface Plan {
   direction: Listed['order'];
   start: 'first' | 'after' | 'from';
   searches: boolean;
+  /** How many keys of the metadata are compared. */
+  filters: number;
+  hasExternalId: boolean;
   isWithin: boolean;
 }
 
 function toPlan({ kind, listed, start }: Pick<PageRequest, 'kind' | 'listed' | 'start'>): Plan {
-  const { folderId, sort, order, search, within } = listed;
+  const { folderId, sort, order, search, within, metadata, externalId } = listed;
   return {
     kind,
     parent: parentColumns[kind],
@@ -72,14 +76,30 @@ function toPlan({ kind, listed, start }: Pick<PageRequest, 'kind' | 'listed' | '
     direction: order,
     start: start === null ? 'first' : start.inclusive ? 'from' : 'after',
     searches: search !== undefined,
+    filters: metadata.length,
+    hasExternalId: externalId !== undefined,
     isWithin: typeof within === 'string',
   };
 }
 
 /** The values for a plan's parameters. */
 function toValues({ listed, start, limit }: Omit<PageRequest, 'kind'>): Record<string, unknown> {
-  const { projectId, folderId, search, within } = listed;
-  return { projectId, folderId, search, within, limit, startKey: start?.key, startId: start?.id };
+  const { projectId, folderId, search, within, metadata, externalId } = listed;
+  const filters = metadata.flatMap(([key, value], at) => [
+    [`filterKey${at}`, key],
+    [`filterValue${at}`, value],
+  ]);
+  return {
+    projectId,
+    folderId,
+    search,
+    within,
+    externalId,
+    limit,
+    startKey: start?.key,
+    startId: start?.id,
+    ...Object.fromEntries(filters),
+  };
 }
 
 function inDirection(columns: readonly string[], direction: Plan['direction']): string {
@@ -120,9 +140,19 @@ function toMatches({ searches }: Plan): string[] {
   return searches ? ['strpos(name_key, :search) > 0'] : [];
 }
 
+/** The conditions on the metadata. The text of a value is that of its JSON, or the string itself. */
+function toFilters({ filters }: Plan): string[] {
+  return Array.from({ length: filters }, (_, at) => `metadata ->> :filterKey${at} = :filterValue${at}`);
+}
+
 /**
- * The conditions that no index of the order covers: the file's folder is not in the trash, and inside the key's folder.
+ * The conditions that no index of the order covers: on the metadata, and that the file's folder is not in the trash, and
+ * inside the key's folder.
  */
+function toRowConditions(plan: Plan): string[] {
+  return [...toFilters(plan), ...toSight(plan)];
+}
+
 function toSight({ kind, place, parent, isWithin }: Plan): string[] {
   // The caller has already checked a specific folder.
   if (place !== 'project') return [];
@@ -159,6 +189,12 @@ export function scanStatement(request: PageRequest, bound: number): pg.QueryConf
   return toStatement(`list-scan-${request.kind}`, sql, toValues(request));
 }
 
+/** The one file that has the externalId, by its own index: `offset 0` keeps the planner from any other. */
+const holder = `from (
+  select * from files
+  where project_id = :projectId and external_id = :externalId and external_id_ceded is null offset 0
+) files where true`;
+
 /**
  * @param most what the planner expects at most
  * @param limit an expression for the limit
@@ -168,9 +204,13 @@ function scanSql(plan: Plan, most: number, bound: number, limit: string): string
   const rows = `from ${kind} where project_id = :projectId and trash_id is null ${inPlace(plan)} ${fromStart(plan, plan.start)}
     order by ${toIndexOrder(plan)}`;
   const matches = toMatches(plan);
-  const sight = toSight(plan);
+  const ofRows = toRowConditions(plan);
   const enough = (found: string) => `select * from (${found} limit ${most}) enough limit ${limit} + 1`;
-  if (matches.length + sight.length === 0)
+  if (plan.hasExternalId) {
+    const page = `select * ${holder} and trash_id is null ${inPlace(plan)} ${fromStart(plan, plan.start)} and ${all([...matches, ...ofRows])}`;
+    return gather(plan, page, limit, 'null::text[] as reached');
+  }
+  if (matches.length + ofRows.length === 0)
     return gather(plan, enough(`select * ${rows}`), limit, 'null::text[] as reached');
   // Names are examined in the index alone, which contains them: a tenth of the cost of reading the rows.
   const found =
@@ -179,8 +219,8 @@ function scanSql(plan: Plan, most: number, bound: number, limit: string): string
            select id from (select name_key, id ${rows} limit ${bound}) scanned where ${all(matches)}
          ) matching
          cross join lateral (select * from ${kind} where project_id = :projectId and id = matching.id limit 1) row
-         where ${all(sight)}`
-      : `select * from (select * ${rows} limit ${bound}) scanned where ${all([...matches, ...sight])}`;
+         where ${all(ofRows)}`
+      : `select * from (select * ${rows} limit ${bound}) scanned where ${all([...matches, ...ofRows])}`;
   const reached = `
     case when count(*) <= ${limit} then (
       select array[${column}::text, id::text] ${rows} offset ${bound - 1} limit 1
@@ -207,7 +247,7 @@ export type OpeningRow = PageRow & { part: Kind | 'breadcrumbs' };
 export function openingStatement({ listed, start, limit }: OpeningRequest, bound: number): pg.QueryConfig {
   const after = start?.after ?? null;
   const inFiles = start?.kind === 'files';
-  const folders = inFiles ? undefined : toPlan({ kind: 'folders', listed, start: after });
+  const folders = inFiles || isOfFilesOnly(listed) ? undefined : toPlan({ kind: 'folders', listed, start: after });
   const files = toPlan({ kind: 'files', listed, start: inFiles ? after : null });
   const values = { ...toValues({ listed, start: after, limit }), innermost: toInnermost(listed) };
   const shape = [planned(limit), bound, ...Object.values(files), ...Object.values(folders ?? {})].join(' ');
@@ -241,24 +281,71 @@ export function breadcrumbsStatement(listed: Listed): pg.QueryConfig {
 /** A page of search results. */
 export type SearchRequest = PageRequest & { listed: { search: string } };
 
+/** How much a statement through an index of names or metadata examines. */
+export interface FindBounds {
+  /** Matches of the index. */
+  most: number;
+  /** Names that begin with the search string. */
+  bound: number;
+}
+
+/**
+ * One page through an index of what is looked for, the likely rarest first: each of these statements finds it, unless it
+ * has to examine more than `most` rows.
+ */
+export function findStatements(request: PageRequest, bounds: FindBounds): pg.QueryConfig[] {
+  const { kind, listed } = request;
+  const { search, sort } = listed;
+  const byMetadata = listed.metadata.length > 0 ? [findByMetadataStatement(request, bounds)] : [];
+  if (search === undefined) return byMetadata;
+  const searched = { ...request, listed: { ...listed, search } };
+  const inOrderOfNames = sort === 'name' || (kind === 'folders' && sort === 'fileSize');
+  const byName = inOrderOfNames ? findByNameStatement(searched, bounds) : findByGramsStatement(searched, bounds);
+  return [...byMetadata, byName];
+}
+
+/** One page through the index of metadata, unless more than `most` files have the values. */
+export function findByMetadataStatement(request: PageRequest, { most }: FindBounds): pg.QueryConfig {
+  const { projectId, metadata } = request.listed;
+  // The project is part of the terms: as a separate condition it could lead the planner to another index.
+  const matching = 'metadata_terms(project_id, metadata) @> :terms::uuid[] and metadata is not null';
+  const terms = metadata.map(([key, value]) => toMetadataTerm(projectId, key, value));
+  return findStatement(request, most, matching, { terms: `{${terms.join(',')}}` });
+}
+
+/** As in `metadata_terms`, as a UUID. No key contains `=`. */
+function toMetadataTerm(projectId: string, key: string, value: string): string {
+  return createHash('md5').update(`${projectId}${key}=${value}`).digest('hex');
+}
+
 /** One page of a search through the name index, unless more than `most` names have to be examined. */
-export function findStatement(request: SearchRequest, most: number): pg.QueryConfig {
-  const plan = toPlan(request);
+export function findByGramsStatement(request: SearchRequest, { most }: FindBounds): pg.QueryConfig {
   const { projectId, search } = request.listed;
+  const grams = toGramQuery(projectId, search, 'anywhere');
+  // The project is part of the grams, too.
+  return findStatement(request, most, 'name_grams(project_id, name_key) @@ :grams::tsquery', { grams });
+}
+
+/** @param matching a condition that an index of unmarked rows serves */
+function findStatement(
+  request: PageRequest,
+  most: number,
+  matching: string,
+  values: Record<string, unknown>,
+): pg.QueryConfig {
+  const plan = toPlan(request);
   const page = `
     select * from candidates
     where project_id = :projectId ${inPlace(plan)} ${fromStart(plan, plan.start)}
-      and ${all([...toMatches(plan), ...toSight(plan)])}
+      and ${all([...toMatches(plan), ...toRowConditions(plan)])}
     order by ${toOrder(plan)} limit :limit::int + 1`;
-  // The project is part of the grams: as a separate condition it could lead the planner to another index.
   const sql = `
     with candidates as materialized (
-      select * from ${plan.kind} where name_grams(project_id, name_key) @@ :grams::tsquery and trash_id is null
+      select * from ${plan.kind} where ${matching} and trash_id is null
       limit ${most + 1}
     )
     ${gather(plan, page, ':limit::int', `(select count(*) > ${most} from candidates) as overflow`)}`;
-  const grams = toGramQuery(projectId, search, 'anywhere');
-  return toStatement(`list-find-${plan.kind}`, sql, { ...toValues(request), grams });
+  return toStatement(`list-find-${plan.kind}`, sql, { ...toValues(request), ...values });
 }
 
 /**
@@ -272,10 +359,7 @@ const beyond = '\u{10FFFF}'.repeat(64);
  * order, where the first `bound` of them are examined; names that contain it further inside come from the name index,
  * unless there are more than `most`.
  */
-export function findByNameStatement(
-  request: SearchRequest,
-  { most, bound }: { most: number; bound: number },
-): pg.QueryConfig {
+export function findByNameStatement(request: SearchRequest, { most, bound }: FindBounds): pg.QueryConfig {
   const plan = toPlan(request);
   const { kind } = plan;
   const { projectId, search, order } = request.listed;
@@ -292,7 +376,7 @@ export function findByNameStatement(
       select * from candidates
       where project_id = :projectId ${inPlace(plan)} ${fromStart(plan, plan.start)} and not starts_with(name_key, :search)
     ) either
-    where ${all([...toMatches(plan), ...toSight(plan)])} order by ${toOrder(plan)} limit :limit::int + 1`;
+    where ${all([...toMatches(plan), ...toRowConditions(plan)])} order by ${toOrder(plan)} limit :limit::int + 1`;
   const overflow = `
     (select count(*) > ${most} from candidates) or
     count(*) <= :limit::int and (select count(*) = ${bound} from beginning) as overflow`;

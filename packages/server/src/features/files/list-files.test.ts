@@ -116,6 +116,8 @@ describe('a project', () => {
         contentCheck: 'pending',
         sha256: null,
         sha256State: null,
+        metadata: {},
+        externalId: null,
         createdAt: '2026-02-02T21:05:06.000Z',
         updatedAt: '2026-12-31T23:59:59.120Z',
       },
@@ -575,7 +577,8 @@ describe('pages', () => {
       const secret = await service.createProject(eve, 'Secret');
       await addFiles(secret, 3);
       const secretIds = idsOf((await list({ projectId: secret }, { as: eve })).body.files);
-      const listed: Listed = { projectId, folderId, sort: 'createdAt', order: 'asc', search: undefined };
+      const none = { search: undefined, metadata: [], externalId: undefined };
+      const listed: Listed = { projectId, folderId, sort: 'createdAt', order: 'asc', ...none };
       const id = secretIds[0] ?? '';
       const forged = encodeCursor({ kind: 'files', after: { id, key: id } }, listed);
       const { status, body } = await list({ projectId, folderId, cursor: forged });

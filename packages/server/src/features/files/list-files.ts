@@ -1,11 +1,11 @@
-import type { Input } from '@cadiz/contract';
+import { findMetadataFilters, type Input } from '@cadiz/contract';
 import { type Caller, toAsker, userOf } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { createAccessCheck } from '../../access/reopen-project.ts';
 import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
 import { toNameKey } from '../../tree/name-key.ts';
-import { type Cursor, decodeCursor, encodeCursor, type Kind, type Listed } from './cursor.ts';
+import { type Cursor, decodeCursor, encodeCursor, isOfFilesOnly, type Kind, type Listed } from './cursor.ts';
 import { type Breadcrumb, toBreadcrumbs } from './list-files-breadcrumbs.ts';
 import { type Page, readMixedPage, readPage } from './list-files-page.ts';
 import { breadcrumbsStatement, type OpeningRequest, separator } from './list-files-sql.ts';
@@ -29,9 +29,10 @@ export async function listFiles(
   query: Input<'list'>,
   gone: AbortSignal,
 ): Promise<AsyncGenerator<string, void>> {
-  const { projectId, folderId, sort, order, limit } = query;
+  const { projectId, folderId, sort, order, limit, externalId } = query;
   const search = query.search === undefined ? undefined : toNameKey(query.search);
-  const asked: Listed = { projectId, folderId, sort, order, search };
+  const metadata = findMetadataFilters(query);
+  const asked: Listed = { projectId, folderId, sort, order, search, metadata, externalId };
   const start = query.cursor === undefined ? undefined : decodeCursor(query.cursor, asked);
   const { within } = await openProject(deps, caller, projectId, 'files:read');
   const listed: Listed = { ...asked, within };
@@ -58,7 +59,7 @@ async function* streamAll(
   yield '{"files":[';
   yield* streamKind(deps, 'files', listed, requireAccess, reading);
   yield '],"folders":[';
-  yield* streamKind(deps, 'folders', listed, requireAccess, reading);
+  if (!isOfFilesOnly(listed)) yield* streamKind(deps, 'folders', listed, requireAccess, reading);
   yield ending(breadcrumbs, null);
 }
 

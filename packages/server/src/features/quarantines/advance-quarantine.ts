@@ -158,7 +158,10 @@ async function release(trx: Transaction<Schema>, row: QuarantineRow): Promise<Ba
         trashed_at = case when ${isKept} then ${heir?.created_at ?? null}::timestamptz end,
         trashed_by_user = case when ${isKept} then ${heir?.created_by ?? null}::uuid end,
         trashed_by_key = null,
-        folder_id = case when not ${isKept} and id = any(array(select id from looked where is_lost)) then null else folder_id end`,
+        folder_id = case when not ${isKept} and id = any(array(select id from looked where is_lost)) then null else folder_id end,
+        -- What another file has claimed stays with that file: a release must not stop in the middle.
+        external_id = case when not ${isKept} and external_id_ceded then null else external_id end,
+        external_id_ceded = case when ${isKept} then external_id_ceded end`,
   );
   if (heir && batch.keptFiles > 0) {
     await trx

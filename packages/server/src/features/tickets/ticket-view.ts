@@ -33,7 +33,7 @@ export function toTicketView(row: TicketRow): TicketView {
   return {
     ...toOwnTicketView(row),
     origins: row.origins,
-    metadata: row.metadata as TicketView['metadata'],
+    metadata: row.metadata,
     createdBy: row.created_by_key === null ? { userId: row.created_by } : { apiKeyId: row.created_by_key },
     revokedAt: row.revoked_at?.toISOString() ?? null,
   };

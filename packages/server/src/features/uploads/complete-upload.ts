@@ -6,13 +6,16 @@ import { type Inspected, inspectObject } from '../../content/inspect-content.ts'
 import type { Deps } from '../../deps.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-store.ts';
+import { findTicketMetadata, withTicketMetadata } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { discardUpload } from './discard-upload.ts';
+import { type Extras, findDifferences, requireSameFacts } from './find-differences.ts';
 import { findRecorded } from './find-recorded.ts';
 import { lostByStore } from './get-upload.ts';
 import { insertFile } from './insert-file.ts';
 import { openUpload, requireNotOver, type UploadRow } from './open-upload.ts';
 import { countParts, sizeOfPart } from './part-plan.ts';
+import { openReplaced } from './replace-file.ts';
 import { requireThere } from './require-there.ts';
 import { requirePartNumbers } from './sign-parts.ts';
 
@@ -26,10 +29,11 @@ export async function completeUpload(
     'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
   >,
   caller: Uploader,
-  { uploadId, parts }: Input<'completeUpload'>,
+  { uploadId, parts, ...extras }: Input<'completeUpload'>,
 ): Promise<FileView> {
   const { project, upload } = await openUpload(deps, caller, uploadId);
   requireNotOver(deps, upload);
+  const replaced = await openReplaced(deps, caller, project.id, extras.replaces);
   const partCount = countParts(upload.file_size, upload.part_size);
   const numbers = parts?.map(({ partNumber }) => partNumber) ?? [];
   requirePartNumbers(numbers, partCount, (at) => `parts.${at}.partNumber`);
@@ -38,7 +42,7 @@ export async function completeUpload(
       'upload_completed',
       'The upload was completed before, and its file is not there any more.',
     );
-    return requireRecorded(deps, project, upload, gone);
+    return requireRecorded(deps, project, upload, extras, gone);
   }
 
   const object = await joinParts(deps, upload, parts);
@@ -48,6 +52,7 @@ export async function completeUpload(
       `The object has ${object.sizeBytes} bytes, and the upload began with ${upload.file_size}.`,
     );
   }
+  const ofTicket = upload.ticket_id === null ? null : await findTicketMetadata(deps, project.id, upload.ticket_id);
   const file = await insertFile(deps, caller, project, {
     storeKey: upload.store_key,
     fileName: upload.file_name,
@@ -59,8 +64,11 @@ export async function completeUpload(
     verdict: object.verdict,
     sha256: upload.sha256?.toString('hex'),
     ticketId: upload.ticket_id ?? undefined,
+    metadata: withTicketMetadata(extras.metadata, ofTicket),
+    externalId: extras.externalId,
+    replaced,
   });
-  return file ?? answerNotInserted(deps, project, upload);
+  return file ?? answerNotInserted(deps, project, upload, extras);
 }
 
 /** The object of this upload, joined from its parts unless it exists already. */
@@ -118,6 +126,7 @@ async function answerNotInserted(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'now'>,
   project: OpenProject,
   upload: UploadRow,
+  extras: Extras,
 ): Promise<FileView> {
   const { aborted_at } = await deps.db.kysely
     .selectFrom('uploads')
@@ -125,7 +134,7 @@ async function answerNotInserted(
     .where('project_id', '=', project.id)
     .where('id', '=', upload.id)
     .executeTakeFirstOrThrow(() => new Problem('upload_not_found'));
-  if (!aborted_at) return requireRecorded(deps, project, upload, new Problem('folder_not_found'));
+  if (!aborted_at) return requireRecorded(deps, project, upload, extras, new Problem('folder_not_found'));
   // The abort may have checked the store before the parts were joined.
   await discardUpload(deps, upload);
   throw new Problem('upload_not_found', 'The upload was aborted while it was being completed.');
@@ -133,16 +142,18 @@ async function answerNotInserted(
 
 /**
  * The file that this upload was recorded as, in its current state; throws `otherwise` if there is none for the caller.
- * @throws Problem file_deleted, file_quarantined
+ * @throws Problem already_recorded, file_deleted, file_quarantined
  */
 async function requireRecorded(
   deps: Pick<Deps, 'config' | 'db' | 'access' | 'now'>,
   project: OpenProject,
   upload: UploadRow,
+  extras: Extras,
   otherwise: Problem,
 ): Promise<FileView> {
   const row = await findRecorded(deps.db.kysely, project, upload.store_key);
   if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
+  requireSameFacts(findDifferences(row, extras));
   await requireThere(deps, row);
   return toFileView(row);
 }

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import type { MetadataEntries } from '@cadiz/contract';
 import { CompiledQuery, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
@@ -15,14 +16,16 @@ import type { ProjectLimits } from '../../limits/find-limits.ts';
 import { type LockedLimits, lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
 import { usageSlots } from '../../limits/usage-slots.ts';
-import { attempt, type Outcome, Problem } from '../../problem.ts';
+import { attempt, type Outcome, Problem, settle } from '../../problem.ts';
 import { discardUploaded } from '../../tickets/discard.ts';
 import type { Reservation } from '../../tickets/reservations.ts';
+import { cedeExternalIds, externalIdTaken } from '../../tree/external-ids.ts';
 import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { insertWorkSql } from '../../work/enqueue.ts';
 import { findRecorded, findRecordedKeys } from './find-recorded.ts';
 import { createInsertTogether, type InsertTogether, type NewFile } from './insert-together.ts';
+import { finishReplacing, type Replaced, takePlace } from './replace-file.ts';
 
 /** What is recorded of an upload. The size, the ETag, and what the first bytes show are the object store's. */
 export interface Facts extends Inspected {
@@ -45,6 +48,11 @@ export interface Facts extends Inspected {
   ticketId?: string | undefined;
   /** The reservation, if the ticket itself records it: what is refused for good is removed, and given back. */
   reservation?: Reservation | undefined;
+  metadata?: MetadataEntries | undefined;
+  /** The application's own id. */
+  externalId?: string | undefined;
+  /** The file whose place the new one takes, whatever name and folder the facts say. */
+  replaced?: Replaced | undefined;
 }
 
 /** The columns of a new row but the project, with their types: files to be inserted are sent as one JSON text. */
@@ -67,16 +75,17 @@ const columnTypes = {
   sha256: 'bytea',
   sha256_state: 'text',
 };
-const rowColumns = Object.keys(columnTypes);
+/** The columns that few files have. They are mentioned only where one does, since each costs every file of a statement. */
+const extraTypes = { metadata: 'json', external_id: 'text', replaces: 'uuid' };
 /** Also what the limits of the project are compared with, and the work to be queued. */
-const wantedColumns = Object.entries({
+const wantedTypes = {
   ...columnTypes,
   media_type: 'text',
   media_types: 'text',
   issued_at: 'timestamptz',
   check_kind: 'text',
   check_lease: 'uuid',
-}).map(([name, type]) => `${name} ${type}`);
+};
 
 /** Completes uploads in parts, under locks of their rows. */
 const uploadSql = `upload as (
@@ -117,14 +126,18 @@ const queuedSql = `queued as (
  * here, the limits cannot change between this check and the commit, and a folder that is being deleted because it is
  * empty is checked again when that is done. The project is locked first, as when a project is deleted: the other locks
  * depend on its row, so that they come after it. The files come in the order of their keys, so that two processes that
- * record the same ones cannot deadlock.
+ * record the same ones cannot deadlock. A file whose externalId another file has is not inserted, wherever that one is.
  *
  * There are two forms. `unlocked` is for most files: it inserts nothing if the project has a quota, or if the store key
  * belongs to an upload in parts, which has had a row since before its key was known to anybody. `locked` is for a caller
  * that holds the lock of the project; it also completes such an upload. Each part of a statement costs time even if there
  * is nothing for it to do, so work and reservations are only mentioned where there are some (decision 0054).
  */
-function toInsertSql({ isLocked, hasWork, hasTickets }: Form): string {
+function toInsertSql({ isLocked, hasWork, hasTickets, hasExtras }: Form): string {
+  const rowColumns = Object.keys({ ...columnTypes, ...(hasExtras && extraTypes) });
+  const wantedColumns = Object.entries({ ...wantedTypes, ...(hasExtras && extraTypes) }).map(
+    ([name, type]) => `${name} ${type}`,
+  );
   const ofUpload = isLocked
     ? 'from upload where upload.store_key = wanted.store_key and aborted_at is not null'
     : 'from uploads where uploads.project_id = project.id and uploads.store_key = wanted.store_key';
@@ -144,8 +157,8 @@ function toInsertSql({ isLocked, hasWork, hasTickets }: Form): string {
         select 1 from folders where project_id = project.id and folders.id = folder_id and trash_id is null for key share))
       and not exists (select 1 ${ofUpload})
       ${hasTickets ? 'and (ticket_id is null or exists (select 1 from reserved where reserved.store_key = wanted.store_key))' : ''}
-    order by wanted.store_key
-    on conflict (project_id, store_key) do nothing
+    order by ${hasExtras ? 'wanted.external_id, ' : ''}wanted.store_key
+    on conflict ${hasExtras ? '' : '(project_id, store_key)'} do nothing
     returning id, store_key, file_size, created_at
   ), ${isLocked ? `${completedSql}, ` : ''}${hasTickets ? `${usedSql}, ` : ''}counted as (
     insert into project_usage (project_id, slot, file_count, total_bytes)
@@ -161,6 +174,8 @@ interface Form {
   isLocked: boolean;
   hasWork: boolean;
   hasTickets: boolean;
+  /** Whether any of the files has metadata or an externalId, or replaces another. */
+  hasExtras: boolean;
 }
 
 function toInsertStatement(isLocked: boolean, projectId: string, files: readonly NewFile[]): pg.QueryConfig {
@@ -168,8 +183,9 @@ function toInsertStatement(isLocked: boolean, projectId: string, files: readonly
     isLocked,
     hasWork: files.some(({ check_kind }) => check_kind !== null),
     hasTickets: files.some(({ ticket_id }) => ticket_id !== null),
+    hasExtras: files.some((file) => 'external_id' in file),
   };
-  const shape = `${form.isLocked} ${form.hasWork} ${form.hasTickets}`;
+  const shape = `${form.isLocked} ${form.hasWork} ${form.hasTickets} ${form.hasExtras}`;
   const values = { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) };
   return toShapedStatement('record', shape, () => toInsertSql(form), values);
 }
@@ -202,14 +218,14 @@ type InsertDeps = Pick<Deps, 'db' | 'objects' | 'inserts' | 'limits' | 'work' | 
 /**
  * With `insertAllOrNone`, the only way to create files; each has its own outcome. Undefined if its storeKey is already
  * recorded, if the folder does not exist or is in the trash, if the key belongs to an aborted upload in parts, or if its
- * reservation is over. The
- * same statement completes an upload in parts, under a lock of its row: of a concurrent abort and recording, only one
- * wins. Single PUTs into a project without a quota take one statement, or a share of one; with a quota, recordings wait
+ * reservation is over. The same statement completes an upload in parts, under a lock of its row: of a concurrent abort
+ * and recording, only one wins. Single PUTs into a project without a quota take one statement, or a share of one; with a quota, recordings wait
  * for each other, so that together they cannot exceed it (decision 0016). The janitor removes the objects of refused
  * files, after the deadline or as soon as such objects take too much space.
  *
- * The problem of a file can be file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch, or
- * invalid_store_key (the project was full, and unrecorded uploads were removed).
+ * The problem of a file can be file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch,
+ * invalid_store_key (the project was full, and unrecorded uploads were removed), external_id_taken, or file_not_found
+ * and already_replaced (the file to be replaced).
  * @param uploads each with a store key of its own
  * @throws Problem project_not_found
  */
@@ -220,18 +236,46 @@ export async function insertFiles(
   uploads: readonly Facts[],
 ): Promise<Outcome<FileView | undefined>[]> {
   const { refused, candidates, limits } = await toCandidates(deps, caller, project, uploads);
-  const ready = limits.quotaBytes === null ? candidates.filter(({ facts }) => facts.issuedAt !== undefined) : [];
+  const ready = limits.quotaBytes === null ? candidates.filter(isReady) : [];
   const files = ready.map(({ file }) => file);
   const inserted = files.length > 0 ? await deps.inserts(project.id, files) : new Set<string>();
   // What could not be inserted without the lock may be inserted with it, which also tells why not.
   const rest = candidates.filter(({ row }) => !inserted.has(row.id));
-  const outcomes = rest.length > 0 ? await deps.db.transaction((trx) => insertLocked(trx, project, rest)) : undefined;
+  const outcomes = await insertRest(deps, caller, project, rest);
   const views = new Map<Facts, Outcome<FileView> | undefined>(refused);
   for (const candidate of candidates) {
-    const outcome = inserted.has(candidate.row.id) || outcomes?.get(candidate.row.id);
-    views.set(candidate.facts, outcome === true ? announce(deps, project, candidate) : outcome || undefined);
+    const { row, facts } = candidate;
+    const outcome = inserted.has(row.id) ? row : outcomes.get(row.id);
+    views.set(facts, isRow(outcome) ? announce(deps, project, candidate, outcome) : outcome);
   }
   return uploads.map((facts) => views.get(facts));
+}
+
+/** Whether it may be inserted without the lock. */
+const isReady = ({ facts }: Candidate) => facts.issuedAt !== undefined && !facts.replaced;
+
+/** Whether its outcome depends on other files, so that it has a transaction of its own. */
+const isSpecial = ({ facts }: Candidate) => facts.replaced !== undefined || facts.externalId !== undefined;
+
+const isRow = (outcome: Outcome<FileRow | undefined>): outcome is FileRow =>
+  outcome !== undefined && !(outcome instanceof Problem);
+
+async function insertRest(
+  deps: InsertDeps,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  rest: readonly Candidate[],
+): Promise<Outcomes> {
+  const plain = rest.filter((candidate) => !isSpecial(candidate));
+  const outcomes = new Map(
+    plain.length > 0 ? await deps.db.transaction((trx) => insertLocked(trx, project, plain)) : undefined,
+  );
+  for (const candidate of rest.filter(isSpecial)) {
+    const work = (trx: Transaction<Schema>) => insertSpecial(deps, trx, caller, project, candidate);
+    const outcome = await settle(deps.db.transaction(work).catch(unlessNotInserted));
+    outcomes.set(candidate.row.id, outcome);
+  }
+  return outcomes;
 }
 
 /** Carries the outcomes out of a transaction that it rolls back. */
@@ -257,20 +301,37 @@ export async function insertAllOrNone(
   const { refused, candidates } = await toCandidates(deps, caller, project, uploads);
   if (refused.size > 0) return { refused };
   try {
-    await deps.db.transaction(async (trx) => {
-      const outcomes = await insertLocked(trx, project, candidates);
-      if (candidates.some(({ row }) => outcomes.get(row.id) !== true)) throw new NotAll(outcomes);
+    const inserted = await deps.db.transaction(async (trx) => {
+      const outcomes = new Map(
+        await insertLocked(
+          trx,
+          project,
+          candidates.filter((candidate) => !isSpecial(candidate)),
+        ),
+      );
+      for (const candidate of candidates.filter(isSpecial)) {
+        const inserting = insertSpecial(deps, trx, caller, project, candidate).catch(unlessNotInserted);
+        outcomes.set(candidate.row.id, await settle(inserting));
+      }
+      if (!candidates.every(({ row }) => isRow(outcomes.get(row.id)))) throw new NotAll(outcomes);
+      return outcomes;
     });
+    return { files: candidates.map((candidate) => announce(deps, project, candidate, rowOf(inserted, candidate))) };
   } catch (error) {
     if (!(error instanceof NotAll)) throw error;
     const refusedNow = new Map<Facts, Problem | undefined>();
     for (const { facts, row } of candidates) {
       const outcome = error.outcomes.get(row.id);
-      if (outcome !== true) refusedNow.set(facts, outcome || undefined);
+      if (!isRow(outcome)) refusedNow.set(facts, outcome);
     }
     return { refused: refusedNow };
   }
-  return { files: candidates.map((candidate) => announce(deps, project, candidate)) };
+}
+
+/** As it was inserted: a file that replaces another has that one's name and folder. */
+function rowOf(inserted: Outcomes, { row }: Candidate): FileRow {
+  const outcome = inserted.get(row.id);
+  return isRow(outcome) ? outcome : row;
 }
 
 /** A file that may be inserted. */
@@ -279,7 +340,12 @@ interface Candidate {
   row: FileRow;
   file: NewFile;
   /** What is to be done about it afterwards; already leased to this process if it has room for more. */
-  check: { check: string; lease: string | undefined } | undefined;
+  check: CheckWork | undefined;
+}
+
+interface CheckWork {
+  check: string;
+  lease: string | undefined;
 }
 
 async function toCandidates(
@@ -319,7 +385,8 @@ function toCandidate(
 function announce(
   deps: Pick<Deps, 'work' | 'log' | 'onMismatch'>,
   project: OpenProject,
-  { facts, row, check }: Candidate,
+  { facts, check }: Candidate,
+  row: FileRow,
 ): FileView {
   if (check?.lease) {
     const { check: kind, lease } = check;
@@ -351,6 +418,8 @@ function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, 
     sha256,
     sha256_state: sha256State,
     ticket_id: facts.ticketId ?? null,
+    metadata: facts.metadata ?? null,
+    external_id: facts.externalId ?? null,
     created_at: at,
     updated_at: at,
   };
@@ -359,8 +428,8 @@ function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, 
 function toNewFile(
   caller: Uploader,
   facts: Facts,
-  { project_id: _, sha256, created_at, updated_at, ...row }: FileRow,
-  work: { check: string; lease: string | undefined } | undefined,
+  { project_id: _, sha256, created_at, updated_at, metadata, external_id, ...row }: FileRow,
+  work: CheckWork | undefined,
 ): NewFile {
   const [type, types] = toPatterns(facts.mimeType);
   return {
@@ -375,7 +444,18 @@ function toNewFile(
     issued_at: facts.issuedAt === undefined ? null : new Date(facts.issuedAt).toISOString(),
     check_kind: work?.check ?? null,
     check_lease: work?.lease ?? null,
+    ...toExtras(metadata, external_id, facts.replaced?.fileId ?? null),
   };
+}
+
+/** Nothing for most files. */
+function toExtras(
+  metadata: MetadataEntries | null,
+  external_id: string | null,
+  replaces: string | null,
+): Partial<NewFile> {
+  const entries = metadata && Object.keys(metadata).length > 0 ? metadata : null;
+  return entries || external_id !== null || replaces !== null ? { metadata: entries, external_id, replaces } : {};
 }
 
 function contentMismatch({ mimeType, detected }: Facts): Problem {
@@ -383,8 +463,8 @@ function contentMismatch({ mimeType, detected }: Facts): Problem {
   return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
 
-/** By the id of the file: whether it was inserted, or why not. */
-type Outcomes = ReadonlyMap<string, Outcome<boolean>>;
+/** By the id of the file: the row that was inserted, why there is none, or undefined if `insertFiles` answers that. */
+type Outcomes = ReadonlyMap<string, Outcome<FileRow | undefined>>;
 
 /** One at a time for each project. */
 async function insertLocked(
@@ -396,7 +476,7 @@ async function insertLocked(
   const locked = await lockLimits(trx, project, storeKeys);
   // A file that is already recorded is answered, even if the project is full now.
   const recorded = await findRecordedKeys(trx, project, storeKeys);
-  const outcomes = new Map<string, Outcome<boolean>>();
+  const outcomes = new Map<string, Outcome<FileRow | undefined>>();
   const allowed: Candidate[] = [];
   // What the files before each one, in the same statement, change.
   const taken = { storedBytes: 0, openBytes: 0 };
@@ -404,7 +484,7 @@ async function insertLocked(
     const { facts, row } = candidate;
     const isRecorded = recorded.has(facts.storeKey);
     const problem = isRecorded ? undefined : attempt(() => requireRoom(locked, taken, facts));
-    outcomes.set(row.id, problem ?? false);
+    outcomes.set(row.id, problem || undefined);
     if (isRecorded || problem) continue;
     allowed.push(candidate);
     taken.storedBytes += facts.fileSize;
@@ -417,8 +497,60 @@ async function insertLocked(
     allowed.map(({ file }) => file),
   );
   const inserted = await trx.executeQuery<{ id: string }>(CompiledQuery.raw(text, values));
-  for (const { id } of inserted.rows) outcomes.set(id, true);
+  const ids = new Set(inserted.rows.map(({ id }) => id));
+  for (const { row } of allowed) if (ids.has(row.id)) outcomes.set(row.id, row);
   return outcomes;
+}
+
+/** Undoes the transaction of a file that could not be inserted. */
+class NotInserted extends Error {}
+
+function unlessNotInserted(error: unknown): undefined {
+  if (!(error instanceof NotInserted)) throw error;
+  return undefined;
+}
+
+/**
+ * Inserts a file that replaces another or has an externalId, under the lock of the project.
+ * @returns the row as it was inserted, which is another if the file replaces one; undefined if it was recorded before
+ * @throws NotInserted, Problem
+ */
+async function insertSpecial(
+  deps: Pick<Deps, 'now'>,
+  trx: Transaction<Schema>,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  { facts, row, check }: Candidate,
+): Promise<FileRow | undefined> {
+  const { storeKey, replaced, metadata } = facts;
+  const locked = await lockLimits(trx, project, [storeKey]);
+  // A file that is already recorded is answered, even if the project is full now.
+  if (await findRecorded(trx, project, storeKey)) return undefined;
+  requireRoom(locked, { storedBytes: 0, openBytes: 0 }, facts);
+  const placed = replaced ? await takePlace(deps, trx, replaced, row, metadata !== undefined) : row;
+  if (placed.external_id !== null) await cedeExternalIds(trx, project.id, [placed.external_id]);
+  const { text, values } = toInsertStatement(true, project.id, [toNewFile(caller, facts, placed, check)]);
+  const inserted = await trx.executeQuery(CompiledQuery.raw(text, values));
+  if (inserted.rows.length === 0) throw (await findTaken(trx, placed)) ?? new NotInserted();
+  if (replaced) await finishReplacing(deps, trx, replaced, placed);
+  return placed;
+}
+
+/** The problem if another file has the externalId of this one. */
+async function findTaken(
+  trx: Transaction<Schema>,
+  { project_id, store_key, external_id }: FileRow,
+): Promise<Problem | undefined> {
+  if (external_id === null) return undefined;
+  const holder = await trx
+    .selectFrom('files')
+    .select('id')
+    .where('project_id', '=', project_id)
+    .where('external_id', '=', external_id)
+    .where('external_id_ceded', 'is', null)
+    .where('store_key', '<>', store_key)
+    .executeTakeFirst();
+  return holder && externalIdTaken([external_id]);
 }
 
 /** @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded, invalid_store_key */

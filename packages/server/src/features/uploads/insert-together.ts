@@ -1,7 +1,9 @@
+import type { MetadataEntries } from '@cadiz/contract';
+
 /** A file to be inserted, as columns of its row and what its project's limits are compared with. */
 export interface NewFile {
   id: string;
-  [column: string]: string | number | null;
+  [column: string]: string | number | MetadataEntries | null;
 }
 
 /** Inserts files of one project with one statement; resolves with the ids of those that it has inserted. */

@@ -4,15 +4,16 @@ import type { Uploader } from '../../access/caller.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { attempt, type Outcome, ofEntry, Problem, requireAll, settle } from '../../problem.ts';
 import type { FileView } from '../../tree/file-view.ts';
+import { findDifferences, requireSameFacts } from './find-differences.ts';
 import { insertAllOrNone, insertFiles } from './insert-file.ts';
 import {
   answerNotInserted,
   type Checked,
   checkUpload,
   countInserted,
+  findUploadDifferences,
   type RecordDeps,
   type Recording,
-  requireSameFacts,
   type SinglePut,
 } from './record-upload.ts';
 
@@ -141,10 +142,19 @@ function requireSameAgain(pending: readonly Pending[]): Map<string, Pending> {
   for (const one of pending) {
     const first = firsts.get(one.facts.storeKey);
     if (!first) firsts.set(one.facts.storeKey, one);
-    const problem = first && attempt(() => requireSameFacts(first.facts, one.request));
+    const problem = first && attempt(() => requireSameFacts(findAllDifferences(first.facts, one.request)));
     if (problem) throw ofEntry(problem, `files.${one.index}`);
   }
   return firsts;
+}
+
+function findAllDifferences(first: SinglePut, again: Recording): string[] {
+  const replaces = first.replaced?.fileId ?? null;
+  const { metadata = null, externalId = null, ticketId = null } = first;
+  return [
+    ...findUploadDifferences({ ...first, replaces }, again),
+    ...findDifferences({ metadata, external_id: externalId, replaces, ticket_id: ticketId }, again),
+  ];
 }
 
 function toFacts(round: readonly Pending[]): SinglePut[] {

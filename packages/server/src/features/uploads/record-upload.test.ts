@@ -75,6 +75,8 @@ describe('success', () => {
       sha256: null,
       sha256State: null,
       ticketId: null,
+      metadata: {},
+      externalId: null,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: body.createdAt,
     });

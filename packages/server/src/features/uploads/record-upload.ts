@@ -12,11 +12,13 @@ import type { ObjectFacts } from '../../store/object-store.ts';
 import { findIssueTime } from '../../store/store-key.ts';
 import { discardUploaded } from '../../tickets/discard.ts';
 import { requireWithinTicket } from '../../tickets/require-within-ticket.ts';
-import { findReservation, takeAgain } from '../../tickets/reservations.ts';
+import { findReservation, takeAgain, withTicketMetadata } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../tree/file-view.ts';
+import { findDifferences, requireSameFacts } from './find-differences.ts';
 import { findRecorded } from './find-recorded.ts';
 import { type Facts, insertFile, pastDeadline } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
+import { openReplaced } from './replace-file.ts';
 import { requireThere } from './require-there.ts';
 
 export type Recording = z.output<typeof RecordRequest>;
@@ -69,7 +71,9 @@ export async function checkUpload(
   requireWithinTicket(caller, request);
   const issuedAt = findIssueTime(project.id, request.storeKey);
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
-  const folderGone = await settle(requireFolder(deps, project, request.folderId));
+  const replaced = await openReplaced(deps, caller, request.projectId, request.replaces);
+  // A file that replaces another goes where that one is.
+  const folderGone = replaced ? undefined : await settle(requireFolder(deps, project, request.folderId));
   if (folderGone) return otherwise(folderGone);
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // After the deadline the object may be swept at any moment, so only an existing recording is answered.
@@ -95,7 +99,8 @@ export async function checkUpload(
   if (reservation?.state === 'released') await takeAgain(deps, reservation);
   const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
   const reserved = { ticketId: reservation?.ticket_id, reservation: isOwn ? reservation : undefined };
-  return { facts: { ...object, ...request, sha256State, issuedAt, ...reserved } };
+  const metadata = withTicketMetadata(request.metadata, reservation?.metadata);
+  return { facts: { ...object, ...request, metadata, replaced, sha256State, issuedAt, ...reserved } };
 }
 
 /** The answer for a file that was inserted: its address no longer counts as outstanding. */
@@ -166,26 +171,28 @@ async function answerRecorded(
   if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
   // A ticket sees nothing that it has not reserved.
   if (caller.kind === 'ticket' && row.ticket_id !== caller.ticketId) throw otherwise;
-  const file = toFileView(row);
-  requireSameFacts(file, request);
+  const { file_name, file_size, mime_type, folder_id, sha256 } = row;
+  const said = { fileName: file_name, fileSize: file_size, mimeType: mime_type, folderId: folder_id };
+  requireSameFacts([
+    ...findUploadDifferences({ ...said, sha256: sha256?.toString('hex'), replaces: row.replaces }, request),
+    ...findDifferences(row, request),
+  ]);
   await requireThere(deps, row);
-  return file;
+  return toFileView(row);
 }
 
-/** @throws Problem already_recorded, if a storeKey is recorded as something else than this */
-export function requireSameFacts(
-  recorded: Pick<FileView, 'fileName' | 'fileSize' | 'mimeType' | 'folderId'> & { sha256?: string | null | undefined },
-  request: Omit<Recording, 'projectId'>,
-): void {
-  const differing = [
-    recorded.fileName !== request.fileName && 'fileName',
-    recorded.fileSize !== request.fileSize && 'fileSize',
-    recorded.mimeType !== request.mimeType && 'mimeType',
-    recorded.folderId !== request.folderId && 'folderId',
-    request.sha256 !== undefined && recorded.sha256 !== request.sha256 && 'sha256',
+type Said = Pick<Recording, 'fileName' | 'fileSize' | 'mimeType' | 'folderId' | 'sha256'> & { replaces: string | null };
+
+/** The names of the facts about its upload in which a repeated recording differs from the first. */
+export function findUploadDifferences(first: Said, again: Omit<Recording, 'projectId'>): string[] {
+  return [
+    // The name and the folder of a file that replaced another are that one's.
+    first.replaces === null && first.fileName !== again.fileName && 'fileName',
+    first.fileSize !== again.fileSize && 'fileSize',
+    first.mimeType !== again.mimeType && 'mimeType',
+    first.replaces === null && first.folderId !== again.folderId && 'folderId',
+    again.sha256 !== undefined && first.sha256 !== again.sha256 && 'sha256',
   ].filter((name) => name !== false);
-  if (differing.length === 0) return;
-  throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
 }
 
 function notReserved(): Problem {

@@ -1,0 +1,35 @@
+import type { MetadataEntries } from '@cadiz/contract';
+import type { Selectable } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import { Problem } from '../../problem.ts';
+
+/** What a request says of a file beyond its upload. What it leaves out is not compared. */
+export interface Extras {
+  metadata?: MetadataEntries | undefined;
+  externalId?: string | undefined;
+  replaces?: string | undefined;
+}
+
+type Row = Pick<Selectable<Schema['files']>, 'metadata' | 'external_id' | 'replaces' | 'ticket_id'>;
+
+/** The names of the facts in which a repeated recording differs from the recorded file. */
+export function findDifferences(row: Row, { metadata, externalId, replaces }: Extras): string[] {
+  return [
+    // That of a ticket has been added to it.
+    metadata !== undefined && row.ticket_id === null && !isSame(metadata, row.metadata ?? {}) && 'metadata',
+    externalId !== undefined && externalId !== row.external_id && 'externalId',
+    (replaces ?? null) !== row.replaces && 'replaces',
+  ].filter((name) => name !== false);
+}
+
+/** In any order of the keys. */
+function isSame(a: MetadataEntries, b: MetadataEntries): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
+}
+
+/** @throws Problem already_recorded if anything differs */
+export function requireSameFacts(differing: readonly string[]): void {
+  if (differing.length === 0) return;
+  throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
+}
