@@ -7,6 +7,7 @@ import { listEvents } from './features/audit/list-events.ts';
 import { changeMany } from './features/bulk/change-many.ts';
 import { createArchiveUrl } from './features/downloads/create-archive-url.ts';
 import { createDownloadUrl } from './features/downloads/create-download-url.ts';
+import { createDownloadUrls } from './features/downloads/create-download-urls.ts';
 import { changeFile } from './features/files/change-file.ts';
 import { deleteFile } from './features/files/delete-file.ts';
 import { getFile } from './features/files/get-file.ts';
@@ -172,6 +173,7 @@ export const operations: Operations = {
 export const batchOperations: BatchOperations = {
   presignBatch,
   recordBatch,
+  createDownloadUrls,
 };
 
 /** The implementation of each operation that reads or changes what the browser keeps. */

@@ -79,6 +79,8 @@ const expected: Record<OperationId, readonly string[]> = {
   bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
 
   createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
+  // What cannot be reached is a problem in the answer: see download-urls.test.ts.
+  createDownloadUrls:[ok,      ok,         ok,      ok,          noKey,   noKey,   noScope,   ok,       ok,            noKey,   noKey,      ok,            ok],
   createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
@@ -208,6 +210,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   }),
 
   createDownloadUrl: () => ({ path: `/api/storage/files/${fileId}/url`, body: {} }),
+  createDownloadUrls: () => ({ path: '/api/storage/files/urls', body: { fileIds: [fileId] } }),
   createArchiveUrl: () => ({ path: '/api/storage/archives', body: { projectId } }),
   downloadArchive: async () => {
     const body = { projectId, folderIds: [folderId] };

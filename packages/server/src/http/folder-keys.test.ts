@@ -173,7 +173,14 @@ const asks: Partial<Record<OperationId, Ask>> = {
   abortUpload: async (folderId) => ({ path: `/api/storage/uploads/${await makeUpload(folderId)}` }),
 };
 /** Operations that name no folder: they have tests of their own below, and in api-keys.test.ts. */
-const ofTheWholeProject: OperationId[] = ['listTrash', 'emptyTrash', 'getOwnKey', 'findFolder', 'listUploads'];
+const ofTheWholeProject: OperationId[] = [
+  'listTrash',
+  'emptyTrash',
+  'getOwnKey',
+  'findFolder',
+  'listUploads',
+  'createDownloadUrls',
+];
 
 test('every route that a key can ask for is here', () => {
   const forKeys = (Object.entries(routes) as [OperationId, Route][])
@@ -267,6 +274,18 @@ describe('a key that is tied to a folder', () => {
       const { name } = await byAda('GET', `/api/storage/folders/${folderId}`);
       expect(outcome(await find(name))).toBe('404 folder_not_found');
     }
+  });
+
+  test('gets addresses of files there only, and the same problem for others as for absent ones', async () => {
+    const { own, inner, outer, beside, root } = there.files;
+    const fileIds = [outer, own, root, inner, beside, randomUUID()];
+    const { body } = await byKey('POST', '/api/storage/files/urls', { fileIds });
+    const codes = body.urls.map(({ url, problem }: { url?: string; problem?: { code: string } }) =>
+      url === undefined ? problem?.code : 'ok',
+    );
+    const no = 'file_not_found';
+    expect(codes).toEqual([no, 'ok', no, 'ok', no, no]);
+    expect(body.urls[0].problem).toEqual(body.urls[5].problem);
   });
 
   test('lists the open uploads there only', async () => {
