@@ -64,6 +64,7 @@ export type ErrorCode =
   | 'already_recorded'
   | 'external_id_taken'
   | 'already_replaced'
+  | 'object_changed'
   | 'file_deleted'
   | 'file_quarantined'
   | 'folder_exists'

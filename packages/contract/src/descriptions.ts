@@ -46,7 +46,7 @@ export const descriptions: Readonly<Record<string, string>> = {
   'CreateApiKeyRequest.expiresAt': 'When the key is to expire; if omitted, it does not.',
   'RotateApiKeyRequest.expiresAt': 'When the new key is to expire; if omitted, when the old one does.',
   'DownloadUrl.expiresAt': 'When the URL expires.',
-  expiresIn: 'How long the URL is valid, in seconds.',
+  expiresIn: 'How long the URL is valid at least, in seconds.',
   'CreateTicketRequest.expiresIn': 'How long the ticket is valid, in seconds: 60 to 86400.',
   file: 'The recorded file.',
   externalId:
@@ -171,6 +171,7 @@ export const descriptions: Readonly<Record<string, string>> = {
   uploadId: 'The upload.',
   uploads: 'The uploads, newest first.',
   url: 'The URL.',
+  urls: 'One for each file of the request, in its order.',
   'CreatedInvitation.url': 'The URL that accepts the invitation. It is only ever shown in this answer.',
   'OidcRedirection.url': 'Where to send the browser.',
   used: 'How much of the budget is used: recorded, or reserved for an upload that has been presigned.',

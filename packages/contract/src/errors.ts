@@ -418,6 +418,13 @@ export const errorCatalogue = {
       'Another recording replaced the file that `replaces` names. It is in the trash, and nothing was recorded in its place this time.',
     mend: 'Get the file that is there now, and replace that one if the new upload should still win. The object of the refused recording is removed after the recording deadline.',
   },
+  object_changed: {
+    status: 409,
+    title: 'The object store no longer has the bytes that were recorded.',
+    happened:
+      'The object of this file is gone from the object store, or was replaced by other bytes after it was recorded.',
+    mend: 'Upload the file again. Whoever runs the service can find all such files with `POST /api/projects/{projectId}/reconcile`.',
+  },
   file_deleted: {
     status: 409,
     title: 'This upload is recorded, and its file has been deleted.',

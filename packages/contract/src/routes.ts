@@ -46,7 +46,15 @@ import {
   RecordBatchResponse,
 } from './batches.ts';
 import { BulkAnswer, BulkRequest } from './bulk.ts';
-import { ArchiveParams, ArchiveRequest, ContentQuery, DownloadUrl, DownloadUrlRequest } from './downloads.ts';
+import {
+  ArchiveParams,
+  ArchiveRequest,
+  ContentQuery,
+  DownloadUrl,
+  DownloadUrlRequest,
+  DownloadUrls,
+  DownloadUrlsRequest,
+} from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
 import {
   AcceptedInvitation,
@@ -109,6 +117,7 @@ import {
 import {
   ChangeFileRequest,
   ChangeFolderRequest,
+  CopyFileRequest,
   CreateFolderRequest,
   DeleteFolderQuery,
   EnsuredFolders,
@@ -1357,6 +1366,31 @@ export const routes = {
     answer: File,
     errors: ['file_not_found', 'folder_not_found', 'external_id_taken'],
   },
+  copyFile: {
+    method: 'POST',
+    path: '/api/storage/files/{id}/copy',
+    summary: 'Copy a file within its project',
+    description:
+      'The object store makes the copy, which is a file of its own with an object of its own; no byte passes through the service. Not safe to repeat: each request makes another copy.',
+    tag: 'Files',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: FileParams,
+    body: CopyFileRequest,
+    rate: 'uploads',
+    answer: File,
+    errors: [
+      'file_not_found',
+      'project_not_found',
+      'folder_not_found',
+      'object_changed',
+      'content_mismatch',
+      'file_too_large',
+      'mime_type_not_allowed',
+      'quota_exceeded',
+      'store_unavailable',
+    ],
+  },
   deleteFile: {
     method: 'DELETE',
     path: '/api/storage/files/{id}',
@@ -1436,7 +1470,7 @@ export const routes = {
     path: '/api/storage/files/{id}/url',
     summary: 'A URL at the object store that serves the file to anyone who has it',
     description:
-      'A signed GET that serves the recorded name and type. Types that can run scripts are always saved, never shown.',
+      'A signed GET that serves the recorded name and type. Types that can run scripts are always saved, never shown. For some minutes, the same request is answered with the same URL, so that browsers can cache the file.',
     tag: 'Downloads',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1444,6 +1478,21 @@ export const routes = {
     body: DownloadUrlRequest,
     rate: 'reads',
     answer: DownloadUrl,
+    errors: ['file_not_found'],
+  },
+  createDownloadUrls: {
+    method: 'POST',
+    path: '/api/storage/files/urls',
+    summary: 'URLs that serve up to 1000 files to anyone who has them',
+    description:
+      'Like the URL of each. `urls` is in the order of the request, each with a URL or a problem; the status is 200 even if some fail.',
+    tag: 'Downloads',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    body: DownloadUrlsRequest,
+    batchOf: 'fileIds',
+    rate: 'reads',
+    answer: DownloadUrls,
     errors: ['file_not_found'],
   },
   redirectToContent: {
@@ -1456,7 +1505,7 @@ export const routes = {
     scope: 'files:read',
     params: FileParams,
     query: ContentQuery,
-    redirectsTo: 'The file at the object store; the URL is valid for 15 minutes.',
+    redirectsTo: 'The file at the object store; the URL is valid for at least 15 minutes.',
     writesAnswer: true,
     answer: z.undefined(),
     errors: ['file_not_found'],

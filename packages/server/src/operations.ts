@@ -7,6 +7,7 @@ import { listEvents } from './features/audit/list-events.ts';
 import { changeMany } from './features/bulk/change-many.ts';
 import { createArchiveUrl } from './features/downloads/create-archive-url.ts';
 import { createDownloadUrl } from './features/downloads/create-download-url.ts';
+import { createDownloadUrls } from './features/downloads/create-download-urls.ts';
 import { changeFile } from './features/files/change-file.ts';
 import { deleteFile } from './features/files/delete-file.ts';
 import { getFile } from './features/files/get-file.ts';
@@ -45,6 +46,7 @@ import { emptyTrash } from './features/trash/empty-trash.ts';
 import { listTrash } from './features/trash/list-trash.ts';
 import { abortUpload } from './features/uploads/abort-upload.ts';
 import { completeUpload } from './features/uploads/complete-upload.ts';
+import { copyFile } from './features/uploads/copy-file.ts';
 import { createUpload } from './features/uploads/create-upload.ts';
 import { getUpload } from './features/uploads/get-upload.ts';
 import { listUploads } from './features/uploads/list-uploads.ts';
@@ -117,6 +119,7 @@ export const operations: Operations = {
 
   getFile,
   changeFile,
+  copyFile,
   deleteFile,
   restoreFile,
   createDownloadUrl,
@@ -181,6 +184,7 @@ export const operations: Operations = {
 export const batchOperations: BatchOperations = {
   presignBatch,
   recordBatch,
+  createDownloadUrls,
 };
 
 /** The implementation of each operation that reads or changes what the browser keeps. */

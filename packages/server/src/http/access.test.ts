@@ -77,6 +77,7 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   restoreFolder:    [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
   getFile:          [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
   changeFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  copyFile:         [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
   deleteFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
   restoreFile:      [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
   listTrash:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
@@ -84,6 +85,8 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
 
   createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
+  // What cannot be reached is a problem in the answer: see download-urls.test.ts.
+  createDownloadUrls:[ok,      ok,         ok,      ok,          noKey,   noKey,   noScope,   ok,       ok,            noKey,   noKey,      ok,            ok],
   createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
@@ -233,6 +236,10 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     path: `/api/storage/files/${await createFile(ada, projectId)}`,
     body: { fileName: 'b.jpg', folderId },
   }),
+  copyFile: async () => ({
+    path: `/api/storage/files/${await createFile(ada, projectId)}/copy`,
+    body: { folderId },
+  }),
   deleteFile: async () => ({ path: `/api/storage/files/${await createFile(ada, projectId)}` }),
   restoreFile: async () => ({ path: `/api/storage/files/${await deleted('files', createFile)}/restore` }),
   listTrash: () => ({ path: `/api/storage/trash?projectId=${projectId}` }),
@@ -243,6 +250,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   }),
 
   createDownloadUrl: () => ({ path: `/api/storage/files/${fileId}/url`, body: {} }),
+  createDownloadUrls: () => ({ path: '/api/storage/files/urls', body: { fileIds: [fileId] } }),
   createArchiveUrl: () => ({ path: '/api/storage/archives', body: { projectId } }),
   downloadArchive: async () => {
     const body = { projectId, folderIds: [folderId] };

@@ -144,6 +144,10 @@ const asks: Partial<Record<OperationId, Ask>> = {
     path: `/api/storage/files/${await makeFile(folderId)}`,
     body: { fileName: 'new' },
   }),
+  copyFile: async (folderId) => ({
+    path: `/api/storage/files/${await makeFile(folderId)}/copy`,
+    body: { folderId: there.folders.own },
+  }),
   deleteFile: async (folderId) => ({ path: `/api/storage/files/${await makeFile(folderId)}` }),
   restoreFile: async (folderId) => ({
     path: `/api/storage/files/${await trashed('files', await makeFile(folderId))}/restore`,
@@ -185,6 +189,7 @@ const ofTheWholeProject: OperationId[] = [
   'findFolder',
   'listUploads',
   'listTickets',
+  'createDownloadUrls',
 ];
 
 test('every route that a key can ask for is here', () => {
@@ -279,6 +284,25 @@ describe('a key that is tied to a folder', () => {
       const { name } = await byAda('GET', `/api/storage/folders/${folderId}`);
       expect(outcome(await find(name))).toBe('404 folder_not_found');
     }
+  });
+
+  test('copies nothing out of its folder', async () => {
+    for (const folderId of [there.folders.outer, there.folders.beside, null, randomUUID()]) {
+      const copied = await byKey('POST', `/api/storage/files/${there.files.own}/copy`, { folderId });
+      expect(outcome(copied)).toBe('404 folder_not_found');
+    }
+  });
+
+  test('gets addresses of files there only, and the same problem for others as for absent ones', async () => {
+    const { own, inner, outer, beside, root } = there.files;
+    const fileIds = [outer, own, root, inner, beside, randomUUID()];
+    const { body } = await byKey('POST', '/api/storage/files/urls', { fileIds });
+    const codes = body.urls.map(({ url, problem }: { url?: string; problem?: { code: string } }) =>
+      url === undefined ? problem?.code : 'ok',
+    );
+    const no = 'file_not_found';
+    expect(codes).toEqual([no, 'ok', no, 'ok', no, no]);
+    expect(body.urls[0].problem).toEqual(body.urls[5].problem);
   });
 
   test('lists the open uploads there only', async () => {
