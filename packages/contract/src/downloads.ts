@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { fileName, timestampOut, uuid } from './fields.ts';
+import { fileName, timestampOut, uuid, uuidOut } from './fields.ts';
+import { Problem } from './operation.ts';
 
 /** The longest that Signature V4 lets a URL be valid: seven days. */
 const longestSeconds = 7 * 24 * 3600;
@@ -21,6 +22,27 @@ const disposition = z
 
 export const DownloadUrlRequest = z.object({ expiresIn, disposition });
 export const DownloadUrl = z.strictObject({ url: z.url(), expiresAt: timestampOut });
+
+/** The most files in one batch of download URLs. */
+export const maxDownloadUrls = 1000;
+
+export const DownloadUrlsRequest = z.object({
+  fileIds: z
+    .array(uuid)
+    .min(1, { error: 'must name at least one file' })
+    .max(maxDownloadUrls, { error: `must name at most ${maxDownloadUrls} files` }),
+  expiresIn,
+  disposition,
+});
+export const DownloadUrls = z.object({
+  urls: z.array(
+    z.union([
+      z.object({ fileId: uuidOut, url: z.url(), expiresAt: timestampOut }),
+      z.object({ fileId: uuidOut, problem: Problem }),
+    ]),
+  ),
+});
+
 export const ContentQuery = z.object({ disposition });
 
 /** How many ids fit into a URL that every proxy accepts. */

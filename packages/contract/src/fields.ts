@@ -53,6 +53,16 @@ export const fileName = text(nameProblem).meta({ minLength: 1, maxLength: 255, e
 /** The same rules as for a file, since a folder can be downloaded as one. */
 export const folderName = text(nameProblem).meta({ minLength: 1, maxLength: 255, examples: ['Holidays'] });
 
+/** The names of nested folders, outermost first, with `/` between them. Answers the names. */
+export const folderPath = text((path) => {
+  const names = path.split('/');
+  if (names.includes('')) return 'must have names with one / between them, and none at either end';
+  const problem = names.map(nameProblem).find((found) => found !== undefined);
+  return problem && `has a name that ${problem}`;
+})
+  .meta({ minLength: 1, examples: ['2026/Holidays'] })
+  .transform((path) => path.split('/'));
+
 /** What to search for in names: 1–255 bytes of UTF-8, without control characters. */
 export const searchText = text((value) => textProblem(value, 255)).meta({
   minLength: 1,

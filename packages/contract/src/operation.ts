@@ -29,6 +29,8 @@ export const Problem = z.object({
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   /** With `file_deleted` and `file_quarantined` only: the file that was recorded. */
   fileId: uuid.optional(),
+  /** With `folder_exists` only: the folder that has the name. */
+  existingId: uuid.optional(),
   /** With `not_ready` and `dependency_down` only. */
   dependencies: Dependencies.optional(),
 });

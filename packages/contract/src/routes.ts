@@ -46,7 +46,15 @@ import {
   RecordBatchResponse,
 } from './batches.ts';
 import { BulkAnswer, BulkRequest } from './bulk.ts';
-import { ArchiveParams, ArchiveRequest, ContentQuery, DownloadUrl, DownloadUrlRequest } from './downloads.ts';
+import {
+  ArchiveParams,
+  ArchiveRequest,
+  ContentQuery,
+  DownloadUrl,
+  DownloadUrlRequest,
+  DownloadUrls,
+  DownloadUrlsRequest,
+} from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
 import {
   AcceptedInvitation,
@@ -111,9 +119,12 @@ import {
   ChangeFolderRequest,
   CreateFolderRequest,
   DeleteFolderQuery,
+  EnsuredFolders,
+  EnsureFoldersRequest,
   File,
   FileParams,
   Folder,
+  FolderAtQuery,
   FolderParams,
   Listing,
   ListQuery,
@@ -139,6 +150,8 @@ import {
   CreatedUpload,
   CreateUploadRequest,
   maxCompletionBytes,
+  OpenUploads,
+  OpenUploadsQuery,
   SignedParts,
   SignPartsRequest,
   Upload,
@@ -1098,6 +1111,18 @@ export const routes = {
       'store_unavailable',
     ],
   },
+  listUploads: {
+    method: 'GET',
+    path: '/api/storage/uploads',
+    summary: 'Uploads in parts that can still be completed, newest first',
+    description: 'In pages. `GET /api/storage/uploads/{uploadId}` has the parts of one that have arrived.',
+    tag: 'Uploads',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    query: OpenUploadsQuery,
+    answer: OpenUploads,
+    errors: ['project_not_found'],
+  },
   signParts: {
     method: 'POST',
     path: '/api/storage/uploads/{uploadId}/parts',
@@ -1228,6 +1253,33 @@ export const routes = {
     body: CreateFolderRequest,
     answer: Folder,
     errors: ['project_not_found', 'folder_not_found', 'folder_exists', 'folder_too_deep'],
+  },
+  ensureFolders: {
+    method: 'POST',
+    path: '/api/storage/folders/ensure',
+    summary: 'The folders at up to 100 paths, made where they are missing; safe to repeat',
+    description:
+      'Names are compared regardless of case, as everywhere. Of two requests at once for the same path, one makes the folder, and both answer it. A ticket can make at most as many folders as files.',
+    tag: 'Folders',
+    access: 'uploader',
+    scope: 'files:write',
+    body: EnsureFoldersRequest,
+    maxBodyBytes: maxBatchBytes,
+    answer: EnsuredFolders,
+    errors: ['project_not_found', 'folder_not_found', 'folder_too_deep', 'ticket_exhausted'],
+  },
+  findFolder: {
+    method: 'GET',
+    path: '/api/storage/folders',
+    summary: 'The folder at a path',
+    description:
+      'The path begins at the root of the project; for a key that is tied to a folder, at that folder. Names are compared regardless of case.',
+    tag: 'Folders',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    query: FolderAtQuery,
+    answer: Folder,
+    errors: ['project_not_found', 'folder_not_found'],
   },
   getFolder: {
     method: 'GET',
@@ -1384,7 +1436,7 @@ export const routes = {
     path: '/api/storage/files/{id}/url',
     summary: 'A URL at the object store that serves the file to anyone who has it',
     description:
-      'A signed GET that serves the recorded name and type. Types that can run scripts are always saved, never shown.',
+      'A signed GET that serves the recorded name and type. Types that can run scripts are always saved, never shown. For some minutes, the same request is answered with the same URL, so that browsers can cache the file.',
     tag: 'Downloads',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1392,6 +1444,21 @@ export const routes = {
     body: DownloadUrlRequest,
     rate: 'reads',
     answer: DownloadUrl,
+    errors: ['file_not_found'],
+  },
+  createDownloadUrls: {
+    method: 'POST',
+    path: '/api/storage/files/urls',
+    summary: 'URLs that serve up to 1000 files to anyone who has them',
+    description:
+      'Like the URL of each. `urls` is in the order of the request, each with a URL or a problem; the status is 200 even if some fail.',
+    tag: 'Downloads',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    body: DownloadUrlsRequest,
+    batchOf: 'fileIds',
+    rate: 'reads',
+    answer: DownloadUrls,
     errors: ['file_not_found'],
   },
   redirectToContent: {
@@ -1404,7 +1471,7 @@ export const routes = {
     scope: 'files:read',
     params: FileParams,
     query: ContentQuery,
-    redirectsTo: 'The file at the object store; the URL is valid for 15 minutes.',
+    redirectsTo: 'The file at the object store; the URL is valid for at least 15 minutes.',
     writesAnswer: true,
     answer: z.undefined(),
     errors: ['file_not_found'],

@@ -4,6 +4,7 @@ import {
   fileSize,
   folderId,
   folderName,
+  folderPath,
   mimeType,
   searchText,
   sha256,
@@ -56,6 +57,21 @@ export const Folder = z.object({
 
 export const CreateFolderRequest = z.object({ projectId: uuid, name: folderName, parentId: folderId });
 export const FolderParams = z.object({ id: uuid });
+
+export const FolderAtQuery = z.object({ projectId: uuid, path: folderPath });
+
+/** The most folders that one request ensures. */
+export const maxEnsuredPaths = 100;
+
+export const EnsureFoldersRequest = z.object({
+  projectId: uuid,
+  parentId: folderId,
+  paths: z
+    .array(folderPath)
+    .min(1, { error: 'must have at least one path' })
+    .max(maxEnsuredPaths, { error: `must have at most ${maxEnsuredPaths} paths` }),
+});
+export const EnsuredFolders = z.object({ folders: z.array(Folder) });
 
 export const ChangeFolderRequest = z
   .object({ name: folderName.optional(), parentId: folderId.optional() })

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { fileSize, storeKey, timestampOut, uuid, uuidOut } from './fields.ts';
-import { PresignRequest } from './storage.ts';
+import { cursor, PresignRequest, pageLimit } from './storage.ts';
 
 /** The most parts that an upload can have on S3. */
 export const maxParts = 10_000;
@@ -67,6 +67,11 @@ export const Upload = z.object({
     .array(z.object({ partNumber: z.int(), etag: z.string(), size: z.int() }))
     .meta({ description: 'The parts that have arrived; empty once they have been joined.' }),
 });
+
+export const OpenUploadsQuery = z.object({ projectId: uuid, limit: pageLimit, cursor });
+
+export const OpenUpload = Upload.omit({ status: true, fileId: true, parts: true });
+export const OpenUploads = z.object({ uploads: z.array(OpenUpload), nextCursor: z.string().nullable() });
 
 export const CompleteUploadRequest = z.object({
   parts: z

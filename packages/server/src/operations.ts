@@ -7,6 +7,7 @@ import { listEvents } from './features/audit/list-events.ts';
 import { changeMany } from './features/bulk/change-many.ts';
 import { createArchiveUrl } from './features/downloads/create-archive-url.ts';
 import { createDownloadUrl } from './features/downloads/create-download-url.ts';
+import { createDownloadUrls } from './features/downloads/create-download-urls.ts';
 import { changeFile } from './features/files/change-file.ts';
 import { deleteFile } from './features/files/delete-file.ts';
 import { getFile } from './features/files/get-file.ts';
@@ -14,6 +15,8 @@ import { restoreFile } from './features/files/restore-file.ts';
 import { changeFolder } from './features/folders/change-folder.ts';
 import { createFolder } from './features/folders/create-folder.ts';
 import { deleteFolder } from './features/folders/delete-folder.ts';
+import { ensureFolders } from './features/folders/ensure-folders.ts';
+import { findFolder } from './features/folders/find-folder.ts';
 import { getFolder } from './features/folders/get-folder.ts';
 import { restoreFolder } from './features/folders/restore-folder.ts';
 import { health, live, ready, welcome } from './features/health/probes.ts';
@@ -45,6 +48,7 @@ import { abortUpload } from './features/uploads/abort-upload.ts';
 import { completeUpload } from './features/uploads/complete-upload.ts';
 import { createUpload } from './features/uploads/create-upload.ts';
 import { getUpload } from './features/uploads/get-upload.ts';
+import { listUploads } from './features/uploads/list-uploads.ts';
 import { presignBatch } from './features/uploads/presign-batch.ts';
 import { presignUpload } from './features/uploads/presign-upload.ts';
 import { recordBatch } from './features/uploads/record-batch.ts';
@@ -95,6 +99,7 @@ export const operations: Operations = {
   createUpload,
   signParts,
   getUpload,
+  listUploads,
   completeUpload,
   abortUpload,
 
@@ -104,6 +109,8 @@ export const operations: Operations = {
   revokeTicket,
 
   createFolder,
+  ensureFolders,
+  findFolder,
   getFolder,
   changeFolder,
   deleteFolder,
@@ -175,6 +182,7 @@ export const operations: Operations = {
 export const batchOperations: BatchOperations = {
   presignBatch,
   recordBatch,
+  createDownloadUrls,
 };
 
 /** The implementation of each operation that reads or changes what the browser keeps. */

@@ -69,6 +69,8 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   usage:            [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   getOwnKey:        [ok,       ok,         ok,      ok,          noKey,   noKey,   ok,        noKey,    noKey,         noKey,   noKey,      noKey,         noKey],
   createFolder:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  ensureFolders:    [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  findFolder:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   getFolder:        [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            ok],
   changeFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
   deleteFolder:     [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
@@ -82,12 +84,15 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
 
   createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
+  // What cannot be reached is a problem in the answer: see download-urls.test.ts.
+  createDownloadUrls:[ok,      ok,         ok,      ok,          noKey,   noKey,   noScope,   ok,       ok,            noKey,   noKey,      ok,            ok],
   createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
 
   createUpload:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
   signParts:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
+  listUploads:      [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
   getUpload:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
   completeUpload:   [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
   abortUpload:      [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
@@ -177,6 +182,7 @@ const openToTickets: Partial<Record<OperationId, string>> = {
   presignBatch: ok,
   // Each of its entries is refused like a single one.
   recordBatch: ok,
+  ensureFolders: ok,
   createUpload: ok,
   signParts: noUpload,
   getUpload: noUpload,
@@ -215,6 +221,12 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   usage: () => ({ path: `/api/storage/usage?projectId=${projectId}` }),
   getOwnKey: () => ({ path: '/api/storage/key' }),
   createFolder: () => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId: null } }),
+  ensureFolders: () => ({ path: '/api/storage/folders/ensure', body: { projectId, parentId: null, paths: ['a/b'] } }),
+  findFolder: async () => {
+    const name = randomUUID();
+    await service.call('POST', '/api/storage/folders', { as: ada, body: { projectId, name, parentId: null } });
+    return { path: `/api/storage/folders?projectId=${projectId}&path=${name}` };
+  },
   getFolder: () => ({ path: `/api/storage/folders/${folderId}` }),
   changeFolder: () => ({ path: `/api/storage/folders/${folderId}`, body: { name: randomUUID() } }),
   deleteFolder: async () => ({ path: `/api/storage/folders/${await createFolder(ada, projectId)}` }),
@@ -234,6 +246,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   }),
 
   createDownloadUrl: () => ({ path: `/api/storage/files/${fileId}/url`, body: {} }),
+  createDownloadUrls: () => ({ path: '/api/storage/files/urls', body: { fileIds: [fileId] } }),
   createArchiveUrl: () => ({ path: '/api/storage/archives', body: { projectId } }),
   downloadArchive: async () => {
     const body = { projectId, folderIds: [folderId] };
@@ -246,6 +259,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     path: `/api/storage/uploads/${await createUpload(ada, projectId)}/parts`,
     body: { partNumbers: [1] },
   }),
+  listUploads: () => ({ path: `/api/storage/uploads?projectId=${projectId}` }),
   getUpload: async () => ({ path: `/api/storage/uploads/${await createUpload(ada, projectId)}` }),
   completeUpload: async () => {
     const path = `/api/storage/uploads/${await createUpload(ada, projectId)}`;

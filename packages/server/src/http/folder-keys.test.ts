@@ -126,6 +126,10 @@ const asks: Partial<Record<OperationId, Ask>> = {
     path: `/api/storage/usage?projectId=${projectId}&folderId=${folderId ?? there.folders.outer}`,
   }),
   createFolder: (parentId) => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId } }),
+  ensureFolders: (parentId) => ({
+    path: '/api/storage/folders/ensure',
+    body: { projectId, parentId, paths: [`${randomUUID()}/b`] },
+  }),
   getFolder: async (folderId) => ({ path: `/api/storage/folders/${await makeFolder(folderId)}` }),
   changeFolder: async (folderId) => ({
     path: `/api/storage/folders/${await makeFolder(folderId)}`,
@@ -174,7 +178,15 @@ const asks: Partial<Record<OperationId, Ask>> = {
 };
 const ticketFor = (folderId: string | null) => ({ projectId, folderId, maxFiles: 1, maxBytes: 1 });
 /** Operations that name no folder: they have tests of their own below, in api-keys.test.ts and in tickets.test.ts. */
-const ofTheWholeProject: OperationId[] = ['listTrash', 'emptyTrash', 'getOwnKey', 'listTickets'];
+const ofTheWholeProject: OperationId[] = [
+  'listTrash',
+  'emptyTrash',
+  'getOwnKey',
+  'findFolder',
+  'listUploads',
+  'createDownloadUrls',
+  'listTickets',
+];
 
 test('every route that a key can ask for is here', () => {
   const forKeys = (Object.entries(routes) as [OperationId, Route][])
@@ -250,6 +262,44 @@ describe('a key that is tied to a folder', () => {
     expect(idsOf(inner.files)).toEqual([there.files.inner]);
     expect(inner.breadcrumbs.map(({ id }: { id: string }) => id)).toEqual([there.folders.own, there.folders.inner]);
     expect(outcome(await list('&folderId=root'))).toBe('404 folder_not_found');
+  });
+
+  test('finds folders by paths that begin at its own', async () => {
+    const inner = await byKey('GET', `/api/storage/folders/${there.folders.inner}`);
+    const nested = (
+      await byAda('POST', '/api/storage/folders/ensure', {
+        projectId,
+        parentId: there.folders.inner,
+        paths: ['deep'],
+      })
+    ).folders[0];
+    const find = (path: string) => byKey('GET', `/api/storage/folders?projectId=${projectId}&path=${path}`);
+    expect((await find(inner.body.name)).body).toEqual(inner.body);
+    expect((await find(`${inner.body.name}/deep`)).body).toEqual(nested);
+    for (const folderId of [there.folders.outer, there.folders.beside]) {
+      const { name } = await byAda('GET', `/api/storage/folders/${folderId}`);
+      expect(outcome(await find(name))).toBe('404 folder_not_found');
+    }
+  });
+
+  test('gets addresses of files there only, and the same problem for others as for absent ones', async () => {
+    const { own, inner, outer, beside, root } = there.files;
+    const fileIds = [outer, own, root, inner, beside, randomUUID()];
+    const { body } = await byKey('POST', '/api/storage/files/urls', { fileIds });
+    const codes = body.urls.map(({ url, problem }: { url?: string; problem?: { code: string } }) =>
+      url === undefined ? problem?.code : 'ok',
+    );
+    const no = 'file_not_found';
+    expect(codes).toEqual([no, 'ok', no, 'ok', no, no]);
+    expect(body.urls[0].problem).toEqual(body.urls[5].problem);
+  });
+
+  test('lists the open uploads there only', async () => {
+    const { own, inner, outer } = there.folders;
+    const ids = [await makeUpload(own), await makeUpload(inner)];
+    for (const folderId of [outer, null]) await makeUpload(folderId);
+    const { body } = await byKey('GET', `/api/storage/uploads?projectId=${projectId}`);
+    expect(body.uploads.map(({ uploadId }: { uploadId: string }) => uploadId)).toEqual(ids.toReversed());
   });
 
   test('searches and pages there only, in every order', async () => {

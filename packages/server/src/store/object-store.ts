@@ -81,8 +81,10 @@ export interface PeekedObject extends ObjectFacts {
 }
 
 export interface DownloadOptions {
-  /** 1 to 604800 */
+  /** 1 to 604800, counted from `signedAt` */
   expiresInSeconds: number;
+  /** Unix milliseconds; now if omitted. */
+  signedAt?: number;
   contentType: string;
   contentDisposition: string;
 }

@@ -13,10 +13,9 @@ import type { S3Settings } from './s3-settings.ts';
 export function createS3Store(settings: S3Settings, now: () => number): ObjectStore {
   const { bucket, presignTtlSeconds } = settings;
   const connection = createS3Connection(settings, now);
-  const presign = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
-  const presignUpload = settings.upload
-    ? createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint })
-    : presign;
+  // One of its own: a presigner keeps what it has computed for one second, and downloads are signed for an earlier one.
+  const presignDownload = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
+  const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
 
   return {
     presignPut: (storeKey, sizeBytes, sha256, expiresInSeconds = presignTtlSeconds) =>
@@ -32,13 +31,13 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         }),
       }),
 
-    presignGet: (storeKey, { expiresInSeconds, contentType, contentDisposition }) =>
-      presign({
+    presignGet: (storeKey, { expiresInSeconds, signedAt = now(), contentType, contentDisposition }) =>
+      presignDownload({
         method: 'GET',
         bucket,
         key: storeKey,
         expiresInSeconds,
-        now: now(),
+        now: signedAt,
         query: {
           // An object never changes under its key, and only the recipient knows the address.
           'response-cache-control': `private, max-age=${expiresInSeconds}`,

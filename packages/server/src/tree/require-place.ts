@@ -27,18 +27,34 @@ export async function requirePlace(
   placed: readonly Placed[],
 ): Promise<void> {
   const moved = placed.flatMap(({ id }) => id ?? []);
+  const path = await requireParent(trx, project, parentId);
+  if (path.some((id) => moved.includes(id))) throw new Problem('folder_cycle');
+  requireLevels(path.length + (moved.length > 0 ? await readHeight(trx, project, moved) : 1));
+  await requireFreeNames(trx, project, parentId, placed);
+}
+
+/**
+ * The path of a folder in which the caller may create others; empty for the root.
+ * @throws Problem folder_not_found
+ */
+export async function requireParent(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  parentId: string | null,
+): Promise<string[]> {
   const path = await readPath(trx, project, parentId);
   if (parentId !== null && path.length === 0) throw new Problem('folder_not_found');
   if (project.within !== null && !path.includes(project.within)) throw new Problem('folder_not_found');
-  if (path.some((id) => moved.includes(id))) throw new Problem('folder_cycle');
-  const levels = path.length + (moved.length > 0 ? await readHeight(trx, project, moved) : 1);
-  if (levels > maxFolderLevels) {
-    throw new Problem(
-      'folder_too_deep',
-      `That would make ${levels} levels of folders; the maximum is ${maxFolderLevels}.`,
-    );
-  }
-  await requireFreeNames(trx, project, parentId, placed);
+  return path;
+}
+
+/** @throws Problem folder_too_deep */
+export function requireLevels(levels: number): void {
+  if (levels <= maxFolderLevels) return;
+  throw new Problem(
+    'folder_too_deep',
+    `That would make ${levels} levels of folders; the maximum is ${maxFolderLevels}.`,
+  );
 }
 
 /** The folder and its ancestors up to the root; empty if the folder is absent or in the trash. */
@@ -76,7 +92,7 @@ async function readHeight(trx: Transaction<Schema>, project: OpenProject, folder
   return rows[0]?.height ?? 0;
 }
 
-/** @throws Problem folder_exists */
+/** @throws Problem folder_exists, with the id of the folder that has the name: whoever may put one there may see it */
 export async function requireFreeNames(
   trx: Transaction<Schema>,
   project: OpenProject,
@@ -85,11 +101,12 @@ export async function requireFreeNames(
 ): Promise<void> {
   const byKey = new Map<string, Placed>();
   for (const folder of placed) {
-    if (byKey.has(folder.nameKey)) throw nameTaken(folder.name);
+    const other = byKey.get(folder.nameKey);
+    if (other) throw nameTaken(folder.name, other.id);
     byKey.set(folder.nameKey, folder);
   }
-  const taken = await findTakenNames(trx, project, parentId, [...byKey.keys()], placed);
-  for (const nameKey of taken) throw nameTaken(byKey.get(nameKey)?.name ?? '');
+  const [taken] = await findTakenNames(trx, project, parentId, [...byKey.keys()], placed);
+  if (taken) throw nameTaken(byKey.get(taken.nameKey)?.name ?? '', taken.id);
 }
 
 /** Which of these names are taken by folders in the parent, other than the ones being put there. */
@@ -99,20 +116,19 @@ export async function findTakenNames(
   parentId: string | null,
   nameKeys: string[],
   placed: readonly Placed[] = [],
-): Promise<string[]> {
+): Promise<{ id: string; nameKey: string }[]> {
   const ids = placed.flatMap(({ id }) => id ?? []);
-  const rows = await trx
+  return trx
     .selectFrom('folders')
-    .select('name_key')
+    .select(['id', 'name_key as nameKey'])
     .where('project_id', '=', project.id)
     .where('parent_id', parentId === null ? 'is' : '=', parentId)
     .where(sql<SqlBool>`name_key = any(${nameKeys}::text[])`)
     .where(sql<SqlBool>`id <> all(${ids}::uuid[])`)
     .where('trash_id', 'is', null)
     .execute();
-  return rows.map((row) => row.name_key);
 }
 
-function nameTaken(name: string): Problem {
-  return new Problem('folder_exists', `There is already a folder named "${name}" here.`);
+function nameTaken(name: string, existingId: string | undefined): Problem {
+  return new Problem('folder_exists', `There is already a folder named "${name}" here.`, { extra: { existingId } });
 }

@@ -92,7 +92,8 @@ async function chooseFreeName(
 ): Promise<string> {
   for (let from = 1; ; from += candidatesAtOnce) {
     const candidates = Array.from({ length: candidatesAtOnce }, (_, index) => toNumbered(name, from + index));
-    const taken = new Set(await findTakenNames(trx, project, parentId, candidates.map(toNameKey)));
+    const found = await findTakenNames(trx, project, parentId, candidates.map(toNameKey));
+    const taken = new Set(found.map(({ nameKey }) => nameKey));
     const free = candidates.find((candidate) => !taken.has(toNameKey(candidate)));
     if (free !== undefined) return free;
   }

@@ -3,23 +3,14 @@ import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { openFile } from '../../tree/open-file.ts';
-import { toContentDisposition } from './content-disposition.ts';
-import { toServed } from './served-type.ts';
+import { signDownload } from './sign-download.ts';
 
-/** Creates an address at the object store that serves a file under its name and type for `expiresIn` seconds. */
+/** Creates an address at the object store that serves a file under its name and type for `expiresIn` seconds at least. */
 export async function createDownloadUrl(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'now'>,
   caller: Caller,
-  { id, expiresIn, disposition: wanted }: Input<'createDownloadUrl'>,
+  request: Input<'createDownloadUrl'>,
 ): Promise<z.output<typeof DownloadUrl>> {
-  const { file } = await openFile(deps, caller, id, 'files:read');
-  const { contentType, disposition } = toServed(file.mime_type, wanted);
-  const url = deps.objects.presignGet(file.store_key, {
-    expiresInSeconds: expiresIn,
-    contentType,
-    contentDisposition: toContentDisposition(disposition, file.file_name),
-  });
-  // The lifetime of a signature starts at the whole second in which it was made.
-  const signedAt = Math.floor(deps.now() / 1000) * 1000;
-  return { url, expiresAt: new Date(signedAt + expiresIn * 1000).toISOString() };
+  const { file } = await openFile(deps, caller, request.id, 'files:read');
+  return signDownload(deps, file, request);
 }

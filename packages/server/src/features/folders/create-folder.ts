@@ -1,5 +1,4 @@
 import type { CreateFolderRequest, Folder } from '@cadiz/contract';
-import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
@@ -8,6 +7,7 @@ import { toFolderView } from '../../tree/folder-view.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { requirePlace } from '../../tree/require-place.ts';
+import { toNewFolder } from './new-folder.ts';
 
 /** Creates a folder. Sibling names are unique, ignoring case and composed versus decomposed letters. */
 export async function createFolder(
@@ -19,20 +19,9 @@ export async function createFolder(
   const nameKey = toNameKey(name);
   const row = await changeTree(deps, project, async (trx) => {
     await requirePlace(trx, project, parentId, [{ name, nameKey }]);
-    const at = new Date(deps.now());
     return trx
       .insertInto('folders')
-      .values({
-        project_id: project.id,
-        id: uuidv7(),
-        parent_id: parentId,
-        name,
-        name_key: nameKey,
-        created_by_user: caller.kind === 'session' ? caller.userId : null,
-        created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
-        created_at: at,
-        updated_at: at,
-      })
+      .values(toNewFolder(caller, project, { parentId, name, nameKey }, new Date(deps.now())))
       .returningAll()
       .executeTakeFirstOrThrow();
   });

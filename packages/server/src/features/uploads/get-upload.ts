@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import type { StoredPart } from '../../store/object-store.ts';
 import { openUpload, requireNotOver, type UploadRow } from './open-upload.ts';
-import { countParts } from './part-plan.ts';
+import { toUploadFacts } from './upload-view.ts';
 
 type UploadView = z.output<typeof Upload>;
 
@@ -32,17 +32,7 @@ export function lostByStore(): Problem {
 
 function toView(upload: UploadRow, status: UploadView['status'], parts: readonly StoredPart[] = []): UploadView {
   return {
-    uploadId: upload.id,
-    projectId: upload.project_id,
-    storeKey: upload.store_key,
-    fileName: upload.file_name,
-    fileSize: upload.file_size,
-    mimeType: upload.mime_type,
-    folderId: upload.folder_id,
-    partSize: upload.part_size,
-    partCount: countParts(upload.file_size, upload.part_size),
-    createdAt: upload.created_at.toISOString(),
-    expiresAt: upload.expires_at.toISOString(),
+    ...toUploadFacts(upload),
     status,
     fileId: upload.file_id,
     parts: parts.map(({ partNumber, etag, sizeBytes }) => ({ partNumber, etag, size: sizeBytes })),

@@ -706,3 +706,51 @@ describe('an upload whose time is over', () => {
     await clock.close();
   });
 });
+
+describe('the list of open uploads', () => {
+  let reader: { key: string };
+  beforeAll(async () => {
+    // A session would not last as long as an upload.
+    reader = { key: (await service.createKey(ada, null)).key };
+  });
+  const list = (project: string, query = '') =>
+    service.call('GET', `${uploadsPath}?projectId=${project}${query}`, reader);
+  const idsOf = ({ body }: Answer) => body.uploads.map(({ uploadId }: { uploadId: string }) => uploadId);
+
+  test('has what can still be completed, newest first, in pages', async () => {
+    const project = await service.createProject(ada);
+    const of = { projectId: project };
+    const start = async () =>
+      (
+        await service.call('POST', uploadsPath, {
+          as: ada,
+          body: { ...of, fileName: 'a', mimeType: 'video/mp4', fileSize: 5, folderId: null },
+        })
+      ).body.uploadId;
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      ids.unshift(await start());
+      service.advance(1);
+    }
+    const aborted = ids[1] ?? '';
+    await service.call('DELETE', `${uploadsPath}/${aborted}`, { as: ada });
+    const open = ids.filter((id) => id !== aborted);
+
+    const whole = await list(project);
+    expect([whole.status, idsOf(whole), whole.body.nextCursor]).toEqual([200, open, null]);
+    const one = (await service.call('GET', `${uploadsPath}/${open[0]}`, { as: ada })).body;
+    const { status: _, fileId: __, parts: ___, ...facts } = one;
+    expect(whole.body.uploads[0]).toEqual(facts);
+
+    const first = await list(project, '&limit=3');
+    expect(idsOf(first)).toEqual(open.slice(0, 3));
+    const rest = await list(project, `&limit=3&cursor=${first.body.nextCursor}`);
+    expect([idsOf(rest), rest.body.nextCursor]).toEqual([open.slice(3), null]);
+    expect((await list(projectId, `&cursor=${first.body.nextCursor}`)).body.issues).toEqual([
+      { path: 'cursor', message: 'is not a nextCursor for the uploads of this project' },
+    ]);
+
+    service.advance(8 * day);
+    expect(idsOf(await list(project))).toEqual([]);
+  });
+});
