@@ -465,8 +465,8 @@ export const mutants = {
     {
       what: 'a recorded upload is not recorded again with different details',
       file: `${server}/features/uploads/record-upload.ts`,
-      find: 'if (differing.length > 0)',
-      put: 'if (differing.length > 99)',
+      find: 'if (differing.length === 0)',
+      put: 'if (differing.length >= 0)',
     },
   ],
   39: [

@@ -1267,14 +1267,14 @@ export const routes = {
     path: '/api/storage/folders/ensure',
     summary: 'The folders at up to 100 paths, made where they are missing; safe to repeat',
     description:
-      'Names are compared regardless of case, as everywhere. Of two requests at once for the same path, one makes the folder, and both answer it.',
+      'Names are compared regardless of case, as everywhere. Of two requests at once for the same path, one makes the folder, and both answer it. A ticket can make at most as many folders as files.',
     tag: 'Folders',
-    access: 'keyOrSession',
+    access: 'uploader',
     scope: 'files:write',
     body: EnsureFoldersRequest,
     maxBodyBytes: maxBatchBytes,
     answer: EnsuredFolders,
-    errors: ['project_not_found', 'folder_not_found', 'folder_too_deep'],
+    errors: ['project_not_found', 'folder_not_found', 'folder_too_deep', 'ticket_exhausted'],
   },
   findFolder: {
     method: 'GET',

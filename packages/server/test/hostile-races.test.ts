@@ -7,6 +7,7 @@ import { type Database, openDatabase } from '../src/db/open.ts';
 import { reconciliationWork } from '../src/features/janitor/advance-reconciliation.ts';
 import { planReconciliations } from '../src/features/janitor/plan-reconciliations.ts';
 import { quarantineWork } from '../src/features/quarantines/advance-quarantine.ts';
+import { lookAtReservations } from '../src/features/tickets/look-at-reservations.ts';
 import { purgeTrash } from '../src/features/trash/purge-trash.ts';
 import { createServerDatabase, testableKinds } from './database.ts';
 import { requireDrained } from './drain-work.ts';
@@ -36,6 +37,7 @@ interface Scene {
   trashed: { folder: string; file: string };
   keys: { ofFolder: string; ofProject: string; raw: string };
   photo: object;
+  ticket: { id: string; raw: string; photo: object; uploadId: string };
   quarantineId: string;
   uploadId: string;
 }
@@ -84,6 +86,13 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
     email: cleo.email,
     role: 'editor',
   });
+  const wanted = { projectId, folderId: full, maxFiles: 10, maxBytes: 1000 };
+  const { id: ticketId, ticket } = (
+    await service.call('POST', '/api/storage/tickets', { key: ofProject.key, body: wanted })
+  ).body;
+  const photoOfTicket = await service.upload({ key: ticket }, projectId, Buffer.from('bytes'), { folderId: full });
+  const begun = { key: ticket, body: { ...photoOfTicket, storeKey: undefined } };
+  const { uploadId: uploadOfTicket } = (await service.call('POST', '/api/storage/uploads', begun)).body;
   const quarantine = { apiKeyId: ofFolder.id, since: new Date(0).toISOString() };
   return {
     projectId,
@@ -95,6 +104,7 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
     trashed: { folder: gone, file },
     keys: { ofFolder: ofFolder.id, ofProject: ofProject.id, raw: ofProject.key },
     photo: await presigned(full),
+    ticket: { id: ticketId, raw: ticket, photo: photoOfTicket, uploadId: uploadOfTicket },
     quarantineId: (await ask(ada, 'POST', `/api/projects/${projectId}/quarantines`, quarantine)).id,
     uploadId: (await ask(ben, 'POST', '/api/storage/uploads', { ...(await presigned(full)), storeKey: undefined }))
       .uploadId,
@@ -113,6 +123,10 @@ const one =
   ): Contestant =>
   (service, scene) =>
     service.call(method, path(scene), { ...as(who, scene), ...(body ? { body: body(scene) } : {}) });
+const byTicket =
+  (method: string, path: (scene: Scene) => string, body?: (scene: Scene) => object): Contestant =>
+  (service, scene) =>
+    service.call(method, path(scene), { key: scene.ticket.raw, ...(body ? { body: body(scene) } : {}) });
 const projectPath =
   (rest = '') =>
   ({ projectId }: Scene) =>
@@ -211,6 +225,42 @@ const contestants: Record<string, Contestant> = {
     ({ photo }) => ({ ...photo, storeKey: undefined }),
   ),
   'abort an upload': one('ada', 'DELETE', ({ uploadId }) => `/api/storage/uploads/${uploadId}`),
+  'create a ticket': (service, { projectId, folders, keys }) =>
+    service.call('POST', '/api/storage/tickets', {
+      key: keys.raw,
+      body: { projectId, folderId: folders.full, maxFiles: 1, maxBytes: 1 },
+    }),
+  'revoke a ticket': one('ada', 'DELETE', ({ ticket }) => `/api/storage/tickets/${ticket.id}`),
+  'presign with a ticket': byTicket(
+    'POST',
+    () => '/api/storage/presign',
+    ({ ticket }) => ticket.photo,
+  ),
+  'record with a ticket': byTicket(
+    'POST',
+    () => '/api/storage/record',
+    ({ ticket }) => ticket.photo,
+  ),
+  'begin an upload with a ticket': byTicket(
+    'POST',
+    () => '/api/storage/uploads',
+    ({ ticket }) => ticket.photo,
+  ),
+  'abort an upload with a ticket': byTicket('DELETE', ({ ticket }) => `/api/storage/uploads/${ticket.uploadId}`),
+  'make folders with a ticket': byTicket(
+    'POST',
+    () => '/api/storage/folders/ensure',
+    ({ projectId, folders }) => ({
+      projectId,
+      parentId: folders.full,
+      paths: ['a/b'],
+    }),
+  ),
+  'look at reservations': (service) => {
+    const { db, objects, log, now } = service.deps;
+    const later = { db, objects, log, now: () => now() + 7200_000 };
+    return lookAtReservations(later, new AbortController().signal, () => undefined);
+  },
   'create a folder': one(
     'ben',
     'POST',
@@ -278,6 +328,7 @@ const contestants: Record<string, Contestant> = {
 const ofUser = [
   ['project_members', 'user_id'],
   ['api_keys', 'created_by'],
+  ['tickets', 'created_by'],
   ['invitations', 'created_by'],
   ['sessions', 'user_id'],
   ['accounts', 'user_id'],
@@ -290,6 +341,8 @@ const ofProject = [
   'folders',
   'files',
   'uploads',
+  'tickets',
+  'ticket_reservations',
   'project_usage',
   'quarantines',
   'reconciliations',

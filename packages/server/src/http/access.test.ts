@@ -183,6 +183,7 @@ const openToTickets: Partial<Record<OperationId, string>> = {
   presignBatch: ok,
   // Each of its entries is refused like a single one.
   recordBatch: ok,
+  ensureFolders: ok,
   createUpload: ok,
   signParts: noUpload,
   getUpload: noUpload,

@@ -190,6 +190,7 @@ const ofTheWholeProject: OperationId[] = [
   'listUploads',
   'listTickets',
   'createDownloadUrls',
+  'listTickets',
 ];
 
 test('every route that a key can ask for is here', () => {

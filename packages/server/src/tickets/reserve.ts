@@ -15,10 +15,15 @@ export interface Wanted {
   issueStoreKey(): string;
 }
 
-/** What a ticket has not used yet. */
-export interface Left {
+/** Some of the budget of a ticket. */
+interface Amount {
   files: number;
   bytes: number;
+}
+
+/** What a ticket has not used yet. */
+interface Left extends Amount {
+  folders: number;
 }
 
 /** How long after its URL has expired an upload is looked for: a PUT that began in time may still be on its way. */
@@ -90,7 +95,7 @@ export async function reserveEach(
 }
 
 /** In their order, those that fit beside the ones chosen before. */
-function chooseFitting(wanted: readonly Wanted[], left: Left): Wanted[] {
+function chooseFitting(wanted: readonly Wanted[], left: Amount): Wanted[] {
   let bytes = 0;
   const chosen: Wanted[] = [];
   for (const one of wanted) {
@@ -105,7 +110,7 @@ function toOutcomes(
   wanted: readonly Wanted[],
   reserved: readonly Wanted[],
   storeKeys: readonly string[],
-  left: Left = { files: 0, bytes: 0 },
+  left: Amount = { files: 0, bytes: 0 },
 ): Outcome<string>[] {
   const keys = new Map(reserved.map((one, index) => [one, storeKeys[index] ?? '']));
   const refuse = ({ fileSize }: Wanted) => exhausted(left, { files: 1, bytes: fileSize });
@@ -188,16 +193,22 @@ async function findReason(
 export async function findLeft(kysely: Kysely<Schema>, at: number, caller: TicketCaller): Promise<Left | undefined> {
   const row = await kysely
     .selectFrom('tickets')
-    .select(['max_files', 'used_files', 'max_bytes', 'used_bytes'])
+    .select(['max_files', 'used_files', 'max_bytes', 'used_bytes', 'used_folders'])
     .where('project_id', '=', caller.projectId)
     .where('id', '=', caller.ticketId)
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', new Date(at))
     .executeTakeFirst();
-  return row && { files: row.max_files - row.used_files, bytes: row.max_bytes - row.used_bytes };
+  return (
+    row && {
+      files: row.max_files - row.used_files,
+      bytes: row.max_bytes - row.used_bytes,
+      folders: row.max_files - row.used_folders,
+    }
+  );
 }
 
-export function exhausted(left: Left, needed: Left): Problem {
+function exhausted(left: Amount, needed: Amount): Problem {
   return new Problem(
     'ticket_exhausted',
     `This needs ${needed.files} files and ${needed.bytes} bytes; the ticket has ${left.files} files and ${left.bytes} bytes left.`,

@@ -1,10 +1,12 @@
 import type { EnsuredFolders, Input } from '@cadiz/contract';
 import { type Selectable, sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
-import type { Caller } from '../../access/caller.ts';
+import type { Uploader } from '../../access/caller.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
+import { requireNotEnded } from '../../tickets/require-within-ticket.ts';
+import { takeFolders } from '../../tickets/take-folders.ts';
 import { toFolderView } from '../../tree/folder-view.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
@@ -23,13 +25,14 @@ interface Step {
 /**
  * The last folder of each path, in their order. Missing ones are created, level by level with one statement each; of
  * names that differ only in case, the first one counts.
- * @throws Problem project_not_found, folder_not_found (parent), folder_too_deep
+ * @throws Problem project_not_found, folder_not_found (parent), folder_too_deep, ticket_exhausted
  */
 export async function ensureFolders(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
-  caller: Caller,
+  caller: Uploader,
   { projectId, parentId, paths }: Input<'ensureFolders'>,
 ): Promise<z.output<typeof EnsuredFolders>> {
+  requireNotEnded(deps, caller);
   const project = await openProject(deps, caller, projectId, 'files:write');
   const at = new Date(deps.now());
   const rows = await changeTree(deps, project, async (trx) => {
@@ -38,11 +41,15 @@ export async function ensureFolders(
     requireLevels(parents.length + deepest);
     /** The folder that each path has led to so far. */
     const reached: (FolderRow | undefined)[] = paths.map(() => undefined);
+    let created = 0;
     for (let level = 0; level < deepest; level += 1) {
       const steps = paths.map((names, index) => toStep(names[level], reached[index]?.id ?? parentId));
-      const folders = await ensureLevel(trx, caller, project, steps, at);
+      const { folders, missing } = await ensureLevel(trx, caller, project, steps, at);
+      created += missing;
       for (const [index, step] of steps.entries()) if (step) reached[index] = folders.get(keyOf(step));
     }
+    // Once, at the end: changing the row of the ticket a second time would lock everything that it refers to.
+    if (caller.kind === 'ticket' && created > 0) await takeFolders(trx, caller, created, at);
     return reached;
   });
   return { folders: rows.flatMap((row) => (row ? toFolderView(row) : [])) };
@@ -57,25 +64,25 @@ function keyOf({ parentId, nameKey }: Pick<Step, 'parentId' | 'nameKey'>): strin
   return `${parentId}/${nameKey}`;
 }
 
-/** The folders of one level, by `keyOf`: found or created. */
+/** The folders of one level, by `keyOf`: found or created; and how many were missing. */
 async function ensureLevel(
   trx: Transaction<Schema>,
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   steps: readonly (Step | undefined)[],
   at: Date,
-): Promise<ReadonlyMap<string, FolderRow>> {
+): Promise<{ folders: ReadonlyMap<string, FolderRow>; missing: number }> {
   const wanted = new Map<string, Step>();
   for (const step of steps) if (step && !wanted.has(keyOf(step))) wanted.set(keyOf(step), step);
   const folders = await findFolders(trx, project, [...wanted.values()]);
   const missing = [...wanted].filter(([key]) => !folders.has(key)).map(([, step]) => step);
-  if (missing.length === 0) return folders;
+  if (missing.length === 0) return { folders, missing: 0 };
   const rows = await trx
     .insertInto('folders')
     .values(missing.map((step) => toNewFolder(caller, project, step, at)))
     .returningAll()
     .execute();
-  return new Map([...folders, ...rows.map((row) => [toKey(row), row] as const)]);
+  return { folders: new Map([...folders, ...rows.map((row) => [toKey(row), row] as const)]), missing: missing.length };
 }
 
 async function findFolders(

@@ -1,12 +1,12 @@
 import type { Insertable } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../../access/caller.ts';
+import { toMaker, type Uploader } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 
 /** The row of a new folder, for a place that was checked under the tree lock. */
 export function toNewFolder(
-  caller: Caller,
+  caller: Uploader,
   project: OpenProject<'files:write'>,
   { parentId, name, nameKey }: { parentId: string | null; name: string; nameKey: string },
   at: Date,
@@ -17,8 +17,7 @@ export function toNewFolder(
     parent_id: parentId,
     name,
     name_key: nameKey,
-    created_by_user: caller.kind === 'session' ? caller.userId : null,
-    created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
+    ...toMaker(caller),
     created_at: at,
     updated_at: at,
   };

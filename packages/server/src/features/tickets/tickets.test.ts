@@ -380,6 +380,29 @@ describe('never more than its maker may', () => {
     expect(outcome(await presign(ticket, { projectId: elsewhere }))).toBe('403 project_not_allowed');
   });
 
+  test('makes folders beneath its own, as many as it can have files', async () => {
+    const own = await makeFolder(null);
+    const { ticket } = await create({ folderId: own, maxFiles: 3 });
+    const ensure = (paths: string[], parentId: string | null = own) =>
+      by(ticket, 'POST', '/api/storage/folders/ensure', { projectId, parentId, paths });
+    const first = await ensure(['a/b']);
+    const [folder] = first.body.folders;
+    expect(outcome(first)).toBe('200');
+    expect((await ensure(['A/B'])).text).toBe(first.text);
+    expect(await amounts(ticket)).toMatchObject({ used: { folders: 2 }, left: { folders: 1 } });
+    expect(outcome(await ensure(['c/d']))).toBe('409 ticket_exhausted');
+    expect(await amounts(ticket)).toMatchObject({ used: { folders: 2 } });
+    const raced = await Promise.all(['e', 'f', 'g'].map((path) => ensure([path])));
+    expect(raced.map(outcome).sort()).toEqual(['200', '409 ticket_exhausted', '409 ticket_exhausted']);
+    for (const parentId of [null, await makeFolder(null)]) {
+      expect(outcome(await ensure(['x'], parentId))).toBe('404 folder_not_found');
+    }
+    const storeKey = await upload(ticket, { folderId: folder.id });
+    expect((await record(ticket, storeKey, { folderId: folder.id })).body.folderId).toBe(folder.id);
+    service.advance(16 * minute);
+    expect(outcome(await ensure(['a/b']))).toBe('401 invalid_ticket');
+  });
+
   test('the ticket of a key that is tied to a folder stays in it, also when folders move (checklist 51)', async () => {
     const outer = await makeFolder(null);
     const inner = await makeFolder(outer);
