@@ -5,6 +5,7 @@ import * as audit from './audit.ts';
 import * as bulk from './bulk.ts';
 import { descriptions } from './descriptions.ts';
 import * as downloads from './downloads.ts';
+import * as links from './links.ts';
 import * as members from './members.ts';
 import * as oidc from './oidc.ts';
 import * as operation from './operation.ts';
@@ -24,6 +25,7 @@ const modules = [
   storage,
   uploads,
   downloads,
+  links,
   trash,
   bulk,
   projects,

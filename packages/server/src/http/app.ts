@@ -15,6 +15,7 @@ import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
+import { openLink } from './routes/links.ts';
 import { errorPage, openapi } from './routes/operation.ts';
 import { list } from './routes/storage.ts';
 import { createSite } from './site.ts';
@@ -24,6 +25,7 @@ const ownHandlers: Record<Exclude<OperationId, JsonOperationId | CookieOperation
   list,
   redirectToContent,
   downloadArchive,
+  openLink,
   openapi,
   errorPage,
 };

@@ -32,16 +32,16 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         }),
       }),
 
-    presignGet: (storeKey, { expiresInSeconds, contentType, contentDisposition }) =>
+    presignGet: (storeKey, { expiresInSeconds, contentType, contentDisposition, method, signedAt, cachedBy }) =>
       presign({
-        method: 'GET',
+        method: method ?? 'GET',
         bucket,
         key: storeKey,
         expiresInSeconds,
-        now: now(),
+        now: signedAt ?? now(),
         query: {
-          // An object never changes under its key, and only the recipient knows the address.
-          'response-cache-control': `private, max-age=${expiresInSeconds}`,
+          // An object never changes under its key, and usually only the recipient knows the address.
+          'response-cache-control': `${cachedBy ?? 'private'}, max-age=${expiresInSeconds}`,
           'response-content-disposition': contentDisposition,
           'response-content-type': contentType,
         },

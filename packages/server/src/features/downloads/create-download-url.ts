@@ -2,9 +2,9 @@ import type { DownloadUrl, Input } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
+import { toContentDisposition } from '../../serving/content-disposition.ts';
+import { toServed } from '../../serving/served-type.ts';
 import { openFile } from '../../tree/open-file.ts';
-import { toContentDisposition } from './content-disposition.ts';
-import { toServed } from './served-type.ts';
 
 /** Creates an address at the object store that serves a file under its name and type for `expiresIn` seconds. */
 export async function createDownloadUrl(
