@@ -12,7 +12,7 @@ import { root } from '../prepare.mjs';
 
 const server = 'packages/server/src';
 const identity = `${server}/identity`;
-const downloads = `${server}/features/downloads`;
+const serving = `${server}/serving`;
 const http = `${server}/http`;
 const store = 'packages/store/src';
 
@@ -464,9 +464,9 @@ export const mutants = {
     },
     {
       what: 'a recorded upload is not recorded again with different details',
-      file: `${server}/features/uploads/record-upload.ts`,
+      file: `${server}/features/uploads/find-differences.ts`,
       find: 'if (differing.length === 0)',
-      put: 'if (differing.length >= 0)',
+      put: 'if (differing.length < 99)',
     },
   ],
   39: [
@@ -509,7 +509,7 @@ export const mutants = {
   42: [
     {
       what: 'types that could run scripts are served as bytes',
-      file: `${downloads}/served-type.ts`,
+      file: `${serving}/served-type.ts`,
       find: "return { contentType: 'application/octet-stream', disposition: 'attachment' };",
       put: 'return { contentType: essence, disposition: wanted };',
     },
@@ -517,13 +517,13 @@ export const mutants = {
   43: [
     {
       what: 'a quote does not end the name',
-      file: `${downloads}/content-disposition.ts`,
+      file: `${serving}/content-disposition.ts`,
       find: '["\\\\%]',
       put: '[\\\\%]',
     },
     {
       what: 'a control character does not end the header',
-      file: `${downloads}/content-disposition.ts`,
+      file: `${serving}/content-disposition.ts`,
       find: '[^\\x20-\\x7e]',
       put: '[^\\0-\\x7e]',
     },

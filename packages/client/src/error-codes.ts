@@ -36,6 +36,7 @@ export type ErrorCode =
   | 'user_not_found'
   | 'passkey_not_found'
   | 'upload_not_found'
+  | 'link_not_found'
   | 'archive_not_found'
   | 'api_key_not_found'
   | 'ticket_not_found'
@@ -98,6 +99,8 @@ export type ErrorCode =
   | 'listing_too_slow'
   | 'store_unavailable'
   | 'oidc_unavailable'
+  | 'range_not_satisfiable'
+  | 'links_busy'
   | 'archives_busy'
   | 'not_ready'
   | 'dependency_down';

@@ -47,6 +47,8 @@ export const eventTypes = [
   'bulk.deleted',
   'bulk.restored',
   'trash.emptied',
+  'link.created',
+  'link.deleted',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

@@ -6,6 +6,7 @@ import * as batches from './batches.ts';
 import * as bulk from './bulk.ts';
 import { descriptions } from './descriptions.ts';
 import * as downloads from './downloads.ts';
+import * as links from './links.ts';
 import * as members from './members.ts';
 import * as oidc from './oidc.ts';
 import * as operation from './operation.ts';
@@ -26,6 +27,7 @@ const modules = [
   uploads,
   batches,
   downloads,
+  links,
   trash,
   bulk,
   projects,

@@ -237,6 +237,13 @@ export const errorCatalogue = {
       'No project that you can access has an upload in parts with this id, or the upload was aborted or has expired (after 7 days unless `UPLOAD_DEADLINE_SECONDS` says otherwise).',
     mend: 'Check the id. If the upload was aborted or has expired, start again with `POST /api/storage/uploads`.',
   },
+  link_not_found: {
+    status: 404,
+    title: 'There is no such link.',
+    happened:
+      'The link does not exist, was deleted, or has expired; or its file is in the trash, in quarantine or gone. For the management of links: it does not exist, or you cannot see it.',
+    mend: 'Ask whoever gave you the link for another one. `GET /api/storage/links` lists the links of a project; restoring the file revives them.',
+  },
   archive_not_found: {
     status: 404,
     title: 'There is no such archive.',
@@ -643,6 +650,19 @@ export const errorCatalogue = {
     happened:
       'The service could not reach the OpenID Connect issuer, or cannot use its configuration document. The log of the service says why, under the request id. Nothing was changed.',
     mend: 'Try again after the number of seconds in `Retry-After`, or sign in with a password. The operator of the service can compare `OIDC_ISSUER`, `OIDC_CLIENT_ID` and `OIDC_CLIENT_SECRET` with the configuration of the issuer.',
+  },
+  range_not_satisfiable: {
+    status: 416,
+    title: 'The file does not have these bytes.',
+    happened: 'The header `Range` asks for bytes beyond the end of the file. `Content-Range` says how many it has.',
+    mend: 'Ask for bytes that the file has, or leave out `Range`.',
+  },
+  links_busy: {
+    status: 503,
+    title: 'Too many files are being sent.',
+    happened:
+      'With `LINKS_STREAM=on`, the bytes of links go through the service, which sends `LINKS_AT_ONCE` files at once, at most half of them to one address or from one project. None of them ended in time.',
+    mend: 'Try again after the time in `Retry-After`.',
   },
   archives_busy: {
     status: 503,

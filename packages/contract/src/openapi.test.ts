@@ -31,7 +31,11 @@ describe('the OpenAPI document', () => {
     expect(operation?.operationId).toBe(operationId);
     const statuses = new Set(errorsOf(route).map((code) => String(errorCatalogue[code].status)));
     expect(Object.keys(operation?.responses ?? {}).sort()).toEqual(
-      [route.redirectsTo ? '302' : '200', ...statuses].sort(),
+      [
+        ...(route.redirectsTo ? ['302'] : ['200']),
+        ...(route.sendsFile ? ['200', '206', '304'] : []),
+        ...statuses,
+      ].sort(),
     );
     expect(operation?.requestBody !== undefined).toBe(route.body !== undefined);
     const inPath = operation?.parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);

@@ -69,11 +69,21 @@ function toFailure(status: number, codes: readonly ErrorCode[]): Json {
   };
 }
 
-function toSuccess(components: Components, { redirectsTo, answerType, answer }: Route): Json {
+/** Bytes of any type. */
+const fileContent = { '*/*': { schema: {} } };
+
+function toSuccess(components: Components, { redirectsTo, sendsFile, answerType, answer }: Route): Json {
   const headers = commonHeaders;
   if (redirectsTo !== undefined) {
     const Location = { description: redirectsTo, schema: { type: 'string', format: 'uri' } };
-    return { 302: { description: redirectsTo, headers: { ...headers, Location } } };
+    return {
+      302: { description: redirectsTo, headers: { ...headers, Location } },
+      ...(sendsFile && {
+        200: { description: 'The file', headers, content: fileContent },
+        206: { description: 'A part of the file', headers, content: fileContent },
+        304: { description: 'The client has the file already', headers },
+      }),
+    };
   }
   const content = { [answerType ?? 'application/json']: { schema: components.refer(answer, 'output') } };
   return { 200: { description: 'Success', headers, content } };

@@ -57,6 +57,15 @@ import {
 } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
 import {
+  CreateLinkRequest,
+  DeletedLink,
+  DeleteLinkParams,
+  Link,
+  LinkList,
+  LinkParams,
+  ListLinksQuery,
+} from './links.ts';
+import {
   AcceptedInvitation,
   AcceptInvitationRequest,
   ChangeMemberRequest,
@@ -175,6 +184,7 @@ export const tags = {
   Files: 'Get, rename, move, delete and restore files.',
   Folders: 'Create, rename, move, delete and restore folders.',
   Downloads: 'URLs that serve a file, or many files as one ZIP.',
+  Links: 'URLs for the public, which need no credential and last until they are deleted.',
   Trash: 'What was deleted and can still be restored.',
   Projects: 'Projects with their limits, audit events and reconciliations.',
   Members: 'The people who work in a project, and invitations.',
@@ -220,6 +230,8 @@ export interface Route {
   answerType?: 'text/html' | 'application/zip';
   /** Success is a 302 without a body, to the URL in `Location`, which this sentence describes. */
   redirectsTo?: string;
+  /** Success can also be a 200, 206 or 304 with the bytes of a file, of its own type. */
+  sendsFile?: true;
   /** Its handler writes the answer itself, since it streams, redirects, or sends text that already exists. */
   writesAnswer?: true;
   /** It reads the browser's cookies, or sets them. */
@@ -1536,6 +1548,59 @@ export const routes = {
     answer: z.unknown(),
     answerType: 'application/zip',
     errors: ['archive_not_found', 'archives_busy', 'store_unavailable'],
+  },
+  createLink: {
+    method: 'POST',
+    path: '/api/storage/links',
+    summary: 'Create a link to a file for the public',
+    description:
+      'Anyone who has the URL gets the file, until the link is deleted or expires. It follows the file when it is renamed, moved or replaced. An API key needs the scope `files:read`, too, since the link gives the file away.',
+    tag: 'Links',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    body: CreateLinkRequest,
+    answer: Link,
+    errors: ['file_not_found'],
+  },
+  listLinks: {
+    method: 'GET',
+    path: '/api/storage/links',
+    summary: 'The links of a project or of a file, newest first',
+    description: 'With their URLs, including links that have expired or whose files are hidden.',
+    tag: 'Links',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    query: ListLinksQuery,
+    answer: LinkList,
+    errors: ['project_not_found', 'file_not_found'],
+  },
+  deleteLink: {
+    method: 'DELETE',
+    path: '/api/storage/links/{id}',
+    summary: 'Delete a link',
+    description:
+      'It stops working at once. What browsers and CDNs have cached lasts for `LINKS_CACHE_SECONDS`, and signed URLs that were handed out for up to ten minutes.',
+    tag: 'Links',
+    access: 'keyOrSession',
+    scope: 'files:write',
+    params: DeleteLinkParams,
+    answer: DeletedLink,
+    errors: ['link_not_found'],
+  },
+  openLink: {
+    method: 'GET',
+    path: '/l/{token}/{name}',
+    summary: 'The file behind a link; the token in the URL is the credential',
+    description:
+      'Redirects to a signed URL of the object store, the same one for five minutes. With `LINKS_STREAM=on`, it sends the bytes itself, whole or as a `Range`, with an `ETag`.',
+    tag: 'Links',
+    access: 'anybody',
+    params: LinkParams,
+    redirectsTo: 'The file at the object store; the URL is valid for five to ten minutes.',
+    sendsFile: true,
+    writesAnswer: true,
+    answer: z.undefined(),
+    errors: ['link_not_found', 'range_not_satisfiable', 'links_busy', 'store_unavailable'],
   },
   live: {
     method: 'GET',

@@ -5,7 +5,7 @@ import type { ApiKeys } from './access/find-api-key.ts';
 import type { Tickets } from './access/find-ticket.ts';
 import type { Database } from './db/open.ts';
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
-import type { ArchiveSlots } from './features/downloads/archive-slots.ts';
+import type { LinkTokens } from './features/links/link-tokens.ts';
 import type { InsertTogether } from './features/uploads/insert-together.ts';
 import type { Issuer } from './identity/oidc/issuer.ts';
 import type { Passwords } from './identity/passwords/passwords.ts';
@@ -15,6 +15,7 @@ import type { LimitsCache } from './limits/find-limits.ts';
 import type { PresignedBytes } from './limits/presigned-bytes.ts';
 import type { Mailer } from './mail/mailer.ts';
 import type { RateLimits } from './rate-limits/rate-limits.ts';
+import type { StreamSlots } from './serving/stream-slots.ts';
 import type { Config } from './settings/config.ts';
 import type { ObjectStore } from './store/object-store.ts';
 import type { Health } from './telemetry/health.ts';
@@ -61,7 +62,10 @@ export interface Deps {
   /** How many requests each caller and address may make. */
   rateLimits: RateLimits;
   archiveLinks: ArchiveLinks;
-  archiveSlots: ArchiveSlots;
+  archiveSlots: StreamSlots;
+  linkTokens: LinkTokens;
+  /** For links whose bytes go through the service. */
+  linkSlots: StreamSlots;
   /** Starts work that a request has just enqueued, soon and in this process. */
   work: Handover;
   /** Undefined if no mail server is set. */

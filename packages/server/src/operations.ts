@@ -26,6 +26,9 @@ import { listInvitations } from './features/invitations/list-invitations.ts';
 import { withdrawInvitation } from './features/invitations/withdraw-invitation.ts';
 import { getReconciliation } from './features/janitor/get-reconciliation.ts';
 import { reconcileProject } from './features/janitor/reconcile-project.ts';
+import { createLink } from './features/links/create-link.ts';
+import { deleteLink } from './features/links/delete-link.ts';
+import { listLinks } from './features/links/list-links.ts';
 import { changeMember } from './features/members/change-member.ts';
 import { listMembers } from './features/members/list-members.ts';
 import { removeMember } from './features/members/remove-member.ts';
@@ -124,6 +127,10 @@ export const operations: Operations = {
   restoreFile,
   createDownloadUrl,
   createArchiveUrl,
+
+  createLink,
+  listLinks,
+  deleteLink,
 
   bulk: changeMany,
   listTrash,

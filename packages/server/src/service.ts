@@ -5,7 +5,7 @@ import { migrate } from './db/migrate.ts';
 import { openDatabase, withDirectPool } from './db/open.ts';
 import type { Deps } from './deps.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
-import { createArchiveSlots } from './features/downloads/archive-slots.ts';
+import { createLinkTokens } from './features/links/link-tokens.ts';
 import { createFileInserts } from './features/uploads/insert-file.ts';
 import { createApp } from './http/app.ts';
 import { listen, requireFreePort } from './http/listen.ts';
@@ -22,6 +22,7 @@ import { openCaches } from './open-caches.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import { shareRegularly } from './rate-limits/share-regularly.ts';
 import { createSharedCounts } from './rate-limits/shared-counts.ts';
+import { createStreamSlots } from './serving/stream-slots.ts';
 import type { Config } from './settings/config.ts';
 import { needsSecrets, readOrMakeSecrets } from './settings/secrets.ts';
 import { requireNothingLeftBehind, requireOwnObjects } from './start/left-behind.ts';
@@ -117,7 +118,9 @@ export async function startService(config: Config, log: Logger): Promise<Running
       inserts: createFileInserts(db),
       rateLimits,
       archiveLinks: createArchiveLinks(secret, now),
-      archiveSlots: createArchiveSlots(config.archivesAtOnce, now),
+      archiveSlots: createStreamSlots(config.archivesAtOnce, 'archives_busy', now),
+      linkTokens: createLinkTokens(secret),
+      linkSlots: createStreamSlots(config.linksAtOnce, 'links_busy', now),
       work: { offer: (kind) => work.offer(kind), take: (task) => work.take(task) },
       log,
       observe: (answer) => {

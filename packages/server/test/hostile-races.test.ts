@@ -40,6 +40,7 @@ interface Scene {
   ticket: { id: string; raw: string; photo: object; uploadId: string };
   quarantineId: string;
   uploadId: string;
+  linkId: string;
 }
 
 let database: Awaited<ReturnType<typeof createServerDatabase>>;
@@ -108,6 +109,7 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
     quarantineId: (await ask(ada, 'POST', `/api/projects/${projectId}/quarantines`, quarantine)).id,
     uploadId: (await ask(ben, 'POST', '/api/storage/uploads', { ...(await presigned(full)), storeKey: undefined }))
       .uploadId,
+    linkId: (await ask(ada, 'POST', '/api/storage/links', { fileId: files[0] })).id,
   };
 }
 
@@ -290,6 +292,31 @@ const contestants: Record<string, Contestant> = {
     }),
   ),
   'delete a file': one('ada', 'DELETE', ({ files }) => `/api/storage/files/${files[1]}`),
+  'change metadata and externalId': one(
+    'ada',
+    'PATCH',
+    ({ files }) => `/api/storage/files/${files[0]}`,
+    ({ folders }) => ({ folderId: folders.empty, metadata: { a: 1 }, externalId: 'raced' }),
+  ),
+  'record with an externalId': one(
+    'ada',
+    'POST',
+    () => '/api/storage/record',
+    ({ photo }) => ({ ...photo, externalId: 'raced' }),
+  ),
+  'replace a file': one(
+    'ada',
+    'POST',
+    () => '/api/storage/record',
+    ({ photo, files }) => ({ ...photo, replaces: files[1] }),
+  ),
+  'create a link': one(
+    'ada',
+    'POST',
+    () => '/api/storage/links',
+    ({ files }) => ({ fileId: files[0] }),
+  ),
+  'delete a link': one('ada', 'DELETE', ({ linkId }) => `/api/storage/links/${linkId}`),
   'move many': bulk('move', ({ files, folders }) => ({
     fileIds: files,
     folderIds: [folders.other],
@@ -340,6 +367,7 @@ const ofProject = [
   'invitations',
   'folders',
   'files',
+  'links',
   'uploads',
   'tickets',
   'ticket_reservations',

@@ -56,7 +56,7 @@ describe.each(['contract', 'sigv4', 'store', 'server'])('packages/%s', (name) =>
  */
 const floors: string[][] = [
   ['settings', 'telemetry', 'mail', 'rate-limits', 'db', 'store'],
-  ['content', 'events', 'access', 'work'],
+  ['content', 'events', 'access', 'work', 'serving'],
   ['limits', 'tickets'],
   ['tree'],
   ['features', 'identity'],

@@ -197,6 +197,17 @@ interface FilesTable extends Times, Trashed {
   replaced_by: Generated<string | null>;
 }
 
+interface LinksTable {
+  project_id: string;
+  id: string;
+  file_id: string;
+  disposition: 'inline' | 'attachment';
+  expires_at: Date | null;
+  created_by_user: string | null;
+  created_by_key: string | null;
+  created_at: Generated<Date>;
+}
+
 interface UploadsTable {
   project_id: string;
   id: string;
@@ -368,6 +379,7 @@ export interface Schema {
   api_keys: ApiKeysTable;
   folders: FoldersTable;
   files: FilesTable;
+  links: LinksTable;
   uploads: UploadsTable;
   tickets: TicketsTable;
   ticket_reservations: TicketReservationsTable;

@@ -42,6 +42,7 @@ const noProject = '404 project_not_found';
 const noFolder = '404 folder_not_found';
 const noFile = '404 file_not_found';
 const noInvitation = '404 invitation_not_found';
+const noLink = '404 link_not_found';
 const noUpload = '404 upload_not_found';
 const noPasskey = '404 passkey_not_found';
 const unasked = '401 passkey_expired';
@@ -90,6 +91,11 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
+
+  createLink:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  listLinks:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  deleteLink:       [ok,       noLink,     ok,      noLink,      noKey,   noKey,   noScope,   ok,       noLink,        noKey,   noKey,      ok,            noRole],
+  openLink:         [found,    found,      found,   found,       found,   found,   found,     found,    found,         found,   found,      found,         found],
 
   createUpload:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
   signParts:        [ok,       noUpload,   ok,      noUpload,    noKey,   noKey,   noScope,   ok,       noUpload,      noKey,   noKey,      ok,            noRole],
@@ -259,6 +265,10 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     return { path: new URL(url).pathname };
   },
   redirectToContent: () => ({ path: `/api/storage/files/${fileId}/content` }),
+  createLink: () => ({ path: '/api/storage/links', body: { fileId } }),
+  listLinks: () => ({ path: `/api/storage/links?projectId=${projectId}` }),
+  deleteLink: async () => ({ path: `/api/storage/links/${(await createLink()).id}` }),
+  openLink: async () => ({ path: new URL((await createLink()).url).pathname }),
   createUpload: () => ({ path: '/api/storage/uploads', body: { ...photo(), projectId } }),
   signParts: async () => ({
     path: `/api/storage/uploads/${await createUpload(ada, projectId)}/parts`,
@@ -473,6 +483,10 @@ async function createFile(owner: Person, inProject: string): Promise<string> {
 async function createUpload(owner: Person, inProject: string): Promise<string> {
   const body = { ...photo(), projectId: inProject };
   return (await service.call('POST', '/api/storage/uploads', { as: owner, body })).body.uploadId;
+}
+
+async function createLink(): Promise<{ id: string; url: string }> {
+  return (await service.call('POST', '/api/storage/links', { as: ada, body: { fileId } })).body;
 }
 
 /** Something of Ada's in the trash. */
@@ -812,9 +826,11 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
     const run = await service.call('POST', `${asked}/reconcile`, { as: bob, body: { dryRun: true } });
     const [key, file] = [await service.createKey(bob, bobsProjectId), await createFile(bob, bobsProjectId)];
     const sessions = await service.call('GET', '/api/account/sessions', { as: bob });
+    const link = await service.call('POST', '/api/storage/links', { as: bob, body: { fileId: file } });
     foreignIds = {
       ...{ projectId: bobsProjectId, userId: bob.id, uploadId: await createUpload(bob, bobsProjectId) },
       ...{ folderId: bobsFolderId, parentId: bobsFolderId, folderIds: bobsFolderId, fileIds: file },
+      ...{ fileId: file, replaces: file, links: link.body.id },
       ...{ sessionId: sessions.body.sessions[0].id, cursor: bob.id },
       ...{
         folders: bobsFolderId,

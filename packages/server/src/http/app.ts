@@ -22,6 +22,7 @@ import { logProblem, toProblem, toProblemDocument } from './problem-document.ts'
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
+import { openLink } from './routes/links.ts';
 import { errorPage, openapi } from './routes/operation.ts';
 import { list } from './routes/storage.ts';
 import { createSite } from './site.ts';
@@ -31,6 +32,7 @@ const ownHandlers: Record<Exclude<OperationId, JsonOperationId | BatchOperationI
   list,
   redirectToContent,
   downloadArchive,
+  openLink,
   openapi,
   errorPage,
 };

@@ -162,6 +162,12 @@ const asks: Partial<Record<OperationId, Ask>> = {
     path: '/api/storage/archives',
     body: { projectId, fileIds: [await makeFile(folderId)], folderIds: [await makeFolder(folderId)] },
   }),
+  createLink: async (folderId) => ({ path: '/api/storage/links', body: { fileId: await makeFile(folderId) } }),
+  listLinks: async (folderId) => ({ path: `/api/storage/links?fileId=${await makeFile(folderId)}` }),
+  deleteLink: async (folderId) => {
+    const { id } = await byAda('POST', '/api/storage/links', { fileId: await makeFile(folderId) });
+    return { path: `/api/storage/links/${id}` };
+  },
   createUpload: (folderId) => ({ path: '/api/storage/uploads', body: photo(folderId) }),
   signParts: async (folderId) => ({
     path: `/api/storage/uploads/${await makeUpload(folderId)}/parts`,
@@ -240,7 +246,7 @@ describe.each(Object.keys(asks) as OperationId[])('%s with a key that is tied to
     for (const folderId of [there.folders.outer, there.folders.beside, null]) {
       const asked = await ask(folderId);
       const refused = await byKey(method, asked.path, asked.body);
-      expect(outcome(refused)).toMatch(/^404 (folder|file|upload|ticket)_not_found$/);
+      expect(outcome(refused)).toMatch(/^404 (folder|file|upload|ticket|link)_not_found$/);
       const nothing = withAbsentIds(asked);
       // Uploads stay, so the test looks at the folder.
       if (operation === 'record')
@@ -554,6 +560,12 @@ describe('a key that is tied to a folder', () => {
     for (const id of [there.files.beside, there.files.root, randomUUID()]) {
       expect(await remove(id)).toBe('404 file_not_found');
     }
+  });
+
+  test('lists the links of files in its folder only', async () => {
+    for (const fileId of Object.values(there.files)) await byAda('POST', '/api/storage/links', { fileId });
+    const { links } = (await byKey('GET', `/api/storage/links?projectId=${projectId}`)).body;
+    expect(links.map(({ fileId }: { fileId: string }) => fileId)).toEqual([there.files.inner, there.files.own]);
   });
 
   test('names an archive after its folder, and not after the project', async () => {

@@ -288,6 +288,24 @@ export const settings = defineSettings({
     schema: wholeNumber(1, 1000),
     default: '4',
   },
+  LINKS_STREAM: {
+    sentence:
+      'Whether the bytes of links go through the service: `on`, or `off` to redirect to signed URLs of the object store.',
+    schema: onOrOff(),
+    default: 'off',
+  },
+  LINKS_CACHE_SECONDS: {
+    sentence:
+      'How long browsers and CDNs may keep what a link answers, and so may serve it after the link was deleted. A redirect is kept for at most 240.',
+    schema: wholeNumber(0, secondsPerYear),
+    default: '60',
+  },
+  LINKS_AT_ONCE: {
+    sentence:
+      'How many files each process sends at once with LINKS_STREAM; at most half of them go to one IP address, and half come from one project.',
+    schema: wholeNumber(1, 10_000),
+    default: '32',
+  },
   RATE_LIMITS: {
     sentence: 'Whether requests are counted and excessive ones refused: `on` or `off`.',
     schema: onOrOff(),

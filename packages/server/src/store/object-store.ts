@@ -88,10 +88,14 @@ export interface PeekedObject extends ObjectFacts {
 export interface DownloadOptions {
   /** 1 to 604800, counted from `signedAt` */
   expiresInSeconds: number;
-  /** Unix milliseconds; now if omitted. */
-  signedAt?: number;
   contentType: string;
   contentDisposition: string;
+  /** GET by default; an address is good for one method only. */
+  method?: 'GET' | 'HEAD';
+  /** When its lifetime begins (Unix milliseconds); now by default. The same facts signed at the same time make the same address. */
+  signedAt?: number;
+  /** Who may cache the object: only its recipient by default. */
+  cachedBy?: 'private' | 'public';
 }
 
 export interface ReadOptions {

@@ -34,16 +34,19 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         }),
       }),
 
-    presignGet: (storeKey, { expiresInSeconds, signedAt = now(), contentType, contentDisposition }) =>
+    presignGet: (
+      storeKey,
+      { method = 'GET', expiresInSeconds, signedAt = now(), contentType, contentDisposition, cachedBy = 'private' },
+    ) =>
       presignDownload({
-        method: 'GET',
+        method,
         bucket,
         key: storeKey,
         expiresInSeconds,
         now: signedAt,
         query: {
-          // An object never changes under its key, and only the recipient knows the address.
-          'response-cache-control': `private, max-age=${expiresInSeconds}`,
+          // An object never changes under its key, and usually only the recipient knows the address.
+          'response-cache-control': `${cachedBy}, max-age=${expiresInSeconds}`,
           'response-content-disposition': contentDisposition,
           'response-content-type': contentType,
         },

@@ -16,6 +16,12 @@ test('answers like a GET, without the bytes', async () => {
   expect(Math.abs((head.LastModified?.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
 });
 
+test('takes the overrides of a GET', async () => {
+  const overrides = { ResponseContentType: 'image/png', ResponseCacheControl: 'private' };
+  const head = await store.client.send(new HeadObjectCommand({ Bucket: bucket, Key: 'five', ...overrides }));
+  expect(head).toMatchObject({ ContentType: 'image/png', CacheControl: 'private' });
+});
+
 test('a missing key', async () => {
   await expect(store.client.send(new HeadObjectCommand({ Bucket: bucket, Key: 'absent' }))).rejects.toThrow(NotFound);
 });

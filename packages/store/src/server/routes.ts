@@ -62,6 +62,8 @@ type Operations = Readonly<Record<string, readonly Operation[]>>;
 
 const reading = ['x-amz-checksum-mode'];
 const choosing = ['versionId', 'partNumber'];
+/** HEAD answers as GET does, so it takes the same overrides. */
+const served = [...responseOverrides.keys(), ...choosing];
 const writing = ['x-amz-storage-class', 'x-amz-meta-'];
 /** Headers that guard and frame the bytes of an object. */
 const receiving = [...checksumHeaders, ...chunkedHeaders];
@@ -163,11 +165,11 @@ const objectOperations: Operations = {
     {
       name: 'GetObject',
       run: getObject,
-      query: [...responseOverrides.keys(), ...choosing],
+      query: served,
       amzHeaders: reading,
     },
   ],
-  HEAD: [{ name: 'HeadObject', run: headObject, query: choosing, amzHeaders: reading }],
+  HEAD: [{ name: 'HeadObject', run: headObject, query: served, amzHeaders: reading }],
   PUT: [
     {
       name: 'UploadPartCopy',

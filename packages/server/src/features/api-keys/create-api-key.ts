@@ -7,9 +7,9 @@ import { openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import { requireLastingSession } from '../../access/require-lasting-session.ts';
 import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import { toExpiry } from '../../access/to-expiry.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
-import { Problem } from '../../problem.ts';
 import { holdMaker } from './hold-maker.ts';
 
 /** Creates an API key. The raw key appears in this answer and nowhere else: only its SHA-256 is kept. */
@@ -59,14 +59,4 @@ export async function createApiKey(
     });
   });
   return { id, name: request.name, key, projectId, createdAt: createdAt.toISOString() };
-}
-
-/** @throws Problem invalid_request (an expiry in the past) */
-export function toExpiry(text: string | null | undefined, now: number): Date | null {
-  if (text === null || text === undefined) return null;
-  const expiresAt = new Date(text);
-  if (expiresAt.getTime() > now) return expiresAt;
-  throw new Problem('invalid_request', 'expiresAt must be in the future.', {
-    issues: [{ path: 'expiresAt', message: 'must be in the future' }],
-  });
 }

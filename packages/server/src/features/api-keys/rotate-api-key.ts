@@ -8,11 +8,11 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import { requireLastingSession } from '../../access/require-lasting-session.ts';
+import { toExpiry } from '../../access/to-expiry.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { toExpiry } from './create-api-key.ts';
 import { holdMaker } from './hold-maker.ts';
 import { selectManageableKeys } from './manageable-keys.ts';
 

@@ -10,8 +10,8 @@ import { type CallOptions, type Person, send, startTestService, type TestService
 import { extractZip, hasZipTools, readZip, testZip } from '../../../test/zip-tools.ts';
 import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
+import { createStreamSlots } from '../../serving/stream-slots.ts';
 import { toNameKey } from '../../tree/name-key.ts';
-import { createArchiveSlots } from './archive-slots.ts';
 
 let service: TestService;
 let ada: Person;
@@ -417,7 +417,7 @@ describe('GET /api/storage/archives/{token}', () => {
   describe('many archives at once', () => {
     /** Nobody waits for a slot: a request without one is refused at once. */
     beforeEach(() => {
-      service.deps.archiveSlots = createArchiveSlots(4, service.deps.now, 0);
+      service.deps.archiveSlots = createStreamSlots(4, 'archives_busy', service.deps.now, 0);
     });
 
     test('503 for a third archive of a project until one has ended or been abandoned', async () => {
@@ -598,9 +598,9 @@ describe('a client that goes away ends the reading from the store at once', () =
   async function expectEnded(): Promise<void> {
     expect(bodies.length).toBe(3);
     await expect.poll(() => bodies.every((body) => body.destroyed)).toBe(true);
-    const asker = { userId: ada.id, projectId };
+    const parties = [`user ${ada.id}`, `project ${projectId}`] as const;
     const never = new AbortController().signal;
-    const both = await Promise.all([1, 2].map(() => service.deps.archiveSlots.take(asker, never)));
+    const both = await Promise.all([1, 2].map(() => service.deps.archiveSlots.take(parties, never)));
     for (const slot of both) slot.leave();
   }
 

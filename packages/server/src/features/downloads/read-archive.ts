@@ -5,10 +5,10 @@ import type { OpenProject } from '../../access/open-project.ts';
 import { createAccessCheck, reopenProject } from '../../access/reopen-project.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import type { StreamSlot } from '../../serving/stream-slots.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import type { ArchiveOrder } from './archive-links.ts';
 import { createEntryNames } from './archive-names.ts';
-import type { ArchiveSlot } from './archive-slots.ts';
 import { type ArchivedFile, findSelected, readFiles, readTree, type Selected } from './archive-tree.ts';
 import { writeZip, type ZipEntry } from './write-zip.ts';
 
@@ -42,7 +42,7 @@ export async function readArchive(
   if (!reopened) throw new Problem('archive_not_found');
   const { project, caller } = reopened;
   const requireAccess = createAccessCheck(deps, asker, projectId, accessMilliseconds);
-  const slot = await deps.archiveSlots.take({ userId: userOf(caller), projectId }, signal);
+  const slot = await deps.archiveSlots.take([`user ${userOf(caller)}`, `project ${projectId}`], signal);
   try {
     const gone = new AbortController();
     const pieces = writeZip(await selectEntries(deps, order, project, gone.signal));
@@ -60,7 +60,7 @@ export async function readArchive(
 /** Checks access before each piece, since many files, a large one or a slow client take long. */
 async function* handOver(
   pieces: AsyncGenerator<Buffer, void>,
-  slot: ArchiveSlot,
+  slot: StreamSlot,
   requireAccess: () => Promise<void>,
 ): AsyncGenerator<Buffer, void> {
   for await (const piece of pieces) {

@@ -1,9 +1,9 @@
 import type { DownloadUrl, DownloadUrlRequest } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps } from '../../deps.ts';
+import { toContentDisposition } from '../../serving/content-disposition.ts';
+import { toServed } from '../../serving/served-type.ts';
 import type { FileRow } from '../../tree/file-view.ts';
-import { toContentDisposition } from './content-disposition.ts';
-import { toServed } from './served-type.ts';
 
 /** The longest that one file has the same address. */
 const longestSameSeconds = 300;

@@ -1,7 +1,7 @@
 import { ArchiveParams, ContentQuery, FileParams } from '@cadiz/contract';
-import { toContentDisposition } from '../../features/downloads/content-disposition.ts';
 import { createDownloadUrl } from '../../features/downloads/create-download-url.ts';
 import { readArchive } from '../../features/downloads/read-archive.ts';
+import { toContentDisposition } from '../../serving/content-disposition.ts';
 import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readParams, readQuery } from '../input.ts';

@@ -1,28 +1,24 @@
-import { Problem } from '../../problem.ts';
-import { createFairGate, type Parties } from '../../rate-limits/fair-gate.ts';
+import type { ErrorCode } from '@cadiz/contract';
+import { Problem } from '../problem.ts';
+import { createFairGate, type Parties } from '../rate-limits/fair-gate.ts';
 import { createReaderPace, type ReaderPace } from './reader-pace.ts';
 
 /**
- * Limits how many archives are made at once: their bytes go through the service, which must have time for other
+ * Limits how many streams of files there are at once: their bytes go through the service, which must have time for other
  * requests.
  */
-export interface ArchiveSlots {
+export interface StreamSlots {
   /**
-   * Waits a while for a slot. One account gets at most half of the slots, and so does one project; accounts take turns.
-   * If all slots are taken, the slowest reader is cut off if it is too slow.
-   * @param signal aborts when nobody waits for the archive any more
-   * @throws Problem archives_busy, or the signal's reason
+   * Waits a while for a slot. Each party gets at most half of the slots, and the first ones take turns. If all slots are
+   * taken, the slowest reader is cut off if it is too slow.
+   * @param parties such as the account and the project that an archive is made for
+   * @param signal aborts when nobody waits for the stream any more
+   * @throws Problem that the slots are busy, or the signal's reason
    */
-  take(asker: ArchiveAsker, signal: AbortSignal): Promise<ArchiveSlot>;
+  take(parties: Parties, signal: AbortSignal): Promise<StreamSlot>;
 }
 
-/** The account that an archive is made for, whether through a session or any of its keys, and the project. */
-export interface ArchiveAsker {
-  userId: string;
-  projectId: string;
-}
-
-export interface ArchiveSlot extends Pick<ReaderPace, 'hand' | 'take'> {
+export interface StreamSlot extends Pick<ReaderPace, 'hand' | 'take'> {
   /** Aborts, with the reason, when the slot is taken away. */
   readonly lost: AbortSignal;
   /** Must be called at the end; calling it again is harmless. */
@@ -30,7 +26,7 @@ export interface ArchiveSlot extends Pick<ReaderPace, 'hand' | 'take'> {
 }
 
 /**
- * 256 kbit/s: slower than any line on which people download archives, so that a slot cannot be held for next to
+ * 256 kbit/s: slower than any line on which people download files, so that a slot cannot be held for next to
  * nothing.
  */
 const minBytesPerSecond = 32 * 1024;
@@ -42,17 +38,19 @@ const waitMilliseconds = 20_000;
 const retryAfterSeconds = 5;
 
 /**
- * @param atOnce slots for all accounts together
+ * @param atOnce slots for all parties together
+ * @param busy the problem of whoever gets none
  * @param longestWait milliseconds that a request waits for a slot
  */
-export function createArchiveSlots(
+export function createStreamSlots(
   atOnce: number,
+  busy: ErrorCode,
   now: () => number,
   longestWait: number = waitMilliseconds,
-): ArchiveSlots {
+): StreamSlots {
   const share = Math.ceil(atOnce / 2);
   const gate = createFairGate({ size: atOnce, share, mostWaiting: Number.POSITIVE_INFINITY, mostWaitingEach: share });
-  const taken = new Map<ArchiveSlot, { pace: ReaderPace; cutOff: () => void }>();
+  const taken = new Map<StreamSlot, { pace: ReaderPace; cutOff: () => void }>();
 
   /** Cuts off the slowest reader, if that makes room for these parties. */
   function cutOffSlowest(parties: Parties): void {
@@ -64,10 +62,10 @@ export function createArchiveSlots(
     slowest?.cutOff();
   }
 
-  function occupy(leaveGate: () => void): ArchiveSlot {
+  function occupy(leaveGate: () => void): StreamSlot {
     const lost = new AbortController();
     const pace = createReaderPace(now, paceMilliseconds);
-    const slot: ArchiveSlot = {
+    const slot: StreamSlot = {
       hand: pace.hand,
       take: pace.take,
       lost: lost.signal,
@@ -85,17 +83,16 @@ export function createArchiveSlots(
   }
 
   return {
-    async take({ userId, projectId }, signal) {
-      const parties: Parties = [`user ${userId}`, `project ${projectId}`];
+    async take(parties, signal) {
       const over = new AbortController();
       const timer = setTimeout(() => {
         cutOffSlowest(parties);
-        over.abort(archivesBusy());
+        over.abort(toBusy(busy));
       }, longestWait);
       try {
         cutOffSlowest(parties);
         const leave = await gate.enter(parties, AbortSignal.any([signal, over.signal]));
-        if (!leave) throw archivesBusy();
+        if (!leave) throw toBusy(busy);
         return occupy(leave);
       } finally {
         clearTimeout(timer);
@@ -104,6 +101,6 @@ export function createArchiveSlots(
   };
 }
 
-function archivesBusy(): Problem {
-  return new Problem('archives_busy', undefined, { headers: { 'Retry-After': `${retryAfterSeconds}` } });
+function toBusy(busy: ErrorCode): Problem {
+  return new Problem(busy, undefined, { headers: { 'Retry-After': `${retryAfterSeconds}` } });
 }

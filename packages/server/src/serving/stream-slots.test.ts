@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Problem } from '../../problem.ts';
-import { type ArchiveSlot, createArchiveSlots } from './archive-slots.ts';
+import { Problem } from '../problem.ts';
+import { createStreamSlots, type StreamSlot } from './stream-slots.ts';
 
 const never = () => new AbortController().signal;
 const kilobyte = 1024;
@@ -9,15 +9,15 @@ const minute = 60_000;
 /** Slots with a clock that only `pass` moves. */
 function open(atOnce: number, longestWait = 0) {
   let at = 0;
-  const slots = createArchiveSlots(atOnce, () => at, longestWait);
+  const slots = createStreamSlots(atOnce, 'archives_busy', () => at, longestWait);
   return {
     pass: (milliseconds: number) => {
       at += milliseconds;
     },
     take: (userId: string, projectId = `project of ${userId}`, signal = never()) =>
-      slots.take({ userId, projectId }, signal),
+      slots.take([`user ${userId}`, `project ${projectId}`], signal),
     /** Gives a client a number of bytes at once, and lets it take as long as stated. */
-    give(slot: ArchiveSlot, bytes: number, milliseconds: number) {
+    give(slot: StreamSlot, bytes: number, milliseconds: number) {
       slot.hand(bytes);
       at += milliseconds;
       slot.take();

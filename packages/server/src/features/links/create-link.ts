@@ -1,0 +1,42 @@
+import type { Input } from '@cadiz/contract';
+import { v7 as uuidv7 } from 'uuid';
+import type { Caller } from '../../access/caller.ts';
+import { requireScope } from '../../access/open-project.ts';
+import { toExpiry } from '../../access/to-expiry.ts';
+import { keepProject } from '../../db/keep-rows.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import { openFile } from '../../tree/open-file.ts';
+import { type LinkView, toLinkView } from './link-view.ts';
+
+/** Creates a link to a file, which anyone who has its URL can use. It outlives whoever created it. */
+export async function createLink(
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'linkTokens' | 'now'>,
+  caller: Caller,
+  { fileId, disposition, expiresAt: until }: Input<'createLink'>,
+): Promise<LinkView> {
+  // Otherwise a key that may only upload could read what it links to.
+  requireScope(caller, 'files:read');
+  const expiresAt = toExpiry(until, deps.now());
+  const { project, file } = await openFile(deps, caller, fileId, 'files:write');
+  const at = deps.now();
+  const row = {
+    project_id: project.id,
+    id: uuidv7({ msecs: at }),
+    file_id: fileId,
+    disposition,
+    expires_at: expiresAt,
+    created_by_user: caller.kind === 'session' ? caller.userId : null,
+    created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
+    created_at: new Date(at),
+  };
+  await deps.db.transaction(async (trx) => {
+    if (!(await keepProject(trx, project.id))) throw new Problem('file_not_found');
+    await trx.insertInto('links').values(row).execute();
+    const expires = expiresAt?.toISOString() ?? null;
+    const subject = { linkId: row.id, fileId, fileName: file.file_name, disposition, expiresAt: expires };
+    await recordEvent(trx, at, { type: 'link.created', projectId: project.id, by: caller, subject });
+  });
+  return toLinkView(deps, row, { name: file.file_name, isInSight: true });
+}

@@ -1,0 +1,44 @@
+import type { Deps } from '../../deps.ts';
+import { Problem } from '../../problem.ts';
+import { fileInSight } from '../../tree/in-sight.ts';
+
+/** The file behind a link, as it is now. */
+export interface LinkedFile {
+  linkId: string;
+  projectId: string;
+  storeKey: string;
+  fileName: string;
+  mimeType: string;
+  fileSize: number;
+  etag: string;
+  disposition: 'inline' | 'attachment';
+  expiresAt: Date | null;
+}
+
+const sql = `
+  select links.id as "linkId", links.project_id as "projectId", store_key as "storeKey", file_name as "fileName",
+         mime_type as "mimeType", file_size as "fileSize", etag, disposition, expires_at as "expiresAt"
+  from links join files on files.project_id = links.project_id and files.id = links.file_id
+  where links.id = $1 and ${fileInSight}`;
+
+/**
+ * The file that a token leads to. One look-up for each request, and nothing is remembered: a deleted link is dead at
+ * once, in every process. A made-up token takes no look-up.
+ * @throws Problem link_not_found, the same whatever the reason
+ */
+export async function openLink(deps: Pick<Deps, 'db' | 'linkTokens' | 'now'>, token: string): Promise<LinkedFile> {
+  const id = deps.linkTokens.open(token);
+  const file = id && (await findLinked(deps, id));
+  if (!file) throw new Problem('link_not_found');
+  return file;
+}
+
+/** Undefined if the link is deleted or has expired, or its file is not in sight. */
+export async function findLinked(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  linkId: string,
+): Promise<LinkedFile | undefined> {
+  const { rows } = await db.pool.query<LinkedFile>({ name: 'open-link', text: sql, values: [linkId] });
+  const [file] = rows;
+  return file && (file.expiresAt === null || file.expiresAt.getTime() > now()) ? file : undefined;
+}
