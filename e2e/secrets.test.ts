@@ -86,6 +86,15 @@ async function useEverything(): Promise<void> {
   await fetch(presignedUrl, { method: 'PUT', body: 'too long' });
   await fetch(presignedUrl.replace(/.$/, '~'), { method: 'PUT', body: 'bytes' });
   const file = await ask('POST', '/api/storage/record', { key, body: { ...facts, storeKey } });
+  const wanted = { projectId, folderId: null, maxFiles: 1, maxBytes: 5 };
+  const { ticket } = await ask('POST', '/api/storage/tickets', { key, body: wanted });
+  expect(ticket).toMatch(/^cz_ticket_/);
+  for (const credential of [ticket, `${ticket}!`, `${ticket.slice(0, -1)}!`, ticket]) {
+    await ask('POST', '/api/storage/presign', { key: credential, body: facts });
+  }
+  for (const path of [`/api/storage/tickets/${ticket}`, `/api/storage/list?ticket=${ticket}`, `/${ticket}`]) {
+    await ask('GET', path, { key: ticket });
+  }
   const download = await ask('POST', `/api/storage/files/${file.id}/url`, { key, body: {} });
   // Only the embedded store accepts an address only once.
   expect(await (await fetch(download.url)).text()).toBe(settings.S3_ENDPOINT ? 'again' : 'bytes');

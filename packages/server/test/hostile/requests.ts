@@ -1,3 +1,4 @@
+import { ticketTokens } from '../../src/access/ticket-token.ts';
 import type { Random } from './random.ts';
 import { Members, nasty, type Pools, Raw, type Schema, toHostile, toJson, toValid } from './values.ts';
 
@@ -119,6 +120,8 @@ const oddHeaders: Record<string, string>[] = [
   { Authorization: 'Bearer' },
   { Authorization: 'Bearer cz_live_' },
   { Authorization: `Bearer cz_live_${'0'.repeat(49)}` },
+  { Authorization: `Bearer cz_ticket_${'0'.repeat(49)}` },
+  { Authorization: `Bearer ${ticketTokens.mint()}` },
   { Authorization: `Bearer ${'x'.repeat(4000)}` },
   { Authorization: 'Basic Og==' },
   { Authorization: 'Bearer \xff\xfe' },

@@ -82,6 +82,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
   const uploads = pool(victim.uploadId);
   const storeKeys = pool();
   const apiKeys = pool(bobsKey.id);
+  const tickets = pool();
   const invitations = pool(bobsInvitation.id);
   const users = pool(ada.id, bob.id, editor.id);
   const tokens = pool(randomBytes(32).toString('base64url'));
@@ -100,13 +101,14 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
       for (const one of answer.slice(0, 20)) learn(one);
       return;
     }
-    const { id, fileName, parentId, uploadId, storeKey, nextCursor, url, key, quotaBytes } = answer as Record<
+    const { id, fileName, parentId, uploadId, storeKey, nextCursor, url, key, quotaBytes, ticket } = answer as Record<
       string,
       unknown
     >;
     if (fileName !== undefined && id !== undefined) add(files, id);
     else if (parentId !== undefined) add(folders, id);
     else if (key !== undefined) add(apiKeys, id);
+    else if (ticket !== undefined) add(tickets, id);
     else if (quotaBytes !== undefined) add(spareProjects, id);
     add(uploads, uploadId);
     add(storeKeys, storeKey);
@@ -134,6 +136,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
     invitations,
     members: users,
     'api-keys': apiKeys,
+    tickets,
     errors: [...errorCodes],
   };
   const operations = readOperations(toOpenApiDocument('http://localhost', '0.0.0') as never);
@@ -155,6 +158,12 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
   const camelCase = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
   const key = async (more = {}, of: string | null = projectId) => (await service.createKey(ada, of, more)).key;
   const [tied, reader, untied] = [await key(), await key({ scopes: ['files:read'] }), await key({}, null)];
+  const makeTicket = async () => {
+    const body = { projectId, folderId: null, maxFiles: 10_000, maxBytes: 1e15, expiresIn: 86_400 };
+    return (await ask(ada, 'POST', '/api/storage/tickets', body)) as { id: string; ticket: string };
+  };
+  const { ticket } = await makeTicket();
+  learn(await makeTicket());
   const people = { owner: ada, editor, viewer, stranger: await service.signUp('Eve'), bobsViewer };
   const bearer = (raw: string) => ({ Authorization: `Bearer ${raw}` });
   return {
@@ -165,6 +174,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
       reader: bearer(reader),
       untied: bearer(untied),
       bobsReader: bearer(bobsKey.key),
+      ticket: bearer(ticket),
     },
     mayfly: { Cookie: mayfly.cookie },
     surroundings: { pools, columns: [...columns, ...[...columns].map(camelCase)] },
@@ -175,6 +185,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
       reader,
       untied,
       bobsKey.key,
+      ticket,
       ...Object.values(people).flatMap(({ cookie }) => cookie.split('; ').map((pair) => pair.split('=')[1] ?? '')),
     ],
     learn,

@@ -28,8 +28,8 @@ export async function listKeyUploads(
   const after = cursor === undefined ? idOfMoment(Date.parse(since)) : decodeCursor(cursor, subject);
   const project = await openProject(deps, caller, projectId, 'keys:manage');
   await requireKeyOfProject(deps, project, apiKeyId, idOfMoment(Date.parse(since)));
+  // Not a named statement: with `*`, its answer changes when a later version adds a column to files.
   const { rows } = await deps.db.pool.query<Row & { last: string | null }>({
-    name: 'key-uploads',
     text: `
       with looked as materialized (
         select * from files where project_id = $1 and id > $2 order by id limit $4
