@@ -285,7 +285,8 @@ export function createClient(options: CadizOptions) {
           const page = await get<{ links: Link[]; nextCursor: string | null }>('/api/storage/links', query);
           return [page.links, page.nextCursor];
         }),
-      delete: (id: string) => remove<Link>(`/api/storage/links/${id}`),
+      /** It is dead at once. */
+      delete: (id: string) => remove<{ id: string; deleted: true }>(`/api/storage/links/${id}`),
     },
 
     tickets: {

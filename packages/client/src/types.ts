@@ -221,12 +221,18 @@ export interface TicketOptions {
   metadata?: Metadata;
 }
 
-/** A public address of a file. */
+/** A URL of a file for the public, without a credential. */
 export interface Link {
   id: string;
+  projectId: string;
+  /** Another one once the file has been replaced. */
   fileId: string;
+  fileName: string;
   url: string;
   disposition: 'inline' | 'attachment';
-  createdAt: string;
+  /** `hidden`: the file is in the trash or in quarantine, and the link works again when it comes back. */
+  state: 'active' | 'expired' | 'hidden';
   expiresAt: string | null;
+  createdAt: string;
+  createdBy: { userId?: string | undefined; apiKeyId?: string | undefined };
 }

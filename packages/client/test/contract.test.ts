@@ -1,8 +1,10 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type * as client from '@cadiz/client';
 import { type Client, createClient } from '@cadiz/client';
 import type * as contract from '@cadiz/contract';
 import { errorCatalogue, type Route, routes } from '@cadiz/contract';
-import { expect, expectTypeOf, test } from 'vitest';
+import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 
 const id = '0199f3a0-0000-7000-8000-000000000000';
@@ -64,11 +66,27 @@ test('every operation that a key or a ticket opens can be called', () => {
   expect([...Object.keys(calls), ...withoutCall].sort()).toEqual(opened.map(([operation]) => operation).sort());
 });
 
+/** Takes whatever is put. */
+const store = http.createServer((request, response) => request.resume().on('end', () => response.end()));
+let address: string;
+beforeAll(async () => {
+  await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve));
+  address = `http://127.0.0.1:${(store.address() as AddressInfo).port}/a?X-Amz-Expires=900`;
+});
+afterAll(() => {
+  store.closeAllConnections();
+  store.close();
+});
+
 test.each(Object.keys(calls))('%s is sent to its route', async (operation) => {
   const sent: string[] = [];
+  const upload = { presignedUrl: address, storeKey: 'k' };
   const answers: Record<string, object> = {
     '/api/storage/uploads': { uploadId: id, storeKey: 'k', partSize: 64 * 1024 ** 2, partCount: 1 },
-    '/api/storage/presign': { presignedUrl: 'http://127.0.0.1:9/a?X-Amz-Expires=0', storeKey: 'k' },
+    [`/api/storage/uploads/${id}/parts`]: { parts: [{ partNumber: 1, presignedUrl: address }] },
+    '/api/storage/presign': upload,
+    '/api/storage/presign/batch': { results: [{ upload }, { upload }] },
+    '/api/storage/record/batch': { results: [{ file: {} }, { file: {} }] },
   };
   const cadiz = createClient({
     baseUrl: 'http://cadiz.test',
@@ -98,5 +116,9 @@ test('the types are those of the contract', () => {
   expectTypeOf<client.TrashEntry>().toEqualTypeOf<z.output<typeof contract.TrashEntry>>();
   expectTypeOf<client.Upload>().toEqualTypeOf<z.output<typeof contract.Upload>>();
   expectTypeOf<client.CreatedUpload>().toEqualTypeOf<z.output<typeof contract.CreatedUpload>>();
+  expectTypeOf<client.Link>().toEqualTypeOf<z.output<typeof contract.Link>>();
+  expectTypeOf<client.OwnTicket>().toEqualTypeOf<z.output<typeof contract.OwnTicket>>();
+  expectTypeOf<z.output<typeof contract.Ticket>>().toExtend<client.Ticket>();
+  expectTypeOf<z.output<typeof contract.CreatedTicket>>().toExtend<client.CreatedTicket>();
   expect(Object.keys(errorCatalogue)).toContain('upload_missing');
 });
