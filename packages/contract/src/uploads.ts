@@ -6,6 +6,10 @@ import { cursor, PresignRequest, pageLimit } from './storage.ts';
 /** The most parts that an upload can have on S3. */
 export const maxParts = 10_000;
 
+/** What S3 requires of every part but the last. */
+const minPartBytes = 5 * 1024 ** 2;
+const maxPartBytes = 5 * 1024 ** 3;
+
 /** The most parts that one request signs. */
 export const maxSignedParts = 1000;
 
@@ -24,6 +28,15 @@ const partNumber = z
  */
 export const CreateUploadRequest = PresignRequest.extend({
   fileSize: fileSize.min(1, { error: 'must be at least 1: upload an empty file in a single PUT (presign)' }),
+  partSize: z
+    .int({ error: 'must be a whole number of bytes' })
+    .min(minPartBytes, { error: `must be at least ${minPartBytes} (5 MiB)` })
+    .max(maxPartBytes, { error: `must be at most ${maxPartBytes} (5 GiB)` })
+    .optional()
+    .meta({ description: 'The size of every part except the last, in bytes; by default the service chooses it.' }),
+}).refine(({ fileSize, partSize }) => partSize === undefined || Math.ceil(fileSize / partSize) <= maxParts, {
+  path: ['partSize'],
+  error: `must be so large that the file has at most ${maxParts} parts`,
 });
 export const UploadParams = z.object({ uploadId: uuid });
 

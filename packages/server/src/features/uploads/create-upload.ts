@@ -39,7 +39,7 @@ export async function createUpload(
   const createdAt = deps.now();
   const expiresAt = new Date(createdAt + lifetimeMilliseconds(deps, caller, createdAt));
   const storeKey = issueStoreKey(allowed, fileName, createdAt, caller);
-  const partSize = choosePartSize(fileSize);
+  const partSize = request.partSize ?? choosePartSize(fileSize);
   const id = uuidv7({ msecs: createdAt });
   const storeUploadId = await deps.objects.createMultipart(storeKey);
   const row = {

@@ -204,6 +204,15 @@ describe('begin', () => {
     expect(told(put)).toBe('413 file_too_large');
   });
 
+  test('takes parts of the size that the client wants', async () => {
+    const upload = await begin(11 * mebibyte, { partSize: 5 * mebibyte });
+    expect(upload).toMatchObject({ partSize: 5 * mebibyte, partCount: 3 });
+    const bytes = large.subarray(0, 11 * mebibyte);
+    const file = await complete(upload, { parts: await putParts(upload, bytes, [1, 2, 3]) });
+    expect(file.body).toMatchObject({ fileSize: bytes.length });
+    expect(await begin(1, { partSize: 5 * 1024 ** 3 })).toMatchObject({ partCount: 1 });
+  });
+
   test('obeys MAX_FILE_SIZE_BYTES where it is set, below and above what a single PUT takes', async () => {
     for (const limit of [1000, 6 * 1024 ** 3]) {
       const settings = { MAX_FILE_SIZE_BYTES: `${limit}` };
@@ -223,6 +232,9 @@ describe('begin', () => {
     ['fileSize', { fileSize: -1 }],
     ['fileSize', { fileSize: 0.5 }],
     ['fileSize', { fileSize: 0 }],
+    ['partSize', { partSize: 5 * mebibyte - 1 }],
+    ['partSize', { partSize: 5 * 1024 ** 3 + 1 }],
+    ['partSize', { fileSize: 50_001 * mebibyte, partSize: 5 * mebibyte }],
     ['folderId', { folderId: 'x' }],
     ['projectId', { projectId: 'x' }],
   ])('with a wrong %s is refused, and begins nothing', async (path, wrong) => {

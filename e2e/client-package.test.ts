@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { rolldown } from 'rolldown';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('..', import.meta.url));
+const tool = (name: string) => join(root, 'node_modules/.bin', name);
+
+let folder: string;
+let tarball: string;
+/** A project of somebody else that has installed the package and nothing more. */
+let app: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cadiz-package-'));
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: join(root, 'packages/client') });
+  const [name = ''] = await readdir(folder);
+  tarball = join(folder, name);
+  app = join(folder, 'app');
+  await mkdir(app);
+  await writeFile(join(app, 'package.json'), '{ "name": "app", "private": true }');
+  await run('npm', ['install', '--no-audit', '--no-fund', '--offline', tarball], { cwd: app });
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test('is in order for publint and for attw', async () => {
+  await run(tool('publint'), ['run', '--strict', tarball]);
+  await run(tool('attw'), [tarball, '--profile', 'esm-only']);
+});
+
+test('has no dependencies', async () => {
+  expect((await readdir(join(app, 'node_modules'))).filter((name) => !name.startsWith('.'))).toEqual(['@cadiz']);
+});
+
+test.each([
+  [
+    'import',
+    "import { createClient, isCadizError } from '@cadiz/client'; import { openFile } from '@cadiz/client/node';",
+  ],
+  [
+    'require',
+    "const { createClient, isCadizError } = require('@cadiz/client'), { openFile } = require('@cadiz/client/node');",
+  ],
+])('can be loaded with %s, without a warning', async (how, load) => {
+  const script = join(app, how === 'import' ? 'app.mjs' : 'app.cjs');
+  const use = `${load}
+    const cadiz = createClient({ baseUrl: 'http://127.0.0.1:9', apiKey: 'cz_live_x', projectId: 'p', retries: 0 });
+    cadiz.upload('x', { name: 'x' }).catch((error) => console.log(isCadizError(error), error.code, typeof openFile));`;
+  await writeFile(script, use);
+  const { stdout, stderr } = await run(process.execPath, [script], { env: { PATH: process.env.PATH ?? '' } });
+  expect(stdout).toBe('true network_failed function\n');
+  // Node 20 and 22 say that `require` of an ES module is an experiment.
+  expect(stderr.replace(/^\(node:\d+\) ExperimentalWarning: CommonJS module .*\n\(Use .*\n/, '')).toBe('');
+});
+
+/** What a page loads, in bytes after gzip. */
+async function sizeOf(path: string, names: string): Promise<number> {
+  const entry = '\0entry';
+  const code = `export { ${names} } from ${JSON.stringify(join(app, 'node_modules/@cadiz/client/dist', path))};`;
+  const built = await rolldown({
+    input: entry,
+    platform: 'browser',
+    external: ['react'],
+    plugins: [
+      { name: 'entry', resolveId: (id) => (id === entry ? id : null), load: (id) => (id === entry ? code : null) },
+    ],
+  });
+  const { output } = await built.generate({ minify: true });
+  return gzipSync(output[0].code, { level: 9 }).length;
+}
+
+test('stays small', async () => {
+  expect(await sizeOf('index.js', 'createClient, CadizError, isCadizError')).toBeLessThanOrEqual(8300);
+  expect(await sizeOf('react.js', 'useUploads, useFiles')).toBeLessThanOrEqual(1500);
+});
