@@ -17,6 +17,7 @@ const withoutReference: Record<string, string> = {
     'only a request: the folder may disappear in the meantime, and files_folder_fkey has the last word at record',
   'uploads.file_id': 'the answer to a repeated completion outlives the file',
   'audit_events.api_key_id': 'an event outlives everything it refers to',
+  'files.external_id': "the application's own",
   'quarantines.api_key_id': 'the uploads of a key outlive it',
   'uploads.store_upload_id': 'an id of the object store',
 };

@@ -798,7 +798,9 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
   type Documented = { parameters: { name: string; in: string; schema: Schema }[]; requestBody?: { content: object } };
   const document = toOpenApiDocument('http://localhost', '0.0.0') as {
     paths: Record<string, Record<string, Documented>>;
+    components: { schemas: Record<string, Schema> };
   };
+  const { components } = document;
 
   const takesId = ({ format, anyOf = [], items }: Schema): boolean =>
     format === 'uuid' || anyOf.some(takesId) || (items !== undefined && takesId(items));
@@ -807,10 +809,11 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
   function findPlaces(operation: OperationId): { place: string; name: string; isList: boolean }[] {
     const { path, method } = routes[operation];
     const { parameters, requestBody } = document.paths[path]?.[method.toLowerCase()] ?? { parameters: [] };
-    const [body] = Object.values(requestBody?.content ?? {}) as { schema: Schema }[];
+    const [body] = Object.values(requestBody?.content ?? {}) as { schema: Schema & { $ref?: string } }[];
+    const { properties } = components.schemas[body?.schema.$ref?.split('/').at(-1) ?? ''] ?? body?.schema ?? {};
     return [
       ...parameters.map(({ name, in: place, schema }) => ({ place, name, schema })),
-      ...Object.entries(body?.schema.properties ?? {}).map(([name, schema]) => ({ place: 'body', name, schema })),
+      ...Object.entries(properties ?? {}).map(([name, schema]) => ({ place: 'body', name, schema })),
     ]
       .filter(({ schema }) => takesId(schema))
       .map(({ place, name, schema }) => ({ place, name, isList: schema.items !== undefined }));

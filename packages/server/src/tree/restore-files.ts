@@ -27,7 +27,8 @@ export async function restoreFiles(
         and files.trash_id = files.id and files.trashed_at > ${after}
     )
     update files
-    set trash_id = null, trashed_at = null, trashed_by_user = null, trashed_by_key = null, updated_at = ${at},
+    set trash_id = null, trashed_at = null, trashed_by_user = null, trashed_by_key = null, replaced_by = null,
+        updated_at = ${at},
         folder_id = case when moved_to_root then ${project.within}::uuid else folder_id end
     from entries
     where files.project_id = ${project.id} and files.id = entries.id

@@ -89,6 +89,15 @@ describe('a recording that replaces a file', () => {
     expect(files).not.toContain(before.id);
   });
 
+  test('finds no file that was replaced, restored and then deleted', async () => {
+    const before = await old();
+    await record(upload({ replaces: before.id }));
+    await expectProblem(record(upload({ replaces: before.id })), 409, 'already_replaced');
+    await library.call('POST', `/api/storage/files/${before.id}/restore`);
+    await library.call('DELETE', `/api/storage/files/${before.id}`);
+    await expectProblem(record(upload({ replaces: before.id })), 404, 'file_not_found');
+  });
+
   test('finds only a file that is there, in this project', async () => {
     const gone = await old();
     await library.call('DELETE', `/api/storage/files/${gone.id}`);
