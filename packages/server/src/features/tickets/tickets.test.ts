@@ -9,6 +9,7 @@ import {
   type TestService,
 } from '../../../test/service.ts';
 import { ticketTokens } from '../../access/ticket-token.ts';
+import { giveBack } from '../../tickets/reservations.ts';
 import { lookAtReservations } from './look-at-reservations.ts';
 
 let service: TestService;
@@ -708,6 +709,37 @@ describe('what it has reserved', () => {
     expect(used.bytes).toBeLessThanOrEqual(10_000_000);
     expect(used.bytes).toBeGreaterThan(9_900_000);
     expect(used).toMatchObject({ bytes: used.bytesOfRows, files: used.filesOfRows });
+  });
+
+  test('is not recorded once it is discarded, not even by a recording that began before (checklist 52)', async () => {
+    const { id, ticket } = await create();
+    const storeKey = await upload(ticket);
+    const { db } = service.deps;
+    for (const quotaBytes of [null, 1000]) {
+      await byAda('PATCH', `/api/projects/${projectId}`, { quotaBytes });
+      await db.pool.query(`update ticket_reservations set state = 'reserved' where ticket_id = $1`, [id]);
+      const discard = () =>
+        giveBack(db.kysely, [{ project_id: projectId, ticket_id: id, store_key: storeKey }], 'discarded', new Date());
+      const { peek } = service.deps.objects;
+      // Between the look at the object and the statement that inserts the file.
+      service.deps.objects.peek = async (...args) => {
+        const found = await peek(...args);
+        await discard();
+        return found;
+      };
+      try {
+        expect(outcome(await record(ticket, storeKey))).toBe('400 invalid_store_key');
+        await db.pool.query(`update ticket_reservations set state = 'reserved' where ticket_id = $1`, [id]);
+        await db.pool.query('update tickets set used_files = 1, used_bytes = 5 where id = $1', [id]);
+        expect(outcome(await byAda('POST', '/api/storage/record', { ...facts(), storeKey }))).toBe(
+          '400 invalid_store_key',
+        );
+      } finally {
+        service.deps.objects.peek = peek;
+      }
+      expect(await sums(id)).toMatchObject({ files: 0, bytes: 0, filesOfRows: 0 });
+      await db.pool.query('update tickets set used_files = 1, used_bytes = 5 where id = $1', [id]);
+    }
   });
 
   test('is recorded or given back, never both, however they race (checklist 52)', async () => {
