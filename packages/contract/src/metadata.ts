@@ -96,6 +96,12 @@ export function findMetadataFilters(query: Readonly<Record<string, unknown>>): [
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
+/** A query without the parameters that are neither fields of its schema nor filters. */
+export function withoutUnknown<Q extends Readonly<Record<string, unknown>>>(query: Q, shape: object): Q {
+  const known = Object.entries(query).filter(([name]) => name.startsWith(filterPrefix) || Object.hasOwn(shape, name));
+  return Object.fromEntries(known) as Q;
+}
+
 /** What is wrong with the filters of a query, each with the parameter it is about. */
 export function metadataFilterProblems(query: Readonly<Record<string, unknown>>): [name: string, message: string][] {
   const filters = findMetadataFilters(query);

@@ -14,7 +14,7 @@ import {
   uuid,
   uuidOut,
 } from './fields.ts';
-import { metadata, metadataChange, metadataFilterProblems, recordedExtras } from './metadata.ts';
+import { metadata, metadataChange, metadataFilterProblems, recordedExtras, withoutUnknown } from './metadata.ts';
 
 export const PresignRequest = z.object({ projectId: uuid, fileName, mimeType, fileSize, folderId, sha256 });
 export const PresignResponse = z.strictObject({ presignedUrl: z.url(), storeKey: z.string() });
@@ -130,39 +130,42 @@ export const pageLimit = z
   .optional();
 export const cursor = z.string().min(1).max(512, { error: 'must be the nextCursor of an earlier page' }).optional();
 
+const listParameters = {
+  projectId: uuid,
+  folderId: z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' }).optional(),
+  limit: z
+    .string()
+    .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {
+      error: `must be a whole number from 1 to ${maxPageSize}`,
+    })
+    .meta({
+      type: 'integer',
+      minimum: 1,
+      maximum: maxPageSize,
+      description: 'The number of files and folders, together, in one page.',
+    })
+    .transform(Number)
+    .optional(),
+  cursor: z.string().min(1).max(2048, { error: 'must be the nextCursor of an earlier page' }).optional(),
+  sort: z
+    .enum(['name', 'createdAt', 'fileSize'], { error: 'must be name, createdAt or fileSize' })
+    .default('createdAt')
+    .meta({
+      description:
+        'Names are compared regardless of case. Folders have no size; with `fileSize`, they are sorted by name.',
+    }),
+  order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc'),
+  search: searchText
+    .meta({ description: 'Part of the name, in any case and script, with accents composed or not; no wildcards.' })
+    .optional(),
+  externalId: externalId
+    .meta({ description: 'Only the file with this externalId. Folders have none, and are left out.' })
+    .optional(),
+};
+
 export const ListQuery = z
-  .looseObject({
-    projectId: uuid,
-    folderId: z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' }).optional(),
-    limit: z
-      .string()
-      .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {
-        error: `must be a whole number from 1 to ${maxPageSize}`,
-      })
-      .meta({
-        type: 'integer',
-        minimum: 1,
-        maximum: maxPageSize,
-        description: 'The number of files and folders, together, in one page.',
-      })
-      .transform(Number)
-      .optional(),
-    cursor: z.string().min(1).max(2048, { error: 'must be the nextCursor of an earlier page' }).optional(),
-    sort: z
-      .enum(['name', 'createdAt', 'fileSize'], { error: 'must be name, createdAt or fileSize' })
-      .default('createdAt')
-      .meta({
-        description:
-          'Names are compared regardless of case. Folders have no size; with `fileSize`, they are sorted by name.',
-      }),
-    order: z.enum(['asc', 'desc'], { error: 'must be asc or desc' }).default('asc'),
-    search: searchText
-      .meta({ description: 'Part of the name, in any case and script, with accents composed or not; no wildcards.' })
-      .optional(),
-    externalId: externalId
-      .meta({ description: 'Only the file with this externalId. Folders have none, and are left out.' })
-      .optional(),
-  })
+  .looseObject(listParameters)
+  .overwrite((query) => withoutUnknown(query, listParameters))
   .check(({ value, issues }) => {
     for (const [name, message] of metadataFilterProblems(value)) {
       issues.push({ code: 'custom', input: value, path: [name], message });

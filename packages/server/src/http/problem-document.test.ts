@@ -72,6 +72,11 @@ describe('what an error of the database means to the caller', () => {
       reconciliation_findings_fkey: 'internal_error',
       reconciliations_project_id_fkey: 'project_not_found',
       sessions_user_id_fkey: 'account_disabled',
+      ticket_reservations_ticket_fkey: 'invalid_ticket',
+      tickets_created_by_fkey: 'session_required',
+      tickets_created_by_key_fkey: 'invalid_api_key',
+      tickets_folder_fkey: 'folder_not_found',
+      tickets_project_id_fkey: 'project_not_found',
       two_factors_user_id_fkey: 'session_required',
       uploads_project_id_fkey: 'project_not_found',
     });

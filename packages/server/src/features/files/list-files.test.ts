@@ -118,6 +118,7 @@ describe('a project', () => {
         sha256State: null,
         metadata: {},
         externalId: null,
+        ticketId: null,
         createdAt: '2026-02-02T21:05:06.000Z',
         updatedAt: '2026-12-31T23:59:59.120Z',
       },

@@ -325,6 +325,7 @@ describe('a ticket', () => {
     { metadata: { 'a b': 1 } },
     { metadata: { a: { b: 1 } } },
     { metadata: { a: '\0' } },
+    { metadata: JSON.parse('{"__proto__": "x"}') },
     { metadata: { a: '\ud800' } },
     { metadata: { a: 'x'.repeat(5000) } },
     { metadata: Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`k${n}`, n])) },
@@ -336,11 +337,11 @@ describe('a ticket', () => {
   });
 
   test('keeps metadata of any name without touching anything else', async () => {
-    const metadata = JSON.parse('{"__proto__": "x", "constructor": true, "n": 0.5}');
+    const metadata = JSON.parse('{"constructor": true, "toString": "x", "n": 0.5}');
     const made = await create({ metadata });
     const { body } = await byAda('GET', `/api/storage/tickets?projectId=${projectId}`);
     expect(body.tickets[0].id).toBe(made.id);
-    expect(({} as Record<string, unknown>).x).toBeUndefined();
+    expect(body.tickets[0].metadata).toEqual(metadata);
   });
 
   test('is listed in pages', async () => {
