@@ -154,8 +154,9 @@ export function requireSameFacts(
     recorded.folderId !== request.folderId && 'folderId',
     request.sha256 !== undefined && recorded.sha256 !== request.sha256 && 'sha256',
   ].filter((name) => name !== false);
-  if (differing.length === 0) return;
-  throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
+  if (differing.length > 0) {
+    throw new Problem('already_recorded', `The storeKey was recorded before with another ${differing.join(', ')}.`);
+  }
 }
 
 function notOurs(): Problem {
