@@ -45,6 +45,17 @@ await bench(async () => {
       const bodies = await inParallel(perRound, (n) => upload(side, n, 64));
       return (n) => record(side, bodies[n] ?? '');
     });
+    const [service] = sides;
+    if (service) {
+      const byHundreds = { ...service, name: 'service, by hundreds' };
+      await measure('record, 64 bytes, by hundreds and one by one', [byHundreds, service], async (side) => {
+        const bodies = await inParallel(perRound, (n) => upload(side, n, 64));
+        if (side !== byHundreds) return (n) => record(side, bodies[n] ?? '');
+        return async (n) => {
+          if (n % 100 === 0) await recordBatch(side, bodies.slice(n, n + 100));
+        };
+      });
+    }
     await measure(
       'upload, 10 kB',
       sides.filter(({ name }) => name !== 'by hand'),
@@ -244,6 +255,16 @@ function toBytes(n, size) {
 /** @param {Side} side @param {string} body */
 async function record({ url, authorization }, body) {
   await send('POST', `${url}/api/storage/record`, body, { authorization });
+}
+
+/** @param {Side} side @param {string[]} bodies of single requests */
+async function recordBatch({ url, projectId, authorization }, bodies) {
+  const files = bodies.map((body) => JSON.parse(body));
+  const answer = await send('POST', `${url}/api/storage/record/batch`, JSON.stringify({ projectId, files }), {
+    authorization,
+  });
+  const failed = JSON.parse(answer).results.find((/** @type {{ file?: object }} */ { file }) => !file);
+  if (failed) throw new Error(JSON.stringify(failed));
 }
 
 /**

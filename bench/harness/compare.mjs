@@ -21,12 +21,13 @@ export const connections = 32;
  * @property {Record<string, string>} headers
  * @property {string} [body] sent by POST; GET without
  * @property {(() => string)} [nextBody] instead of `body`: another one for each request
+ * @property {number} [things] how many things one answer has; the figures are for each of them, 1 by default
  * @property {number} [amount] so many requests in a round instead of some seconds
  */
 
 /**
  * @typedef {object} Figures
- * @property {number} requestsPerSecond
+ * @property {number} requestsPerSecond things a second, where an answer has several
  * @property {number} cpuMicroseconds of the process, for one request
  * @property {number} databaseMicroseconds of its database server, for one request; 0 if that is not measured
  * @property {number} p50 milliseconds
@@ -42,7 +43,7 @@ export const connections = 32;
  * @returns {Promise<Figures>}
  */
 async function load(side, duration = seconds) {
-  const { name, process: measured, databaseCpu = () => 0, path, headers, body, nextBody, amount } = side;
+  const { name, process: measured, databaseCpu = () => 0, path, headers, body, nextBody, amount, things = 1 } = side;
   const before = await measured.used();
   const databaseBefore = databaseCpu();
   const ownBefore = process.cpuUsage();
@@ -72,10 +73,11 @@ async function load(side, duration = seconds) {
   if (result.errors + result.non2xx > 0 || answered === 0) {
     throw new Error(`${name} ${path}: ${answered} answers of 200, ${result.non2xx} others, ${result.errors} errors`);
   }
+  const done = answered * things;
   return {
-    requestsPerSecond: (answered / elapsedMicroseconds) * 1e6,
-    cpuMicroseconds: cpu / answered,
-    databaseMicroseconds: database / answered,
+    requestsPerSecond: (done / elapsedMicroseconds) * 1e6,
+    cpuMicroseconds: cpu / done,
+    databaseMicroseconds: database / done,
     p50: result.latency.p50,
     p99: result.latency.p99,
     coreShare: cpu / elapsedMicroseconds,

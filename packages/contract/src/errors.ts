@@ -404,6 +404,13 @@ export const errorCatalogue = {
       'The storeKey was recorded before, with a different fileName, fileSize, mimeType, folderId or sha256. Sending the same recording again is fine and returns the same file.',
     mend: 'If the first recording was right, there is nothing to do. For another file, presign again.',
   },
+  object_changed: {
+    status: 409,
+    title: 'The object store no longer has the bytes that were recorded.',
+    happened:
+      'The object of this file is gone from the object store, or was replaced by other bytes after it was recorded.',
+    mend: 'Upload the file again. Whoever runs the service can find all such files with `POST /api/projects/{projectId}/reconcile`.',
+  },
   file_deleted: {
     status: 409,
     title: 'This upload is recorded, and its file has been deleted.',

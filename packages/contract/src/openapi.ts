@@ -34,6 +34,7 @@ function toHeaderParameters(headers: Record<string, string> | undefined): Json[]
 
 const commonHeaders = {
   'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+  'Cadiz-Warning': { $ref: '#/components/headers/CadizWarning' },
   RateLimit: { $ref: '#/components/headers/RateLimit' },
   'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
 };
@@ -163,6 +164,11 @@ export function toOpenApiDocument(server: string, version: string): Json {
       },
       headers: {
         RequestId: { description: 'Identifies this request in the log.', schema: { type: 'string' } },
+        CadizWarning: {
+          description:
+            'Sentences for whoever writes the program: names in the request that the route does not know and ignores, or a key that was sent by a browser. Absent where there is nothing to say.',
+          schema: { type: 'string', examples: ['Unknown, and ignored: files[].foo.'] },
+        },
         RateLimit: {
           description:
             'What is left (`r`) of the limit that this request counted against, and in how many seconds (`t`) it is full again; absent where nothing was counted.',

@@ -92,6 +92,11 @@ export const ChangeFileRequest = z
     error: 'must have fileName, folderId or both',
   });
 
+export const CopyFileRequest = z.object({
+  folderId: folderId.meta({ description: 'The folder for the copy; null for the root of the project.' }),
+  fileName: fileName.optional().meta({ description: 'The name of the copy; if omitted, that of the file.' }),
+});
+
 export const maxPageSize = 1000;
 
 /** The size of a page, in a query. */

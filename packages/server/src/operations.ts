@@ -46,6 +46,7 @@ import { emptyTrash } from './features/trash/empty-trash.ts';
 import { listTrash } from './features/trash/list-trash.ts';
 import { abortUpload } from './features/uploads/abort-upload.ts';
 import { completeUpload } from './features/uploads/complete-upload.ts';
+import { copyFile } from './features/uploads/copy-file.ts';
 import { createUpload } from './features/uploads/create-upload.ts';
 import { getUpload } from './features/uploads/get-upload.ts';
 import { listUploads } from './features/uploads/list-uploads.ts';
@@ -118,6 +119,7 @@ export const operations: Operations = {
 
   getFile,
   changeFile,
+  copyFile,
   deleteFile,
   restoreFile,
   createDownloadUrl,

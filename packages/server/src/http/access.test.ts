@@ -77,6 +77,7 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   restoreFolder:    [ok,       noFolder,   ok,      noFolder,    noKey,   noKey,   noScope,   ok,       noFolder,      noKey,   noKey,      ok,            noRole],
   getFile:          [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
   changeFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
+  copyFile:         [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
   deleteFile:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
   restoreFile:      [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
   listTrash:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
@@ -235,6 +236,10 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   changeFile: async () => ({
     path: `/api/storage/files/${await createFile(ada, projectId)}`,
     body: { fileName: 'b.jpg', folderId },
+  }),
+  copyFile: async () => ({
+    path: `/api/storage/files/${await createFile(ada, projectId)}/copy`,
+    body: { folderId },
   }),
   deleteFile: async () => ({ path: `/api/storage/files/${await createFile(ada, projectId)}` }),
   restoreFile: async () => ({ path: `/api/storage/files/${await deleted('files', createFile)}/restore` }),

@@ -11,6 +11,7 @@ import { clientAddress } from './client-address.ts';
 import { readCookie } from './cookies.ts';
 import type { Exchange } from './exchange.ts';
 import { hasSentManyInvalidKeys, limitAddress, limitCaller, limitInvalidKeys } from './rate-limit.ts';
+import { addWarning } from './unknown-names.ts';
 
 const bearer = /^Bearer +([^\s]+) *$/i;
 
@@ -196,10 +197,7 @@ const seenInBrowsers = createBoundedCache<true>(10_000);
 function warnOfBrowser({ log }: Deps, exchange: Exchange, { keyId }: ApiKeyCaller): void {
   const origin = exchange.header('origin');
   if (origin === undefined) return;
-  exchange.extraHeaders.push(
-    'Cadiz-Warning',
-    'An API key was sent by a browser: everybody who opens that page can take it.',
-  );
+  addWarning(exchange, 'An API key was sent by a browser: everybody who opens that page can take it.');
   if (seenInBrowsers.has(keyId)) return;
   seenInBrowsers.set(keyId, true);
   log.warn({ keyId, origin }, 'An API key was sent by a browser: everybody who opens that page can take it');

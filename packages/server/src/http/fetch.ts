@@ -33,6 +33,7 @@ function toResponse({ status, headers, body }: WholeAnswer): Response {
 
 /** If a name is repeated, its first value counts. */
 export function toQuery(search: string): Record<string, string> {
+  if (search === '') return {};
   return Object.fromEntries([...new URLSearchParams(search)].reverse());
 }
 

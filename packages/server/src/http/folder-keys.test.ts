@@ -144,6 +144,10 @@ const asks: Partial<Record<OperationId, Ask>> = {
     path: `/api/storage/files/${await makeFile(folderId)}`,
     body: { fileName: 'new' },
   }),
+  copyFile: async (folderId) => ({
+    path: `/api/storage/files/${await makeFile(folderId)}/copy`,
+    body: { folderId: there.folders.own },
+  }),
   deleteFile: async (folderId) => ({ path: `/api/storage/files/${await makeFile(folderId)}` }),
   restoreFile: async (folderId) => ({
     path: `/api/storage/files/${await trashed('files', await makeFile(folderId))}/restore`,
@@ -279,6 +283,13 @@ describe('a key that is tied to a folder', () => {
     for (const folderId of [there.folders.outer, there.folders.beside]) {
       const { name } = await byAda('GET', `/api/storage/folders/${folderId}`);
       expect(outcome(await find(name))).toBe('404 folder_not_found');
+    }
+  });
+
+  test('copies nothing out of its folder', async () => {
+    for (const folderId of [there.folders.outer, there.folders.beside, null, randomUUID()]) {
+      const copied = await byKey('POST', `/api/storage/files/${there.files.own}/copy`, { folderId });
+      expect(outcome(copied)).toBe('404 folder_not_found');
     }
   });
 

@@ -3,6 +3,7 @@ import type { Route } from '@cadiz/contract';
 import type { z } from 'zod';
 import { type Issue, Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
+import { warnOfQuery, warnOfUnknownNames } from './unknown-names.ts';
 
 /** The limit for every route to which the contract gives no other. */
 export const maxBodyBytes = 64 * 1024;
@@ -33,17 +34,17 @@ export async function readBody<T extends z.ZodType>(
   const asked = performance.now();
   const bytes = await exchange.readBytes(limit);
   if (performance.now() - asked > atOnceMilliseconds) await exchange.refreshCaller?.();
-  return check(schema, parseJson(bytes));
+  return check(exchange, schema, parseJson(bytes));
 }
 
 /** Reads the query, with each name once. @throws Problem invalid_request */
 export function readQuery<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
-  return check(schema, exchange.query());
+  return check(exchange, schema, exchange.query());
 }
 
 /** Reads the parameters of the path. @throws Problem invalid_request */
 export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
-  return check(schema, exchange.params);
+  return check(exchange, schema, exchange.params);
 }
 
 /**
@@ -53,11 +54,19 @@ export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): 
  * @returns a function that throws what readBody throws
  */
 export function createInputReader({ params, query, body, maxBodyBytes }: Route): (exchange: Exchange) => unknown {
-  if (body && !params && !query) return (exchange) => readBody(exchange, body, maxBodyBytes);
-  const readAddress = (exchange: Exchange) => ({
-    ...(query && readQuery(exchange, query)),
-    ...(params && readParams(exchange, params)),
-  });
+  if (body && !params && !query) {
+    return (exchange) => {
+      warnOfQuery(exchange);
+      return readBody(exchange, body, maxBodyBytes);
+    };
+  }
+  const readAddress = (exchange: Exchange) => {
+    if (!query) warnOfQuery(exchange);
+    return {
+      ...(query && readQuery(exchange, query)),
+      ...(params && readParams(exchange, params)),
+    };
+  };
   if (!body) return readAddress;
   return async (exchange) => {
     const inAddress = readAddress(exchange);
@@ -81,8 +90,9 @@ function notJson(message: string): Problem {
   return new Problem('invalid_request', `The body ${message}.`, { issues: [{ path: '', message }] });
 }
 
-function check<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+function check<T extends z.ZodType>(exchange: Exchange, schema: T, value: unknown): z.output<T> {
   const result = schema.safeParse(value);
+  warnOfUnknownNames(exchange, value, result.data, schema);
   if (result.success) return result.data;
   const issues = result.error.issues.map(toIssue);
   const [first] = issues;

@@ -30,6 +30,11 @@ export interface ObjectStore {
    * reason; a body that breaks off emits an error.
    */
   read(storeKey: string, options?: ReadOptions): Promise<(ObjectFacts & { body: Readable }) | undefined>;
+  /**
+   * Copies an object that still has this ETag to another key, within the store. Answers the facts of the copy; undefined
+   * if there is no such object. Throws `store_unavailable`; then there may be a copy or not.
+   */
+  copy(sourceKey: string, storeKey: string, source: ObjectFacts): Promise<ObjectFacts | undefined>;
   /** Up to 1000 objects under a prefix, after a key, in the byte order of UTF-8. Throws `store_unavailable`. */
   list(prefix: string, options?: { startAfter?: string; limit?: number }): Promise<ObjectPage>;
   /**

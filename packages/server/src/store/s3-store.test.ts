@@ -9,6 +9,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { openTestStore, send } from '../../test/service.ts';
 import { Problem } from '../problem.ts';
 import type { ObjectStore } from './object-store.ts';
+import { createS3Connection } from './s3-connection.ts';
+import { createS3Copy } from './s3-copy.ts';
 import type { S3Settings } from './s3-settings.ts';
 import { createS3Store } from './s3-store.ts';
 
@@ -741,5 +743,56 @@ describe('multipart', () => {
     await expectUnavailable(adapter.createMultipart('a'));
     await expectUnavailable(adapter.listParts('a', 'id'));
     await expectUnavailable(adapter.listMultiparts('a'));
+  });
+});
+
+describe('copy', () => {
+  const mebibyte = 1024 ** 2;
+  const put = async (key: string, bytes: Buffer) => {
+    expect((await send('PUT', objects.presignPut(key, bytes.length), bytes)).status).toBe(200);
+    return (await objects.head(key)) ?? { sizeBytes: -1, etag: '' };
+  };
+  const bytesOf = async (key: string) => buffer((await objects.read(key))?.body ?? Readable.from([]));
+
+  /** As for objects that are too large to be copied at once. */
+  function copyInParts(partBytes: number) {
+    const connection = createS3Connection(settings, Date.now);
+    onTestFinished(() => connection.close());
+    return createS3Copy(connection, { bucket: settings.bucket, ...objects }, { wholeBytes: partBytes, partBytes });
+  }
+
+  test('makes another object with the same bytes, under any name', async () => {
+    const key = `p/${randomUUID()}-Ä +%20?&#"写真" 👍.png`;
+    const bytes = randomBytes(1000);
+    const source = await put(key, bytes);
+    expect(await objects.copy(key, `${key}-copy`, source)).toEqual(source);
+    expect(await bytesOf(`${key}-copy`)).toEqual(bytes);
+  });
+
+  test('copies what is too large for one request in parts', async () => {
+    const key = `p/${randomUUID()}-ä large.bin`;
+    const bytes = randomBytes(11 * mebibyte);
+    const source = await put(key, bytes);
+    const copied = await copyInParts(5 * mebibyte)(key, `${key}-copy`, source);
+    expect(copied?.etag).toMatch(/-3$/);
+    expect(copied).toEqual(await objects.head(`${key}-copy`));
+    expect((await bytesOf(`${key}-copy`)).equals(bytes)).toBe(true);
+  });
+
+  test('copies nothing that is absent, or has another ETag than is expected, and leaves no parts', async () => {
+    const prefix = `p/${randomUUID()}`;
+    const source = await put(`${prefix}-a`, randomBytes(6 * mebibyte));
+    for (const copy of [objects.copy, copyInParts(5 * mebibyte)]) {
+      expect(await copy(`${prefix}-absent`, `${prefix}-copy`, source)).toBeUndefined();
+      expect(await copy(`${prefix}-a`, `${prefix}-copy`, { ...source, etag: 'another' })).toBeUndefined();
+    }
+    expect((await objects.list(prefix)).objects).toHaveLength(1);
+    expect((await objects.listMultiparts(prefix)).uploads).toEqual([]);
+  });
+
+  test('a store that is down, or an absent bucket, is no absent object', async () => {
+    const source = { sizeBytes: 1, etag: 'a' };
+    await expectUnavailable(adapterWith({ endpoint: 'http://127.0.0.1:1' }).copy('a', 'b', source));
+    await expectUnavailable(adapterWith({ bucket: newBucket() }).copy('a', 'b', source));
   });
 });

@@ -2,6 +2,7 @@ import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
 import type { ObjectStore } from './object-store.ts';
 import { createS3Connection, unavailable } from './s3-connection.ts';
+import { createS3Copy } from './s3-copy.ts';
 import { createS3Multipart } from './s3-multipart.ts';
 import { createS3Objects } from './s3-objects.ts';
 import type { S3Settings } from './s3-settings.ts';
@@ -16,6 +17,8 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
   // One of its own: a presigner keeps what it has computed for one second, and downloads are signed for an earlier one.
   const presignDownload = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
+  const objects = createS3Objects(connection);
+  const multipart = createS3Multipart(connection);
 
   return {
     presignPut: (storeKey, sizeBytes, sha256, expiresInSeconds = presignTtlSeconds) =>
@@ -57,8 +60,9 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         query: { partNumber: `${partNumber}`, uploadId },
       }),
 
-    ...createS3Objects(connection),
-    ...createS3Multipart(connection),
+    ...objects,
+    ...multipart,
+    copy: createS3Copy(connection, { bucket, ...objects, ...multipart }),
 
     async prepare() {
       const { status } = await connection.call({ method: 'HEAD' });

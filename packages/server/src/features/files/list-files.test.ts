@@ -116,6 +116,7 @@ describe('a project', () => {
         contentCheck: 'pending',
         sha256: null,
         sha256State: null,
+        ticketId: null,
         createdAt: '2026-02-02T21:05:06.000Z',
         updatedAt: '2026-12-31T23:59:59.120Z',
       },

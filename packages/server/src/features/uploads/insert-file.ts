@@ -34,8 +34,8 @@ export interface Facts extends Inspected {
   etag: string;
   /** In hex, if the client declared one. */
   sha256?: string | undefined;
-  /** Whether the store has verified it. */
-  sha256State?: 'declared' | 'verified';
+  /** Whether it is known to be that of the object. */
+  sha256State?: 'declared' | 'verified' | 'mismatch';
   /**
    * When the store key was issued (Unix milliseconds); set only for a single PUT, where it decides whether the key can
    * still be recorded.
