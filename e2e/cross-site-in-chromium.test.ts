@@ -365,3 +365,45 @@ describe.runIf(installed)('a page of the service (checklist 21)', () => {
     await strict.close();
   });
 });
+
+test.skipIf(!installed)(
+  'a page of another site uploads with a ticket, and no API key crosses the network',
+  async () => {
+    const origin = `http://evil.test:${elsewhere.port}`;
+    const wanted = { projectId, folderId: null, maxFiles: 20, maxBytes: 100, origins: [origin] };
+    const { ticket } = await askJson('POST', '/api/storage/tickets', wanted);
+    const page = await context.newPage();
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(JSON.stringify([request.url(), request.headers(), request.postData()])));
+    const uploadMany = (url: string) =>
+      page.evaluate(
+        async ({ url, projectId, ticket }) => {
+          const ask = async (path: string, body: object) => {
+            const headers = { Authorization: `Bearer ${ticket}`, 'Content-Type': 'application/json' };
+            const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+            return { status: answer.status, body: (await answer.json()) as { results: { upload: Presigned }[] } };
+          };
+          type Presigned = { presignedUrl: string; storeKey: string };
+          const facts = { mimeType: 'text/plain', fileSize: 5, folderId: null };
+          const files = Array.from({ length: 20 }, (_, n) => ({ ...facts, fileName: `${n}.txt` }));
+          const presigned = await ask('/api/storage/presign/batch', { projectId, files });
+          if (presigned.status !== 200) return [presigned.status];
+          const uploads = presigned.body.results.map(({ upload }) => upload);
+          const puts = uploads.map(({ presignedUrl }) => fetch(presignedUrl, { method: 'PUT', body: 'hello' }));
+          const statuses = (await Promise.all(puts)).map(({ status }) => status);
+          const recordings = files.map((file, n) => ({ ...file, storeKey: uploads[n]?.storeKey }));
+          const recorded = await ask('/api/storage/record/batch', { projectId, files: recordings });
+          return [...statuses, recorded.body.results.filter((result) => 'file' in result).length];
+        },
+        { url, projectId, ticket },
+      );
+    await page.goto(`http://sub.localhost:${elsewhere.port}`);
+    expect(await uploadMany(site)).toEqual([403]);
+    await page.goto(origin);
+    expect(await uploadMany(site)).toEqual([...Array(20).fill(200), 20]);
+    expect(sent.length).toBeGreaterThan(20);
+    expect(sent.join('\n')).toContain(ticket);
+    expect(sent.join('\n')).not.toContain('cz_live_');
+    await page.close();
+  },
+);
