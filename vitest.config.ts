@@ -6,11 +6,14 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What takes longest, the longest first: `npm test` prints it at its end. Begun late, each would be waited for alone. */
 const longest = [
   'e2e/downloads-in-chromium.test.ts',
+  'e2e/client-faults.test.ts',
   'e2e/start.test.ts',
   'e2e/orphans.test.ts',
   'packages/server/src/http/access.test.ts',
   'packages/server/src/db/embedded-durability.test.ts',
   'e2e/left-behind.test.ts',
+  'e2e/client-in-chromium.test.ts',
+  'e2e/examples.test.ts',
   'e2e/rolling-restart.test.ts',
   'e2e/tickets-killed.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',

@@ -23,6 +23,8 @@ function leftOut() {
       'another S3 server, because the TEST_S3_* settings name none (the embedded object store was tested).',
     !isInstalled('strace', '--version') && 'that every commit reaches the disk, because strace is not installed.',
     !isInstalled('curl', '--version') && 'the walk with curl, because curl is not installed.',
+    !(isInstalled('jq', '--version') && isInstalled('file', '--version')) &&
+      'the example for curl, because jq or file is not installed.',
     ...['aws', 'rclone', 's3cmd'].map(
       (client) => !isInstalled(client, '--version') && `the store with ${client}, because it is not installed.`,
     ),

@@ -42,7 +42,7 @@ function findCycle(imports: Map<string, string[]>): string[] | undefined {
   return undefined;
 }
 
-describe.each(['contract', 'sigv4', 'store', 'server'])('packages/%s', (name) => {
+describe.each(['contract', 'client', 'sigv4', 'store', 'server'])('packages/%s', (name) => {
   test('has no cycle of imports', () => {
     const imports = readImports(name);
     expect(imports.size).toBeGreaterThan(3);
