@@ -1,5 +1,5 @@
 import type { ErrorCode } from './error-codes.ts';
-import type { Problem } from './types.ts';
+import type { Issue, Problem } from './types.ts';
 
 /** What can go wrong between a client and the service or the object store, beside the service's own errors. */
 export type ClientErrorCode =
@@ -17,13 +17,6 @@ export type ClientErrorCode =
   | 'upload_refused'
   /** The file cannot be read, or has changed since the upload began. */
   | 'file_unreadable';
-
-/** One invalid field of a request. */
-export interface Issue {
-  /** Such as `files.3.fileName`. */
-  path: string;
-  message: string;
-}
 
 interface ErrorFacts {
   status?: number | undefined;

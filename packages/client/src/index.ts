@@ -1,5 +1,5 @@
 export { type CadizOptions, type Client, createClient, type ListOptions, type PageOptions } from './client.ts';
-export { CadizError, type ClientErrorCode, type Issue, isCadizError } from './error.ts';
+export { CadizError, type ClientErrorCode, isCadizError } from './error.ts';
 export type { ErrorCode } from './error-codes.ts';
 export type { Resumable, ResumeStore } from './platform/platform.ts';
 export type { ClientOptions, GrantedTicket, Secret } from './request.ts';

@@ -1,4 +1,9 @@
-import type { Issue } from './error.ts';
+/** One invalid field of a request. */
+export interface Issue {
+  /** Such as `files.3.fileName`. */
+  path: string;
+  message: string;
+}
 
 /** What may be done with a key. */
 export type Scope = 'files:read' | 'files:write' | 'files:delete';
