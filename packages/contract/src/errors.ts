@@ -124,7 +124,7 @@ export const errorCatalogue = {
   },
   ticket_not_allowed: {
     status: 403,
-    title: 'A ticket does not open this route.',
+    title: 'A ticket does not allow this.',
     happened:
       'A ticket can presign, upload and record files, make the folders for them, and ask what it has left. It cannot list, read, change or delete anything.',
     mend: 'Send this request from the server of your app, with an API key.',

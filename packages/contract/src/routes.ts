@@ -267,6 +267,7 @@ const recordErrors = [
   'mime_type_not_allowed',
   'quota_exceeded',
   'ticket_exhausted',
+  'ticket_not_allowed',
   'store_unavailable',
 ] as const;
 
@@ -1181,6 +1182,7 @@ export const routes = {
     rate: 'uploads',
     answer: File,
     errors: [
+      'ticket_not_allowed',
       'upload_not_found',
       'folder_not_found',
       'project_not_found',

@@ -124,6 +124,33 @@ describe('a ticket', () => {
     expect(service.logged()).not.toContain('cz_ticket_0');
   });
 
+  test('gives its metadata to its files, which no upload can change', async () => {
+    const { ticket } = await create({ metadata: { user: 'u1', plan: 3 } });
+    const storeKey = await upload(ticket);
+    const own = { metadata: { user: 'u2', page: 1 } };
+    const first = await record(ticket, storeKey, own);
+    expect(first.body.metadata).toEqual({ user: 'u1', plan: 3, page: 1 });
+    expect((await record(ticket, storeKey, own)).text).toBe(first.text);
+
+    const byAKey = await byAda('POST', '/api/storage/record', { ...facts(), storeKey: await upload(ticket) });
+    expect(byAKey.body.metadata).toEqual({ user: 'u1', plan: 3 });
+
+    const begun = (await by(ticket, 'POST', '/api/storage/uploads', facts())).body;
+    const path = `/api/storage/uploads/${begun.uploadId}`;
+    const { body } = await by(ticket, 'POST', `${path}/parts`, { partNumbers: [1] });
+    await put(body.parts[0].presignedUrl);
+    const completed = await by(ticket, 'POST', `${path}/complete`, own);
+    expect(completed.body.metadata).toEqual({ user: 'u1', plan: 3, page: 1 });
+    expect((await by(ticket, 'POST', `${path}/complete`, own)).text).toBe(completed.text);
+  });
+
+  test('replaces no file', async () => {
+    const { ticket } = await create();
+    const { body: old } = await record(ticket, await upload(ticket));
+    const again = await record(ticket, await upload(ticket), { replaces: old.id });
+    expect(outcome(again)).toBe('403 ticket_not_allowed');
+  });
+
   test('uploads and records, and its files say which it was', async () => {
     const { id, ticket } = await create();
     const storeKey = await upload(ticket);
