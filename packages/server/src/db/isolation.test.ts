@@ -19,6 +19,9 @@ const withoutReference: Record<string, string> = {
   'audit_events.api_key_id': 'an event outlives everything it refers to',
   'files.external_id': "the application's own",
   'quarantines.api_key_id': 'the uploads of a key outlive it',
+  'files.ticket_id': 'the fact outlives the ticket',
+  'uploads.ticket_id': 'the fact outlives the ticket',
+  'ticket_reservations.upload_id': 'only read together with project_id, to find its upload in parts',
   'uploads.store_upload_id': 'an id of the object store',
 };
 
@@ -50,7 +53,9 @@ describe.each(testableKinds)('no row can name a row of another project (T3; %s)'
   });
   afterAll(() => db.close());
 
-  const ofProjects = () => references.filter(({ table, target }) => tables.has(table) && tables.has(target));
+  // A key can belong to no project, so its id is all there is to reference.
+  const ofProjects = () =>
+    references.filter(({ table, target }) => tables.has(table) && tables.has(target) && target !== 'api_keys');
 
   test('every reference between tables of a project begins with project_id, on both sides', () => {
     expect(ofProjects().length).toBeGreaterThanOrEqual(3);
