@@ -9,6 +9,9 @@ import { type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
 const mebibyte = 1024 ** 2;
+/** Small parts, so that many tests are quick. */
+const partsFrom = 10 * mebibyte;
+const partSize = 5 * mebibyte;
 
 let settings: Settings;
 let service: Service;
@@ -38,7 +41,7 @@ afterAll(async () => {
 beforeEach(async () => {
   projectId = (await post('/api/projects', { name: 'Faults' })).id;
   apiKey = (await post('/api/api-keys', { name: 'Faults', projectId })).key;
-  cadiz = createClient({ baseUrl: api.url, apiKey });
+  cadiz = createClient({ baseUrl: api.url, apiKey, partsFrom });
   api.requests.length = 0;
   store.requests.length = 0;
 });
@@ -105,7 +108,7 @@ test.each(['presign', 'PUT', 'uploads', 'parts'])('aborted during %s, leaves not
   const pattern = where === 'PUT' ? /^PUT/ : new RegExp(`/${where}$`);
   at.break(pattern, 'late', 9);
   const stop = new AbortController();
-  const file = new Blob([new Uint8Array(isLarge ? 65 * mebibyte : 1000)]);
+  const file = new Blob([new Uint8Array(isLarge ? 12 * mebibyte : 1000)]);
   const uploading = cadiz.upload(file, { name: 'never.bin', signal: stop.signal });
   const failed = expect(uploading).rejects.toMatchObject({ code: 'aborted', retryable: false });
   await expect.poll(() => at.requests.some((request) => pattern.test(request))).toBe(true);
@@ -119,7 +122,7 @@ test.each(['record', 'complete'])('aborted during %s, has recorded the file and 
   const pattern = new RegExp(`/${where}$`);
   api.break(pattern, 'late');
   const stop = new AbortController();
-  const file = new Blob([new Uint8Array(where === 'complete' ? 65 * mebibyte : 1000)]);
+  const file = new Blob([new Uint8Array(where === 'complete' ? 12 * mebibyte : 1000)]);
   const uploading = cadiz.upload(file, { name: 'recorded.bin', signal: stop.signal });
   await expect.poll(() => api.requests.some((request) => pattern.test(request))).toBe(true);
   stop.abort();
@@ -179,7 +182,7 @@ test('asks for another key when the first is refused, once for all requests', as
 
 test('a file that changes while it is uploaded is not recorded', async () => {
   const path = join(folder, 'changing.bin');
-  await writeFile(path, randomBytes(65 * mebibyte));
+  await writeFile(path, randomBytes(12 * mebibyte));
   const file = await openFile(path);
   let isChanged: Promise<void> | undefined;
   const onProgress = () => {
@@ -223,12 +226,12 @@ test.each(series({ full: large, short: large.filter((_, index) => index % 4 === 
   'uploads a large file whole and once: %s: %s',
   async (where, fault) => {
     const path = join(folder, 'large.bin');
-    const bytes = randomBytes(65 * mebibyte);
+    const bytes = randomBytes(12 * mebibyte);
     await writeFile(path, bytes);
     if (where === 'PUT') store.break(/^PUT/, fault, 3);
     else api.break(new RegExp(`/${where}$`), fault);
     const shown: number[] = [];
-    const file = await cadiz.upload(await openFile(path), { onProgress: ({ loaded }) => shown.push(loaded) });
+    const file = await cadiz.upload(await openFile(path), { partSize, onProgress: ({ loaded }) => shown.push(loaded) });
     expect(await listed()).toEqual([file]);
     expect((await bytesOf(file)).equals(bytes)).toBe(true);
     expect(shown).toEqual([...shown].sort((a, b) => a - b));

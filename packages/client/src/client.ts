@@ -55,6 +55,8 @@ export interface PageOptions {
 export interface CadizOptions extends ClientOptions {
   /** How many files, or parts of files, are sent at the same time; 4 in browsers and 8 elsewhere by default. */
   concurrency?: number;
+  /** Files from this size in bytes on are uploaded in parts; 64 MiB by default. */
+  partsFrom?: number;
   /** Where uploads in parts are remembered: in browsers IndexedDB; `resumeFile` of `@cadiz/client/node` makes one. */
   resume?: ResumeStore;
 }
@@ -83,12 +85,13 @@ export type Client = ReturnType<typeof createClient>;
  * });
  */
 export function createClient(options: CadizOptions) {
-  const { baseUrl, retries = 6, concurrency = usualConcurrency } = options;
+  const { baseUrl, retries = 6, concurrency = usualConcurrency, partsFrom = 64 * 1024 ** 2 } = options;
   const sender = createSender(options);
   const { send, place } = sender;
   const folders = createFolderFinder(sender);
   const slots = createSlots(concurrency);
-  const uploader: Uploader = { ...sender, baseUrl, retries, slots, folders, resume: openStore(options.resume) };
+  const resume = openStore(options.resume);
+  const uploader: Uploader = { ...sender, baseUrl, retries, slots, folders, resume, partsFrom };
 
   const get = <T>(path: string, query?: Call['query']) => send<T>({ method: 'GET', path, query });
   const post = <T>(path: string, body: unknown, isOnce = true) => send<T>({ method: 'POST', path, body, isOnce });

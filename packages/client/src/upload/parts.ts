@@ -6,9 +6,6 @@ import type { CreatedUpload, File, SignedParts, Upload } from '../types.ts';
 import type { Job } from './job.ts';
 import { type Address, sendBytes, toAddress, type Uploading } from './transfer.ts';
 
-/** Files from this size on are uploaded in parts. */
-export const partsFrom = 64 * 1024 ** 2;
-
 /** How many addresses of parts one request signs: not all at once, since they expire. */
 const signedAtOnce = 16;
 

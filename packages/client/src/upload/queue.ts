@@ -128,9 +128,9 @@ export function createQueue(uploader: Uploader, concurrency: number, options: Up
     let bytes = 0;
     for (const item of waiting) {
       bytes += item.view.size;
-      if (batch.length > 0 && (bytes > batchBytes || batch.length === batchSize || isLarge(item.view))) break;
+      if (batch.length > 0 && (bytes > batchBytes || batch.length === batchSize || isLarge(uploader, item.view))) break;
       batch.push(item);
-      if (isLarge(item.view)) break;
+      if (isLarge(uploader, item.view)) break;
     }
     return batch;
   }

@@ -3,16 +3,19 @@ import type { ResumeStore } from '../platform/platform.ts';
 import { throwIfAborted, toCadizError } from '../retry.ts';
 import type { FolderFinder } from './folders.ts';
 import type { Followed, Job } from './job.ts';
-import { partsFrom, uploadInParts } from './parts.ts';
+import { uploadInParts } from './parts.ts';
 import type { Uploading } from './transfer.ts';
 import { uploadWhole } from './whole.ts';
 
 export interface Uploader extends Uploading {
   folders: FolderFinder;
   resume: ResumeStore | undefined;
+  /** Files from this size on are sent in parts. */
+  partsFrom: number;
 }
 
-export const isLarge = ({ size }: { size: number }): boolean => size >= partsFrom;
+/** Whether a file is sent in parts. */
+export const isLarge = ({ partsFrom }: Uploader, { size }: { size: number }): boolean => size > 0 && size >= partsFrom;
 
 export const openStore = (given: ResumeStore | undefined): ResumeStore | undefined => given ?? openResumeStore();
 
@@ -34,7 +37,7 @@ export async function uploadJobs(uploader: Uploader, jobs: readonly Job[], follo
   );
   const [first] = ready;
   if (!first) return;
-  if (!isLarge(first.source)) return uploadWhole(uploader, ready, followed);
+  if (!isLarge(uploader, first.source)) return uploadWhole(uploader, ready, followed);
   const outcome = await uploadInParts(uploader, first, resume).catch(toCadizError);
   followed.sent?.(first);
   followed.settle(first, outcome);
