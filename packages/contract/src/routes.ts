@@ -267,6 +267,7 @@ const recordErrors = [
   'mime_type_not_allowed',
   'quota_exceeded',
   'ticket_exhausted',
+  'ticket_not_allowed',
   'store_unavailable',
 ] as const;
 
@@ -1197,6 +1198,7 @@ export const routes = {
       'file_too_large',
       'mime_type_not_allowed',
       'quota_exceeded',
+      'ticket_not_allowed',
       'store_unavailable',
     ],
   },
