@@ -1199,6 +1199,7 @@ export const routes = {
       'file_too_large',
       'mime_type_not_allowed',
       'quota_exceeded',
+      'ticket_not_allowed',
       'store_unavailable',
     ],
   },

@@ -95,7 +95,7 @@ function reachByTicket(
   { projectId, folderId, madeByKey, role }: TicketCaller,
   id: string,
 ): Promise<Reached> | Reached {
-  if (projectId !== id) throw new Problem('project_not_allowed');
+  if (projectId !== id) throw new Problem('project_not_allowed', 'The ticket belongs to another project.');
   const reached = { id, within: folderId, role };
   if (folderId === null) return reached;
   const ofKey = madeByKey?.folderId ?? folderId;

@@ -34,17 +34,17 @@ export async function readBody<T extends z.ZodType>(
   const asked = performance.now();
   const bytes = await exchange.readBytes(limit);
   if (performance.now() - asked > atOnceMilliseconds) await exchange.refreshCaller?.();
-  return check(exchange, schema, parseJson(bytes));
+  return check(exchange, schema, parseJson(bytes), 'The body');
 }
 
 /** Reads the query, with each name once. @throws Problem invalid_request */
 export function readQuery<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
-  return check(exchange, schema, exchange.query());
+  return check(exchange, schema, exchange.query(), 'The query');
 }
 
 /** Reads the parameters of the path. @throws Problem invalid_request */
 export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
-  return check(exchange, schema, exchange.params);
+  return check(exchange, schema, exchange.params, 'The path');
 }
 
 /**
@@ -90,14 +90,15 @@ function notJson(message: string): Problem {
   return new Problem('invalid_request', `The body ${message}.`, { issues: [{ path: '', message }] });
 }
 
-function check<T extends z.ZodType>(exchange: Exchange, schema: T, value: unknown): z.output<T> {
+/** @param what the schema is about, as the beginning of a sentence */
+function check<T extends z.ZodType>(exchange: Exchange, schema: T, value: unknown, what: string): z.output<T> {
   const result = schema.safeParse(value);
   warnOfUnknownNames(exchange, value, result.data, schema);
   if (result.success) return result.data;
   const issues = result.error.issues.map(toIssue);
   const [first] = issues;
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
-  throw new Problem('invalid_request', `${first?.path || 'The body'} ${first?.message}${more}.`, { issues });
+  throw new Problem('invalid_request', `${first?.path || what} ${first?.message}${more}.`, { issues });
 }
 
 const typeNames: Record<string, string> = {

@@ -1,4 +1,4 @@
-import { errorCatalogue } from '@cadiz/contract';
+import { type ErrorCode, errorCatalogue } from '@cadiz/contract';
 import pg from 'pg';
 import { CommitNotReplicated, ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
 import type { Deps } from '../deps.ts';
@@ -20,9 +20,17 @@ export function toProblemDocument(problem: Problem, requestId: string, publicUrl
   };
 }
 
-/** Logs a failure of the service itself, with the error behind it. */
+/** Nothing has failed: too many ask at once. */
+const busy = new Set<ErrorCode>(['archives_busy', 'links_busy', 'too_many_listings']);
+
+/**
+ * Logs a failure of the service itself, with the error behind it. That it is busy is one short line, since anybody can
+ * cause many of those.
+ */
 export function logProblem({ log }: Pick<Deps, 'log'>, { requestId, operation }: Exchange, problem: Problem): void {
-  log.error({ requestId, operation: operation ?? 'unmatched', error: problem.cause ?? problem }, problem.message);
+  const of = { requestId, operation: operation ?? 'unmatched' };
+  if (busy.has(problem.code)) log.warn({ ...of, code: problem.code }, problem.message);
+  else log.error({ ...of, error: problem.cause ?? problem }, problem.message);
 }
 
 /** What an unexpected error means to the caller. The error itself only goes to the log. */

@@ -1,4 +1,4 @@
-import type { MetadataEntries } from '@cadiz/contract';
+import { type MetadataEntries, metadataProblem } from '@cadiz/contract';
 import { CompiledQuery, type Kysely, type Selectable, sql } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
@@ -89,12 +89,20 @@ export async function findTicketMetadata(
   return found?.metadata ?? null;
 }
 
-/** What a client says of a file, and what its ticket says, which no client can change. */
+/**
+ * What a client says of a file, and what its ticket says, which no client can change.
+ * @throws Problem invalid_request if that is more than a file can have
+ */
 export function withTicketMetadata(
   own: MetadataEntries | undefined,
   ofTicket: MetadataEntries | null | undefined,
 ): MetadataEntries | undefined {
-  return ofTicket ? { ...own, ...ofTicket } : own;
+  if (!own || !ofTicket) return ofTicket ?? own;
+  const metadata = { ...own, ...ofTicket };
+  const message = metadataProblem(metadata);
+  if (message === undefined) return metadata;
+  const issues = [{ path: 'metadata', message: `${message} with that of the ticket` }];
+  throw new Problem('invalid_request', `metadata ${message} with that of the ticket.`, { issues });
 }
 
 /** Rolls a transaction back. */

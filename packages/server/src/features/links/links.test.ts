@@ -265,6 +265,8 @@ describe('links', () => {
     for (const query of ['', `projectId=${own.projectId}&fileId=${one.id}`, 'fileId=x']) {
       await expectProblem(own.call('GET', `/api/storage/links?${query}`), 400, 'invalid_request');
     }
+    const { detail } = (await own.call('GET', '/api/storage/links')).body;
+    expect(detail).toBe('The query must have either projectId or fileId.');
   });
 
   test('are created by keys that may both read and write', async () => {

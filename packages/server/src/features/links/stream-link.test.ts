@@ -152,6 +152,10 @@ describe('a link that is streamed', () => {
     );
     const { headers } = await expectProblem(get(path), 503, 'links_busy');
     expect(headers.get('retry-after')).toBe('5');
+    // Anybody can cause this, so it is a warning of one short line.
+    const lines = library.service.logged().trim().split('\n');
+    const { level, error } = JSON.parse(lines.find((line) => line.includes(headers.get('x-request-id') ?? '')) ?? '');
+    expect([level, error]).toEqual([40, undefined]);
     for (const slot of slots) slot.leave();
     expect((await get(path)).status).toBe(200);
     expect((await get(path)).status).toBe(200);

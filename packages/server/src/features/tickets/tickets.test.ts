@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { errorsOf, routes } from '@cadiz/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Answer,
@@ -193,6 +194,43 @@ describe('a ticket', () => {
     for (const _ of [1, 2]) expect(outcome(await by(ticket, 'DELETE', `/api/storage/uploads/${second}`))).toBe('200');
     expect(await amounts(ticket)).toMatchObject({ used: { files: 1, bytes: 5 } });
     expect(await sums(id)).toMatchObject({ files: 1, filesOfRows: 1 });
+  });
+
+  test('gives its metadata to its files, and what does not fit beside it is refused', async () => {
+    const { ticket } = await create({ metadata: { user: 'u1', team: 't1' } });
+    const storeKey = await upload(ticket);
+    const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, n]));
+    const refused = await record(ticket, storeKey, { metadata: keys(31) });
+    expect(outcome(refused)).toBe('400 invalid_request');
+    const message = 'must have at most 32 keys, and has 33 with that of the ticket';
+    expect(refused.body.issues).toEqual([{ path: 'metadata', message }]);
+    const { body } = await record(ticket, storeKey, { metadata: { ...keys(30), user: 'another' } });
+    expect(body.metadata).toEqual({ ...keys(30), user: 'u1', team: 't1' });
+
+    const { uploadId } = (await by(ticket, 'POST', '/api/storage/uploads', facts())).body;
+    const path = `/api/storage/uploads/${uploadId}`;
+    const { parts } = (await by(ticket, 'POST', `${path}/parts`, { partNumbers: [1] })).body;
+    await put(parts[0].presignedUrl);
+    const long = { metadata: { note: 'x'.repeat(4080) } };
+    expect(outcome(await by(ticket, 'POST', `${path}/complete`, long))).toBe('400 invalid_request');
+    expect(outcome(await by(ticket, 'POST', `${path}/complete`, {}))).toBe('200');
+  });
+
+  test('replaces no file, which the contract says of each route', async () => {
+    const { ticket } = await create();
+    const replaced = await record(ticket, await upload(ticket));
+    const replaces = replaced.body.id;
+    const storeKey = await upload(ticket);
+    expect(outcome(await record(ticket, storeKey, { replaces }))).toBe('403 ticket_not_allowed');
+    const files = [{ ...facts(), storeKey, replaces }];
+    const batch = await by(ticket, 'POST', '/api/storage/record/batch', { projectId, files, atomic: true });
+    expect(outcome(batch)).toBe('403 ticket_not_allowed');
+    const { uploadId } = (await by(ticket, 'POST', '/api/storage/uploads', facts())).body;
+    const completing = await by(ticket, 'POST', `/api/storage/uploads/${uploadId}/complete`, { replaces });
+    expect(outcome(completing)).toBe('403 ticket_not_allowed');
+    for (const route of [routes.record, routes.recordBatch, routes.completeUpload]) {
+      expect(errorsOf(route)).toContain('ticket_not_allowed');
+    }
   });
 
   test('refuses what it has no room for, and what it is not for', async () => {

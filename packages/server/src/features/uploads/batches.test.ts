@@ -232,6 +232,25 @@ describe('recording a batch', () => {
     expect(await countedIn(project)).toEqual({ files: 11, bytes: 55 });
   });
 
+  test('the first entry gets what only one can have, whatever the order of the storeKeys', async () => {
+    const descending = async (project: string, count: number) =>
+      (await upload(count, project)).sort((a, b) => (a.storeKey < b.storeKey ? 1 : -1));
+    const roomy = (await call('/api/projects', { name: 'One externalId' })).body.id;
+    const old = (await call('/api/storage/record', { projectId: roomy, ...(await upload(1, roomy))[0] })).body.id;
+    const named = (await descending(roomy, 3)).map((file) => ({ ...file, externalId: 'one' }));
+    const taken = ['ok', 'external_id_taken', 'external_id_taken'];
+    expect(outcomes(await record({ projectId: roomy, files: named }))).toEqual(taken);
+    const replacing = (await descending(roomy, 2)).map((file) => ({ ...file, externalId: 'two' }));
+    const files = replacing.map((file, n) => (n === 0 ? { ...file, replaces: old } : file));
+    expect(outcomes(await record({ projectId: roomy, files }))).toEqual(taken.slice(0, 2));
+
+    const full = (await call('/api/projects', { name: 'Room for two' })).body.id;
+    const [first, ...others] = await descending(full, 3);
+    await service.call('PATCH', `/api/projects/${full}`, { as: ada, body: { quotaBytes: 10 } });
+    const answer = await record({ projectId: full, files: [{ ...first, externalId: 'first' }, ...others] });
+    expect(outcomes(answer)).toEqual(['ok', 'ok', 'quota_exceeded']);
+  });
+
   test('a refused type refuses its entry only', async () => {
     const project = (await call('/api/projects', { name: 'Strict', contentMismatch: 'refuse' })).body.id;
     const [one, two] = await upload(2, project, { mimeType: 'text/plain' });

@@ -45,6 +45,8 @@ export async function completeUpload(
     return requireRecorded(deps, project, upload, extras, gone);
   }
 
+  const ofTicket = upload.ticket_id === null ? null : await findTicketMetadata(deps, project.id, upload.ticket_id);
+  const metadata = withTicketMetadata(extras.metadata, ofTicket);
   const object = await joinParts(deps, upload, parts);
   if (object.sizeBytes !== upload.file_size) {
     throw new Problem(
@@ -52,7 +54,6 @@ export async function completeUpload(
       `The object has ${object.sizeBytes} bytes, and the upload began with ${upload.file_size}.`,
     );
   }
-  const ofTicket = upload.ticket_id === null ? null : await findTicketMetadata(deps, project.id, upload.ticket_id);
   const file = await insertFile(deps, caller, project, {
     storeKey: upload.store_key,
     fileName: upload.file_name,
@@ -64,7 +65,7 @@ export async function completeUpload(
     verdict: object.verdict,
     sha256: upload.sha256?.toString('hex'),
     ticketId: upload.ticket_id ?? undefined,
-    metadata: withTicketMetadata(extras.metadata, ofTicket),
+    metadata,
     externalId: extras.externalId,
     replaced,
   });

@@ -236,12 +236,12 @@ export async function insertFiles(
   uploads: readonly Facts[],
 ): Promise<Outcome<FileView | undefined>[]> {
   const { refused, candidates, limits } = await toCandidates(deps, caller, project, uploads);
-  const ready = limits.quotaBytes === null ? candidates.filter(isReady) : [];
+  const ready = limits.quotaBytes === null ? toReady(candidates) : [];
   const files = ready.map(({ file }) => file);
   const inserted = files.length > 0 ? await deps.inserts(project.id, files) : new Set<string>();
   // What could not be inserted without the lock may be inserted with it, which also tells why not.
   const rest = candidates.filter(({ row }) => !inserted.has(row.id));
-  const outcomes = await insertRest(deps, caller, project, rest);
+  const outcomes = await insertInOrder(deps, caller, project, rest, deps.db.transaction);
   const views = new Map<Facts, Outcome<FileView> | undefined>(refused);
   for (const candidate of candidates) {
     const { row, facts } = candidate;
@@ -251,8 +251,15 @@ export async function insertFiles(
   return uploads.map((facts) => views.get(facts));
 }
 
-/** Whether it may be inserted without the lock. */
-const isReady = ({ facts }: Candidate) => facts.issuedAt !== undefined && !facts.replaced;
+/** Those that may be inserted without the lock, together: of several with one externalId, only the first. */
+function toReady(candidates: readonly Candidate[]): Candidate[] {
+  const named = new Set<string>();
+  return candidates.filter(({ facts: { issuedAt, replaced, externalId } }) => {
+    const isFirst = externalId === undefined || !named.has(externalId);
+    if (externalId !== undefined) named.add(externalId);
+    return isFirst && issuedAt !== undefined && !replaced;
+  });
+}
 
 /** Whether its outcome depends on other files, so that it has a transaction of its own. */
 const isSpecial = ({ facts }: Candidate) => facts.replaced !== undefined || facts.externalId !== undefined;
@@ -260,22 +267,41 @@ const isSpecial = ({ facts }: Candidate) => facts.replaced !== undefined || fact
 const isRow = (outcome: Outcome<FileRow | undefined>): outcome is FileRow =>
   outcome !== undefined && !(outcome instanceof Problem);
 
-async function insertRest(
+/**
+ * Inserts files under the lock of the project, in their order, so that it is the first that gets an externalId or the last
+ * room of the project. Those in between that depend on no other file share statements.
+ * @param transact runs the work in a transaction, which an error undoes
+ */
+async function insertInOrder(
   deps: InsertDeps,
   caller: Uploader,
   project: OpenProject<'files:write'>,
-  rest: readonly Candidate[],
+  candidates: readonly Candidate[],
+  transact: <T>(work: (trx: Transaction<Schema>) => Promise<T>) => Promise<T>,
 ): Promise<Outcomes> {
-  const plain = rest.filter((candidate) => !isSpecial(candidate));
-  const outcomes = new Map(
-    plain.length > 0 ? await deps.db.transaction((trx) => insertLocked(trx, project, plain)) : undefined,
-  );
-  for (const candidate of rest.filter(isSpecial)) {
-    const work = (trx: Transaction<Schema>) => insertSpecial(deps, trx, caller, project, candidate);
-    const outcome = await settle(deps.db.transaction(work).catch(unlessNotInserted));
-    outcomes.set(candidate.row.id, outcome);
+  const outcomes = new Map<string, Outcome<FileRow | undefined>>();
+  for (const run of toRuns(candidates)) {
+    if (Array.isArray(run)) {
+      const inserted = await transact((trx) => insertLocked(trx, project, run));
+      for (const [id, outcome] of inserted) outcomes.set(id, outcome);
+    } else {
+      const inserting = transact((trx) => insertSpecial(deps, trx, caller, project, run));
+      outcomes.set(run.row.id, await settle(inserting.catch(unlessNotInserted)));
+    }
   }
   return outcomes;
+}
+
+/** Special ones by themselves, and the others together as far as no special one is between them. */
+function toRuns(candidates: readonly Candidate[]): (Candidate | Candidate[])[] {
+  const runs: (Candidate | Candidate[])[] = [];
+  for (const candidate of candidates) {
+    const last = runs.at(-1);
+    if (isSpecial(candidate)) runs.push(candidate);
+    else if (Array.isArray(last)) last.push(candidate);
+    else runs.push([candidate]);
+  }
+  return runs;
 }
 
 /** Carries the outcomes out of a transaction that it rolls back. */
@@ -302,17 +328,7 @@ export async function insertAllOrNone(
   if (refused.size > 0) return { refused };
   try {
     const inserted = await deps.db.transaction(async (trx) => {
-      const outcomes = new Map(
-        await insertLocked(
-          trx,
-          project,
-          candidates.filter((candidate) => !isSpecial(candidate)),
-        ),
-      );
-      for (const candidate of candidates.filter(isSpecial)) {
-        const inserting = insertSpecial(deps, trx, caller, project, candidate).catch(unlessNotInserted);
-        outcomes.set(candidate.row.id, await settle(inserting));
-      }
+      const outcomes = await insertInOrder(deps, caller, project, candidates, (work) => work(trx));
       if (!candidates.every(({ row }) => isRow(outcomes.get(row.id)))) throw new NotAll(outcomes);
       return outcomes;
     });

@@ -85,6 +85,7 @@ export async function checkUpload(
   const isOwn = caller.kind === 'ticket' && reservation?.ticket_id === caller.ticketId;
   if (caller.kind === 'ticket' && !isOwn) return otherwise(notReserved());
   if (reservation?.state === 'discarded') return otherwise(pastDeadline());
+  const metadata = withTicketMetadata(request.metadata, reservation?.metadata);
 
   const object = await findObject(deps, request);
   if (!object) return otherwise(missing());
@@ -99,7 +100,6 @@ export async function checkUpload(
   if (reservation?.state === 'released') await takeAgain(deps, reservation);
   const sha256State = object.sha256 === undefined ? 'declared' : 'verified';
   const reserved = { ticketId: reservation?.ticket_id, reservation: isOwn ? reservation : undefined };
-  const metadata = withTicketMetadata(request.metadata, reservation?.metadata);
   return { facts: { ...object, ...request, metadata, replaced, sha256State, issuedAt, ...reserved } };
 }
 
