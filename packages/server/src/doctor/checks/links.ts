@@ -1,4 +1,4 @@
-import { mostCachedSeconds, type SignedFile, signLink, signOldestLink } from '../../features/links/sign-link.ts';
+import { lifeSeconds, mostCachedSeconds, toOldestSeconds, toSignedAt } from '../../store/link-lifetime.ts';
 import { type Check, type Finding, failed, ok, warning } from '../check.ts';
 import type { Examination } from '../examination.ts';
 import type { Answer } from '../requests.ts';
@@ -7,11 +7,23 @@ import { explain } from './reach.ts';
 
 const needs = ['presigned-get'];
 
-/** Uploads a picture for a link. */
-async function putPicture(exam: Examination, name: string): Promise<SignedFile> {
-  const storeKey = exam.newKey(name);
-  await exam.ask({ method: 'PUT', key: storeKey, body: 'bytes', headers: { 'content-type': 'text/html' } });
-  return { storeKey, fileName: 'ä.png', mimeType: 'image/png', disposition: 'inline', expiresAt: null };
+/** Uploads a picture for a link, and returns its key. */
+async function putPicture(exam: Examination, name: string): Promise<string> {
+  const key = exam.newKey(name);
+  await exam.ask({ method: 'PUT', key, body: 'bytes', headers: { 'content-type': 'text/html' } });
+  return key;
+}
+
+/** The URL that a link to a picture leads to; `signedAt` in Unix seconds. */
+function signLink({ objects }: Examination, key: string, method: 'GET' | 'HEAD', signedAt: number): string {
+  return objects.presignGet(key, {
+    method,
+    signedAt: signedAt * 1000,
+    expiresInSeconds: lifeSeconds,
+    contentType: 'image/png',
+    contentDisposition: `inline; filename="_.png"; filename*=UTF-8''%C3%A4.png`,
+    cachedBy: 'public',
+  });
 }
 
 export const downloadCache: Check = {
@@ -19,10 +31,10 @@ export const downloadCache: Check = {
   title: 'A download is kept by nobody but its recipient',
   needs: ['presigned-put'],
   async run(exam) {
-    const { storeKey } = await putPicture(exam, 'download-cache');
+    const key = await putPicture(exam, 'download-cache');
     const expiresInSeconds = exam.settings.presignTtlSeconds;
     const options = { expiresInSeconds, contentType: 'image/png', contentDisposition: 'inline' };
-    const answer = await exam.send({ method: 'GET', url: exam.objects.presignGet(storeKey, options) });
+    const answer = await exam.send({ method: 'GET', url: exam.objects.presignGet(key, options) });
     if (answer.status !== 200) return failed(`A presigned GET is answered ${toReason(answer)}.`, mendSigned);
     const seconds = toSharedSeconds(answer.headers['cache-control']);
     if (seconds === 0) return ok(`Cache-Control: ${answer.headers['cache-control']}`);
@@ -44,7 +56,7 @@ export const linkGet: Check = {
   title: 'Browsers and CDNs may keep a file that a link leads to, and for how long',
   needs,
   async run(exam) {
-    const { url } = signLink(exam, await putPicture(exam, 'link-get'), 'GET');
+    const url = signLink(exam, await putPicture(exam, 'link-get'), 'GET', toSignedAt(exam.now()));
     const answer = await exam.send({ method: 'GET', url });
     if (answer.status !== 200) return failed(`Its URL is answered ${toReason(answer)}.`, mendSigned);
     const asked = new URL(url).searchParams.get('response-cache-control') ?? '';
@@ -68,7 +80,7 @@ export const linkHead: Check = {
   title: 'A link answers HEAD like GET',
   needs: ['link-get'],
   async run(exam) {
-    const { url } = signLink(exam, await putPicture(exam, 'link-head'), 'HEAD');
+    const url = signLink(exam, await putPicture(exam, 'link-head'), 'HEAD', toSignedAt(exam.now()));
     const { status, headers } = await exam.send({ method: 'HEAD', url });
     if (status !== 200) {
       return warning(
@@ -93,7 +105,9 @@ export const linkOldest: Check = {
   title: 'The URL that a link leads to works as long as the redirect may be kept',
   needs: ['link-get'],
   async run(exam) {
-    const { url, ageSeconds } = signOldestLink(exam, await putPicture(exam, 'link-oldest'));
+    const ageSeconds = toOldestSeconds(exam.config.linksCacheSeconds);
+    const signedAt = Math.floor(exam.now() / 1000) - ageSeconds;
+    const url = signLink(exam, await putPicture(exam, 'link-oldest'), 'GET', signedAt);
     const answer = await exam.send({ method: 'GET', url });
     if (answer.status === 200) return ok(`${ageSeconds} s after it was signed`);
     return failed(
