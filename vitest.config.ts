@@ -16,6 +16,7 @@ const longest = [
   'e2e/examples.test.ts',
   'e2e/rolling-restart.test.ts',
   'e2e/tickets-killed.test.ts',
+  'e2e/links-in-chromium.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',
   'packages/server/src/features/files/list-files-filter-at-size.test.ts',
   'packages/store/test/kill-at-each-stage.test.ts',

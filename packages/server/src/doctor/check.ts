@@ -16,7 +16,7 @@ export interface Finding {
   fix?: Fix;
 }
 
-/** One thing that must be true of the object store. */
+/** One thing that must be true of the object store, or of the way to it or to the service. */
 export interface Check {
   id: string;
   /** the requirement itself, as a sentence that is true or false */

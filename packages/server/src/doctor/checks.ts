@@ -3,6 +3,7 @@ import { bucket, clock, credentials, pathStyle, region, wrongSecret } from './ch
 import {
   acl,
   anonymous,
+  anonymousCached,
   copySource,
   encryption,
   expired,
@@ -14,7 +15,8 @@ import {
   writeOnlyKey,
 } from './checks/attacks.ts';
 import { browserChecks } from './checks/browsers.ts';
-import { addressFits, clientsReach, serviceReaches } from './checks/reach.ts';
+import { downloadCache, linkGet, linkHead, linkOldest, linksArrive, linksCache } from './checks/links.ts';
+import { addressFits, clientsReach, isLoopback, serviceReaches } from './checks/reach.ts';
 import {
   absentIs404,
   lifecycle,
@@ -25,9 +27,13 @@ import {
   writeReadRemove,
 } from './checks/rights.ts';
 import { bothFramings, multipart, presignedGet, presignedPut, twice, wrongLength } from './checks/uploads.ts';
+import type { ExaminationOptions } from './examination.ts';
 
-/** All checks, in order. */
-export function toSections(origins: readonly string[]): Section[] {
+/** All checks that the settings call for, in order. */
+export function toSections({ origins, config, publicUrl }: ExaminationOptions): Section[] {
+  const ofRedirects = config.linksStream ? [] : [linkGet, linkHead, linkOldest];
+  // Nothing is between a service on loopback and its clients.
+  const ofPublic = isLoopback(new URL(publicUrl)) ? [] : [linksArrive];
   return [
     { title: 'Reach', checks: [serviceReaches, clientsReach, addressFits] },
     { title: 'Access', checks: [clock, region, credentials, wrongSecret, bucket, pathStyle] },
@@ -35,7 +41,11 @@ export function toSections(origins: readonly string[]): Section[] {
       title: 'What the service does',
       checks: [writeReadRemove, absentIs404, listOrder, removeMany, listUploads, versioning, lifecycle],
     },
-    { title: 'What clients do', checks: [presignedPut, presignedGet, wrongLength, bothFramings, twice, multipart] },
+    {
+      title: 'What clients do',
+      checks: [presignedPut, presignedGet, downloadCache, wrongLength, bothFramings, twice, multipart],
+    },
+    { title: 'Links', checks: [...ofRedirects, linksCache, ...ofPublic] },
     { title: 'Browsers', checks: origins.flatMap(browserChecks) },
     {
       title: 'What attackers try',
@@ -50,6 +60,7 @@ export function toSections(origins: readonly string[]): Section[] {
         expired,
         signatureV2,
         anonymous,
+        anonymousCached,
         writeOnlyKey,
       ],
     },

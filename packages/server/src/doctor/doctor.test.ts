@@ -6,14 +6,20 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import type { Listening } from '@cadiz/http-server';
 import { openStore } from '@cadiz/store';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openCarelessStore } from '../../test/careless-store.ts';
-import { openTestStore } from '../../test/service.ts';
+import { openTestStore, send, startTestService, type TestService } from '../../test/service.ts';
+import { createApp } from '../http/app.ts';
+import { listen } from '../http/listen.ts';
 import type { S3Settings } from '../store/s3-settings.ts';
 import { createS3Store } from '../store/s3-store.ts';
+import { linksArrive, linksCache } from './checks/links.ts';
+import { toSections } from './checks.ts';
 import { createExamination, type Examination } from './examination.ts';
-import type { Result } from './examine.ts';
+import { examine, type Result } from './examine.ts';
 import { createJsonReport, createTextReport, type Report } from './report.ts';
 import { type DoctorOptions, runDoctor } from './run-doctor.ts';
 
@@ -21,6 +27,7 @@ import { type DoctorOptions, runDoctor } from './run-doctor.ts';
 vi.setConfig({ testTimeout: 90_000 });
 
 const publicUrl = 'http://localhost:4000';
+const config = { linksStream: false, linksCacheSeconds: 60 };
 const never = new AbortController().signal;
 /** Whether the tests run on another store than the embedded one. */
 const isOther = Boolean(process.env.TEST_S3_ENDPOINT);
@@ -68,6 +75,7 @@ async function look(settings: S3Settings, options: Partial<DoctorOptions> = {}):
   seen.isWell = await runDoctor({
     settings,
     publicUrl,
+    config,
     origins: [new URL(publicUrl).origin],
     now: Date.now,
     signal: never,
@@ -120,7 +128,7 @@ async function prepare(settings: S3Settings, now = Date.now): Promise<void> {
 }
 
 function examinationOf(settings: S3Settings): Examination {
-  const exam = createExamination({ settings, publicUrl, origins: [publicUrl], now: Date.now, signal: never });
+  const exam = createExamination({ settings, publicUrl, config, origins: [publicUrl], now: Date.now, signal: never });
   onTestFinished(() => exam.close());
   return exam;
 }
@@ -144,13 +152,18 @@ async function serve(server: http.Server | https.Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A proxy that leaves everything alone but what `change` changes of the answers' headers. */
-async function proxy(to: string, change: (headers: http.IncomingHttpHeaders) => http.IncomingHttpHeaders) {
+/** A proxy that leaves everything alone but the method, and what `change` changes of the answers' headers. */
+async function proxy(
+  to: string,
+  change: (headers: http.IncomingHttpHeaders) => http.IncomingHttpHeaders,
+  toMethod = (method = '') => method,
+) {
   const server = http.createServer((request, response) => {
     const { host, port } = { host: new URL(to).hostname, port: new URL(to).port };
     const { method, url, headers } = request;
-    const onward = http.request({ host, port, method, path: url, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 0, change(answer.headers));
+    const onward = http.request({ host, port, method: toMethod(method), path: url, headers }, (answer) => {
+      const changed = Object.entries(change(answer.headers)).filter(([, value]) => value !== undefined);
+      response.writeHead(answer.statusCode ?? 0, Object.fromEntries(changed));
       answer.pipe(response);
     });
     onward.on('error', () => response.destroy());
@@ -158,6 +171,24 @@ async function proxy(to: string, change: (headers: http.IncomingHttpHeaders) => 
   });
   return `http://127.0.0.1:${await serve(server)}`;
 }
+
+type Sent = Awaited<ReturnType<typeof send>>;
+
+/** A cache that answers every GET of a path, whatever its query, with the first answer that it `keeps`. */
+async function cache(to: string, keeps: (answer: Sent) => boolean): Promise<string> {
+  const kept = new Map<string, Sent>();
+  const server = http.createServer(async (request, response) => {
+    const { method = '', url = '', headers } = request;
+    const path = `${method} ${url.split('?')[0]}`;
+    const answer = kept.get(path) ?? (await send(method, to + url, await buffer(request), toPlain(headers)));
+    if (method === 'GET' && keeps(answer)) kept.set(path, answer);
+    response.writeHead(answer.status, answer.headers).end(answer.text);
+  });
+  return `http://127.0.0.1:${await serve(server)}`;
+}
+
+const toPlain = (headers: http.IncomingHttpHeaders) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 describe('on the tested store', () => {
   test('nothing of what the doctor made is left, and nothing of others is gone', async () => {
@@ -203,9 +234,9 @@ describe('on the tested store', () => {
   test.runIf(!isOther)('the embedded store passes everything', async () => {
     const { isWell, results, text } = await look(tested.settings);
     expect([...results.values()].filter(({ verdict }) => verdict !== 'ok')).toEqual([]);
-    expect(results.size).toBe(35);
+    expect(results.size).toBe(41);
     expect(isWell).toBe(true);
-    expect(text).toContain('35 ok, 0 warnings, 0 failed.');
+    expect(text).toContain('41 ok, 0 warnings, 0 failed.');
   });
 
   test.runIf(isOther)('Ceph RGW has holes; --fix closes them, and leaves what others have set', async () => {
@@ -366,6 +397,55 @@ describe('what stands between', () => {
     expect((await look({ ...settings, publicEndpoint })).failed).toEqual(['presigned-get']);
   });
 
+  test.each([
+    ['seconds, for everybody', { 'cache-control': 'max-age=9' }, 'warning', 'failed'],
+    ['a day for everybody', { 'cache-control': 'public, s-maxage=86400, max-age=1' }, 'failed', 'failed'],
+    ['nothing', { 'cache-control': 'no-store' }, 'warning', 'ok'],
+    ['no word', { 'cache-control': undefined }, 'warning', 'warning'],
+  ])('a proxy that has caches keep: %s', async (_what, headers, ofLinks, ofDownloads) => {
+    const settings = await openEmbedded();
+    const publicEndpoint = await proxy(settings.endpoint, (all) => ({ ...all, ...headers }));
+    const { results } = await look({ ...settings, publicEndpoint });
+    expect(results.get('link-get')?.verdict).toBe(ofLinks);
+    expect(results.get('download-cache')?.verdict).toBe(ofDownloads);
+  });
+
+  test('a proxy that asks with GET for a HEAD', async () => {
+    const settings = await openEmbedded();
+    const same = (headers: http.IncomingHttpHeaders) => headers;
+    const publicEndpoint = await proxy(settings.endpoint, same, (method = '') => (method === 'HEAD' ? 'GET' : method));
+    const { results, isWell } = await look({ ...settings, publicEndpoint });
+    expect(results.get('link-head')).toMatchObject({ verdict: 'warning', found: expect.stringContaining('403') });
+    expect(isWell).toBe(true);
+  });
+
+  test('a store that leaves HEAD its own type', async () => {
+    const settings = await openEmbedded();
+    const publicEndpoint = await proxy(settings.endpoint, (headers) =>
+      headers['content-disposition']?.startsWith('inline') ? { ...headers, 'content-type': 'text/html' } : headers,
+    );
+    expect((await look({ ...settings, publicEndpoint })).results.get('link-head')).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringContaining('another content-type'),
+    });
+  });
+
+  test('a cache that leaves the signature out of its key', async () => {
+    const settings = await openEmbedded();
+    const publicEndpoint = await cache(settings.endpoint, ({ headers }) =>
+      String(headers['cache-control']).startsWith('public'),
+    );
+    expect((await look({ ...settings, publicEndpoint })).failed).toEqual(['anonymous-cached']);
+  });
+
+  test('a clock so far ahead that the last minutes of a link are missing', async () => {
+    const settings = await openEmbedded({ now: () => Date.now() + 3 * 60_000 });
+    expect((await look(settings)).failed).toEqual([]);
+    const { failed, results } = await look(settings, { config: { linksStream: false, linksCacheSeconds: 240 } });
+    expect(failed).toEqual(['link-oldest']);
+    expect(results.get('link-oldest')?.found).toContain('signed 540 s ago is answered 403 AccessDenied');
+  });
+
   test.runIf(spawnSync('openssl', ['version']).status === 0)('a certificate that nobody trusts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'cadiz-test-tls-'));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -389,6 +469,99 @@ describe('what stands between', () => {
       verdict: 'failed',
       found: expect.stringContaining('its certificate is self-signed'),
     });
+  });
+});
+
+describe('links', () => {
+  let service: TestService;
+  let listening: Listening;
+  let origin: string;
+  beforeAll(async () => {
+    service = await startTestService();
+    listening = await listen(createApp(service.deps), '127.0.0.1', 0);
+    origin = `http://127.0.0.1:${listening.port}`;
+  });
+  afterAll(async () => {
+    await listening.close(0);
+    await service.close();
+  });
+
+  /** What is found at an address; on loopback, the doctor does not ask of itself. */
+  async function arrive(address: string): Promise<Result | undefined> {
+    const options = {
+      settings: tested.settings,
+      publicUrl: address,
+      config,
+      origins: [],
+      now: Date.now,
+      signal: never,
+    };
+    const exam = createExamination(options);
+    onTestFinished(() => exam.close());
+    return (await examine(exam, [{ title: 'Links', checks: [linksArrive] }], () => undefined))[0];
+  }
+
+  test('reach the service', async () => {
+    expect(await arrive(origin)).toMatchObject({ verdict: 'ok', found: '404, Cache-Control: no-store' });
+  });
+
+  test.each([
+    ['public, max-age=180', /arrives with "Cache-Control: public, max-age=180"/],
+    [undefined, /arrives with no Cache-Control/],
+  ])('whose answers are told to be kept: %s', async (cacheControl, found) => {
+    const address = await proxy(origin, (headers) => ({ ...headers, 'cache-control': cacheControl }));
+    expect(await arrive(address)).toMatchObject({ verdict: 'failed', found: expect.stringMatching(found) });
+  });
+
+  test('whose answers are kept, whatever they say', async () => {
+    expect(await arrive(await cache(origin, ({ status }) => status === 404))).toMatchObject({
+      verdict: 'failed',
+      found: expect.stringContaining('got the answer to the first'),
+    });
+  });
+
+  test.each([
+    [200, 'failed', /answered 200, and not by this service/],
+    [404, 'failed', /answered 404, and not by this service/],
+    [301, 'failed', /answered 301 to https:\/\/cadiz\.example\/, and not by this service/],
+    [502, 'warning', /answers 502 in place of the service/],
+  ])('answered %i by something else', async (status, verdict, found) => {
+    const headers = status === 301 ? { location: 'https://cadiz.example/' } : {};
+    const port = await serve(http.createServer((_, response) => response.writeHead(status, headers).end('Hello')));
+    const result = await arrive(`http://127.0.0.1:${port}`);
+    expect(result).toMatchObject({ verdict, found: expect.stringMatching(found) });
+  });
+
+  test('where nobody listens, or nobody can', async () => {
+    expect(await arrive('http://127.0.0.1:1')).toMatchObject({
+      verdict: 'warning',
+      found: 'http://127.0.0.1:1 cannot be reached from here: nothing listens there.',
+      mend: 'Check CADIZ_PUBLIC_URL, and that the service is running.',
+    });
+    expect(await arrive('http://cadiz.invalid')).toMatchObject({
+      verdict: 'failed',
+      found: expect.stringContaining('the name cadiz.invalid cannot be resolved'),
+    });
+  });
+
+  test.each([
+    [{ linksStream: false, linksCacheSeconds: 240 }, 'ok'],
+    [{ linksStream: false, linksCacheSeconds: 0 }, 'ok'],
+    [{ linksStream: false, linksCacheSeconds: 241 }, 'warning'],
+    [{ linksStream: true, linksCacheSeconds: 86_400 }, 'ok'],
+  ])('are kept no longer than they can be: %j', async (set, verdict) => {
+    expect((await linksCache.run({ ...examinationOf(tested.settings), config: set })).verdict).toBe(verdict);
+  });
+
+  test('are looked at as they are served, and from outside', () => {
+    const idsOf = (set: typeof config, address: string) =>
+      toSections({ ...examinationOf(tested.settings), config: set, publicUrl: address })
+        .find(({ title }) => title === 'Links')
+        ?.checks.map(({ id }) => id);
+    const redirects = ['link-get', 'link-head', 'link-oldest'];
+    expect(idsOf(config, publicUrl)).toEqual([...redirects, 'links-cache']);
+    expect(idsOf(config, 'https://cadiz.example')).toEqual([...redirects, 'links-cache', 'links-arrive']);
+    expect(idsOf({ ...config, linksStream: true }, publicUrl)).toEqual(['links-cache']);
   });
 });
 
@@ -457,6 +630,10 @@ describe('a store that lets everything through', () => {
     ]) {
       expect(failed).toContain(id);
     }
+    expect(results.get('download-cache')).toMatchObject({
+      verdict: 'warning',
+      found: expect.stringContaining('The answer has no Cache-Control'),
+    });
     expect(results.get('attack-sigv2')?.verdict).toBe('warning');
     expect(results.get('twice')?.verdict).toBe('warning');
     expect([...store.objects]).toEqual([['/careless/file', 'of others']]);
@@ -545,6 +722,7 @@ describe('the report', () => {
     const isWell = await runDoctor({
       settings,
       publicUrl,
+      config,
       origins: [publicUrl],
       now: Date.now,
       signal: never,
@@ -561,8 +739,8 @@ describe('the report', () => {
       leftOver: [],
     });
     expect(isWell).toBe(true);
-    expect(parsed.checks).toHaveLength(35);
-    expect(parsed.before).toHaveLength(35);
+    expect(parsed.checks).toHaveLength(41);
+    expect(parsed.before).toHaveLength(41);
     expect(parsed.before.filter(({ verdict }: Result) => verdict === 'failed')).toMatchObject([{ fix: 'cors' }]);
   });
 });

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { createPresigner, createRequestSigner, uriEncode, uriEncodePath } from '@cadiz/sigv4';
 import type { XmlElement } from '@cadiz/store/xml-reader';
+import type { Config } from '../settings/config.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { childrenOf, findDocument, textOf } from '../store/s3-answer.ts';
 import type { S3Settings } from '../store/s3-settings.ts';
@@ -25,6 +26,8 @@ export interface ExaminationOptions {
   publicUrl: string;
   /** The origins whose pages must be able to upload. */
   origins: readonly string[];
+  /** LINKS_STREAM and LINKS_CACHE_SECONDS */
+  config: Pick<Config, 'linksStream' | 'linksCacheSeconds'>;
   now: () => number;
   signal: AbortSignal;
 }

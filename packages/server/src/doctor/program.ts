@@ -11,7 +11,8 @@ import { runDoctor } from './run-doctor.ts';
 
 const usage = `npm run doctor -- [options]
 
-Tests the object store in the settings the way the service and its clients use it, and says how to fix what is wrong.
+Tests the object store in the settings the way the service and its clients use it, and whether links reach the service,
+and says how to fix what is wrong.
 Everything it creates there, it removes. Exits with 0 if nothing failed, otherwise with 1.
 
   --fix            adds what is missing to the bucket's CORS rules and policy, and checks again
@@ -62,6 +63,7 @@ async function run(config: Config, { fix, yes, json, origin }: Options): Promise
       settings: subject.settings,
       subject: subject.name,
       publicUrl: config.publicUrl,
+      config,
       origins: [...new Set([new URL(config.publicUrl).origin, ...origin])],
       now: Date.now,
       signal: stop,

@@ -39,7 +39,7 @@ export async function runDoctor(options: DoctorOptions): Promise<boolean> {
 
 async function look(exam: Examination, report: Report): Promise<Result[]> {
   try {
-    return await examine(exam, toSections(exam.origins), report.result);
+    return await examine(exam, toSections(exam), report.result);
   } finally {
     const left = await exam.sweep();
     if (left.length > 0) report.left(left);

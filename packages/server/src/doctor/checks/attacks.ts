@@ -290,6 +290,28 @@ export const anonymous: Check = {
   },
 };
 
+export const anonymousCached: Check = {
+  id: 'anonymous-cached',
+  title: 'Nobody can read without a signed URL what somebody else has just read with one',
+  needs: ['anonymous', 'presigned-get'],
+  async run(exam) {
+    const { key } = await put(exam, 'anonymous-cached', {});
+    const url = exam.objects.presignGet(key, {
+      expiresInSeconds: exam.settings.presignTtlSeconds,
+      contentType: 'image/png',
+      contentDisposition: 'inline',
+      cachedBy: exam.config.linksStream ? 'private' : 'public',
+    });
+    await exam.send({ method: 'GET', url });
+    const { status } = await exam.send({ method: 'GET', url: exam.plainUrl(key) });
+    if (status >= 400) return ok(`${status}, also after a download`);
+    return failed(
+      'Once a file has been downloaded, its URL works without the signature: a cache in front of the store leaves the query out of its key. Whoever knows the path gets the file, even after its link was deleted.',
+      'Make the whole query part of the cache key (in nginx, $request_uri), or do not cache there.',
+    );
+  },
+};
+
 export const writeOnlyKey: Check = {
   id: 'write-only-key',
   title: 'The key that signs uploads may only write',

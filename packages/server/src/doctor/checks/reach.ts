@@ -45,7 +45,7 @@ async function reach(exam: Examination, endpoint: string, setting: string): Prom
     await exam.send({ method: 'GET', url: `${endpoint}/` });
     return ok(`${endpoint} answers${protocol === 'https:' ? ', and its certificate is valid' : ''}`);
   } catch (error) {
-    const { found, mend } = explain(error as NodeJS.ErrnoException, host, setting);
+    const { found, mend } = explain(error as NodeJS.ErrnoException, { host, setting, what: 'the object store' });
     return failed(`${endpoint} cannot be reached: ${found}.`, mend);
   }
 }
@@ -59,14 +59,18 @@ const certificateCodes: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
 };
 
-function explain(error: NodeJS.ErrnoException, host: string, setting: string): { found: string; mend: string } {
+/** Why a connection failed, and what to do about it. */
+export function explain(
+  error: NodeJS.ErrnoException,
+  { host, setting, what }: { host: string; setting: string; what: string },
+): { found: string; mend: string } {
   const code = error.code ?? '';
   const start = `Check ${setting}`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
     return { found: `the name ${host} cannot be resolved (${code})`, mend: `${start}, and the DNS of this machine.` };
   }
   if (code === 'ECONNREFUSED') {
-    return { found: 'nothing listens there', mend: `${start}, and that the object store is running.` };
+    return { found: 'nothing listens there', mend: `${start}, and that ${what} is running.` };
   }
   const certificate = certificateCodes[code];
   if (certificate !== undefined) {
@@ -82,6 +86,7 @@ function explain(error: NodeJS.ErrnoException, host: string, setting: string): {
   return { found: code || error.message, mend: `${start}, and what is in between: firewalls, proxies, routes.` };
 }
 
-function isLoopback({ hostname }: URL): boolean {
+/** Whether only this machine can use a URL. */
+export function isLoopback({ hostname }: URL): boolean {
   return hostname === 'localhost' || hostname.endsWith('.localhost') || hostname === '[::1]' || /^127\./.test(hostname);
 }

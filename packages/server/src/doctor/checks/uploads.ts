@@ -50,7 +50,8 @@ export const presignedGet: Check = {
     await exam.ask({ method: 'PUT', key, body: 'bytes', headers: { 'content-type': 'text/html' } });
     const contentDisposition = `attachment; filename="a.bin"; filename*=UTF-8''%C3%A4.bin`;
     const contentType = 'application/x-doctor';
-    const url = exam.objects.presignGet(key, { expiresInSeconds: 60, contentType, contentDisposition });
+    const expiresInSeconds = exam.settings.presignTtlSeconds;
+    const url = exam.objects.presignGet(key, { expiresInSeconds, contentType, contentDisposition });
     const get = await exam.send({ method: 'GET', url });
     if (get.status !== 200 || get.text !== 'bytes')
       return failed(`A presigned GET is answered ${toReason(get)}.`, mendGet);

@@ -1,14 +1,8 @@
 import type { Deps } from '../../deps.ts';
 import { toContentDisposition } from '../../serving/content-disposition.ts';
 import { toServed } from '../../serving/served-type.ts';
+import { lifeSeconds, mostCachedSeconds, toSignedAt } from '../../store/link-lifetime.ts';
 import type { LinkedFile } from './open-link.ts';
-
-/** Signing times are rounded down to this, so that a file has the same URL for five minutes, and caches can keep it. */
-const windowSeconds = 300;
-/** From the rounded time on: a URL that is handed out works for five to ten minutes. */
-const lifeSeconds = 2 * windowSeconds;
-/** How long a redirect may be kept: its URL works for longer, with some time for clocks that differ. */
-const mostCachedSeconds = windowSeconds - 60;
 
 /** A URL of the object store, and for how long anyone may keep the redirect to it. */
 export interface SignedLink {
@@ -22,7 +16,7 @@ export function signLink(
   file: LinkedFile,
   method: 'GET' | 'HEAD',
 ): SignedLink {
-  const signedAt = Math.floor(deps.now() / (windowSeconds * 1000)) * windowSeconds;
+  const signedAt = toSignedAt(deps.now());
   const expiresAt = Math.min(signedAt + lifeSeconds, toSeconds(file.expiresAt));
   const { contentType, disposition } = toServed(file.mimeType, file.disposition);
   const url = deps.objects.presignGet(file.storeKey, {
