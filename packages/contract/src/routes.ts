@@ -1182,7 +1182,6 @@ export const routes = {
     rate: 'uploads',
     answer: File,
     errors: [
-      'ticket_not_allowed',
       'upload_not_found',
       'folder_not_found',
       'project_not_found',

@@ -145,13 +145,6 @@ describe('a ticket', () => {
     expect((await by(ticket, 'POST', `${path}/complete`, own)).text).toBe(completed.text);
   });
 
-  test('replaces no file', async () => {
-    const { ticket } = await create();
-    const { body: old } = await record(ticket, await upload(ticket));
-    const again = await record(ticket, await upload(ticket), { replaces: old.id });
-    expect(outcome(again)).toBe('403 ticket_not_allowed');
-  });
-
   test('uploads and records, and its files say which it was', async () => {
     const { id, ticket } = await create();
     const storeKey = await upload(ticket);
