@@ -61,11 +61,18 @@ export interface CadizOptions extends ClientOptions {
   resume?: ResumeStore;
 }
 
-/** All of a listing, a page at a time as it is read. */
-type Items<T> = AsyncIterableIterator<T>;
+/** One page of a list. */
+export interface Page<T> {
+  items: T[];
+  /** Where the next page begins; null after the last. */
+  nextCursor: string | null;
+}
 
-/** Names as the service knows them, and ids. */
+/** Files and folders by their ids. */
 type Ids = { fileIds?: string[]; folderIds?: string[] };
+
+/** The path of one thing; whatever the id is, it stays one part of the path. */
+const at = (kind: string, id: string, rest = '') => `/api/storage/${kind}/${encodeURIComponent(id)}${rest}`;
 
 export type Client = ReturnType<typeof createClient>;
 
@@ -94,19 +101,42 @@ export function createClient(options: CadizOptions) {
   const uploader: Uploader = { ...sender, baseUrl, retries, slots, folders, resume, partsFrom };
 
   const get = <T>(path: string, query?: Call['query']) => send<T>({ method: 'GET', path, query });
-  const post = <T>(path: string, body: unknown, isOnce = true) => send<T>({ method: 'POST', path, body, isOnce });
   const patch = <T>(path: string, body: unknown) => send<T>({ method: 'PATCH', path, body });
+  /** What does the same if it is done twice. */
+  const post = <T>(path: string, body: unknown) => send<T>({ method: 'POST', path, body });
   const remove = <T>(path: string, query?: Call['query']) => send<T>({ method: 'DELETE', path, query });
+  /** What does something more, or fails, if it is done twice. */
+  const postOnce = <T>(path: string, body: unknown) => send<T>({ method: 'POST', path, body, isOnce: true });
+  const removeOnce = <T>(path: string, query?: Call['query']) =>
+    send<T>({ method: 'DELETE', path, query, isOnce: true });
+
   /** With the project. */
   const mine = async <T extends object>(more?: T) => ({ projectId: (await place()).projectId, ...more });
 
-  async function* all<T>(page: (cursor: string | undefined) => Promise<[T[], string | null]>): Items<T> {
-    let cursor: string | undefined;
+  async function* all<T>(page: (cursor: string | null) => Promise<Page<T>>): AsyncGenerator<T, void> {
+    let cursor: string | null = null;
     do {
-      const [items, next] = await page(cursor);
+      const { items, nextCursor }: Page<T> = await page(cursor);
       yield* items;
-      cursor = next ?? undefined;
+      cursor = nextCursor;
     } while (cursor);
+  }
+
+  /** A list that the service answers in pages, whose items it calls by this name. */
+  function paged<T, Q extends object = object>(path: string, name: string, toQuery = (asked: Q): object => asked) {
+    async function page(asked: Q & PageOptions = {} as Q): Promise<Page<T>> {
+      const answer = await get<Record<string, T[]> & { nextCursor: string | null }>(
+        path,
+        (await toQuery(asked)) as Call['query'],
+      );
+      return { items: answer[name] ?? [], nextCursor: answer.nextCursor };
+    }
+    return {
+      /** All of them, a page at a time as they are read. */
+      list: (asked: Q = {} as Q) => all((cursor) => page({ ...asked, cursor })),
+      /** One page. */
+      page,
+    };
   }
 
   /** The id of a folder that must exist. */
@@ -164,16 +194,10 @@ export function createClient(options: CadizOptions) {
         return queue;
       },
       /** Uploads in parts that have not ended. */
-      list: () =>
-        all<Upload>(async (cursor) => {
-          const page = await get<{ uploads: Upload[]; nextCursor: string | null }>(
-            '/api/storage/uploads',
-            await mine({ cursor }),
-          );
-          return [page.uploads, page.nextCursor];
-        }),
-      get: (uploadId: string) => get<Upload>(`/api/storage/uploads/${uploadId}`),
-      abort: (uploadId: string) => remove<{ uploadId: string; aborted: true }>(`/api/storage/uploads/${uploadId}`),
+      ...paged<Upload>('/api/storage/uploads', 'uploads', mine),
+      get: (uploadId: string) => get<Upload>(at('uploads', uploadId)),
+      /** Removes what has arrived. */
+      abort: (uploadId: string) => remove<{ uploadId: string; aborted: true }>(at('uploads', uploadId)),
     },
 
     files: {
@@ -181,14 +205,14 @@ export function createClient(options: CadizOptions) {
        * @example
        * for await (const file of cadiz.files.list({ folder: 'holiday' })) console.log(file.fileName);
        */
-      list: (listed: ListOptions = {}): Items<File> =>
-        all(async (cursor) => {
-          const { files, nextCursor } = await page({ ...listed, ...(cursor && { cursor }) });
-          return [files, nextCursor];
+      list: (listed: ListOptions = {}) =>
+        all<File>(async (cursor) => {
+          const { files, nextCursor } = await page({ ...listed, cursor });
+          return { items: files, nextCursor };
         }),
       /** Files and folders together, with the way to them. */
       page,
-      get: (id: string) => get<File>(`/api/storage/files/${id}`),
+      get: (id: string) => get<File>(at('files', id)),
       /** Renames it, moves it, changes its metadata (null removes a fact) or its externalId. */
       async update(
         id: string,
@@ -200,111 +224,97 @@ export function createClient(options: CadizOptions) {
         },
       ): Promise<File> {
         const { folder, ...rest } = change;
-        return patch(`/api/storage/files/${id}`, { ...rest, folderId: await toFolderId(folder) });
+        return patch(at('files', id), { ...rest, folderId: await toFolderId(folder) });
       },
       /** Copies it in the store; no byte passes through this program. */
       copy: async (
         id: string,
         { folder = null as string | null, ...rest }: { folder?: string | null; fileName?: string } = {},
-      ) => post<File>(`/api/storage/files/${id}/copy`, { ...rest, folderId: await toFolderId(folder) }),
+      ) => postOnce<File>(at('files', id, '/copy'), { ...rest, folderId: await toFolderId(folder) }),
       /** Puts it into the trash. */
-      delete: (id: string) => remove<Trashed>(`/api/storage/files/${id}`),
-      restore: (id: string) => post<File & { restored: Restored }>(`/api/storage/files/${id}/restore`, {}),
+      delete: (id: string) => removeOnce<Trashed>(at('files', id)),
+      restore: (id: string) => post<File & { restored: Restored }>(at('files', id, '/restore'), {}),
       /** An address that serves the file for a while (an hour by default) to whoever has it. */
       url: (id: string, how: { expiresIn?: number; disposition?: 'inline' | 'attachment' } = {}) =>
-        post<DownloadUrl>(`/api/storage/files/${id}/url`, how, false),
+        post<DownloadUrl>(at('files', id, '/url'), how),
       /** Addresses of up to a thousand files. */
       urls: (fileIds: string[], how: { expiresIn?: number; disposition?: 'inline' | 'attachment' } = {}) =>
         post<{ urls: ((DownloadUrl & { fileId: string }) | { fileId: string; problem: object })[] }>(
           '/api/storage/files/urls',
           { fileIds, ...how },
-          false,
         ).then(({ urls }) => urls),
       /** The bytes, straight from the store. Look at `ok` of the answer. */
       async download(id: string, init?: RequestInit): Promise<Response> {
-        const { url } = await post<DownloadUrl>(`/api/storage/files/${id}/url`, {}, false);
+        const { url } = await post<DownloadUrl>(at('files', id, '/url'), {});
         return fetch(url, init);
       },
       /** The address of a ZIP of files and folders. */
       archive: async (selected: Ids & { name?: string; expiresIn?: number }) =>
-        post<DownloadUrl>('/api/storage/archives', await mine(selected), false),
+        post<DownloadUrl>('/api/storage/archives', await mine(selected)),
       /** Moves many files and folders. */
       move: async ({ folder, ...ids }: Ids & { folder: string | null }) =>
         post<Counts>('/api/storage/bulk', await mine({ ...ids, action: 'move', folderId: await toFolderId(folder) })),
       /** Puts many files and folders into the trash. */
-      deleteMany: async (ids: Ids) => post<Counts>('/api/storage/bulk', await mine({ ...ids, action: 'delete' })),
+      deleteMany: async (ids: Ids) => postOnce<Counts>('/api/storage/bulk', await mine({ ...ids, action: 'delete' })),
       restoreMany: async (ids: Ids) =>
-        post<Counts & { restored?: (Restored & { id: string })[] }>(
+        postOnce<Counts & { restored?: (Restored & { id: string })[] }>(
           '/api/storage/bulk',
           await mine({ ...ids, action: 'restore' }),
         ),
     },
 
     folders: {
-      list: (listed: ListOptions = {}): Items<Folder> =>
-        all(async (cursor) => {
-          const found = await page({ ...listed, ...(cursor && { cursor }) });
-          return [found.folders, found.nextCursor];
+      /** The folders of a place, or of the whole project. */
+      list: (listed: ListOptions = {}) =>
+        all<Folder>(async (cursor) => {
+          const { folders, nextCursor } = await page({ ...listed, cursor });
+          return { items: folders, nextCursor };
         }),
-      get: (id: string) => get<Folder>(`/api/storage/folders/${id}`),
+      get: (id: string) => get<Folder>(at('folders', id)),
       /** @throws CadizError folder_not_found */
       getByPath,
       create: async (name: string, { parent = null as string | null } = {}) =>
-        post<Folder>('/api/storage/folders', await mine({ name, parentId: await toFolderId(parent) })),
+        postOnce<Folder>('/api/storage/folders', await mine({ name, parentId: await toFolderId(parent) })),
       /** Creates those of up to a hundred paths that are missing; the last folder of each. */
       ensure: async (paths: string[], { parent = null as string | null } = {}) =>
         post<{ folders: Folder[] }>(
           '/api/storage/folders/ensure',
           await mine({ paths, parentId: await toFolderId(parent) }),
-          false,
         ).then(({ folders }) => folders),
       async update(id: string, { parent, ...rest }: { name?: string; parent?: string | null }): Promise<Folder> {
-        return patch(`/api/storage/folders/${id}`, { ...rest, parentId: await toFolderId(parent) });
+        return patch(at('folders', id), { ...rest, parentId: await toFolderId(parent) });
       },
       /** Puts it into the trash; one that is not empty only if `recursive`. */
-      delete: (id: string, { recursive = false } = {}) => remove<Trashed>(`/api/storage/folders/${id}`, { recursive }),
-      restore: (id: string) => post<Folder & { restored: Restored }>(`/api/storage/folders/${id}/restore`, {}),
+      delete: (id: string, { recursive = false } = {}) => removeOnce<Trashed>(at('folders', id), { recursive }),
+      restore: (id: string) => post<Folder & { restored: Restored }>(at('folders', id, '/restore'), {}),
     },
 
     trash: {
-      list: (): Items<TrashEntry> =>
-        all(async (cursor) => {
-          const page = await get<{ entries: TrashEntry[]; nextCursor: string | null }>(
-            '/api/storage/trash',
-            await mine({ cursor }),
-          );
-          return [page.entries, page.nextCursor];
-        }),
+      ...paged<TrashEntry>('/api/storage/trash', 'entries', mine),
       /** Nothing of it can be restored afterwards. */
       empty: async () => remove<Counts>('/api/storage/trash', await mine()),
     },
 
     links: {
       create: (fileId: string, how: { expiresAt?: string; disposition?: 'inline' | 'attachment' } = {}) =>
-        post<Link>('/api/storage/links', { fileId, ...how }),
-      list: ({ fileId }: { fileId?: string } = {}): Items<Link> =>
-        all(async (cursor) => {
-          const query = fileId === undefined ? await mine({ cursor }) : { fileId, cursor };
-          const page = await get<{ links: Link[]; nextCursor: string | null }>('/api/storage/links', query);
-          return [page.links, page.nextCursor];
-        }),
+        postOnce<Link>('/api/storage/links', { fileId, ...how }),
+      /** Of one file, or of the whole project. */
+      ...paged<Link, { fileId?: string }>('/api/storage/links', 'links', (asked) =>
+        asked.fileId ? asked : mine(asked),
+      ),
       /** It is dead at once. */
-      delete: (id: string) => remove<{ id: string; deleted: true }>(`/api/storage/links/${id}`),
+      delete: (id: string) => removeOnce<{ id: string; deleted: true }>(at('links', id)),
     },
 
     tickets: {
       /** A ticket for a browser or a phone. `createTicketHandler` makes a route of it. */
-      create: async ({ folderId = null, ...rest }: TicketOptions) =>
-        post<CreatedTicket>('/api/storage/tickets', await mine({ folderId, ...rest })),
-      list: (): Items<Ticket> =>
-        all(async (cursor) => {
-          const page = await get<{ tickets: Ticket[]; nextCursor: string | null }>(
-            '/api/storage/tickets',
-            await mine({ cursor }),
-          );
-          return [page.tickets, page.nextCursor];
-        }),
-      revoke: (id: string) => remove<Ticket>(`/api/storage/tickets/${id}`),
+      create: async ({ folderId, ...rest }: TicketOptions) =>
+        postOnce<CreatedTicket>(
+          '/api/storage/tickets',
+          await mine({ folderId: folderId === undefined ? (await place()).root : folderId, ...rest }),
+        ),
+      ...paged<Ticket>('/api/storage/tickets', 'tickets', mine),
+      revoke: (id: string) => remove<Ticket>(at('tickets', id)),
       /** What is left of the ticket that this client has. */
       current: () => get<OwnTicket>('/api/storage/tickets/current'),
     },
@@ -314,11 +324,11 @@ export function createClient(options: CadizOptions) {
       create: async (
         name: string,
         how: { scopes?: Scope[]; folderId?: string | null; expiresAt?: string | null } = {},
-      ) => post<CreatedApiKey>('/api/api-keys', await mine({ name, ...how })),
+      ) => postOnce<CreatedApiKey>('/api/api-keys', await mine({ name, ...how })),
       list: async () => (await get<{ apiKeys: ApiKey[] }>('/api/api-keys', await mine())).apiKeys,
-      revoke: (id: string) => remove<ApiKey>(`/api/api-keys/${id}`),
+      revoke: (id: string) => remove<ApiKey>(`/api/api-keys/${encodeURIComponent(id)}`),
       rotate: (id: string, how: { overlapSeconds?: number; expiresAt?: string | null } = {}) =>
-        post<CreatedApiKey>(`/api/api-keys/${id}/rotate`, how),
+        postOnce<CreatedApiKey>(`/api/api-keys/${encodeURIComponent(id)}/rotate`, how),
       /** What the key of this client is. */
       current: () => get<OwnApiKey>('/api/storage/key'),
     },

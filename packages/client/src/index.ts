@@ -1,4 +1,11 @@
-export { type CadizOptions, type Client, createClient, type ListOptions, type PageOptions } from './client.ts';
+export {
+  type CadizOptions,
+  type Client,
+  createClient,
+  type ListOptions,
+  type Page,
+  type PageOptions,
+} from './client.ts';
 export { CadizError, type ClientErrorCode, isCadizError } from './error.ts';
 export type { ErrorCode } from './error-codes.ts';
 export type { Resumable, ResumeStore } from './platform/platform.ts';

@@ -19,13 +19,13 @@ export interface ClientOptions {
   /** The address of the service, such as `https://media.example.com`. */
   baseUrl: string;
   /** The project that everything is about; by default the one that the key or the ticket is for. */
-  projectId?: string;
+  projectId?: string | undefined;
   /** `cz_live_…`, for servers only: whoever has it can do all that the key may. */
-  apiKey?: Secret;
+  apiKey?: Secret | undefined;
   /** `cz_ticket_…`, for browsers and phones. A function is asked for another one when a ticket is used up or has ended. */
-  ticket?: Granted | (() => Granted | Promise<Granted>);
+  ticket?: Granted | (() => Granted | Promise<Granted>) | undefined;
   /** `true`: the browser's cookie, for pages of the service's own origin. A server gives the cookie's value. */
-  session?: true | Secret;
+  session?: true | Secret | undefined;
   /** How often a request or a piece of a file is repeated after a failure; 6 by default. */
   retries?: number;
   /** How long the service may take for one answer, in milliseconds; 60,000 by default. */

@@ -1,13 +1,15 @@
-import { type CadizOptions, createClient } from './client.ts';
+import { type CadizOptions, type Client, createClient } from './client.ts';
 import { isCadizError } from './error.ts';
 import type { TicketOptions } from './types.ts';
+
+type Allowed = TicketOptions | Response | null | undefined;
 
 export interface TicketHandlerOptions extends CadizOptions {
   /**
    * Says who may upload what. The request is the app's own, with its cookies and headers. Returns what the ticket
-   * allows, or null to refuse, or any other answer.
+   * allows, or null or nothing to refuse, or any other answer.
    */
-  authorize: (request: Request) => TicketOptions | null | Response | Promise<TicketOptions | null | Response>;
+  authorize: (request: Request) => Allowed | Promise<Allowed>;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface TicketHandlerOptions extends CadizOptions {
  * @example
  * // Next.js: app/api/upload-ticket/route.ts
  * export const POST = createTicketHandler({
- *   baseUrl: process.env.CADIZ_URL,
+ *   baseUrl: 'https://media.example.com',
  *   apiKey: process.env.CADIZ_API_KEY,
  *   async authorize(request) {
  *     const user = await findUser(request);
@@ -25,12 +27,14 @@ export interface TicketHandlerOptions extends CadizOptions {
  * });
  */
 export function createTicketHandler({ authorize, ...options }: TicketHandlerOptions) {
-  const cadiz = createClient(options);
+  // Made with the first request: where an app is only built, its secrets may not be there.
+  let cadiz: Client | undefined;
   return async (request: Request): Promise<Response> => {
     const allowed = await authorize(request);
     if (allowed instanceof Response) return allowed;
-    if (allowed === null) return answer(403, { error: 'You may not upload here.' });
+    if (!allowed) return answer(403, { error: 'You may not upload here.' });
     try {
+      cadiz ??= createClient(options);
       const { ticket, projectId, folderId, expiresAt } = await cadiz.tickets.create(allowed);
       return answer(200, { ticket, projectId, folderId, expiresAt });
     } catch (error) {

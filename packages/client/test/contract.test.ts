@@ -104,6 +104,52 @@ test.each(Object.keys(calls))('%s is sent to its route', async (operation) => {
   expect(sent).toContain(`${method} ${path.replace(/\{\w+\}/, id)}`);
 });
 
+test('an id is one part of a path, whatever it is', async () => {
+  const sent: string[] = [];
+  const fetch = async (input: unknown) =>
+    Response.json({}, { headers: { 'x-sent': String(sent.push(String(input))) } });
+  const cadiz = createClient({ baseUrl: 'http://cadiz.test/', projectId: id, apiKey: 'cz_live_x', fetch });
+  await cadiz.files.get('../../api-keys?x=1#');
+  expect(sent).toEqual(['http://cadiz.test/api/storage/files/..%2F..%2Fapi-keys%3Fx%3D1%23']);
+});
+
+test('a list is read a page at a time, or by its pages', async () => {
+  const asked: (string | null)[] = [];
+  const fetch = async (input: unknown) => {
+    const cursor = new URL(String(input)).searchParams.get('cursor');
+    asked.push(cursor);
+    return Response.json({
+      entries: [{ id: cursor ?? 'first' }],
+      nextCursor: cursor === 'b' ? null : cursor ? 'b' : 'a',
+    });
+  };
+  const cadiz = createClient({ baseUrl: 'http://cadiz.test', projectId: id, apiKey: 'cz_live_x', fetch });
+  const ids: string[] = [];
+  for await (const entry of cadiz.trash.list()) ids.push(entry.id);
+  expect([ids, asked]).toEqual([
+    ['first', 'a', 'b'],
+    [null, 'a', 'b'],
+  ]);
+  expect(await cadiz.trash.page({ cursor: 'b' })).toEqual({ items: [{ id: 'b' }], nextCursor: null });
+});
+
+test.each([
+  ['asked again', 'GET', (cadiz: Client) => cadiz.files.get(id), 3],
+  ['asked again', 'POST', (cadiz: Client) => cadiz.files.url(id), 3],
+  ['not asked again, since it may have been done', 'POST', (cadiz: Client) => cadiz.folders.create('a'), 1],
+  ['not asked again, since it may have been done', 'DELETE', (cadiz: Client) => cadiz.files.delete(id), 1],
+])('after a broken connection is %s: %s', async (_, method, call, times) => {
+  let count = 0;
+  const fetch = async (_input: unknown, init?: { method?: string }) => {
+    expect(init?.method).toBe(method);
+    count++;
+    throw new TypeError('fetch failed');
+  };
+  const options = { baseUrl: 'http://cadiz.test', projectId: id, apiKey: 'cz_live_x', retries: 2 };
+  await expect(call(createClient({ ...options, fetch }))).rejects.toMatchObject({ code: 'network_failed' });
+  expect(count).toBe(times);
+});
+
 test('the types are those of the contract', () => {
   expectTypeOf<client.ErrorCode>().toEqualTypeOf<contract.ErrorCode>();
   expectTypeOf<z.output<typeof contract.File>>().toExtend<client.File>();

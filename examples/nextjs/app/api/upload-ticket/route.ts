@@ -2,7 +2,7 @@ import { createTicketHandler } from '@cadiz/client';
 
 export const POST = createTicketHandler({
   baseUrl: process.env.CADIZ_URL ?? 'http://localhost:4000',
-  apiKey: () => process.env.CADIZ_API_KEY ?? '',
+  apiKey: process.env.CADIZ_API_KEY,
   async authorize(request) {
     const user = await findUser(request);
     return user && { maxFiles: 20, maxBytes: 100_000_000, mimeTypes: ['image/*'], metadata: { userId: user.id } };
