@@ -213,7 +213,12 @@ export function createClient(options: CadizOptions) {
       /** Files and folders together, with the way to them. */
       page,
       get: (id: string) => get<File>(at('files', id)),
-      /** Renames it, moves it, changes its metadata (null removes a fact) or its externalId. */
+      /**
+       * Renames it, moves it, changes its metadata (null removes a fact) or its externalId.
+       *
+       * @example
+       * await cadiz.files.update(id, { folder: 'holiday/2027', metadata: { reviewed: true, draft: null } });
+       */
       async update(
         id: string,
         change: {
@@ -234,7 +239,12 @@ export function createClient(options: CadizOptions) {
       /** Puts it into the trash. */
       delete: (id: string) => removeOnce<Trashed>(at('files', id)),
       restore: (id: string) => post<File & { restored: Restored }>(at('files', id, '/restore'), {}),
-      /** An address that serves the file for a while (an hour by default) to whoever has it. */
+      /**
+       * An address that serves the file for a while (an hour by default) to whoever has it.
+       *
+       * @example
+       * const { url } = await cadiz.files.url(id, { expiresIn: 600, disposition: 'inline' });
+       */
       url: (id: string, how: { expiresIn?: number; disposition?: 'inline' | 'attachment' } = {}) =>
         post<DownloadUrl>(at('files', id, '/url'), how),
       /** Addresses of up to a thousand files. */
@@ -243,7 +253,12 @@ export function createClient(options: CadizOptions) {
           '/api/storage/files/urls',
           { fileIds, ...how },
         ).then(({ urls }) => urls),
-      /** The bytes, straight from the store. Look at `ok` of the answer. */
+      /**
+       * The bytes, straight from the store. Look at `ok` of the answer.
+       *
+       * @example
+       * const text = await (await cadiz.files.download(id)).text();
+       */
       async download(id: string, init?: RequestInit): Promise<Response> {
         const { url } = await post<DownloadUrl>(at('files', id, '/url'), {});
         return fetch(url, init);
@@ -275,7 +290,12 @@ export function createClient(options: CadizOptions) {
       getByPath,
       create: async (name: string, { parent = null as string | null } = {}) =>
         postOnce<Folder>('/api/storage/folders', await mine({ name, parentId: await toFolderId(parent) })),
-      /** Creates those of up to a hundred paths that are missing; the last folder of each. */
+      /**
+       * Creates those of up to a hundred paths that are missing; the last folder of each.
+       *
+       * @example
+       * const [beach, city] = await cadiz.folders.ensure(['holiday/beach', 'holiday/city']);
+       */
       ensure: async (paths: string[], { parent = null as string | null } = {}) =>
         post<{ folders: Folder[] }>(
           '/api/storage/folders/ensure',
@@ -296,6 +316,12 @@ export function createClient(options: CadizOptions) {
     },
 
     links: {
+      /**
+       * A URL for the public, which follows the file until it is deleted or expires.
+       *
+       * @example
+       * const { url } = await cadiz.links.create(id, { expiresAt: '2027-12-31T00:00:00Z' });
+       */
       create: (fileId: string, how: { expiresAt?: string; disposition?: 'inline' | 'attachment' } = {}) =>
         postOnce<Link>('/api/storage/links', { fileId, ...how }),
       /** Of one file, or of the whole project. */
@@ -307,7 +333,12 @@ export function createClient(options: CadizOptions) {
     },
 
     tickets: {
-      /** A ticket for a browser or a phone. `createTicketHandler` makes a route of it. */
+      /**
+       * A ticket for a browser or a phone. `createTicketHandler` makes a route of it.
+       *
+       * @example
+       * const { ticket } = await cadiz.tickets.create({ maxFiles: 20, maxBytes: 100_000_000, mimeTypes: ['image/*'] });
+       */
       create: async ({ folderId, ...rest }: TicketOptions) =>
         postOnce<CreatedTicket>(
           '/api/storage/tickets',

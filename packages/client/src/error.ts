@@ -64,7 +64,12 @@ export class CadizError extends Error {
   }
 }
 
-/** Whether something thrown is a `CadizError`, even one of another copy of this package. */
+/**
+ * Whether something thrown is a `CadizError`, even one of another copy of this package.
+ *
+ * @example
+ * if (isCadizError(error) && error.retryable) tryAgainLater();
+ */
 export function isCadizError(error: unknown): error is CadizError {
   return error instanceof Error && error.name === 'CadizError';
 }

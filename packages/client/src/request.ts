@@ -24,7 +24,10 @@ export interface ClientOptions {
   apiKey?: Secret | undefined;
   /** `cz_ticket_…`, for browsers and phones. A function is asked for another one when a ticket is used up or has ended. */
   ticket?: Granted | (() => Granted | Promise<Granted>) | undefined;
-  /** `true`: the browser's cookie, for pages of the service's own origin. A server gives the cookie's value. */
+  /**
+   * `true`: the browser's cookie, for pages of the service's own origin. A server gives the cookie as a browser sends it:
+   * `cadiz.session_token=…`.
+   */
   session?: true | Secret | undefined;
   /** How often a request or a piece of a file is repeated after a failure; 6 by default. */
   retries?: number;
@@ -145,7 +148,7 @@ export function createSender(options: ClientOptions): Sender {
     const query = toQuery(call.query);
     const headers: Record<string, string> = {};
     if (own !== undefined && options.session === undefined) headers.authorization = `Bearer ${own}`;
-    else if (own !== undefined) headers.cookie = `cadiz.session_token=${own}`;
+    else if (own !== undefined) headers.cookie = own;
     if (call.body !== undefined) headers['content-type'] = 'application/json';
     let answer: Response;
     let text: string;

@@ -113,6 +113,23 @@ test('an id is one part of a path, whatever it is', async () => {
   expect(sent).toEqual(['http://cadiz.test/api/storage/files/..%2F..%2Fapi-keys%3Fx%3D1%23']);
 });
 
+test.each([
+  ['authorization', 'Bearer cz_live_x', { apiKey: 'cz_live_x' }],
+  ['authorization', 'Bearer cz_ticket_x', { ticket: { ticket: 'cz_ticket_x', projectId: id, folderId: null } }],
+  ['cookie', 'cadiz.session_token=x', { session: async () => 'cadiz.session_token=x' }],
+])('shows who is asking: %s: %s', async (name, value, who) => {
+  const fetch = async (_input: unknown, init?: { headers?: unknown }) =>
+    Response.json({ name: new Headers(init?.headers as Record<string, string>).get(name) });
+  const cadiz = createClient({ baseUrl: 'http://cadiz.test', projectId: id, ...who, fetch });
+  expect(await cadiz.files.get(id)).toEqual({ name: value });
+});
+
+test('wants to know exactly one way to ask', () => {
+  const both = { baseUrl: 'http://cadiz.test', apiKey: 'cz_live_x', session: true } as const;
+  expect(() => createClient(both)).toThrow('exactly one of apiKey, ticket and session');
+  expect(() => createClient({ baseUrl: 'http://cadiz.test', apiKey: undefined })).toThrow('exactly one');
+});
+
 test('a list is read a page at a time, or by its pages', async () => {
   const asked: (string | null)[] = [];
   const fetch = async (input: unknown) => {
