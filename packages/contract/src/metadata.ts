@@ -52,7 +52,8 @@ function entries<T>(allowsNull: boolean, types: readonly string[]) {
         const message = keyProblem(key) ?? (allowsNull && entry === null ? undefined : valueProblem(entry));
         if (message !== undefined) add([key], message);
       }
-      const message = metadataProblem(value as MetadataEntries);
+      // Only of what it may hold: a value that is nested ten thousand times cannot be written as JSON again.
+      const message = issues.length === 0 ? metadataProblem(value as MetadataEntries) : undefined;
       if (message !== undefined) add([], message);
     })
     .meta({
