@@ -63,6 +63,7 @@ describe('metadata', () => {
     ['a number beyond all numbers', '{"a":1e999}'],
     ['half of a surrogate pair', '{"a":"\\ud800"}'],
     ['the prototype', '{"__proto__":"x"}'],
+    ['ten thousand levels', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`],
   ])('with %s is refused', async (_, text) => {
     const body = JSON.stringify(await upload({ metadata: 'here' })).replace('"here"', text);
     await expectProblem(library.call('POST', '/api/storage/record', body as unknown), 400, 'invalid_request');
