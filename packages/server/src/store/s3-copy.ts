@@ -19,7 +19,7 @@ const partsAtOnce = 4;
 /** The codes of stores that copy less at once than S3 does. */
 const tooLarge = new Set(['InvalidRequest', 'EntityTooLarge']);
 
-type Store = Pick<ObjectStore, 'head' | 'createMultipart' | 'completeMultipart' | 'abortMultipart'> & {
+type Store = Pick<ObjectStore, 'head' | 'remove' | 'createMultipart' | 'completeMultipart' | 'abortMultipart'> & {
   bucket: string;
 };
 
@@ -33,6 +33,9 @@ export function createS3Copy(connection: S3Connection, store: Store, limits = li
     'x-amz-copy-source-if-match': `"${etag}"`,
   });
 
+  /** Ceph RGW copies whatever the ETag, so the source is looked at afterwards: what it is then, it was before, too. */
+  const isStill = async (sourceKey: string, { etag }: ObjectFacts) => (await store.head(sourceKey))?.etag === etag;
+
   /** Undefined if the store wants it in parts, null if there is no such object. */
   async function copyWhole(sourceKey: string, storeKey: string, source: ObjectFacts) {
     const headers = toHeaders(sourceKey, source);
@@ -40,6 +43,10 @@ export function createS3Copy(connection: S3Connection, store: Store, limits = li
     if (isGone(answer)) return null;
     if (tooLarge.has(findError(answer)?.code ?? '')) return undefined;
     const result = requireDocument('CopyObject', answer, 'CopyObjectResult');
+    if (!(await isStill(sourceKey, source))) {
+      await store.remove([storeKey]);
+      return null;
+    }
     return { sizeBytes: source.sizeBytes, etag: withoutQuotes(textOf(result, 'ETag')) };
   }
 
@@ -47,7 +54,7 @@ export function createS3Copy(connection: S3Connection, store: Store, limits = li
     const uploadId = await store.createMultipart(storeKey);
     try {
       const parts = await copyEachPart(sourceKey, storeKey, uploadId, source);
-      if (parts) return await join(storeKey, uploadId, parts, source.sizeBytes);
+      if (parts && (await isStill(sourceKey, source))) return await join(storeKey, uploadId, parts, source.sizeBytes);
     } catch (error) {
       // If this fails too, the janitor aborts it.
       await store.abortMultipart(storeKey, uploadId).catch(() => undefined);
