@@ -1,11 +1,12 @@
 import type { AuditPage, Input } from '@cadiz/contract';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
-import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
+import { createIdPages } from '../../db/id-pages.ts';
 import type { Deps } from '../../deps.ts';
 
 const pageSize = 100;
+const pages = createIdPages('audit', 'is not a nextCursor for the events of this project');
 
 /** The audit events of a project, the latest first, for its owners. */
 export async function listEvents(
@@ -13,7 +14,7 @@ export async function listEvents(
   caller: SessionCaller,
   { projectId, cursor }: Input<'listEvents'>,
 ): Promise<z.output<typeof AuditPage>> {
-  const before = cursor === undefined ? undefined : decodeCursor(cursor, projectId);
+  const before = pages.readCursor(cursor, projectId);
   const project = await openProject(deps, caller, projectId, 'project:manage');
   const rows = await deps.db.kysely
     .selectFrom('audit_events')
@@ -23,8 +24,7 @@ export async function listEvents(
     .orderBy('id', 'desc')
     .limit(pageSize + 1)
     .execute();
-  const page = rows.slice(0, pageSize);
-  const last = page.at(-1);
+  const { page, nextCursor } = pages.toPage(rows, pageSize, projectId);
   return {
     events: page.map((row) => ({
       id: row.id,
@@ -35,15 +35,6 @@ export async function listEvents(
       ip: row.ip,
       subject: row.subject,
     })),
-    nextCursor: last && rows.length > pageSize ? toCursorText(['audit', projectId, last.id]) : null,
+    nextCursor,
   };
-}
-
-const Cursor = z.tuple([z.literal('audit'), z.uuid(), z.uuid()]);
-
-/** @throws Problem invalid_request if the string is not a cursor of this project's events */
-function decodeCursor(text: string, projectId: string): string {
-  const parsed = readCursorText(Cursor, text);
-  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor for the events of this project');
-  return parsed[2];
 }

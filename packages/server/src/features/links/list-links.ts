@@ -1,16 +1,17 @@
 import type { Input, LinkList } from '@cadiz/contract';
 import { type SqlBool, sql } from 'kysely';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { whereWithin } from '../../access/is-within.ts';
 import { openProject } from '../../access/open-project.ts';
-import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
+import { createIdPages } from '../../db/id-pages.ts';
 import type { Deps } from '../../deps.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { openFile } from '../../tree/open-file.ts';
 import { toLinkView } from './link-view.ts';
 
 const defaultLimit = 100;
+const pages = createIdPages('links', 'is not a nextCursor of these links');
 
 /** The links of a project, or of a file that is in sight, the latest first, whatever their state. */
 export async function listLinks(
@@ -19,7 +20,7 @@ export async function listLinks(
   { projectId = '', fileId, limit = defaultLimit, cursor }: Input<'listLinks'>,
 ): Promise<z.output<typeof LinkList>> {
   const of = fileId ?? projectId;
-  const before = cursor === undefined ? undefined : decodeCursor(cursor, of);
+  const before = pages.readCursor(cursor, of);
   const project =
     fileId === undefined
       ? await openProject(deps, caller, projectId, 'files:read')
@@ -38,19 +39,9 @@ export async function listLinks(
     .orderBy('links.id', 'desc')
     .limit(limit + 1)
     .execute();
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
+  const { page, nextCursor } = pages.toPage(rows, limit, of);
   return {
     links: page.map((row) => toLinkView(deps, row, { name: row.file_name, isInSight: row.is_in_sight })),
-    nextCursor: last && rows.length > limit ? toCursorText(['links', of, last.id]) : null,
+    nextCursor,
   };
-}
-
-const Cursor = z.tuple([z.literal('links'), z.uuid(), z.uuid()]);
-
-/** @throws Problem invalid_request if the string is not a cursor of this project's or this file's links */
-function decodeCursor(text: string, of: string): string {
-  const parsed = readCursorText(Cursor, text);
-  if (parsed?.[1] !== of) throw invalidCursor('is not a nextCursor of these links');
-  return parsed[2];
 }

@@ -1,13 +1,13 @@
 import type { Answer, Input } from '@cadiz/contract';
-import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { whereWithin } from '../../access/is-within.ts';
 import { openProject } from '../../access/open-project.ts';
-import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
+import { createIdPages } from '../../db/id-pages.ts';
 import type { Deps } from '../../deps.ts';
 import { toTicketView } from './ticket-view.ts';
 
 const defaultLimit = 100;
+const pages = createIdPages('tickets', 'is not a nextCursor for the tickets of this project');
 
 /** The tickets of a project that the caller could have made, the latest first, including those that have ended. */
 export async function listTickets(
@@ -15,7 +15,7 @@ export async function listTickets(
   caller: Caller,
   { projectId, limit = defaultLimit, cursor }: Input<'listTickets'>,
 ): Promise<Answer<'listTickets'>> {
-  const before = cursor === undefined ? undefined : decodeCursor(cursor, projectId);
+  const before = pages.readCursor(cursor, projectId);
   const project = await openProject(deps, caller, projectId, 'files:write');
   let tickets = deps.db.kysely
     .selectFrom('tickets')
@@ -27,19 +27,9 @@ export async function listTickets(
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute();
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
+  const { page, nextCursor } = pages.toPage(rows, limit, projectId);
   return {
     tickets: page.map(toTicketView),
-    nextCursor: last && rows.length > limit ? toCursorText(['tickets', projectId, last.id]) : null,
+    nextCursor,
   };
-}
-
-const Cursor = z.tuple([z.literal('tickets'), z.uuid(), z.uuid()]);
-
-/** @throws Problem invalid_request if the string is not a cursor of this project's tickets */
-function decodeCursor(text: string, projectId: string): string {
-  const parsed = readCursorText(Cursor, text);
-  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor for the tickets of this project');
-  return parsed[2];
 }

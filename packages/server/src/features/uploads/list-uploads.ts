@@ -1,13 +1,14 @@
 import type { Input, OpenUploads } from '@cadiz/contract';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { whereWithin } from '../../access/is-within.ts';
 import { openProject } from '../../access/open-project.ts';
-import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
+import { createIdPages } from '../../db/id-pages.ts';
 import type { Deps } from '../../deps.ts';
 import { toUploadFacts } from './upload-view.ts';
 
 const defaultLimit = 100;
+const pages = createIdPages('uploads', 'is not a nextCursor for the uploads of this project');
 
 /** The uploads in parts that can still be completed, newest first. */
 export async function listUploads(
@@ -15,7 +16,7 @@ export async function listUploads(
   caller: Caller,
   { projectId, limit = defaultLimit, cursor }: Input<'listUploads'>,
 ): Promise<z.output<typeof OpenUploads>> {
-  const before = cursor === undefined ? undefined : decodeCursor(cursor, projectId);
+  const before = pages.readCursor(cursor, projectId);
   const project = await openProject(deps, caller, projectId, 'files:write');
   const open = deps.db.kysely
     .selectFrom('uploads')
@@ -30,19 +31,9 @@ export async function listUploads(
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute();
-  const uploads = rows.slice(0, limit);
-  const last = uploads.at(-1);
+  const { page, nextCursor } = pages.toPage(rows, limit, projectId);
   return {
-    uploads: uploads.map(toUploadFacts),
-    nextCursor: last && rows.length > limit ? toCursorText(['uploads', projectId, last.id]) : null,
+    uploads: page.map(toUploadFacts),
+    nextCursor,
   };
-}
-
-const Cursor = z.tuple([z.literal('uploads'), z.uuid(), z.uuid()]);
-
-/** @throws Problem invalid_request if the string is not a cursor of this project's uploads */
-function decodeCursor(text: string, projectId: string): string {
-  const parsed = readCursorText(Cursor, text);
-  if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor for the uploads of this project');
-  return parsed[2];
 }
