@@ -1,4 +1,4 @@
-import { usualConcurrency } from '#platform';
+import { openResumeStore, usualConcurrency } from '#platform';
 import type { CadizError } from './error.ts';
 import type { ResumeStore } from './platform/platform.ts';
 import { type Call, type ClientOptions, createSender } from './request.ts';
@@ -29,7 +29,7 @@ import { createJob, type UploadOptions } from './upload/job.ts';
 import { createQueue, type QueueEntry, type UploadQueue } from './upload/queue.ts';
 import { createSlots } from './upload/slots.ts';
 import type { Source, Uploadable } from './upload/source.ts';
-import { openStore, type Uploader, uploadJobs } from './upload/uploader.ts';
+import { type Uploader, uploadJobs } from './upload/uploader.ts';
 
 /** What a listing shows, and in which order. */
 export interface ListOptions {
@@ -97,7 +97,7 @@ export function createClient(options: CadizOptions) {
   const { send, place } = sender;
   const folders = createFolderFinder(sender);
   const slots = createSlots(concurrency);
-  const resume = openStore(options.resume);
+  const resume = options.resume ?? openResumeStore();
   const uploader: Uploader = { ...sender, baseUrl, retries, slots, folders, resume, partsFrom };
 
   const get = <T>(path: string, query?: Call['query']) => send<T>({ method: 'GET', path, query });

@@ -59,7 +59,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 
 const toAborted = ({ reason }: AbortSignal) => new CadizError('aborted', 'It was aborted.', { cause: reason });
 
-/** Anything thrown as a CadizError: what is none already is a failure of the network. */
+/** Whatever was thrown, as a CadizError; anything else is taken for a failure of the network. */
 export function toCadizError(thrown: unknown): CadizError {
   if (isCadizError(thrown)) return thrown;
   return new CadizError('network_failed', `The connection failed: ${thrown}`, { retryable: true, cause: thrown });

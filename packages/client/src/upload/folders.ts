@@ -12,8 +12,6 @@ export interface FolderFinder {
    * @throws CadizError
    */
   find(folder: string | null | undefined): Promise<string | null>;
-  /** Forgets a path, after its folder turned out to be gone: the next to look for it creates it again. */
-  forget(folder: string): void;
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -80,6 +78,5 @@ export function createFolderFinder(sender: Sender): FolderFinder {
       prepare([path]);
       return (await found.get(path)) ?? null;
     },
-    forget: (folder) => found.delete(toPath(folder)),
   };
 }

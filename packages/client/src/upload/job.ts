@@ -2,8 +2,7 @@ import { toSha256 } from '#platform';
 import { CadizError } from '../error.ts';
 import type { Gate } from '../retry.ts';
 import type { File, Metadata } from '../types.ts';
-import type { Source, Uploadable } from './source.ts';
-import { toSource } from './source.ts';
+import { type Source, toSource, type Uploadable } from './source.ts';
 
 /** How far an upload has come, in bytes. Never less than before. */
 export interface Progress {

@@ -1,17 +1,12 @@
 /** Lets a few pieces of work run at a time, and the others wait in the order in which they came. */
 export interface Slots {
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** How many wait. */
-  readonly waiting: number;
 }
 
 export function createSlots(count: number): Slots {
   const waiting: (() => void)[] = [];
   let free = count;
   return {
-    get waiting() {
-      return waiting.length;
-    },
     async run(work) {
       if (free > 0) free--;
       else await new Promise<void>((resolve) => waiting.push(resolve));

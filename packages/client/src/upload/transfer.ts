@@ -48,19 +48,18 @@ export async function sendBytes<A extends Address>(
 ): Promise<A> {
   const sendTo = (url: string) =>
     retrying({ retries, signal, gate }, (signal) => slots.run(() => putChunk(url, chunk, onProgress, signal)));
-  let current = address;
-  if (Date.now() < current.expiresAt) {
+  if (Date.now() < address.expiresAt) {
     try {
-      await sendTo(current.url);
-      return current;
+      await sendTo(address.url);
+      return address;
     } catch (error) {
       // Expired, by the store's clock.
       if (!(error instanceof CadizError) || error.status !== 403) throw error;
     }
   }
-  current = await renew();
-  await sendTo(current.url);
-  return current;
+  const renewed = await renew();
+  await sendTo(renewed.url);
+  return renewed;
 }
 
 async function putChunk(

@@ -1,4 +1,3 @@
-import { openResumeStore } from '#platform';
 import type { ResumeStore } from '../platform/platform.ts';
 import { throwIfAborted, toCadizError } from '../retry.ts';
 import type { FolderFinder } from './folders.ts';
@@ -16,8 +15,6 @@ export interface Uploader extends Uploading {
 
 /** Whether a file is sent in parts. */
 export const isLarge = ({ partsFrom }: Uploader, { size }: { size: number }): boolean => size > 0 && size >= partsFrom;
-
-export const openStore = (given: ResumeStore | undefined): ResumeStore | undefined => given ?? openResumeStore();
 
 /** Uploads one large file, or at most a batch of small ones. Never fails itself. */
 export async function uploadJobs(uploader: Uploader, jobs: readonly Job[], followed: Followed): Promise<void> {

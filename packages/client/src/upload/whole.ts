@@ -129,8 +129,6 @@ async function ask<T>(uploading: Uploading, question: Question): Promise<(Answer
   const { gate, options } = first.job;
   const path = `/api/storage/${route}`;
   const call = { method: 'POST', secret, refused, gate, isFinal: route === 'record' } as const;
-  const askEach = async (some: typeof entries) =>
-    (await Promise.all(some.map((entry) => ask<T>(uploading, { ...question, entries: [entry] })))).flat();
   try {
     const { projectId } = await uploading.place();
     if (entries.length === 1) {
@@ -150,9 +148,9 @@ async function ask<T>(uploading: Uploading, question: Question): Promise<(Answer
     return outcomes.map((outcome) => (isExhausted(outcome) ? (later.shift() ?? outcome) : outcome));
   } catch (error) {
     const failure = toCadizError(error);
+    if (failure.code !== 'invalid_request' || entries.length === 1) return entries.map(() => failure);
     // A batch with an invalid entry is refused as a whole.
-    if (failure.code === 'invalid_request' && entries.length > 1) return askEach(entries);
-    return entries.map(() => failure);
+    return (await Promise.all(entries.map((entry) => ask<T>(uploading, { ...question, entries: [entry] })))).flat();
   }
 }
 
