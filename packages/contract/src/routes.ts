@@ -1118,15 +1118,7 @@ export const routes = {
     body: CreateUploadRequest,
     rate: 'uploads',
     answer: CreatedUpload,
-    errors: [
-      'project_not_found',
-      'folder_not_found',
-      'file_too_large',
-      'mime_type_not_allowed',
-      'quota_exceeded',
-      'ticket_exhausted',
-      'store_unavailable',
-    ],
+    errors: [...presignErrors, 'store_unavailable'],
   },
   listUploads: {
     method: 'GET',

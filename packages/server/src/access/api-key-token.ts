@@ -2,9 +2,9 @@ import { createTokens } from './token.ts';
 
 export { hashToken } from './token.ts';
 
-const tokens = createTokens('cz_live_');
+export const apiKeyTokens = createTokens('cz_live_');
 
 /** A new raw API key. */
-export const mintToken = tokens.mint;
+export const mintToken = apiKeyTokens.mint;
 /** Whether a string can be an API key at all. */
-export const isWellFormedToken = tokens.isWellFormed;
+export const isWellFormedToken = apiKeyTokens.isWellFormed;

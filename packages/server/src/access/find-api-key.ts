@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { type KeyRow, selectKeys, toApiKeyCaller } from './alive-key.ts';
-import { isWellFormedToken, mintToken } from './api-key-token.ts';
+import { apiKeyTokens } from './api-key-token.ts';
 import type { ApiKeyCaller } from './caller.ts';
 import { type Credential, createKnownCredentials, type KnownCredentials } from './known-credentials.ts';
 
@@ -16,7 +16,7 @@ export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   const lastUsed = new Map<string, number>();
   const known = createKnownCredentials<ApiKeyCaller>(
     {
-      tokens: { mint: mintToken, isWellFormed: isWellFormedToken },
+      tokens: apiKeyTokens,
       ask,
       onUse: (keyId) => lastUsed.set(keyId, now()),
     },

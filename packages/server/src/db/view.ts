@@ -44,7 +44,7 @@ export function fieldsOf<Row>() {
       isQuoted: true,
       read: (row) => (row[column] as Date).toISOString(),
     }),
-    /** JSON of an object, as it was written; an empty object if there is none. */
+    /** The JSON of an object, as it was written; `{}` for null. */
     json: <C extends ColumnsOf<Row, object | null>>(column: C): Field<Row, C, NonNullable<Row[C]>> => ({
       column,
       sql: `coalesce(${column}::text, '{}')`,

@@ -17,7 +17,7 @@ export interface FoundReservation extends Reservation {
 type Key = Pick<Reservation, 'project_id' | 'ticket_id' | 'store_key'>;
 
 /**
- * The reservation of a store key; undefined if there is none, or none any more. Look before asking the store for the
+ * The reservation of a store key; undefined if it has none, or no longer has one. Look before asking the store for the
  * object: the reservation outlives the removal of the object.
  */
 export async function findReservation(

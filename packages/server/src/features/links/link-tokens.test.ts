@@ -11,7 +11,7 @@ test('a token leads to its link, and is the same each time', () => {
   expect(tokens.sign(id)).toMatch(/^[\w-]{43}$/);
 });
 
-test('a token with any other character, or of another secret, is none', () => {
+test('a token with a changed character, or made with another secret, is not accepted', () => {
   const id = randomUUID();
   const token = tokens.sign(id);
   expect(createLinkTokens('another secret').open(token)).toBeUndefined();

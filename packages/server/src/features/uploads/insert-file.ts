@@ -219,9 +219,9 @@ type InsertDeps = Pick<Deps, 'db' | 'objects' | 'inserts' | 'limits' | 'work' | 
  * With `insertAllOrNone`, the only way to create files; each has its own outcome. Undefined if its storeKey is already
  * recorded, if the folder does not exist or is in the trash, if the key belongs to an aborted upload in parts, or if its
  * reservation is over. The same statement completes an upload in parts, under a lock of its row: of a concurrent abort
- * and recording, only one wins. Single PUTs into a project without a quota take one statement, or a share of one; with a quota, recordings wait
- * for each other, so that together they cannot exceed it (decision 0016). The janitor removes the objects of refused
- * files, after the deadline or as soon as such objects take too much space.
+ * and recording, only one wins. Single PUTs into a project without a quota take one statement, or a share of one; with a
+ * quota, recordings wait for each other, so that together they cannot exceed it (decision 0016). The janitor removes the
+ * objects of refused files, after the deadline or as soon as such objects take too much space.
  *
  * The problem of a file can be file_too_large, mime_type_not_allowed, quota_exceeded, content_mismatch,
  * invalid_store_key (the project was full, and unrecorded uploads were removed), external_id_taken, or file_not_found
@@ -479,7 +479,7 @@ function contentMismatch({ mimeType, detected }: Facts): Problem {
   return new Problem('content_mismatch', `The file was declared as ${mimeType}, and its first bytes ${found}.`);
 }
 
-/** By the id of the file: the row that was inserted, why there is none, or undefined if `insertFiles` answers that. */
+/** For each file, by its id: the inserted row, the problem that prevented it, or undefined as in `insertFiles`. */
 type Outcomes = ReadonlyMap<string, Outcome<FileRow | undefined>>;
 
 /** One at a time for each project. */
