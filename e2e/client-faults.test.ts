@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Client, createClient, type File, openFile, resumeFile } from '@cadiz/client/node';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { series } from '../scripts/series.mjs';
+import { listFiles, type Owner, signUpOwner } from './client-account.ts';
 import { type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
@@ -18,7 +19,7 @@ let service: Service;
 let api: FaultProxy;
 let store: FaultProxy;
 let folder: string;
-let cookie: string;
+let owner: Owner;
 let projectId: string;
 let apiKey: string;
 let cadiz: Client;
@@ -29,8 +30,7 @@ beforeAll(async () => {
   store = await startFaultProxy(Number(settings.STORE_PORT));
   service = await startService({ ...settings, S3_PUBLIC_ENDPOINT: store.url, RATE_LIMITS: 'off' });
   api = await startFaultProxy(Number(settings.PORT));
-  const ada = { name: 'Ada', email: 'ada@example.com', password: 'a password that nobody has' };
-  cookie = (await post('/api/auth/sign-up/email', ada)).cookie;
+  owner = await signUpOwner(service.url);
 });
 afterAll(async () => {
   await Promise.all([api?.close(), store?.close()]);
@@ -39,27 +39,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 beforeEach(async () => {
-  projectId = (await post('/api/projects', { name: 'Faults' })).id;
-  apiKey = (await post('/api/api-keys', { name: 'Faults', projectId })).key;
+  ({ projectId, apiKey } = await owner.createProject('Faults'));
   cadiz = createClient({ baseUrl: api.url, apiKey, partsFrom });
   api.requests.length = 0;
   store.requests.length = 0;
 });
 
-/** Straight to the service. */
-async function post(path: string, body: object): Promise<Record<'id' | 'key' | 'cookie', string>> {
-  const headers = { 'Content-Type': 'application/json', ...(cookie && { Cookie: cookie }) };
-  const answer = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-  expect(answer.status).toBe(200);
-  const created = (await answer.json()) as Record<'id' | 'key', string>;
-  return { ...created, cookie: answer.headers.getSetCookie()[0]?.split(';')[0] ?? '' };
-}
-
-async function listed(): Promise<File[]> {
-  const files: File[] = [];
-  for await (const file of createClient({ baseUrl: service.url, apiKey }).files.list()) files.push(file);
-  return files;
-}
+const listed = () => listFiles(service.url, apiKey);
 
 async function bytesOf({ id }: File): Promise<Buffer> {
   return Buffer.from(await (await createClient({ baseUrl: service.url, apiKey }).files.download(id)).arrayBuffer());

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { createClient, createTicketHandler, type File } from '@cadiz/client/node';
+import { createTicketHandler } from '@cadiz/client/node';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { listFiles, type Owner, signUpOwner } from './client-account.ts';
 import { type ClientPage, startClientPage } from './client-page.ts';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
 import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
@@ -24,24 +25,11 @@ let app: ClientPage;
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
-let cookie: string;
-let projectId: string;
+let owner: Owner;
 let apiKey: string;
 let complaints: string[];
 
-async function post(path: string, body: object): Promise<Record<'id' | 'key' | 'cookie', string>> {
-  const headers = { 'Content-Type': 'application/json', ...(cookie && { Cookie: cookie }) };
-  const answer = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-  expect(answer.status).toBe(200);
-  const created = (await answer.json()) as Record<'id' | 'key', string>;
-  return { ...created, cookie: answer.headers.getSetCookie()[0]?.split(';')[0] ?? '' };
-}
-
-async function listed(): Promise<File[]> {
-  const files: File[] = [];
-  for await (const file of createClient({ baseUrl: service.url, apiKey }).files.list()) files.push(file);
-  return files;
-}
+const listed = () => listFiles(service.url, apiKey);
 
 describe.runIf(installed)('the client in Chromium', () => {
   beforeAll(async () => {
@@ -49,8 +37,7 @@ describe.runIf(installed)('the client in Chromium', () => {
     store = await startFaultProxy(Number(settings.STORE_PORT));
     service = await startService({ ...settings, S3_PUBLIC_ENDPOINT: store.url });
     api = await startFaultProxy(Number(settings.PORT));
-    const ada = { name: 'Ada', email: 'ada@example.com', password: 'a password that nobody has' };
-    cookie = (await post('/api/auth/sign-up/email', ada)).cookie;
+    owner = await signUpOwner(service.url);
     app = await startClientPage((request) => giveTicket(request));
     browser = await chromium.launch({
       executablePath,
@@ -65,8 +52,7 @@ describe.runIf(installed)('the client in Chromium', () => {
     await cleanUp(settings);
   });
   beforeEach(async () => {
-    projectId = (await post('/api/projects', { name: 'Pages' })).id;
-    apiKey = (await post('/api/api-keys', { name: 'Pages', projectId })).key;
+    ({ apiKey } = await owner.createProject('Pages'));
     complaints = [];
     context = await browser.newContext();
     page = await context.newPage();

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createClient, type File } from '@cadiz/client';
+import { createClient } from '@cadiz/client';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { listFiles, signUpOwner } from './client-account.ts';
 import {
   cleanUp,
   freePorts,
@@ -39,19 +40,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cadiz-examples-'));
   settings = await testedSettings();
   service = await startService(settings);
-  const headers: Record<string, string> = { 'Content-Type': 'application/json' };
-  const post = async (path: string, body: object) => {
-    const answer = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    headers.Cookie ??= answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-    return (await answer.json()) as { id: string; key: string };
-  };
-  await post('/api/auth/sign-up/email', {
-    name: 'Ada',
-    email: 'ada@example.com',
-    password: 'a password that nobody has',
-  });
-  const { id: projectId } = await post('/api/projects', { name: 'Examples' });
-  apiKey = (await post('/api/api-keys', { name: 'Examples', projectId })).key;
+  ({ apiKey } = await (await signUpOwner(service.url)).createProject('Examples'));
   [port = 0] = await freePorts(1);
   const { PATH = '', HOME = '' } = process.env;
   env = { PATH, HOME, CADIZ_URL: service.url, CADIZ_API_KEY: apiKey, PORT: String(port) };
@@ -71,11 +60,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function listed(): Promise<File[]> {
-  const files: File[] = [];
-  for await (const file of createClient({ baseUrl: service.url, apiKey }).files.list()) files.push(file);
-  return files;
-}
+const listed = () => listFiles(service.url, apiKey);
 
 async function makeFile(name: string): Promise<string> {
   await writeFile(join(folder, name), `This is ${name}.`);
