@@ -61,6 +61,24 @@ export interface CadizOptions extends ClientOptions {
   resume?: ResumeStore;
 }
 
+/** A request to any route of the service that answers JSON. */
+export interface ClientRequest {
+  /** GET by default. */
+  method?: Call['method'];
+  /** From the root of the service on, such as `/api/projects`; each part that is not fixed through `encodeURIComponent`. */
+  path: string;
+  /** Values that are undefined or null are left out. */
+  query?: Call['query'];
+  /** Sent as JSON. */
+  body?: unknown;
+  signal?: AbortSignal;
+  /**
+   * Whether repeating it could change something twice, so that it is repeated only if it certainly was not done. By
+   * default true for everything but GET.
+   */
+  isOnce?: boolean;
+}
+
 /** One page of a list. */
 export interface Page<T> {
   items: T[];
@@ -363,6 +381,17 @@ export function createClient(options: CadizOptions) {
       /** What the key of this client is. */
       current: () => get<OwnApiKey>('/api/storage/key'),
     },
+
+    /**
+     * Any route of the service, for those that have no method here.
+     *
+     * @example
+     * const { projects } = await cadiz.request<{ projects: Project[] }>({ path: '/api/projects' });
+     * @returns the JSON that the service answers
+     * @throws CadizError
+     */
+    request: <T>({ method = 'GET', isOnce = method !== 'GET', ...rest }: ClientRequest) =>
+      send<T>({ method, isOnce, ...rest }),
 
     /** How much is stored. */
     usage: async ({ folder }: { folder?: string } = {}) =>

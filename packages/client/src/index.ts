@@ -1,6 +1,7 @@
 export {
   type CadizOptions,
   type Client,
+  type ClientRequest,
   createClient,
   type ListOptions,
   type Page,

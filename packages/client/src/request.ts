@@ -16,7 +16,7 @@ type Granted = string | GrantedTicket;
 
 /** How to reach the service, and as whom. Exactly one of `apiKey`, `ticket` and `session`. */
 export interface ClientOptions {
-  /** The address of the service, such as `https://media.example.com`. */
+  /** The address of the service, such as `https://media.example.com`. In a page, '' is the page's own origin. */
   baseUrl: string;
   /** The project that everything is about; by default the one that the key or the ticket is for. */
   projectId?: string | undefined;
@@ -93,7 +93,7 @@ const problemType = 'application/problem+json';
 
 export function createSender(options: ClientOptions): Sender {
   const { baseUrl, retries = 6, timeout = 60_000 } = options;
-  const base = baseUrl.replace(/\/+$/, '');
+  const base = baseUrl.replace(/\/+$/, '') || globalThis.location?.origin;
   const given = [options.apiKey, options.ticket, options.session].filter((one) => one !== undefined);
   if (given.length !== 1) throw new CadizError('invalid_argument', 'Give exactly one of apiKey, ticket and session.');
   const source = given[0] === true ? undefined : given[0];
@@ -144,6 +144,10 @@ export function createSender(options: ClientOptions): Sender {
   }
 
   async function attempt<T>(call: Call, signal: AbortSignal | undefined, own: string | undefined): Promise<T> {
+    if (!base) throw new CadizError('invalid_argument', 'baseUrl is empty; only a page may leave it so.');
+    // Anything else could become part of the host's name, and so show the credential to another host.
+    if (!call.path.startsWith('/'))
+      throw new CadizError('invalid_argument', `The path must begin with /: ${call.path}`);
     const timer = AbortSignal.timeout(timeout);
     const query = toQuery(call.query);
     const headers: Record<string, string> = {};
