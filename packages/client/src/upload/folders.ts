@@ -12,6 +12,14 @@ export interface FolderFinder {
    * @throws CadizError
    */
   find(folder: string | null | undefined): Promise<string | null>;
+  /** Forgets a folder that is not there any more, and those beneath it: found again, they are created anew. */
+  forget(id: string | null): void;
+}
+
+/** A folder that was asked for, and its id once that is known. */
+interface Found {
+  promise: Promise<string>;
+  id?: string;
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -24,8 +32,14 @@ export const isId = (folder: string): boolean => uuid.test(folder);
 /** Without slashes at its ends, and without two in a row. */
 export const toPath = (folder: string): string => folder.split('/').filter(Boolean).join('/');
 
+/** Whether a folder is given by its path: it can be created anew. */
+export const isPath = (folder: string | null | undefined): boolean => {
+  const path = toPath(folder ?? '');
+  return path !== '' && !isId(path);
+};
+
 export function createFolderFinder(sender: Sender): FolderFinder {
-  const found = new Map<string, Promise<string>>();
+  const found = new Map<string, Found>();
 
   async function ensure(parentId: string | null, paths: readonly string[]): Promise<readonly (Folder | CadizError)[]> {
     try {
@@ -45,20 +59,22 @@ export function createFolderFinder(sender: Sender): FolderFinder {
     const prefix = parentId === null ? '' : `${parentId}/`;
     const asked = ensure(parentId, paths);
     for (const [index, path] of paths.entries()) {
-      const id = asked.then((outcomes) => {
+      const promise = asked.then((outcomes) => {
         const outcome = outcomes[index];
         if (!outcome || outcome instanceof Error) throw outcome;
+        one.id = outcome.id;
         return outcome.id;
       });
-      id.catch(() => found.delete(prefix + path));
-      found.set(prefix + path, id);
+      const one: Found = { promise };
+      promise.catch(() => found.delete(prefix + path));
+      found.set(prefix + path, one);
     }
   }
 
   function prepare(folders: Iterable<string>): void {
     const byParent = new Map<string | null, string[]>();
     for (const folder of new Set(Array.from(folders, toPath))) {
-      if (folder === '' || isId(folder) || found.has(folder)) continue;
+      if (!isPath(folder) || found.has(folder)) continue;
       const [first = '', ...rest] = folder.split('/');
       const parent = isId(first) ? first : null;
       const paths = byParent.get(parent) ?? [];
@@ -76,7 +92,11 @@ export function createFolderFinder(sender: Sender): FolderFinder {
       if (isId(path)) return path;
       if (path === '') return (await sender.place()).root;
       prepare([path]);
-      return (await found.get(path)) ?? null;
+      return (await found.get(path)?.promise) ?? null;
+    },
+    forget(id) {
+      const gone = Array.from(found.keys()).filter((path) => found.get(path)?.id === id);
+      for (const path of found.keys()) if (gone.some((one) => `${path}/`.startsWith(`${one}/`))) found.delete(path);
     },
   };
 }
