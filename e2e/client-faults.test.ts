@@ -186,6 +186,39 @@ test('a folder that is deleted while its file is on the way is created anew', as
   expect(file.folderId).toBe((await cadiz.folders.getByPath('late')).id);
 });
 
+test.each([
+  ['one file', 1000, 2],
+  ['one part of a file', 12 * mebibyte, 4],
+])('what the store has lost is sent again: %s', async (_, size, times) => {
+  store.break(/^PUT/, 'lose the bytes');
+  const bytes = randomBytes(size);
+  const file = await cadiz.upload(bytes, { name: 'lost.bin', partSize });
+  expect(store.requests.filter((request) => request.startsWith('PUT'))).toHaveLength(times);
+  expect(await listed()).toEqual([file]);
+  expect((await bytesOf(file)).equals(bytes)).toBe(true);
+});
+
+test('a queue goes on with another ticket when one is used up', async () => {
+  let asked = 0;
+  const ticket = () => {
+    asked++;
+    return cadiz.tickets.create({ maxFiles: 7, maxBytes: 1_000_000 });
+  };
+  const files = Array.from({ length: 30 }, (_, index) => new globalThis.File([`${index}`], `${index}.txt`));
+  const { uploads } = await createClient({ baseUrl: api.url, ticket }).uploads.create(files).done();
+  expect(uploads.filter(({ state }) => state !== 'done')).toEqual([]);
+  expect(asked).toBe(5);
+  expect(new Set((await listed()).map(({ ticketId }) => ticketId)).size).toBe(5);
+  const [one] = files;
+  const single = await cadiz.tickets.create({ maxFiles: 1, maxBytes: 1_000_000 });
+  const queue = createClient({ baseUrl: api.url, ticket: single }).uploads.create([one, one, one] as globalThis.File[]);
+  expect((await queue.done()).uploads.map(({ state, error }) => error?.code ?? state).sort()).toEqual([
+    'done',
+    'ticket_exhausted',
+    'ticket_exhausted',
+  ]);
+});
+
 test('what cannot succeed is told at once, with what to do', async () => {
   await expect(cadiz.upload('x', { name: 'a/b' })).rejects.toMatchObject({
     code: 'invalid_request',
