@@ -158,7 +158,8 @@ function toSight({ kind, place, parent, isWithin }: Plan): string[] {
   if (place !== 'project') return [];
   return [
     kind === 'files' ? [folderInSight] : [],
-    isWithin ? [`${parent} in (select folders_within(:projectId, :within))`] : [],
+    // `is true` keeps the planner from a join, which would give up the order of the rows.
+    isWithin ? [`(${parent} in (select folders_within(:projectId, :within))) is true`] : [],
   ].flat();
 }
 
