@@ -1075,7 +1075,7 @@ export const routes = {
     path: '/api/storage/list',
     summary: 'Files, folders and breadcrumbs: of the whole project as a stream, of one folder, or in pages',
     description:
-      'With `projectId` alone, every file and folder of the project, streamed in full. With `folderId`, its direct children. With `limit`, pages that `cursor` continues. With up to three parameters `metadata.<key>=<value>`, only files that have each of these values: a number or boolean is compared as the text that answers show, so `metadata.page=3` finds both 3 and "3". Folders have no metadata, and are left out then.',
+      'With `projectId` alone, every file and folder of the project, streamed in full. With `folderId`, its direct children. With `limit`, pages that `cursor` continues. With up to three parameters `metadata.<key>=<value>`, only files that have each of these values: a number or boolean is compared as the text that answers show, so `metadata.page=3` finds both 3 and "3". Folders have no metadata, and are left out then. `counts=true` adds how many there are, `paths=true` where each of them is.',
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:read',

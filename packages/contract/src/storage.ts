@@ -30,6 +30,13 @@ export const RecordRequest = z.object({
   ...recordedExtras,
 });
 
+/** An account, also one that has left since; an API key; or a ticket. */
+export const By = z.union([
+  z.object({ userId: uuidOut }),
+  z.object({ apiKeyId: uuidOut }),
+  z.object({ ticketId: uuidOut.meta({ description: 'The ticket.' }) }),
+]);
+
 export const File = z.object({
   id: uuidOut,
   projectId: uuidOut,
@@ -55,6 +62,7 @@ export const File = z.object({
     .meta({ description: 'The ticket that the file was uploaded with; null for any other file.' }),
   metadata,
   externalId: z.string().nullable(),
+  createdBy: By.nullable().meta({ description: 'Who recorded it; null if that is not known.' }),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });
@@ -64,6 +72,7 @@ export const Folder = z.object({
   projectId: uuidOut,
   name: z.string(),
   parentId: uuidOut.nullable(),
+  createdBy: By.nullable().meta({ description: 'Who created it; null if that is not known.' }),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });
@@ -91,11 +100,11 @@ export const ChangeFolderRequest = z
   .refine(({ name, parentId }) => name !== undefined || parentId !== undefined, {
     error: 'must have name, parentId or both',
   });
+/** A yes or no in a query. */
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' });
+
 export const DeleteFolderQuery = z.object({
-  recursive: z
-    .enum(['true', 'false'], { error: 'must be true or false' })
-    .optional()
-    .meta({ description: 'Whether to delete its contents as well.' }),
+  recursive: flag.optional().meta({ description: 'Whether to delete its contents as well.' }),
 });
 
 export const FileParams = z.object({ id: uuid });
@@ -161,6 +170,8 @@ const listParameters = {
   externalId: externalId
     .meta({ description: 'Only the file with this externalId. Folders have none, and are left out.' })
     .optional(),
+  counts: flag.meta({ description: 'Whether to answer `total`, and `childCount` with each folder.' }).optional(),
+  paths: flag.meta({ description: 'Whether to answer `path` with each file and folder.' }).optional(),
 };
 
 export const ListQuery = z
@@ -184,9 +195,38 @@ export const Usage = z.object({
     .meta({ description: 'What the project may store, totalBytes and trashedBytes together; null for no limit.' }),
 });
 
+/** The folders that something is in, the outermost first; for a key tied to a folder, from that one on. */
+export const FolderPath = z.array(z.object({ id: uuidOut, name: z.string() }));
+
+/** The most that a listing counts. */
+export const maxCounted = 10_000;
+
+const path = FolderPath.optional().meta({
+  description: 'With `paths=true`: the folders that it is in, the outermost first; none for the root of the project.',
+});
+
+export const ListedFile = File.extend({ path });
+export const ListedFolder = Folder.extend({
+  path,
+  childCount: z
+    .int()
+    .nullable()
+    .optional()
+    .meta({
+      description: `With \`counts=true\`: how many files and folders are directly in it; null for more than ${maxCounted}, or if the folders of a page have so many together that counting them would take long. Up to 100 are always counted.`,
+    }),
+});
+
 export const Listing = z.object({
-  files: z.array(File),
-  folders: z.array(Folder),
+  files: z.array(ListedFile),
+  folders: z.array(ListedFolder),
   breadcrumbs: z.array(z.object({ id: uuidOut.nullable(), name: z.string() })),
   nextCursor: z.string().nullable(),
+  total: z
+    .int()
+    .nullable()
+    .optional()
+    .meta({
+      description: `With \`counts=true\`: how many files and folders all pages of this listing have together; null for more than ${maxCounted}, or if a search or filter would have to read too much to count them.`,
+    }),
 });

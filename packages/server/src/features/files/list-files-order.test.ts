@@ -301,3 +301,35 @@ describe('an entry of the trash', () => {
     }
   });
 });
+
+test.each(sorts.flatMap((sort) => orders.map((order) => ({ sort, order }))))(
+  'the pages of a key tied to a folder are in order, too: by $sort, $order',
+  async ({ sort, order }) => {
+    const projectId = await service.createProject(ada);
+    const folder = async (name: string, parentId: string | null) =>
+      (await service.call('POST', '/api/storage/folders', { key, body: { projectId, name, parentId } })).body.id;
+    const own = await folder('own', null);
+    const inside = [own];
+    for (let n = 0; n < 4; n++) inside.push(await folder(`inside ${n}`, own));
+    const count = 40;
+    await service.deps.db.pool.query(
+      `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag)
+       select $1::uuid, gen_random_uuid(), $1::text || n, n::text, lpad(n::text, 3, '0'), n, 'a/b', ($2::uuid[])[1 + n * 7 % 5], 'e'
+       from generate_series(1, $3::int) n`,
+      [projectId, inside, count],
+    );
+    const tied = await service.createKey(ada, projectId, { folderId: own });
+    const rows: Answer['body'][] = [];
+    let cursor: string | null = null;
+    do {
+      const query = new URLSearchParams({ projectId, sort, order, limit: '7', ...(cursor && { cursor }) });
+      const { body } = await service.call('GET', `/api/storage/list?${query}`, { key: tied.key });
+      rows.push(...body.files);
+      cursor = body.nextCursor;
+    } while (cursor);
+    const keys = rows.map(({ id, fileSize }) => (sort === 'createdAt' ? id : fileSize));
+    const sorted = keys.toSorted((a, b) => (a < b ? -1 : 1));
+    expect(keys).toEqual(order === 'asc' ? sorted : sorted.reverse());
+    expect(keys).toHaveLength(count);
+  },
+);

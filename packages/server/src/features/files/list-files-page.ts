@@ -1,3 +1,4 @@
+import { maxCounted } from '@cadiz/contract';
 import type pg from 'pg';
 import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
@@ -22,6 +23,8 @@ const firstBound = 5000;
 const nextBound = 20_000;
 /** After this many statements, the name index is asked for more. */
 const maxScans = 5;
+/** After this many, a count is given up. */
+const maxCountScans = 2;
 /** How many matches of the name index are read: at first, and if reading on has not filled the page. */
 const maxFound = 10_000;
 const maxFoundLate = 200_000;
@@ -92,6 +95,26 @@ export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, rea
   );
 }
 
+/**
+ * How many files and folders a listing has in all. Null if they are more than `maxCounted`, or if too much would have to
+ * be read: what a count examines is bounded, however much there is.
+ */
+export async function countListed(deps: Pick<Deps, 'db'>, listed: Listed, reading: Reading): Promise<number | null> {
+  // Names are examined in their index alone.
+  const cheapest: Listed = { ...listed, sort: listed.search === undefined ? 'createdAt' : 'name', order: 'asc' };
+  const count = (kind: Kind) =>
+    readPage(deps, { kind, listed: cheapest, start: null, limit: maxCounted, isCount: true }, reading);
+  const folders = isOfFilesOnly(listed) ? nothing : await count('folders');
+  if (folders.more) return null;
+  const files = await count('files');
+  return files.more ? null : toTotal(folders.count + files.count);
+}
+
+/** A number of files and folders as listings say it: null if it is more than they count. */
+export function toTotal(count: number): number | null {
+  return count <= maxCounted ? count : null;
+}
+
 /** @param scanned what the first statement found */
 async function completePage(
   deps: Pick<Deps, 'db'>,
@@ -109,6 +132,7 @@ async function completePage(
   const onward: Reading = { ...reading, pace: 'stream' };
   let reached: PageRow['reached'] = scanned.reached;
   for (let scans = 1; !page.more && reached; scans += 1) {
+    if (request.isCount && scans === maxCountScans) return { ...page, more: true };
     if (scans === maxScans) {
       const whole = await find(deps, request, maxFoundLate, onward);
       if (whole) return whole;

@@ -17,8 +17,10 @@ export interface PageRequest {
   listed: Listed;
   /** Null: at the beginning. */
   start: Start | null;
-  /** The number of rows, up to 1000. */
+  /** The number of rows, up to 1000; 10,000 where they are only counted. */
   limit: number;
+  /** Whether only the number of rows is wanted. */
+  isCount?: boolean;
 }
 
 /** What is between the JSON objects of a page. No object contains a line break. */
@@ -64,9 +66,10 @@ interface Plan {
   filters: number;
   hasExternalId: boolean;
   isWithin: boolean;
+  isCount: boolean;
 }
 
-function toPlan({ kind, listed, start }: Pick<PageRequest, 'kind' | 'listed' | 'start'>): Plan {
+function toPlan({ kind, listed, start, isCount = false }: Omit<PageRequest, 'limit'>): Plan {
   const { folderId, sort, order, search, within, metadata, externalId } = listed;
   return {
     kind,
@@ -79,6 +82,7 @@ function toPlan({ kind, listed, start }: Pick<PageRequest, 'kind' | 'listed' | '
     filters: metadata.length,
     hasExternalId: externalId !== undefined,
     isWithin: typeof within === 'string',
+    isCount,
   };
 }
 
@@ -158,7 +162,8 @@ function toSight({ kind, place, parent, isWithin }: Plan): string[] {
   if (place !== 'project') return [];
   return [
     kind === 'files' ? [folderInSight] : [],
-    isWithin ? [`${parent} in (select folders_within(:projectId, :within))`] : [],
+    // `is true` keeps the planner from a join, which would give up the order of the rows.
+    isWithin ? [`(${parent} in (select folders_within(:projectId, :within))) is true`] : [],
   ].flat();
 }
 
@@ -174,6 +179,11 @@ function all(conditions: readonly string[]): string {
  * @param more further columns
  */
 function gather(plan: Plan, page: string, limit: string, more: string): string {
+  if (plan.isCount) {
+    return `
+  select null as json, count(*)::int as count, null::uuid as "lastId", null as "lastKey", ${more}
+  from (${page}) page`;
+  }
   return `
   select string_agg(json, '${separator}') as json, count(*)::int as count,
          (array_agg(id))[${limit}] as "lastId", (array_agg(key))[${limit}] as "lastKey", ${more}
@@ -181,7 +191,7 @@ function gather(plan: Plan, page: string, limit: string, more: string): string {
 }
 
 /** A constant, because with a parameter the planner expects a tenth of the table, and sorts that. */
-const planned = (limit: number) => (limit <= 100 ? 101 : 1001);
+const planned = (limit: number) => (limit <= 100 ? 101 : limit <= 1000 ? 1001 : 10_001);
 
 /** One page in the order of its index. If rows must be filtered, it examines at most `bound` of them. */
 export function scanStatement(request: PageRequest, bound: number): pg.QueryConfig {

@@ -7,7 +7,8 @@ import type { Deps } from '../../deps.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { type Cursor, decodeCursor, encodeCursor, isOfFilesOnly, type Kind, type Listed } from './cursor.ts';
 import { type Breadcrumb, toBreadcrumbs } from './list-files-breadcrumbs.ts';
-import { type Page, readMixedPage, readPage } from './list-files-page.ts';
+import { addExtras, type Extras } from './list-files-extras.ts';
+import { countListed, type Page, readMixedPage, readPage, toTotal } from './list-files-page.ts';
 import { breadcrumbsStatement, type OpeningRequest, separator } from './list-files-sql.ts';
 
 /**
@@ -33,14 +34,21 @@ export async function listFiles(
   const search = query.search === undefined ? undefined : toNameKey(query.search);
   const metadata = findMetadataFilters(query);
   const asked: Listed = { projectId, folderId, sort, order, search, metadata, externalId };
+  const extras: Extras = { counts: query.counts === 'true', paths: query.paths === 'true' };
   const start = query.cursor === undefined ? undefined : decodeCursor(query.cursor, asked);
   const { within } = await openProject(deps, caller, projectId, 'files:read');
   const listed: Listed = { ...asked, within };
   const reading: Reading = { pace: 'page', userId: userOf(caller), signal: gone };
   if (limit !== undefined || start !== undefined)
-    return onePage(deps, { listed, start, limit: limit ?? batchSize }, reading);
-  const requireAccess = createAccessCheck(deps, toAsker(caller), projectId);
-  return streamAll(deps, listed, await readBreadcrumbs(deps, listed, reading), requireAccess, reading);
+    return onePage(deps, { listed, start, limit: limit ?? batchSize }, extras, reading);
+  const breadcrumbs = await readBreadcrumbs(deps, listed, reading);
+  return streamAll(deps, {
+    listed,
+    breadcrumbs,
+    extras,
+    requireAccess: createAccessCheck(deps, toAsker(caller), projectId),
+    reading,
+  });
 }
 
 /** @throws Problem project_not_found, folder_not_found */
@@ -49,56 +57,72 @@ async function readBreadcrumbs({ db }: Pick<Deps, 'db'>, listed: Listed, reading
   return toBreadcrumbs(listed, rows[0]?.json ?? null);
 }
 
-async function* streamAll(
-  deps: Pick<Deps, 'db'>,
-  listed: Listed,
-  breadcrumbs: Breadcrumb[],
-  requireAccess: () => Promise<void>,
-  reading: Reading,
-): AsyncGenerator<string, void> {
-  yield '{"files":[';
-  yield* streamKind(deps, 'files', listed, requireAccess, reading);
-  yield '],"folders":[';
-  if (!isOfFilesOnly(listed)) yield* streamKind(deps, 'folders', listed, requireAccess, reading);
-  yield ending(breadcrumbs, null);
+/** Everything that a listing streams. */
+interface Stream {
+  listed: Listed;
+  breadcrumbs: Breadcrumb[];
+  extras: Extras;
+  requireAccess: () => Promise<void>;
+  reading: Reading;
 }
 
+async function* streamAll(deps: Pick<Deps, 'db'>, stream: Stream): AsyncGenerator<string, void> {
+  yield '{"files":[';
+  let count = yield* streamKind(deps, 'files', stream);
+  yield '],"folders":[';
+  if (!isOfFilesOnly(stream.listed)) count += yield* streamKind(deps, 'folders', stream);
+  yield ending(stream.breadcrumbs, null, stream.extras.counts ? toTotal(count) : undefined);
+}
+
+/** @returns how many there were */
 async function* streamKind(
   deps: Pick<Deps, 'db'>,
   kind: Kind,
-  listed: Listed,
-  requireAccess: () => Promise<void>,
-  reading: Reading,
-): AsyncGenerator<string, void> {
+  { listed, extras, requireAccess, reading }: Stream,
+): AsyncGenerator<string, number> {
   let before = '';
+  let count = 0;
   let page: Page | undefined;
   do {
     await requireAccess();
     // Requests still waiting for their first byte take precedence.
     const pace = page ? 'stream' : 'page';
-    page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit: batchSize }, { ...reading, pace });
-    if (page.count > 0) yield before + page.json;
+    const own: Reading = { ...reading, pace };
+    page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit: batchSize }, own);
+    if (page.count > 0) {
+      const texts = await addExtras(deps, { files: '', folders: '', [kind]: page.json }, listed, extras, own);
+      yield before + texts[kind];
+    }
+    count += page.count;
     before = separator;
   } while (page.more);
+  return count;
 }
 
 async function* onePage(
   deps: Pick<Deps, 'db'>,
   request: OpeningRequest,
+  extras: Extras,
   reading: Reading,
 ): AsyncGenerator<string, void> {
+  const { listed, start } = request;
   const { breadcrumbs, folders, files } = await readMixedPage(deps, request, reading);
   let next: Cursor | null = null;
   if (folders.more) next = { kind: 'folders', after: folders.last };
   else if (files.more) next = { kind: 'files', after: files.last };
-  const cursor = next && encodeCursor(next, request.listed);
+  const cursor = next && encodeCursor(next, listed);
+  const isWhole = start === undefined && next === null;
+  const count = async () => (isWhole ? folders.count + files.count : countListed(deps, listed, reading));
+  const total = extras.counts ? await count() : undefined;
+  const texts = await addExtras(deps, { files: files.json, folders: folders.json }, listed, extras, reading);
   yield '{"files":[';
-  yield files.json;
+  yield texts.files;
   yield '],"folders":[';
-  yield folders.json;
-  yield ending(breadcrumbs, cursor);
+  yield texts.folders;
+  yield ending(breadcrumbs, cursor, total);
 }
 
-function ending(breadcrumbs: Breadcrumb[], nextCursor: string | null): string {
-  return `],"breadcrumbs":${JSON.stringify(breadcrumbs)},"nextCursor":${JSON.stringify(nextCursor)}}`;
+/** @param total undefined unless it was asked for */
+function ending(breadcrumbs: Breadcrumb[], nextCursor: string | null, total: number | null | undefined): string {
+  return `],${JSON.stringify({ breadcrumbs, nextCursor, total }).slice(1)}`;
 }

@@ -1,0 +1,123 @@
+import { maxCounted } from '@cadiz/contract';
+import type pg from 'pg';
+import type { Reading } from '../../db/listing-lane.ts';
+import { toStatement } from '../../db/statement.ts';
+import type { Deps } from '../../deps.ts';
+import { type PathRow, pathsStatement, toPaths } from '../../tree/folder-paths.ts';
+import type { Kind, Listed } from './cursor.ts';
+import { separator } from './list-files-sql.ts';
+
+/** What a listing says of its rows beyond what they hold. */
+export interface Extras {
+  counts: boolean;
+  paths: boolean;
+}
+
+/** Rows of a page as JSON texts, with `separator` between them. */
+export type Texts = Readonly<Record<Kind, string>>;
+
+/** A row with what is to be added to its JSON. */
+interface Row {
+  kind: Kind;
+  id: string;
+  parentId: string | null;
+  text: string;
+}
+
+/** How many files and folders are counted for the folders of one page, together. */
+const budget = 200_000;
+/** Up to this many are counted in each folder, whatever is in the others. */
+const atLeast = 100;
+
+/** Adds what is asked for to the rows of a page, with one statement for each. */
+export async function addExtras(
+  deps: Pick<Deps, 'db'>,
+  texts: Texts,
+  listed: Listed,
+  { counts, paths }: Extras,
+  reading: Reading,
+): Promise<Texts> {
+  if (!counts && !paths) return texts;
+  const rows = [...toRows('folders', texts.folders), ...toRows('files', texts.files)];
+  const findPath = paths ? await readPaths(deps, listed, rows, reading) : undefined;
+  const childCounts = counts ? await countChildren(deps, listed, rows, reading) : undefined;
+  const write = (kind: Kind) =>
+    rows
+      .filter((row) => row.kind === kind)
+      .map(({ id, parentId, text }) =>
+        withFields(text, {
+          path: findPath?.(parentId),
+          childCount: kind === 'folders' && childCounts ? (childCounts.get(id) ?? null) : undefined,
+        }),
+      )
+      .join(separator);
+  return { folders: write('folders'), files: write('files') };
+}
+
+function toRows(kind: Kind, json: string): Row[] {
+  if (json === '') return [];
+  return json.split(separator).map((text) => {
+    const row = JSON.parse(text);
+    return { kind, id: row.id, parentId: kind === 'files' ? row.folderId : row.parentId, text };
+  });
+}
+
+/** The JSON of an object that has at least one field, with further fields; undefined ones are left out. */
+function withFields(text: string, fields: Record<string, unknown>): string {
+  const more = JSON.stringify(fields).slice(1);
+  return more === '}' ? text : `${text.slice(0, -1)},${more}`;
+}
+
+async function readPaths({ db }: Pick<Deps, 'db'>, listed: Listed, rows: Row[], reading: Reading) {
+  const project = { id: listed.projectId, within: listed.within ?? null };
+  const parents = rows.flatMap(({ parentId }) => parentId ?? []);
+  const found = await db.listing.query<PathRow>(pathsStatement(project, parents), reading);
+  return toPaths(project, found.rows);
+}
+
+async function countChildren({ db }: Pick<Deps, 'db'>, { projectId }: Listed, rows: Row[], reading: Reading) {
+  const ids = rows.filter(({ kind }) => kind === 'folders').map(({ id }) => id);
+  if (ids.length === 0) return new Map<string, number>();
+  const found = await db.listing.query<{ id: string; children: number }>(
+    childCountsStatement(projectId, ids, budget),
+    reading,
+  );
+  return new Map(found.rows.map(({ id, children }) => [id, children]));
+}
+
+/**
+ * Counts the files and folders in sight in each of these folders, in their order; answers no row for one that has more
+ * than `maxCounted`, or that the budget is not enough for.
+ * @param budget how many are counted in all, but up to a hundred in each folder in any case
+ */
+export function childCountsStatement(projectId: string, folderIds: readonly string[], budget: number): pg.QueryConfig {
+  // One folder after the other, each with what the ones before it have left of the budget. As in `toIndexOrder`, the order
+  // names the one index to use.
+  const sql = `
+    with recursive counted as (
+      select 0 as place, 0::bigint as children, 0::bigint as most, :budget::bigint as budget
+      union all
+      select place + 1, inside.children, allowed.most, budget - inside.children
+      from counted
+      cross join lateral (select greatest(least(${maxCounted}, budget), ${atLeast}) as most) allowed
+      cross join lateral (
+        select count(*) as children from (
+          select 1 from (
+            select id from folders
+            where project_id = :projectId and parent_id = (:folderIds::uuid[])[place + 1] and trash_id is null
+            order by parent_id, trash_id, id limit ${maxCounted + 1}
+          ) folders
+          union all
+          select 1 from (
+            select id from files
+            where project_id = :projectId and folder_id = (:folderIds::uuid[])[place + 1] and trash_id is null
+            order by folder_id, trash_id, id limit ${maxCounted + 1}
+          ) files
+          limit allowed.most + 1
+        ) children
+      ) inside
+      where place < cardinality(:folderIds::uuid[])
+    )
+    select (:folderIds::uuid[])[place] as id, children from counted where place > 0 and children <= most`;
+  return toStatement('list-child-counts', sql, { projectId, folderIds: `{${folderIds.join(',')}}`, budget });
+}
