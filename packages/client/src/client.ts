@@ -58,6 +58,8 @@ export interface ClientRequest {
   query?: Call['query'];
   /** Sent as JSON. */
   body?: unknown;
+  /** Beside those of every request, such as `X-Invitation`. */
+  headers?: Call['headers'];
   signal?: AbortSignal;
   /**
    * Whether repeating it could change something twice, so that it is repeated only if it certainly was not done. By

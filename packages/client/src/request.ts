@@ -44,6 +44,8 @@ export interface Call extends Pace {
   path: string;
   query?: Record<string, unknown> | undefined;
   body?: unknown;
+  /** Beside those of every request. */
+  headers?: Record<string, string> | undefined;
   /**
    * Whether the request changes something more if it is repeated, so that it is repeated only when it certainly was not
    * done.
@@ -136,7 +138,7 @@ export function createSender(options: ClientOptions): Sender {
   }
 
   async function attempt<T>(
-    { method, path, query = {}, body, verify }: Call,
+    { method, path, query = {}, body, headers, verify }: Call,
     own: string | undefined,
     signal?: AbortSignal,
   ) {
@@ -149,6 +151,7 @@ export function createSender(options: ClientOptions): Sender {
     const asked: RequestInit = {
       method,
       headers: {
+        ...headers,
         ...(own !== undefined && credential),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       } as Record<string, string>,

@@ -163,7 +163,6 @@ export const operations: Operations = {
   releaseQuarantine,
   trashQuarantine,
 
-  listSignInMethods,
   requestPasswordReset,
   sendEmailVerification,
   verifyEmail,
@@ -200,6 +199,7 @@ export const cookieOperations: CookieOperations = {
   signIn,
   signOut,
   getSession,
+  listSignInMethods,
   resetPassword,
   changePassword,
   verifyTotp,
