@@ -121,7 +121,8 @@ async function fingerprintSources() {
     const folder = join(root, 'packages', name);
     for (const file of ['package.json', 'tsconfig.json']) await add(join(folder, file));
     const files = await readdir(join(folder, 'src'), { recursive: true });
-    for (const file of files.sort()) if (/(?<!\.test)\.(?:tsx?|css|svg)$/.test(file)) await add(join(folder, 'src', file));
+    for (const file of files.sort())
+      if (/(?<!\.test)\.(?:tsx?|css|svg)$/.test(file)) await add(join(folder, 'src', file));
   }
   return hash.digest('hex');
 }

@@ -79,7 +79,6 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
   return (
     <div className="skeletons" aria-hidden="true">
       {Array.from({ length: rows }, (_, row) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: they are all alike and never move
         <div className="skel" key={row} />
       ))}
     </div>

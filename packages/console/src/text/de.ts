@@ -157,4 +157,35 @@ export const de: Text = {
     emptyInvited: 'Lege eines an, oder öffne die Einladung, die dir jemand schickt.',
     find: 'Projekt finden',
   },
+  files: {},
+
+  selection: {},
+
+  preview: {},
+
+  links: {},
+
+  uploads: {},
+
+  trash: {},
+
+  usage: {},
+
+  keys: {},
+
+  tickets: {},
+
+  members: {},
+
+  audit: {},
+
+  settings: {},
+
+  account: {},
+
+  people: {},
+
+  health: {},
+
+  palette: {},
 };

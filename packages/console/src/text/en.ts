@@ -158,4 +158,35 @@ export const en = {
     emptyInvited: 'Create one, or open the invitation that somebody sends you.',
     find: 'Find a project',
   },
+  files: {},
+
+  selection: {},
+
+  preview: {},
+
+  links: {},
+
+  uploads: {},
+
+  trash: {},
+
+  usage: {},
+
+  keys: {},
+
+  tickets: {},
+
+  members: {},
+
+  audit: {},
+
+  settings: {},
+
+  account: {},
+
+  people: {},
+
+  health: {},
+
+  palette: {},
 };

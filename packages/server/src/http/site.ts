@@ -63,7 +63,7 @@ export function createSite(
     if (url.startsWith('/api/')) return false;
     if (consolePages.test(url)) {
       // Programs that ask for `/` get the name and the version.
-      if (!request.headers.accept?.includes('text/html')) return false;
+      if (/^\/(?:\?|$)/.test(url) && !request.headers.accept?.includes('text/html')) return false;
       request.url = '/';
     }
     // If a file cannot be read, for example because descriptors have run out, only this answer fails.

@@ -70,6 +70,5 @@ function Harbour() {
   useEffect(() => {
     import('../harbour.svg?raw').then((module) => setDrawing(module.default));
   }, []);
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: our own drawing, from this package
   return <div className="entry-art" aria-hidden="true" dangerouslySetInnerHTML={{ __html: drawing }} />;
 }
