@@ -31,8 +31,9 @@ const signIn = createRoute({
   path: '/sign-in',
   component: SignIn,
   // Only addresses of this console: anything else could lead somebody away.
-  validateSearch: ({ to }: { to?: unknown }): { to?: string } =>
-    typeof to === 'string' && /^\/(?![/\\])/.test(to) ? { to } : {},
+  validateSearch: ({ to }: { to?: unknown }): { to?: string | undefined } => ({
+    to: typeof to === 'string' && /^\/(?![/\\])/.test(to) ? to : undefined,
+  }),
   beforeLoad: async () => {
     if ((await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/setup' });
   },
@@ -92,26 +93,26 @@ const project = createRoute({ getParentRoute: () => shell, path: '/projects/$pro
 
 /** What the address of a listing says besides the folder. */
 export interface FilesSearch {
-  sort?: 'createdAt' | 'fileSize';
-  order?: 'desc';
-  view?: 'grid';
-  q?: string;
+  sort?: 'createdAt' | 'fileSize' | undefined;
+  order?: 'desc' | undefined;
+  view?: 'grid' | undefined;
+  q?: string | undefined;
   /** Where is searched: in the folder, or in the whole project. */
-  scope?: 'project';
+  scope?: 'project' | undefined;
   /** The file whose preview is open. */
-  file?: string;
+  file?: string | undefined;
 }
 
-function toFilesSearch(given: Record<string, unknown>): FilesSearch {
-  const { sort, order, view, q, scope, file } = given;
+/** Whatever is not understood is undefined: what is merely left out would stay as it was given. */
+function toFilesSearch({ sort, order, view, q, scope, file }: Record<string, unknown>): FilesSearch {
+  const words = typeof q === 'number' ? String(q) : q;
   return {
-    ...((sort === 'createdAt' || sort === 'fileSize') && { sort }),
-    ...(order === 'desc' && { order }),
-    ...(view === 'grid' && { view }),
-    ...(typeof q === 'string' && q !== '' && { q }),
-    ...(typeof q === 'number' && { q: String(q) }),
-    ...(scope === 'project' && { scope }),
-    ...(typeof file === 'string' && { file }),
+    sort: sort === 'createdAt' || sort === 'fileSize' ? sort : undefined,
+    order: order === 'desc' ? order : undefined,
+    view: view === 'grid' ? view : undefined,
+    q: typeof words === 'string' && words !== '' ? words : undefined,
+    scope: scope === 'project' ? scope : undefined,
+    file: typeof file === 'string' ? file : undefined,
   };
 }
 const files = createRoute({

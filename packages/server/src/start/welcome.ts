@@ -12,7 +12,7 @@ Cadiz is ready at ${config.publicUrl}
   ${database}, ${objects}${usesDataDir(config) ? `, data in ${config.dataDir}` : ''}
   Stop it with Ctrl-C.
 
-${setup ? firstAccount(setup) : 'Try it, with the e-mail address and password of your account:'}
+${setup ? firstAccount(config, setup) : `Open the console at ${config.publicUrl} or paste this into a shell, with the e-mail address and password of your account:`}
 
 ${toTranscript(config, setup)}
 `;
@@ -22,9 +22,12 @@ function usesDataDir({ database, objectStore, secret }: Config): boolean {
   return database.kind === 'embedded' || objectStore.kind === 'embedded' || secret === undefined;
 }
 
-function firstAccount({ token, asksEverybody }: Setup): string {
-  return `Nobody has an account yet. The first account becomes the owner: paste this into a shell.
-${asksEverybody ? 'It needs' : 'From elsewhere or through a proxy, it needs'} the setup token ${token}`;
+function firstAccount({ publicUrl }: Config, { token, asksEverybody }: Setup): string {
+  return `Nobody has an account yet. Create the first one, which becomes the owner, in a browser:
+
+  ${publicUrl}/setup#${token}
+
+Or paste what follows into a shell. ${asksEverybody ? 'It needs' : 'From elsewhere or through a proxy, it needs'} the setup token ${token}`;
 }
 
 function toTranscript({ publicUrl }: Config, setup: Setup | undefined): string {

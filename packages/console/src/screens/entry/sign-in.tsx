@@ -20,7 +20,7 @@ export function SignIn() {
   const { signIn } = text;
   async function enter() {
     queryClient.clear();
-    await navigate({ to, replace: true });
+    await navigate({ href: to, replace: true });
   }
   if (isNew)
     return (
