@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
 
@@ -104,4 +105,11 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
       await cleanUp(settings);
     },
   };
+}
+
+/** What a screen reader or a keyboard would trip over. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }

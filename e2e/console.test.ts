@@ -2,10 +2,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import axe from 'axe-core';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type ConsoleUnderTest, email, hasBrowser, password, startConsole } from './console-page.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, email, findBarriers, hasBrowser, password, startConsole } from './console-page.ts';
 
 const built = fileURLToPath(new URL('../packages/console/dist/app', import.meta.url));
 
@@ -21,47 +19,7 @@ afterAll(async () => {
   if (hasBrowser) await tested.stop();
 });
 
-/** What a screen reader or a keyboard would trip over. */
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-}
-
 describe.runIf(hasBrowser)('the console', () => {
-  test('from the printed link to a project, by keyboard, in German and in English', async () => {
-    const tested = await startConsole();
-    onTestFinished(() => tested.stop());
-    const page = await tested.openPage();
-    // As `npm start` prints it.
-    const link = /\S+\/setup#\S+/.exec(tested.service.welcome)?.[0] ?? '';
-    await page.goto(link);
-    await page.getByRole('heading', { name: 'Set up Cadiz' }).waitFor();
-    expect(page.url()).toBe(`${tested.url}/setup`);
-    expect(await findBarriers(page)).toEqual([]);
-    // The first field has the focus.
-    await page.keyboard.type('Ada Example');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type(email);
-    await page.keyboard.press('Tab');
-    await page.keyboard.type(password);
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Name a project' }).waitFor();
-    await page.keyboard.type('Harbour Journal');
-    await page.keyboard.press('Enter');
-    await page.waitForURL(/\/projects\/[^/]+\/files/);
-    // Whoever has one project lands in it.
-    await page.goto(tested.url);
-    await page.waitForURL(/\/projects\/[^/]+\/files/);
-    await page.getByRole('button', { name: 'Ada Example' }).click();
-    await page.getByRole('menuitem', { name: 'Deutsch' }).click();
-    await page.getByRole('link', { name: 'Papierkorb' }).waitFor();
-    await page.getByRole('button', { name: 'Ada Example' }).click();
-    await page.getByRole('menuitem', { name: 'Abmelden' }).click();
-    await page.getByRole('heading', { name: 'Anmelden' }).waitFor();
-    expect(tested.complaints).toEqual([]);
-  });
-
   test('an address is asked for after signing in, and leads to no other host', async () => {
     const page = await tested.openPage();
     await page.goto(`${tested.url}/account`);

@@ -1,0 +1,35 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { email, findBarriers, hasBrowser, password, startConsole } from './console-page.ts';
+
+test.runIf(hasBrowser)('from the printed link to a project, by keyboard, in German and in English', async () => {
+  const tested = await startConsole();
+  onTestFinished(() => tested.stop());
+  const page = await tested.openPage();
+  // As `npm start` prints it.
+  const link = /\S+\/setup#\S+/.exec(tested.service.welcome)?.[0] ?? '';
+  await page.goto(link);
+  await page.getByRole('heading', { name: 'Set up Cadiz' }).waitFor();
+  expect(page.url()).toBe(`${tested.url}/setup`);
+  expect(await findBarriers(page)).toEqual([]);
+  // The first field has the focus.
+  await page.keyboard.type('Ada Example');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(email);
+  await page.keyboard.press('Tab');
+  await page.keyboard.type(password);
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Name a project' }).waitFor();
+  await page.keyboard.type('Harbour Journal');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/\/projects\/[^/]+\/files/);
+  // Whoever has one project lands in it.
+  await page.goto(tested.url);
+  await page.waitForURL(/\/projects\/[^/]+\/files/);
+  await page.getByRole('button', { name: 'Ada Example' }).click();
+  await page.getByRole('menuitem', { name: 'Deutsch' }).click();
+  await page.getByRole('link', { name: 'Papierkorb' }).waitFor();
+  await page.getByRole('button', { name: 'Ada Example' }).click();
+  await page.getByRole('menuitem', { name: 'Abmelden' }).click();
+  await page.getByRole('heading', { name: 'Anmelden' }).waitFor();
+  expect(tested.complaints).toEqual([]);
+});
