@@ -32,6 +32,7 @@ export type JobName =
   | 'audit'
   | 'expired'
   | 'tickets'
+  | 'days'
   | 'tidy';
 
 /** Everything that a feature may reach. Tests replace parts of it here. */

@@ -58,6 +58,7 @@ import { presignUpload } from './features/uploads/presign-upload.ts';
 import { recordBatch } from './features/uploads/record-batch.ts';
 import { recordUpload } from './features/uploads/record-upload.ts';
 import { signParts } from './features/uploads/sign-parts.ts';
+import { readDailyUsage } from './features/usage/read-daily-usage.ts';
 import { readUsage } from './features/usage/read-usage.ts';
 import { finishOidc } from './identity/oidc/finish-oidc.ts';
 import { linkOidc } from './identity/oidc/link-oidc.ts';
@@ -98,6 +99,7 @@ export const operations: Operations = {
   presign: presignUpload,
   record: recordUpload,
   usage: readUsage,
+  dailyUsage: readDailyUsage,
   getOwnKey,
 
   createUpload,
