@@ -146,6 +146,7 @@ import {
   Usage,
   UsageQuery,
 } from './storage.ts';
+import { DoctorRun, System } from './system.ts';
 import {
   CreatedTicket,
   CreateTicketRequest,
@@ -513,6 +514,27 @@ export const routes = {
     query: UsersQuery,
     answer: UserPage,
     errors: [],
+  },
+  getSystem: {
+    method: 'GET',
+    path: '/api/system',
+    summary:
+      'How the service is: its version, dependencies, jobs, given-up work and what the doctor found; for its owner',
+    description: 'Version and uptime are those of the process that answers; everything else is shared by all.',
+    tag: 'Operation',
+    access: 'serviceOwner',
+    answer: System,
+    errors: [],
+  },
+  runDoctor: {
+    method: 'POST',
+    path: '/api/system/doctor',
+    summary: 'Test the object store and the way to it now, and answer what was found; for the owner of the service',
+    description: 'As `npm run doctor` does, in a minute at most. One process at a time.',
+    tag: 'Operation',
+    access: 'serviceOwner',
+    answer: DoctorRun,
+    errors: ['doctor_running'],
   },
   changeUser: {
     method: 'PATCH',

@@ -41,6 +41,8 @@ import { createQuarantine } from './features/quarantines/create-quarantine.ts';
 import { releaseQuarantine, trashQuarantine } from './features/quarantines/end-quarantine.ts';
 import { listKeyUploads } from './features/quarantines/list-key-uploads.ts';
 import { listQuarantines } from './features/quarantines/list-quarantines.ts';
+import { getSystem } from './features/system/get-system.ts';
+import { runDoctor } from './features/system/run-doctor.ts';
 import { createTicket } from './features/tickets/create-ticket.ts';
 import { getOwnTicket } from './features/tickets/get-own-ticket.ts';
 import { listTickets } from './features/tickets/list-tickets.ts';
@@ -178,6 +180,8 @@ export const operations: Operations = {
   enableSecondFactor,
   renewBackupCodes,
 
+  getSystem,
+  runDoctor,
   listUsers,
   changeUser,
   removeUser,
