@@ -23,6 +23,7 @@ import type {
   Trashed,
   Upload,
   Usage,
+  UsageOfDay,
 } from './types.ts';
 import { createFolderFinder, isId, toPath } from './upload/folders.ts';
 import { createJob, type UploadOptions } from './upload/job.ts';
@@ -367,5 +368,9 @@ export function createClient(options: CadizOptions) {
     /** How much is stored. */
     usage: async ({ folder }: { folder?: string } = {}) =>
       get<Usage>('/api/storage/usage', await mine({ folderId: await toFolderId(folder) })),
+
+    /** By UTC day, such as `2027-01-31`: the last thirty by default, 366 at most. */
+    usageDaily: async (range: { from?: string; to?: string } = {}) =>
+      (await get<{ days: UsageOfDay[] }>('/api/storage/usage/daily', await mine(range))).days,
   };
 }
