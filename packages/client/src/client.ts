@@ -21,6 +21,7 @@ import type {
   Trashed,
   Upload,
   Usage,
+  UsageOfDay,
 } from './types.ts';
 import { isId, toPath } from './upload/folders.ts';
 import type { UploadOptions } from './upload/job.ts';
@@ -365,5 +366,9 @@ export function createClient(options: UploaderOptions) {
     /** How much is stored. */
     usage: async ({ folder }: { folder?: string } = {}) =>
       get<Usage>('/api/storage/usage', await mine({ folderId: await toFolderId(folder) })),
+
+    /** By UTC day, such as `2027-01-31`: the last thirty by default, 366 at most. */
+    usageDaily: async (range: { from?: string; to?: string } = {}) =>
+      (await get<{ days: UsageOfDay[] }>('/api/storage/usage/daily', await mine(range))).days,
   };
 }

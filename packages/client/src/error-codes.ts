@@ -75,6 +75,7 @@ export type ErrorCode =
   | 'quarantine_not_found'
   | 'reconciliation_not_found'
   | 'reconciliation_running'
+  | 'doctor_running'
   | 'project_not_empty'
   | 'quarantine_not_held'
   | 'too_many_projects'

@@ -166,6 +166,17 @@ export interface Usage {
   quotaBytes: number | null;
 }
 
+/** A UTC day: the state at its end, and what was recorded on it. */
+export interface UsageOfDay {
+  /** `2027-01-31` */
+  day: string;
+  files: number;
+  bytes: number;
+  trashedBytes: number;
+  uploads: number;
+  addedBytes: number;
+}
+
 /** A signed address that serves a file or an archive until it expires. */
 export interface DownloadUrl {
   url: string;

@@ -23,6 +23,7 @@ const calls: Record<string, (cadiz: Client) => Promise<unknown>> = {
   listUploads: (cadiz) => first(cadiz.uploads.list()),
   list: (cadiz) => first(cadiz.files.list()),
   usage: (cadiz) => cadiz.usage(),
+  dailyUsage: (cadiz) => cadiz.usageDaily(),
   getOwnKey: (cadiz) => cadiz.keys.current(),
   createFolder: (cadiz) => cadiz.folders.create('a'),
   ensureFolders: (cadiz) => cadiz.folders.ensure(['a']),
@@ -209,6 +210,7 @@ test('the types are those of the contract', () => {
   expectTypeOf<z.output<typeof contract.Listing>>().toExtend<client.Listing>();
   expectTypeOf<client.Listing>().toExtend<z.output<typeof contract.Listing>>();
   expectTypeOf<client.Usage>().toEqualTypeOf<z.output<typeof contract.Usage>>();
+  expectTypeOf<{ days: client.UsageOfDay[] }>().toEqualTypeOf<z.output<typeof contract.DailyUsage>>();
   expectTypeOf<client.OwnApiKey>().toEqualTypeOf<z.output<typeof contract.OwnApiKey>>();
   expectTypeOf<client.ApiKey>().toEqualTypeOf<z.output<typeof contract.ApiKey>>();
   expectTypeOf<client.Trashed>().toEqualTypeOf<z.output<typeof contract.Trashed>>();

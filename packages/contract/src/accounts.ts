@@ -105,6 +105,10 @@ export const UserAccount = z.object({
   role: z.enum(['owner', 'member']),
   createdAt: timestampOut,
   disabledAt: timestampOut.nullable(),
+  twoFactorEnabled: z.boolean().meta({ description: 'Whether signing in takes a second factor.' }),
+  passkeyCount: z.int().meta({ description: 'How many passkeys the account has.' }),
+  sessionCount: z.int().meta({ description: 'How many sessions the account has now.' }),
+  latestSessionAt: timestampOut.nullable().meta({ description: 'When the latest of them began; null without any.' }),
 });
 export const UsersQuery = z.object({
   cursor: uuid.optional().meta({ description: 'The `nextCursor` of the previous page.' }),

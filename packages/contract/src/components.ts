@@ -15,6 +15,7 @@ import * as projects from './projects.ts';
 import * as quarantines from './quarantines.ts';
 import * as secondFactor from './second-factor.ts';
 import * as storage from './storage.ts';
+import * as system from './system.ts';
 import * as trash from './trash.ts';
 import * as uploads from './uploads.ts';
 
@@ -40,6 +41,7 @@ const modules = [
   passkeys,
   oidc,
   operation,
+  system,
 ];
 for (const [name, schema] of modules.flatMap((module) => Object.entries(module))) {
   if (schema instanceof z.ZodType && /^[A-Z]/.test(name) && !named.has(schema)) named.add(schema, { id: name });

@@ -489,6 +489,12 @@ export const errorCatalogue = {
     happened: 'Somebody has requested a reconciliation of this project, and it is not done yet.',
     mend: 'Follow its progress with `GET /api/projects/{projectId}/reconcile`, and try again when its `state` is `done`.',
   },
+  doctor_running: {
+    status: 409,
+    title: 'The doctor is at work already.',
+    happened: 'Somebody has sent the doctor to the object store, and it is not back yet. It takes two minutes at most.',
+    mend: 'Read its findings with `GET /api/system` when `doctor.running` is false.',
+  },
   project_not_empty: {
     status: 409,
     title: 'The project still has files.',

@@ -136,6 +136,9 @@ export const timestamp = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 time such as 2027-01-31T00:00:00Z' })
   .refine((text) => !isOutOfYears(new Date(text)), { error: 'must lie in the years 0000 to 9999 in UTC' });
 
+/** A whole day in UTC. */
+export const day = z.iso.date({ error: 'must be a day such as 2027-01-31' }).meta({ examples: ['2027-01-31'] });
+
 function isOutOfYears(date: Date): boolean {
   return date.getUTCFullYear() < 0 || date.getUTCFullYear() > 9999;
 }

@@ -18,6 +18,7 @@ export * from './quarantines.ts';
 export * from './routes.ts';
 export * from './second-factor.ts';
 export * from './storage.ts';
+export * from './system.ts';
 export * from './tickets.ts';
 export * from './trash.ts';
 export * from './uploads.ts';

@@ -3,7 +3,7 @@ import { uuid } from './fields.ts';
 
 export const Live = z.object({ status: z.literal('ok') });
 
-const Dependency = z.object({
+export const Dependency = z.object({
   status: z
     .enum(['healthy', 'available', 'down'])
     .meta({ description: '`available`: can be read, but accepts no writes' }),

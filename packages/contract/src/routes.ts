@@ -128,6 +128,8 @@ import {
   ChangeFolderRequest,
   CopyFileRequest,
   CreateFolderRequest,
+  DailyUsage,
+  DailyUsageQuery,
   DeleteFolderQuery,
   EnsuredFolders,
   EnsureFoldersRequest,
@@ -144,6 +146,7 @@ import {
   Usage,
   UsageQuery,
 } from './storage.ts';
+import { DoctorRun, System } from './system.ts';
 import {
   CreatedTicket,
   CreateTicketRequest,
@@ -513,6 +516,27 @@ export const routes = {
     query: UsersQuery,
     answer: UserPage,
     errors: [],
+  },
+  getSystem: {
+    method: 'GET',
+    path: '/api/system',
+    summary:
+      'How the service is: its version, dependencies, jobs, given-up work and what the doctor found; for its owner',
+    description: 'Version and uptime are those of the process that answers; everything else is shared by all.',
+    tag: 'Operation',
+    access: 'serviceOwner',
+    answer: System,
+    errors: [],
+  },
+  runDoctor: {
+    method: 'POST',
+    path: '/api/system/doctor',
+    summary: 'Test the object store and the way to it now, and answer what was found; for the owner of the service',
+    description: 'As `npm run doctor` does, in a minute at most. One process at a time.',
+    tag: 'Operation',
+    access: 'serviceOwner',
+    answer: DoctorRun,
+    errors: ['doctor_running'],
   },
   changeUser: {
     method: 'PATCH',
@@ -1097,6 +1121,18 @@ export const routes = {
     query: UsageQuery,
     answer: Usage,
     errors: ['project_not_found', 'folder_not_found'],
+  },
+  dailyUsage: {
+    method: 'GET',
+    path: '/api/storage/usage/daily',
+    summary: 'What a project stored at the end of each day, and what was recorded on it',
+    description: 'UTC days, at most 366; today as it is now. Not for keys that are tied to a folder.',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    query: DailyUsageQuery,
+    answer: DailyUsage,
+    errors: ['project_not_found'],
   },
   getOwnKey: {
     method: 'GET',

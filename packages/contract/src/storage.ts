@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  day,
   externalId,
   fileName,
   fileSize,
@@ -215,6 +216,32 @@ export const ListedFolder = Folder.extend({
     .meta({
       description: `With \`counts=true\`: how many files and folders are directly in it; null for more than ${maxCounted}, or if the folders of a page have so many together that counting them would take long. Up to 100 are always counted.`,
     }),
+});
+
+/** The most days that one answer has: a leap year. */
+export const maxUsageDays = 366;
+
+export const DailyUsageQuery = z.object({
+  projectId: uuid,
+  from: day.optional().meta({
+    description: `The first UTC day; by default the thirtieth until \`to\`. At most ${maxUsageDays} days in all.`,
+  }),
+  to: day.optional().meta({ description: 'The last UTC day; today by default.' }),
+});
+
+const UsageOfDay = z.object({
+  day: z.iso.date().meta({ description: 'The UTC day.' }),
+  files: z.int().meta({ description: 'The number of files at the end of the day, without those in the trash.' }),
+  bytes: z.int().meta({ description: 'The total size of these files.' }),
+  trashedBytes: z.int().meta({ description: 'What was stored in addition at the end of the day, such as the trash.' }),
+  uploads: z.int().meta({ description: 'How many files were recorded on the day, whatever became of them.' }),
+  addedBytes: z.int().meta({ description: 'The total size of what was recorded on the day.' }),
+});
+export const DailyUsage = z.object({
+  days: z.array(UsageOfDay).meta({
+    description:
+      'The days, the earliest first; none before the project was created, or before the service counted them.',
+  }),
 });
 
 export const Listing = z.object({

@@ -18,6 +18,7 @@ import type { RateLimits } from './rate-limits/rate-limits.ts';
 import type { StreamSlots } from './serving/stream-slots.ts';
 import type { Config } from './settings/config.ts';
 import type { ObjectStore } from './store/object-store.ts';
+import type { S3Settings } from './store/s3-settings.ts';
 import type { Health } from './telemetry/health.ts';
 import type { Answered, Mismatch } from './telemetry/observed.ts';
 import type { Handover } from './work/work.ts';
@@ -32,6 +33,7 @@ export type JobName =
   | 'audit'
   | 'expired'
   | 'tickets'
+  | 'days'
   | 'tidy';
 
 /** Everything that a feature may reach. Tests replace parts of it here. */
@@ -39,6 +41,8 @@ export interface Deps {
   config: Config;
   db: Database;
   objects: ObjectStore;
+  /** How to reach the object store, for the doctor. */
+  storeSettings: S3Settings;
   /** The secret of the service: signs cookies, and seals second factors. */
   secret: string;
   /** What the first sign-up may require; undefined if the service started with an account. */

@@ -41,6 +41,8 @@ import { createQuarantine } from './features/quarantines/create-quarantine.ts';
 import { releaseQuarantine, trashQuarantine } from './features/quarantines/end-quarantine.ts';
 import { listKeyUploads } from './features/quarantines/list-key-uploads.ts';
 import { listQuarantines } from './features/quarantines/list-quarantines.ts';
+import { getSystem } from './features/system/get-system.ts';
+import { runDoctor } from './features/system/run-doctor.ts';
 import { createTicket } from './features/tickets/create-ticket.ts';
 import { getOwnTicket } from './features/tickets/get-own-ticket.ts';
 import { listTickets } from './features/tickets/list-tickets.ts';
@@ -58,6 +60,7 @@ import { presignUpload } from './features/uploads/presign-upload.ts';
 import { recordBatch } from './features/uploads/record-batch.ts';
 import { recordUpload } from './features/uploads/record-upload.ts';
 import { signParts } from './features/uploads/sign-parts.ts';
+import { readDailyUsage } from './features/usage/read-daily-usage.ts';
 import { readUsage } from './features/usage/read-usage.ts';
 import { finishOidc } from './identity/oidc/finish-oidc.ts';
 import { linkOidc } from './identity/oidc/link-oidc.ts';
@@ -98,6 +101,7 @@ export const operations: Operations = {
   presign: presignUpload,
   record: recordUpload,
   usage: readUsage,
+  dailyUsage: readDailyUsage,
   getOwnKey,
 
   createUpload,
@@ -175,6 +179,8 @@ export const operations: Operations = {
   enableSecondFactor,
   renewBackupCodes,
 
+  getSystem,
+  runDoctor,
   listUsers,
   changeUser,
   removeUser,

@@ -28,6 +28,7 @@ import { needsSecrets, readOrMakeSecrets } from './settings/secrets.ts';
 import { requireNothingLeftBehind, requireOwnObjects } from './start/left-behind.ts';
 import { startEmbeddedStore, toEmbeddedS3Settings } from './store/embedded-store.ts';
 import type { ObjectStore } from './store/object-store.ts';
+import type { S3Settings } from './store/s3-settings.ts';
 import { createS3Store } from './store/s3-store.ts';
 import { createHealth } from './telemetry/health.ts';
 import { createMetrics } from './telemetry/metrics.ts';
@@ -109,6 +110,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       mail,
       db,
       objects: store.objects,
+      storeSettings: store.settings,
       secret,
       setup,
       passwords: createPasswords(),
@@ -203,6 +205,7 @@ function repeat(
 }
 
 interface OpenedObjectStore {
+  settings: S3Settings;
   objects: ObjectStore;
   failed: Promise<Error>;
   drain(milliseconds: number): Promise<void>;
@@ -215,17 +218,20 @@ async function openObjectStore(
 ): Promise<OpenedObjectStore> {
   const { objectStore } = config;
   if (objectStore.kind === 's3') {
+    const settings = { ...objectStore, presignTtlSeconds: config.presignTtlSeconds };
     return {
-      objects: createS3Store({ ...objectStore, presignTtlSeconds: config.presignTtlSeconds }, Date.now),
+      settings,
+      objects: createS3Store(settings, Date.now),
       failed: new Promise(() => undefined),
       drain: async () => undefined,
     };
   }
   const embedded = { ...config, objectStore };
   const thread = await startEmbeddedStore(embedded, secrets, log);
-  const objects = createS3Store(toEmbeddedS3Settings(embedded, secrets, thread.port), Date.now);
+  const settings = toEmbeddedS3Settings(embedded, secrets, thread.port);
   return {
-    objects,
+    settings,
+    objects: createS3Store(settings, Date.now),
     failed: thread.failed,
     drain: (milliseconds) => thread.close({ drainMilliseconds: milliseconds }),
   };

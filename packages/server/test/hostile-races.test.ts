@@ -9,6 +9,7 @@ import { planReconciliations } from '../src/features/janitor/plan-reconciliation
 import { quarantineWork } from '../src/features/quarantines/advance-quarantine.ts';
 import { lookAtReservations } from '../src/features/tickets/look-at-reservations.ts';
 import { purgeTrash } from '../src/features/trash/purge-trash.ts';
+import { closeDays } from '../src/features/usage/close-days.ts';
 import { createServerDatabase, testableKinds } from './database.ts';
 import { requireDrained } from './drain-work.ts';
 import { createRandom } from './hostile/random.ts';
@@ -263,6 +264,8 @@ const contestants: Record<string, Contestant> = {
     const later = { db, objects, log, now: () => now() + 7200_000 };
     return lookAtReservations(later, new AbortController().signal, () => undefined);
   },
+  'close the day': ({ deps: { db, now } }) =>
+    closeDays({ db, now: () => now() + 86_400_000 }, new AbortController().signal),
   'create a folder': one(
     'ben',
     'POST',
@@ -372,6 +375,7 @@ const ofProject = [
   'tickets',
   'ticket_reservations',
   'project_usage',
+  'project_days',
   'quarantines',
   'reconciliations',
   'reconciliation_findings',

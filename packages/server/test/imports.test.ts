@@ -56,7 +56,7 @@ describe.each(['contract', 'client', 'sigv4', 'store', 'server'])('packages/%s',
  */
 const floors: string[][] = [
   ['settings', 'telemetry', 'mail', 'rate-limits', 'db', 'store'],
-  ['content', 'events', 'access', 'work', 'serving'],
+  ['content', 'events', 'access', 'work', 'serving', 'checkup'],
   ['limits', 'tickets'],
   ['tree'],
   ['features', 'identity'],
@@ -137,10 +137,16 @@ describe('imports in the service point down', () => {
     expect(between.map(show)).toEqual([]);
   });
 
-  test('the doctor and the service do not import from each other', () => {
+  test('the doctor and the service share the checkup, which knows settings and stores only', () => {
     expect(importersOf(/^doctor\//).filter((file) => !file.startsWith('doctor/'))).toEqual([]);
+    const byService = importersOf(/^checkup\//).filter((file) => !/^(?:checkup|doctor)\//.test(file));
+    expect([...new Set(byService)]).toEqual(['features/system/run-doctor.ts']);
     const known = arrows.filter(
-      ({ file, target }) => file.startsWith('doctor/') && floorOf(target) > 0 && floorOf(target) < 6,
+      ({ file, target }) =>
+        /^(?:checkup|doctor)\//.test(file) &&
+        room(target) !== 'checkup' &&
+        floorOf(target) > 0 &&
+        (floorOf(target) < 6 || room(file) === 'checkup'),
     );
     expect(known.map(show)).toEqual([]);
   });

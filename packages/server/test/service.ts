@@ -147,7 +147,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const { beside } = options;
   const db = options.db ?? beside?.deps.db ?? (await openTestDatabase());
   const store = beside
-    ? { objects: beside.deps.objects, close: async () => undefined }
+    ? { objects: beside.deps.objects, settings: beside.deps.storeSettings, close: async () => undefined }
     : await openTestStore(config, now);
   const secret = options.secret ?? randomBytes(32).toString('base64url');
   const mail = config.mail && createMailer(config.mail, log);
@@ -156,6 +156,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     mail,
     db,
     objects: store.objects,
+    storeSettings: store.settings,
     secret,
     setup: options.setup,
     passwords: options.passwords ?? createPasswords(),

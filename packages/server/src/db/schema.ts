@@ -96,6 +96,8 @@ interface ProjectsTable extends Times {
   trash_emptied_at: Date | null;
   created_by: string | null;
   record_from: Date | null;
+  /** `2027-01-31` when written; read it as text. */
+  counted_from: ColumnType<Date, string | undefined, never>;
 }
 
 interface ProjectUsageTable {
@@ -103,6 +105,18 @@ interface ProjectUsageTable {
   slot: number;
   file_count: number;
   total_bytes: number;
+}
+
+/** A day that is over: how it changed what the project stores, and what was out of sight at its end. */
+interface ProjectDaysTable {
+  project_id: string;
+  day: Date;
+  file_count: number;
+  total_bytes: number;
+  uploads: number;
+  added_bytes: number;
+  trashed_files: number;
+  trashed_bytes: number;
 }
 
 interface PresignedBytesTable {
@@ -267,6 +281,16 @@ interface JobsTable {
   lease: string | null;
   leased_until: Date | null;
   last_success_at: Date | null;
+  last_error: string | null;
+  last_failed_at: Date | null;
+}
+
+interface DoctorRunTable {
+  lease: string | null;
+  leased_until: Date | null;
+  started_at: Date | null;
+  finished_at: Date | null;
+  findings: unknown;
 }
 
 interface ProjectSweepsTable {
@@ -373,6 +397,7 @@ export interface Schema {
   projects: ProjectsTable;
   project_members: ProjectMembersTable;
   project_usage: ProjectUsageTable;
+  project_days: ProjectDaysTable;
   presigned_bytes: PresignedBytesTable;
   invitations: InvitationsTable;
   removed_projects: RemovedProjectsTable;
@@ -384,6 +409,7 @@ export interface Schema {
   tickets: TicketsTable;
   ticket_reservations: TicketReservationsTable;
   jobs: JobsTable;
+  doctor_run: DoctorRunTable;
   project_sweeps: ProjectSweepsTable;
   stuck_orphans: StuckOrphansTable;
   reconciliations: ReconciliationsTable;

@@ -1,5 +1,5 @@
-import type { Fix } from './check.ts';
-import type { Result } from './examine.ts';
+import type { Fix } from '../checkup/check.ts';
+import type { Result } from '../checkup/examine.ts';
 
 /** A change that `--fix` is about to make at the store. */
 export interface Change {

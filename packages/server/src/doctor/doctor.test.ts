@@ -12,14 +12,14 @@ import { openStore } from '@cadiz/store';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openCarelessStore } from '../../test/careless-store.ts';
 import { openTestStore, send, startTestService, type TestService } from '../../test/service.ts';
+import { linksArrive, linksCache } from '../checkup/checks/links.ts';
+import { toSections } from '../checkup/checks.ts';
+import { createExamination, type Examination } from '../checkup/examination.ts';
+import { examine, type Result } from '../checkup/examine.ts';
 import { createApp } from '../http/app.ts';
 import { listen } from '../http/listen.ts';
 import type { S3Settings } from '../store/s3-settings.ts';
 import { createS3Store } from '../store/s3-store.ts';
-import { linksArrive, linksCache } from './checks/links.ts';
-import { toSections } from './checks.ts';
-import { createExamination, type Examination } from './examination.ts';
-import { examine, type Result } from './examine.ts';
 import { createJsonReport, createTextReport, type Report } from './report.ts';
 import { type DoctorOptions, runDoctor } from './run-doctor.ts';
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { document, element, textElement } from '@cadiz/store/xml';
 import type { XmlElement } from '@cadiz/store/xml-reader';
+import { codeOf, toReason } from '../checkup/checks/access.ts';
+import type { Examination } from '../checkup/examination.ts';
 import { childrenOf, findDocument, textOf } from '../store/s3-answer.ts';
 import type { Change } from './change.ts';
-import { codeOf, toReason } from './checks/access.ts';
-import type { Examination } from './examination.ts';
 
 const ownId = 'cadiz-doctor';
 

@@ -1,6 +1,6 @@
+import { codeOf, toReason } from '../checkup/checks/access.ts';
+import type { Examination } from '../checkup/examination.ts';
 import type { Change } from './change.ts';
-import { codeOf, toReason } from './checks/access.ts';
-import type { Examination } from './examination.ts';
 
 /** A policy document. Statements of others stay as they are. */
 interface Policy {

@@ -1,5 +1,5 @@
+import type { Result } from '../checkup/examine.ts';
 import type { Change } from './change.ts';
-import type { Result } from './examine.ts';
 
 /** Receives the progress of the doctor. */
 export interface Report {

@@ -1,8 +1,8 @@
+import type { Fix } from '../checkup/check.ts';
+import { toSections } from '../checkup/checks.ts';
+import { createExamination, type Examination, type ExaminationOptions } from '../checkup/examination.ts';
+import { examine, type Result } from '../checkup/examine.ts';
 import { type Change, toFixes } from './change.ts';
-import type { Fix } from './check.ts';
-import { toSections } from './checks.ts';
-import { createExamination, type Examination, type ExaminationOptions } from './examination.ts';
-import { examine, type Result } from './examine.ts';
 import { planCors } from './fix-cors.ts';
 import { planPolicy } from './fix-policy.ts';
 import type { Report } from './report.ts';

@@ -187,11 +187,15 @@ const asks: Partial<Record<OperationId, Ask>> = {
   }),
 };
 const ticketFor = (folderId: string | null) => ({ projectId, folderId, maxFiles: 1, maxBytes: 1 });
-/** Operations that name no folder: they have tests of their own below, in api-keys.test.ts and in tickets.test.ts. */
+/**
+ * Operations that name no folder: they have tests of their own below, in api-keys.test.ts, in tickets.test.ts and in
+ * daily-usage.test.ts.
+ */
 const ofTheWholeProject: OperationId[] = [
   'listTrash',
   'emptyTrash',
   'getOwnKey',
+  'dailyUsage',
   'findFolder',
   'listUploads',
   'listTickets',

@@ -62,6 +62,7 @@ describe('what an error of the database means to the caller', () => {
       // A message that is prepared after the answer.
       password_resets_user_id_fkey: 'internal_error',
       // A new project, to which the same transaction adds a member.
+      project_days_project_id_fkey: 'internal_error',
       project_members_project_id_fkey: 'internal_error',
       project_members_user_id_fkey: 'session_required',
       invitations_created_by_fkey: 'session_required',

@@ -7,6 +7,7 @@ import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
 import { lookAtReservations } from '../features/tickets/look-at-reservations.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
+import { closeDays } from '../features/usage/close-days.ts';
 import { purgeExpired } from '../identity/purge-expired.ts';
 import type { Count } from '../telemetry/observed.ts';
 import { adoptWork } from './adopt-work.ts';
@@ -30,6 +31,9 @@ const expiredAtOnce = 1000;
 
 /** What a ticket reserved for an upload that never arrives is given back this much later at most. */
 const ticketsSeconds = 60;
+
+/** How soon after midnight (UTC) the trash of a day is looked at. If no day is over, a look costs one query. */
+const daysSeconds = 60;
 
 /** After this many files, a job checks whether it is to stop. */
 const filesAtOnce = 1000;
@@ -69,6 +73,10 @@ export function createJobs(deps: Deps): Job[] {
     tickets: {
       everySeconds: ticketsSeconds,
       run: (signal, count) => lookAtReservations(deps, signal, count),
+    },
+    days: {
+      everySeconds: daysSeconds,
+      run: (signal) => closeDays(deps, signal),
     },
     tidy: {
       everySeconds: tidySeconds,

@@ -221,3 +221,19 @@ it('stops: tells what runs, waits for it, and leaves it due', async () => {
   expect(rows).toEqual([{ lease: null, is_due: true, last_success_at: null }]);
   expect(lines.join('')).not.toContain('failed');
 });
+
+it('keeps why a job failed last, without credentials, also when it succeeds again', async () => {
+  let runs = 0;
+  const run = async () => {
+    if (++runs === 1) throw new Error('No answer to Bearer cz_live_0123456789abcdefghij.');
+  };
+  start([{ name: 'poor', everySeconds: rarely, run }]);
+  await eventually(async () => {
+    const { rows } = await db.pool.query(
+      'select last_error, last_failed_at is not null as has_failed, last_success_at >= last_failed_at as is_well from jobs',
+    );
+    expect(rows).toEqual([
+      { last_error: expect.stringMatching(/^No answer to Bearer …/), has_failed: true, is_well: true },
+    ]);
+  });
+});

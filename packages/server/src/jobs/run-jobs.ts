@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
+import { toKeptReason } from '../telemetry/kept-reason.ts';
 import type { Count, JobRun } from '../telemetry/observed.ts';
 
 /** A job that the service runs regularly. */
@@ -88,12 +89,15 @@ export function startJobs(
     return free.filter((job) => rows.some(({ name }) => name === job.name));
   }
 
-  async function release(job: Job, isSuccess: boolean): Promise<void> {
+  /** @param reason why it failed; null if it was only stopped */
+  async function release(job: Job, isSuccess: boolean, reason: string | null): Promise<void> {
     const next = isSuccess
       ? 'last_success_at = now()'
       : `due_at = least(due_at, now() + interval '${retrySeconds} seconds')`;
-    const text = `update jobs set lease = null, leased_until = null, ${next} where name = $1 and lease = $2`;
-    await pool.query(text, [job.name, lease]);
+    const text = `update jobs set lease = null, leased_until = null, ${next}, last_error = coalesce($3, last_error),
+                    last_failed_at = case when $3::text is null then last_failed_at else now() end
+                  where name = $1 and lease = $2`;
+    await pool.query(text, [job.name, lease, reason]);
   }
 
   async function renew(job: Job): Promise<boolean> {
@@ -120,12 +124,16 @@ export function startJobs(
       if (howMany > 0) removed[what] = (removed[what] ?? 0) + howMany;
     };
     let isSuccess = false;
+    let reason: string | null = null;
     try {
       await job.run(AbortSignal.any([stopping.signal, lost.signal]), count);
       isSuccess = true;
     } catch (error) {
       // An error caused by the stop itself is not logged.
-      if (!stopping.signal.aborted) log.error({ error, job: job.name }, 'A job failed, and will run again');
+      if (!stopping.signal.aborted) {
+        log.error({ error, job: job.name }, 'A job failed, and will run again');
+        reason = toKeptReason(error);
+      }
     } finally {
       clearInterval(renewing);
     }
@@ -134,7 +142,7 @@ export function startJobs(
     observe({ job: job.name, outcome, seconds, removed });
     if (Object.keys(removed).length > 0) log.info({ job: job.name, removed, seconds }, 'A job has removed something');
     // If this fails too, the lease expires by itself.
-    await release(job, isSuccess).catch((error: unknown) =>
+    await release(job, isSuccess, reason).catch((error: unknown) =>
       log.warn({ error, job: job.name }, 'Could not give back the lease of a job'),
     );
   }

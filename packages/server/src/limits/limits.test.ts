@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countWaiting } from '../../test/database.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../test/service.ts';
 import { createLimitsCache } from './find-limits.ts';
+import { toFirstSlot } from './usage-slots.ts';
 
 let service: TestService;
 let ada: Person;
@@ -240,8 +241,8 @@ test.runIf(onServer)(
     const recording = await upload(projectId, 5);
     const { pool } = service.deps.db;
     await pool.query(
-      'insert into project_usage select $1, slot, 0, 0 from generate_series(0, 15) slot on conflict do nothing',
-      [projectId],
+      'insert into project_usage select $1, $2::integer + n, 0, 0 from generate_series(0, 15) n on conflict do nothing',
+      [projectId, toFirstSlot(service.deps.now())],
     );
     const client = await pool.connect();
     try {

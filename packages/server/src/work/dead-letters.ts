@@ -20,6 +20,11 @@ export async function listDeadLetters({ pool }: Pick<Database, 'pool'>, limit: n
   return rows;
 }
 
+export async function countDeadLetters({ pool }: Pick<Database, 'pool'>): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>("select count(*)::int as count from work where state = 'dead'");
+  return rows[0]?.count ?? 0;
+}
+
 /**
  * Retries dead letters, with as many attempts as new work has.
  * @param which those of one kind, or of one subject of it; all by default

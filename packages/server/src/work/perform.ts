@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Problem } from '../problem.ts';
-import { withoutCredentials } from '../telemetry/log.ts';
+import { toKeptReason } from '../telemetry/kept-reason.ts';
 import type { Count, JobRun, WorkRun } from '../telemetry/observed.ts';
 import { backoffSeconds } from './backoff.ts';
 import { buryWork, finishWork, postponeWork, releaseLeases } from './lease.ts';
@@ -12,7 +12,6 @@ import { type Kind, maxAttempts, type Task } from './work.ts';
  * (`run-work.ts`).
  */
 const unavailableSeconds = 60;
-const keptErrorCharacters = 1000;
 
 interface Surroundings {
   pool: pg.Pool;
@@ -61,7 +60,7 @@ async function settle({ pool }: Surroundings, task: Task, next: Awaited<ReturnTy
 
 async function settleFailure({ pool, log }: Surroundings, task: Task, error: unknown): Promise<Ending> {
   const { kind, projectId, id, attempt } = task;
-  const reason = toReason(error);
+  const reason = toKeptReason(error);
   if (error instanceof Problem && error.status === 503) {
     const isOurs = await postponeWork(pool, task, unavailableSeconds, { attempts: attempt - 1, error: reason });
     return { outcome: isOurs ? 'unavailable' : 'lost', error };
@@ -87,9 +86,4 @@ async function settleFailure({ pool, log }: Surroundings, task: Task, error: unk
  */
 async function giveBack({ pool }: Surroundings, task: Task): Promise<Ending> {
   return { outcome: (await releaseLeases(pool, [task])) === 1 ? 'stopped' : 'lost' };
-}
-
-function toReason(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return withoutCredentials(text).slice(0, keptErrorCharacters);
 }

@@ -7,6 +7,7 @@ import { requireLiveFolder } from '../../access/require-folder.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { openDay } from '../../limits/open-day.ts';
 import { countContents } from '../../tree/count-contents.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { changeTree, type LockedTree } from '../../tree/lock-tree.ts';
@@ -56,9 +57,14 @@ export async function changeMany(
     return changeTree(deps, project, (trx, tree) => work(trx, project, tree), { dryRun });
   }
 
-  function record(trx: Transaction<Schema>, type: 'bulk.deleted' | 'bulk.restored', counts: Answer): Promise<void> {
+  async function record(
+    trx: Transaction<Schema>,
+    type: 'bulk.deleted' | 'bulk.restored',
+    counts: Answer,
+  ): Promise<void> {
+    await openDay(trx, projectId, deps.now());
     const { files, folders, bytes } = counts;
-    return recordEvent(trx, deps.now(), { type, projectId, by: caller, subject: { files, folders, bytes } });
+    await recordEvent(trx, deps.now(), { type, projectId, by: caller, subject: { files, folders, bytes } });
   }
 }
 

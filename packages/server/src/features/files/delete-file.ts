@@ -1,8 +1,10 @@
 import type { Input, Trashed } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
+import { keepProject } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { openDay } from '../../limits/open-day.ts';
 import { Problem } from '../../problem.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { openFile } from '../../tree/open-file.ts';
@@ -17,6 +19,7 @@ export async function deleteFile(
   const { project, file } = await openFile(deps, caller, fileId, 'files:delete');
   const stamp = toTrashStamp(deps, caller, null);
   const trashedAt = await deps.db.transaction(async (trx) => {
+    if (!(await keepProject(trx, project.id))) throw new Problem('file_not_found');
     const row = await trx
       .updateTable('files')
       .set({
@@ -30,6 +33,7 @@ export async function deleteFile(
       .returning('trashed_at')
       .executeTakeFirst();
     if (!row?.trashed_at) throw new Problem('file_not_found');
+    await openDay(trx, project.id, deps.now());
     const subject = { fileId, fileName: file.file_name, bytes: file.file_size };
     await recordEvent(trx, deps.now(), { type: 'file.deleted', projectId: project.id, by: caller, subject });
     return row.trashed_at;

@@ -5,6 +5,7 @@ import { isWithin } from '../../access/is-within.ts';
 import { openProjectOf, type ReachedProject, requireScope } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { openDay } from '../../limits/open-day.ts';
 import { Problem } from '../../problem.ts';
 import { toFileView } from '../../tree/file-view.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
@@ -33,6 +34,7 @@ export async function restoreFile(
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
     const [file] = await restoreFiles(trx, project, [fileId], toTrashStart(deps, trashEmptiedAt), new Date(deps.now()));
     if (file) {
+      await openDay(trx, project.id, deps.now());
       const subject = { fileId, fileName: file.file_name, bytes: file.file_size };
       await recordEvent(trx, deps.now(), { type: 'file.restored', projectId: project.id, by: caller, subject });
       return { ...toFileView(file), restored: { movedToRoot: file.moved_to_root, renamedFrom: null } };

@@ -7,6 +7,7 @@ import { requireLiveFolder } from '../../access/require-folder.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { openDay } from '../../limits/open-day.ts';
 import { Problem } from '../../problem.ts';
 import { countContents } from '../../tree/count-contents.ts';
 import { whereUnmarkedByParent } from '../../tree/in-sight.ts';
@@ -29,6 +30,7 @@ export async function deleteFolder(
     const stamp = toTrashStamp(deps, caller, trashEmptiedAt);
     const counts = await countContents(trx, project, selectTree(project, [folderId]), sql<boolean>`false`);
     await trashFolders(trx, project, [folderId], stamp);
+    await openDay(trx, project.id, deps.now());
     const subject = { folderId, name: folder.name, ...counts };
     await recordEvent(trx, deps.now(), { type: 'folder.deleted', projectId: project.id, by: caller, subject });
     return stamp.trashed_at;

@@ -5,6 +5,7 @@ import { isWithin } from '../../access/is-within.ts';
 import { openProjectOf, type ReachedProject, requireScope } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { openDay } from '../../limits/open-day.ts';
 import { Problem } from '../../problem.ts';
 import { toFolderView } from '../../tree/folder-view.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
@@ -40,6 +41,7 @@ export async function restoreFolder(
     if (!row?.trashed_at || row.trash_id !== row.id || row.trashed_at <= toTrashStart(deps, trashEmptiedAt)) {
       throw new Problem('folder_not_found');
     }
+    await openDay(trx, project.id, deps.now());
     const subject = { folderId, name: row.name };
     await recordEvent(trx, deps.now(), { type: 'folder.restored', projectId: project.id, by: caller, subject });
     return restoreTree(trx, project, row, new Date(deps.now()));

@@ -37,6 +37,7 @@ export async function createProject(
         created_at: at,
         updated_at: at,
         created_by: caller.userId,
+        counted_from: at.toISOString().slice(0, '2027-01-31'.length),
       })
       .returningAll()
       .executeTakeFirstOrThrow();

@@ -36,6 +36,7 @@ export async function deleteProject(
     await trx.deleteFrom('tickets').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('presigned_bytes').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('project_usage').where('project_id', '=', project.id).execute();
+    await trx.deleteFrom('project_days').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('reconciliation_findings').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('reconciliations').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('quarantines').where('project_id', '=', project.id).execute();

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql, type Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
+import { openDay } from '../../limits/open-day.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
 import { enqueue } from '../../work/enqueue.ts';
 import type { Outcome, Subject } from '../../work/work.ts';
@@ -30,7 +31,7 @@ export async function enqueueQuarantine(trx: Transaction<Schema>, { project_id, 
 }
 
 /** Advances a quarantine before its request is answered, and leaves the rest to the queue. */
-export async function advanceNow(deps: Pick<Deps, 'db'>, row: QuarantineRow): Promise<QuarantineRow> {
+export async function advanceNow(deps: Pick<Deps, 'db' | 'now'>, row: QuarantineRow): Promise<QuarantineRow> {
   let current = row;
   for (let batches = 0; underWay.has(current.state) && batches < batchesInRequest; batches += 1) {
     current = (await advanceQuarantine(deps, current)) ?? current;
@@ -46,7 +47,7 @@ export async function advanceNow(deps: Pick<Deps, 'db'>, row: QuarantineRow): Pr
  * @throws the signal's reason
  */
 export async function continueQuarantine(
-  deps: Pick<Deps, 'db'>,
+  deps: Pick<Deps, 'db' | 'now'>,
   { projectId, id }: Subject,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -76,7 +77,7 @@ interface Batch {
  * @returns the row afterwards; undefined if it is gone
  */
 async function advanceQuarantine(
-  { db }: Pick<Deps, 'db'>,
+  { db, now }: Pick<Deps, 'db' | 'now'>,
   { project_id, id }: Pick<QuarantineRow, 'project_id' | 'id'>,
 ): Promise<QuarantineRow | undefined> {
   return db.transaction(async (trx) => {
@@ -90,6 +91,7 @@ async function advanceQuarantine(
       .executeTakeFirst();
     if (!row || !underWay.has(row.state)) return row;
     const batch = await (row.state === 'marking' ? mark : row.state === 'releasing' ? release : trash)(trx, row);
+    await openDay(trx, project_id, now());
     const isDone = batch.looked < batchSize;
     const isMarking = row.state === 'marking';
     return trx

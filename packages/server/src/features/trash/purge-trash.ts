@@ -1,7 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
-import { usageSlots } from '../../limits/usage-slots.ts';
+import { toPurgingSlot } from '../../limits/usage-slots.ts';
 import { unmarkedByParent } from '../../tree/in-sight.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
 import { toTrashStart } from '../../tree/retention.ts';
@@ -54,7 +53,7 @@ export async function purgeTrash(
 
 /** Purges files that were deleted on their own. */
 async function purgeFiles(
-  deps: Pick<Deps, 'db' | 'objects' | 'log'>,
+  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
   projectId: string,
   until: Date,
   purged: Purged,
@@ -79,7 +78,7 @@ async function purgeFiles(
  * before it.
  */
 async function purgeTrees(
-  deps: Pick<Deps, 'db' | 'objects' | 'log'>,
+  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
   projectId: string,
   until: Date,
   purged: Purged,
@@ -104,7 +103,7 @@ async function purgeTrees(
 }
 
 async function purgeTreeFiles(
-  deps: Pick<Deps, 'db' | 'objects' | 'log'>,
+  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
   projectId: string,
   entryId: string,
   purged: Purged,
@@ -133,7 +132,7 @@ const firstId = '00000000-0000-0000-0000-000000000000';
 
 /** Objects before rows: after an interruption in between, the row leads back to the object. */
 async function purgeBatch(
-  deps: Pick<Deps, 'db' | 'objects' | 'log'>,
+  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
   projectId: string,
   doomed: Doomed[],
   purged: Purged,
@@ -156,13 +155,13 @@ async function purgeBatch(
        delete from files using doomed where files.project_id = $1 and files.id = doomed.id returning file_size
      ), counted as (
        insert into project_usage (project_id, slot, file_count, total_bytes)
-       select $1, $3::smallint, -count(*), -sum(file_size) from gone having count(*) > 0
+       select $1, $3::integer, -count(*), -sum(file_size) from gone having count(*) > 0
        on conflict (project_id, slot) do update
          set file_count = project_usage.file_count + excluded.file_count,
              total_bytes = project_usage.total_bytes + excluded.total_bytes
      )
      select count(*) as files, coalesce(sum(file_size), 0)::bigint as bytes from gone`,
-    [projectId, ids, randomInt(usageSlots)],
+    [projectId, ids, toPurgingSlot(deps.now())],
   );
   purged.files += rows[0]?.files ?? 0;
   purged.bytes += rows[0]?.bytes ?? 0;

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import type { MetadataEntries } from '@cadiz/contract';
 import { CompiledQuery, type Transaction } from 'kysely';
 import type pg from 'pg';
@@ -15,7 +14,7 @@ import type { Deps } from '../../deps.ts';
 import type { ProjectLimits } from '../../limits/find-limits.ts';
 import { type LockedLimits, lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
-import { usageSlots } from '../../limits/usage-slots.ts';
+import { toRecordingSlot } from '../../limits/usage-slots.ts';
 import { attempt, type Outcome, Problem, settle } from '../../problem.ts';
 import { discardUploaded } from '../../tickets/discard.ts';
 import type { Reservation } from '../../tickets/reservations.ts';
@@ -162,7 +161,7 @@ function toInsertSql({ isLocked, hasWork, hasTickets, hasExtras }: Form): string
     returning id, store_key, file_size, created_at
   ), ${isLocked ? `${completedSql}, ` : ''}${hasTickets ? `${usedSql}, ` : ''}counted as (
     insert into project_usage (project_id, slot, file_count, total_bytes)
-    select :projectId, :slot::smallint, count(*), sum(file_size) from inserted having count(*) > 0
+    select :projectId, :slot::integer, count(*), sum(file_size) from inserted having count(*) > 0
     on conflict (project_id, slot) do update
       set file_count = project_usage.file_count + excluded.file_count,
           total_bytes = project_usage.total_bytes + excluded.total_bytes
@@ -178,7 +177,26 @@ interface Form {
   hasExtras: boolean;
 }
 
-function toInsertStatement(isLocked: boolean, projectId: string, files: readonly NewFile[]): pg.QueryConfig {
+/** One statement for each UTC day of their recording, since each day counts in slots of its own: nearly always one. */
+function toInsertStatements(isLocked: boolean, projectId: string, files: readonly NewFile[]): pg.QueryConfig[] {
+  const days = new Map<string, NewFile[]>();
+  for (const file of files) {
+    const day = file.created_at.slice(0, '2027-01-31'.length);
+    const ofDay = days.get(day);
+    if (ofDay) ofDay.push(file);
+    else days.set(day, [file]);
+  }
+  return [...days].map(([day, ofDay]) =>
+    toInsertStatement(isLocked, projectId, toRecordingSlot(Date.parse(day)), ofDay),
+  );
+}
+
+function toInsertStatement(
+  isLocked: boolean,
+  projectId: string,
+  slot: number,
+  files: readonly NewFile[],
+): pg.QueryConfig {
   const form = {
     isLocked,
     hasWork: files.some(({ check_kind }) => check_kind !== null),
@@ -186,15 +204,19 @@ function toInsertStatement(isLocked: boolean, projectId: string, files: readonly
     hasExtras: files.some((file) => 'external_id' in file),
   };
   const shape = `${form.isLocked} ${form.hasWork} ${form.hasTickets} ${form.hasExtras}`;
-  const values = { projectId, slot: randomInt(usageSlots), files: JSON.stringify(files) };
+  const values = { projectId, slot, files: JSON.stringify(files) };
   return toShapedStatement('record', shape, () => toInsertSql(form), values);
 }
 
 /** Inserts files of projects without a quota, those of a project together. Other reasons to refuse one need the lock. */
 export function createFileInserts({ pool }: Pick<Database, 'pool'>): InsertTogether {
   return createInsertTogether(async (projectId, files) => {
-    const { rows } = await pool.query<{ id: string }>(toInsertStatement(false, projectId, files));
-    return new Set(rows.map(({ id }) => id));
+    const inserted = new Set<string>();
+    for (const statement of toInsertStatements(false, projectId, files)) {
+      const { rows } = await pool.query<{ id: string }>(statement);
+      for (const { id } of rows) inserted.add(id);
+    }
+    return inserted;
   });
 }
 
@@ -510,15 +532,27 @@ async function insertLocked(
     if (locked.ofUploads.has(facts.storeKey)) taken.openBytes -= facts.fileSize;
   }
   if (allowed.length === 0) return outcomes;
-  const { text, values } = toInsertStatement(
-    true,
-    project.id,
+  const ids = await insertUnderLock(
+    trx,
+    project,
     allowed.map(({ file }) => file),
   );
-  const inserted = await trx.executeQuery<{ id: string }>(CompiledQuery.raw(text, values));
-  const ids = new Set(inserted.rows.map(({ id }) => id));
   for (const { row } of allowed) if (ids.has(row.id)) outcomes.set(row.id, row);
   return outcomes;
+}
+
+/** @returns the ids of the files that were inserted */
+async function insertUnderLock(
+  trx: Transaction<Schema>,
+  project: OpenProject<'files:write'>,
+  files: readonly NewFile[],
+): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for (const { text, values } of toInsertStatements(true, project.id, files)) {
+    const { rows } = await trx.executeQuery<{ id: string }>(CompiledQuery.raw(text, values));
+    for (const { id } of rows) ids.add(id);
+  }
+  return ids;
 }
 
 /** Undoes the transaction of a file that could not be inserted. */
@@ -547,9 +581,8 @@ async function insertSpecial(
   requireRoom(locked, { storedBytes: 0, openBytes: 0 }, facts);
   const placed = replaced ? await takePlace(deps, trx, replaced, row, metadata !== undefined) : row;
   if (placed.external_id !== null) await cedeExternalIds(trx, project.id, [placed.external_id]);
-  const { text, values } = toInsertStatement(true, project.id, [toNewFile(facts, placed, check)]);
-  const inserted = await trx.executeQuery(CompiledQuery.raw(text, values));
-  if (inserted.rows.length === 0) throw (await findTaken(trx, placed)) ?? new NotInserted();
+  const inserted = await insertUnderLock(trx, project, [toNewFile(facts, placed, check)]);
+  if (inserted.size === 0) throw (await findTaken(trx, placed)) ?? new NotInserted();
   if (replaced) await finishReplacing(deps, trx, replaced, placed);
   return placed;
 }

@@ -21,12 +21,10 @@ function openStatements() {
     if (!statement) throw new Error('no statement runs');
     return statement;
   };
-  const insertOne = async (id: string, projectId = 'a') => (await insert(projectId, [{ id }])).has(id);
+  const toFile = (id: string) => ({ id, created_at: '2027-01-31T00:00:00.000Z' });
+  const insertOne = async (id: string, projectId = 'a') => (await insert(projectId, [toFile(id)])).has(id);
   const insertBatch = async (ids: string[]) => {
-    const inserted = await insert(
-      'a',
-      ids.map((id) => ({ id })),
-    );
+    const inserted = await insert('a', ids.map(toFile));
     return ids.filter((id) => inserted.has(id));
   };
   return { running, next, insert: insertOne, insertBatch };

@@ -3,6 +3,8 @@ import type { MetadataEntries } from '@cadiz/contract';
 /** A file to be inserted, as columns of its row and what its project's limits are compared with. */
 export interface NewFile {
   id: string;
+  /** ISO 8601, in UTC. */
+  created_at: string;
   [column: string]: string | number | MetadataEntries | null;
 }
 

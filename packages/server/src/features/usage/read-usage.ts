@@ -5,6 +5,7 @@ import { isWithin } from '../../access/is-within.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { trashedSql } from './trashed-sql.ts';
 
 type UsageView = z.output<typeof Usage>;
 
@@ -34,15 +35,7 @@ async function readProjectUsage({ db }: Pick<Deps, 'db'>, project: OpenProject<'
       with stored as (
         select coalesce(sum(file_count), 0) as files, coalesce(sum(total_bytes), 0) as bytes
         from project_usage where project_id = $1
-      ), trashed as (
-        select count(*) as files, coalesce(sum(file_size), 0) as bytes from (
-          select file_size from files where project_id = $1 and trash_id is not null
-          union all
-          select file_size from folders
-          join files on files.project_id = $1 and files.folder_id = folders.id and files.trash_id is null
-          where folders.project_id = $1 and folders.trash_id is not null
-        ) t
-      )
+      ), trashed as (${trashedSql()})
       select (stored.files - trashed.files)::bigint as "fileCount", (stored.bytes - trashed.bytes)::bigint as "totalBytes",
              trashed.bytes::bigint as "trashedBytes", projects.quota_bytes as "quotaBytes"
       from projects, stored, trashed where projects.id = $1`,

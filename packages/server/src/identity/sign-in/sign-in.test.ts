@@ -433,6 +433,11 @@ describe('the owner of the service', () => {
 
     const { users, nextCursor } = (await service.call('GET', '/api/users', { as: owner })).body;
     expect(users[0]).toMatchObject({ id: owner.id, role: 'owner', disabledAt: null });
+    const ofAda = users.find((user: { id: string }) => user.id === ada.id);
+    expect(ofAda).toMatchObject({ sessionCount: 0, latestSessionAt: null, passkeyCount: 0, twoFactorEnabled: false });
+    const [latest] = (await service.call('GET', '/api/account/sessions', { as: owner })).body.sessions;
+    expect(users[0].sessionCount).toBeGreaterThan(0);
+    expect(users[0].latestSessionAt).toBe(latest.createdAt);
     expect(users.map((user: { id: string }) => user.id)).toContain(ada.id);
     expect(nextCursor).toBeNull();
     expect(JSON.stringify(users)).not.toContain('argon2');
