@@ -11,6 +11,12 @@ export type Scope = 'files:read' | 'files:write' | 'files:delete';
 /** Facts of your own about a file: at most 32 keys, 4 KiB as JSON. */
 export type Metadata = Record<string, string | number | boolean>;
 
+/** Who did something: an account, also one that has left since; an API key; or a ticket. */
+export type By = { userId: string } | { apiKeyId: string } | { ticketId: string };
+
+/** Folders, the outermost first. */
+export type FolderPath = { id: string; name: string }[];
+
 /** A file that has been recorded. Times are ISO 8601 in UTC, sizes are bytes. */
 export interface File {
   id: string;
@@ -34,6 +40,8 @@ export interface File {
   externalId: string | null;
   /** The ticket that it was uploaded with. */
   ticketId: string | null;
+  /** Who recorded it; null if that is not known. */
+  createdBy: By | null;
   createdAt: string;
   updatedAt: string;
 }
@@ -43,17 +51,33 @@ export interface Folder {
   projectId: string;
   name: string;
   parentId: string | null;
+  /** Null if that is not known. */
+  createdBy: By | null;
   createdAt: string;
   updatedAt: string;
 }
 
+export interface ListedFile extends File {
+  /** With `paths`: the folders that it is in; none for the root. */
+  path?: FolderPath | undefined;
+}
+
+export interface ListedFolder extends Folder {
+  /** With `paths`: the folders that it is in; none for the root. */
+  path?: FolderPath | undefined;
+  /** With `counts`: how many files and folders are directly in it; null for more than 10,000, or if they were not counted. */
+  childCount?: number | null | undefined;
+}
+
 /** One page of a folder, or of a whole project. */
 export interface Listing {
-  files: File[];
-  folders: Folder[];
+  files: ListedFile[];
+  folders: ListedFolder[];
   /** From the root, whose id is null and whose name is the project's, to the folder that is listed. */
   breadcrumbs: { id: string | null; name: string }[];
   nextCursor: string | null;
+  /** With `counts`: of all pages together; null for more than 10,000, or if they were not counted. */
+  total?: number | null | undefined;
 }
 
 /** A problem document of the service (RFC 9457). */
@@ -127,7 +151,11 @@ export interface TrashEntry extends Counts {
   id: string;
   name: string;
   parentId: string | null;
+  /** The folders that it was in; none for the root, and if its folder is no longer there. */
+  path: FolderPath;
   deletedAt: string;
+  /** Null if that is not known. */
+  deletedBy: By | null;
   restorableUntil: string;
 }
 
@@ -158,6 +186,7 @@ export interface OwnApiKey {
 export interface ApiKey extends OwnApiKey {
   last4: string;
   keyHash: string;
+  createdBy: { userId: string };
   createdAt: string;
   lastUsedAt: string | null;
   revokedAt: string | null;

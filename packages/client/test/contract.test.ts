@@ -172,6 +172,8 @@ test('the types are those of the contract', () => {
   expectTypeOf<z.output<typeof contract.File>>().toExtend<client.File>();
   expectTypeOf<client.File>().toExtend<z.output<typeof contract.File>>();
   expectTypeOf<client.Folder>().toEqualTypeOf<z.output<typeof contract.Folder>>();
+  expectTypeOf<z.output<typeof contract.Listing>>().toExtend<client.Listing>();
+  expectTypeOf<client.Listing>().toExtend<z.output<typeof contract.Listing>>();
   expectTypeOf<client.Usage>().toEqualTypeOf<z.output<typeof contract.Usage>>();
   expectTypeOf<client.OwnApiKey>().toEqualTypeOf<z.output<typeof contract.OwnApiKey>>();
   expectTypeOf<client.ApiKey>().toEqualTypeOf<z.output<typeof contract.ApiKey>>();

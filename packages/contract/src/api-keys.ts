@@ -51,6 +51,7 @@ export const ApiKey = z.object({
   scopes: z.array(z.enum(scopes)),
   last4: z.string().length(4),
   keyHash: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  createdBy: z.object({ userId: uuidOut }),
   createdAt: timestampOut,
   expiresAt: timestampOut.nullable(),
   lastUsedAt: timestampOut.nullable(),

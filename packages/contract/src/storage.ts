@@ -30,6 +30,13 @@ export const RecordRequest = z.object({
   ...recordedExtras,
 });
 
+/** An account, also one that has left since; an API key; or a ticket. */
+export const By = z.union([
+  z.object({ userId: uuidOut }),
+  z.object({ apiKeyId: uuidOut }),
+  z.object({ ticketId: uuidOut.meta({ description: 'The ticket.' }) }),
+]);
+
 export const File = z.object({
   id: uuidOut,
   projectId: uuidOut,
@@ -55,6 +62,7 @@ export const File = z.object({
     .meta({ description: 'The ticket that the file was uploaded with; null for any other file.' }),
   metadata,
   externalId: z.string().nullable(),
+  createdBy: By.nullable().meta({ description: 'Who recorded it; null if that is not known.' }),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });
@@ -64,6 +72,7 @@ export const Folder = z.object({
   projectId: uuidOut,
   name: z.string(),
   parentId: uuidOut.nullable(),
+  createdBy: By.nullable().meta({ description: 'Who created it; null if that is not known.' }),
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timestampOut, uuid, uuidOut } from './fields.ts';
-import { cursor, File, Folder, pageLimit } from './storage.ts';
+import { By, cursor, File, Folder, FolderPath, pageLimit } from './storage.ts';
 
 /** What was deleted, and until when it can be restored. */
 export const Trashed = z.object({ id: uuidOut, deleted: z.literal(true), restorableUntil: timestampOut });
@@ -25,6 +25,10 @@ export const TrashEntry = z.object({
   name: z.string(),
   /** The folder that it was in; null for the root. */
   parentId: uuidOut.nullable(),
+  path: FolderPath.meta({
+    description:
+      'The folders that it was in, the outermost first. Empty for the root, and if its folder is no longer there, so that it would be restored to the root.',
+  }),
   /** Files that are restored with it; 1 for a file. */
   files: z.int(),
   /** Folders that are restored with it, including itself; 0 for a file. */
@@ -32,6 +36,7 @@ export const TrashEntry = z.object({
   /** The total size of those files in bytes. */
   bytes: z.int(),
   deletedAt: timestampOut,
+  deletedBy: By.nullable().meta({ description: 'Who deleted it; null if that is not known.' }),
   restorableUntil: timestampOut,
 });
 

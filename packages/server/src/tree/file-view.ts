@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../db/schema.ts';
 import { type Field, fieldsOf, type RowOf, toJsonText, toView } from '../db/view.ts';
+import { createdByOrTicket } from './created-by.ts';
 
 export type FileView = z.output<typeof File>;
 
@@ -27,6 +28,7 @@ const fields = {
   ticketId: plainOrNull('ticket_id'),
   metadata: json('metadata'),
   externalId: textOrNull('external_id'),
+  createdBy: createdByOrTicket,
   createdAt: time('created_at'),
   updatedAt: time('updated_at'),
 } satisfies { [K in keyof FileView]: Field<Row, keyof Row, FileView[K]> };

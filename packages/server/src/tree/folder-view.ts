@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../db/schema.ts';
 import { type Field, fieldsOf, type RowOf, toJsonText, toView } from '../db/view.ts';
+import { createdBy } from './created-by.ts';
 
 type FolderView = z.output<typeof Folder>;
 type Row = Selectable<Schema['folders']>;
@@ -15,6 +16,7 @@ const fields = {
   projectId: plain('project_id'),
   name: text('name'),
   parentId: plainOrNull('parent_id'),
+  createdBy,
   createdAt: time('created_at'),
   updatedAt: time('updated_at'),
 } satisfies { [K in keyof FolderView]: Field<Row, keyof Row, FolderView[K]> };

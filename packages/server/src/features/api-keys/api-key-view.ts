@@ -15,6 +15,7 @@ export function toApiKeyView(row: Selectable<Schema['api_keys']>): z.output<type
     scopes: row.scopes,
     last4: row.last4,
     keyHash: `sha256:${row.hash.toString('hex')}`,
+    createdBy: { userId: row.created_by },
     createdAt: row.created_at.toISOString(),
     expiresAt: row.expires_at?.toISOString() ?? null,
     lastUsedAt: row.last_used_at?.toISOString() ?? null,

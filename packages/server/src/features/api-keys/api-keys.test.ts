@@ -85,6 +85,7 @@ describe('creating a key', () => {
         scopes: ['files:read', 'files:write', 'files:delete'],
         last4: body.key.slice(-4),
         keyHash: `sha256:${createHash('sha256').update(body.key).digest('hex')}`,
+        createdBy: { userId: ada.id },
         createdAt: body.createdAt,
         expiresAt: null,
         lastUsedAt: null,

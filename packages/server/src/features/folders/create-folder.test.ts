@@ -51,6 +51,7 @@ describe('a new folder', () => {
       projectId,
       name,
       parentId: null,
+      createdBy: { apiKeyId: expect.any(String) },
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: body.createdAt,
     });

@@ -7,6 +7,8 @@ import { openProject } from '../../access/open-project.ts';
 import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { toBy } from '../../tree/created-by.ts';
+import { type PathRow, pathsStatement, toPaths } from '../../tree/folder-paths.ts';
 import { whereUnmarkedByParent } from '../../tree/in-sight.ts';
 import { toRestorableUntil, toTrashStart } from '../../tree/retention.ts';
 
@@ -18,6 +20,8 @@ interface EntryRow {
   name: string;
   parent_id: string | null;
   trashed_at: Date;
+  trashed_by_user: string | null;
+  trashed_by_key: string | null;
   files: number;
   folders: number;
   bytes: number;
@@ -44,14 +48,15 @@ export async function listTrash(
   const { rows } = await sql<EntryRow>`
     with entries as (
       select * from (
-        (select 'folder' as kind, id, name, parent_id, trashed_at, 0::bigint as size
+        (select 'folder' as kind, id, name, parent_id, trashed_at, trashed_by_user, trashed_by_key, 0::bigint as size
          from folders where trash_id = id and ${whereBelow(project, 'id')} and ${page})
         union all
-        (select 'file', id, file_name, folder_id, trashed_at, file_size
+        (select 'file', id, file_name, folder_id, trashed_at, trashed_by_user, trashed_by_key, file_size
          from files where trash_id = id and ${whereWithin(project, 'folder_id')} and ${page})
       ) both_kinds order by trashed_at desc, id desc limit ${limit + 1}
     )
-    select kind, entries.id, name, parent_id, trashed_at, coalesce(tree.folders, 0) as folders,
+    select kind, entries.id, name, parent_id, trashed_at, trashed_by_user, trashed_by_key,
+           coalesce(tree.folders, 0) as folders,
            coalesce(tree.files, 1)::bigint as files, coalesce(tree.bytes, size)::bigint as bytes
     from entries left join lateral (
       select count(*) as folders, sum(inside.files) as files, coalesce(sum(inside.bytes), 0) as bytes
@@ -64,16 +69,21 @@ export async function listTrash(
     order by trashed_at desc, id desc`.execute(deps.db.kysely);
   const entries = rows.slice(0, limit);
   const last = entries.at(-1);
+  const parents = entries.flatMap(({ parent_id }) => parent_id ?? []);
+  const paths = await deps.db.pool.query<PathRow>(pathsStatement(project, parents));
+  const findPath = toPaths(project, paths.rows);
   return {
     entries: entries.map((row) => ({
       kind: row.kind,
       id: row.id,
       name: row.name,
       parentId: row.parent_id,
+      path: findPath(row.parent_id),
       files: row.files,
       folders: row.folders,
       bytes: row.bytes,
       deletedAt: row.trashed_at.toISOString(),
+      deletedBy: toBy({ created_by_user: row.trashed_by_user, created_by_key: row.trashed_by_key }),
       restorableUntil: toRestorableUntil(deps, row.trashed_at),
     })),
     nextCursor: last && rows.length > limit ? encodeCursor(projectId, last) : null,

@@ -46,7 +46,9 @@ describe('the trash', () => {
         files: 2,
         folders: 2,
         bytes: 110,
+        path: [{ id: parentId, name: expect.any(String) }],
         deletedAt: expect.any(String),
+        deletedBy: { apiKeyId: expect.any(String) },
         restorableUntil: deletedAt[0],
       },
       {
@@ -57,7 +59,9 @@ describe('the trash', () => {
         files: 1,
         folders: 0,
         bytes: 1000,
+        path: [],
         deletedAt: expect.any(String),
+        deletedBy: { apiKeyId: expect.any(String) },
         restorableUntil: deletedAt[1],
       },
     ]);

@@ -241,7 +241,7 @@ export async function insertFiles(
   const inserted = files.length > 0 ? await deps.inserts(project.id, files) : new Set<string>();
   // What could not be inserted without the lock may be inserted with it, which also tells why not.
   const rest = candidates.filter(({ row }) => !inserted.has(row.id));
-  const outcomes = await insertInOrder(deps, caller, project, rest, deps.db.transaction);
+  const outcomes = await insertInOrder(deps, project, rest, deps.db.transaction);
   const views = new Map<Facts, Outcome<FileView> | undefined>(refused);
   for (const candidate of candidates) {
     const { row, facts } = candidate;
@@ -274,7 +274,6 @@ const isRow = (outcome: Outcome<FileRow | undefined>): outcome is FileRow =>
  */
 async function insertInOrder(
   deps: InsertDeps,
-  caller: Uploader,
   project: OpenProject<'files:write'>,
   candidates: readonly Candidate[],
   transact: <T>(work: (trx: Transaction<Schema>) => Promise<T>) => Promise<T>,
@@ -285,7 +284,7 @@ async function insertInOrder(
       const inserted = await transact((trx) => insertLocked(trx, project, run));
       for (const [id, outcome] of inserted) outcomes.set(id, outcome);
     } else {
-      const inserting = transact((trx) => insertSpecial(deps, trx, caller, project, run));
+      const inserting = transact((trx) => insertSpecial(deps, trx, project, run));
       outcomes.set(run.row.id, await settle(inserting.catch(unlessNotInserted)));
     }
   }
@@ -328,7 +327,7 @@ export async function insertAllOrNone(
   if (refused.size > 0) return { refused };
   try {
     const inserted = await deps.db.transaction(async (trx) => {
-      const outcomes = await insertInOrder(deps, caller, project, candidates, (work) => work(trx));
+      const outcomes = await insertInOrder(deps, project, candidates, (work) => work(trx));
       if (!candidates.every(({ row }) => isRow(outcomes.get(row.id)))) throw new NotAll(outcomes);
       return outcomes;
     });
@@ -391,10 +390,10 @@ function toCandidate(
   project: OpenProject<'files:write'>,
   facts: Facts,
 ): Candidate {
-  const row = toRow(deps, project, facts);
+  const row = toRow(deps, caller, project, facts);
   const check =
     row.sha256_state === 'declared' ? { check: sha256Check, lease: deps.work.offer(sha256Check) } : undefined;
-  return { facts, row, file: toNewFile(caller, facts, row, check), check };
+  return { facts, row, file: toNewFile(facts, row, check), check };
 }
 
 /** What follows once a file is inserted. */
@@ -415,7 +414,12 @@ function announce(
   return toFileView(row);
 }
 
-function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, facts: Facts): FileRow {
+function toRow(
+  { now }: Pick<Deps, 'now'>,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  facts: Facts,
+): FileRow {
   const at = new Date(now());
   const sha256 = facts.sha256 === undefined ? null : Buffer.from(facts.sha256, 'hex');
   const sha256State = sha256 && (facts.sha256State ?? 'declared');
@@ -433,6 +437,7 @@ function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, 
     content_check: facts.verdict,
     sha256,
     sha256_state: sha256State,
+    ...toMaker(caller),
     ticket_id: facts.ticketId ?? null,
     metadata: facts.metadata ?? null,
     external_id: facts.externalId ?? null,
@@ -442,7 +447,6 @@ function toRow({ now }: Pick<Deps, 'now'>, project: OpenProject<'files:write'>, 
 }
 
 function toNewFile(
-  caller: Uploader,
   facts: Facts,
   { project_id: _, sha256, created_at, updated_at, metadata, external_id, ...row }: FileRow,
   work: CheckWork | undefined,
@@ -451,7 +455,6 @@ function toNewFile(
   return {
     ...row,
     name_key: toNameKey(row.file_name),
-    ...toMaker(caller),
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),
     sha256: sha256 && `\\x${sha256.toString('hex')}`,
@@ -534,7 +537,6 @@ function unlessNotInserted(error: unknown): undefined {
 async function insertSpecial(
   deps: Pick<Deps, 'now'>,
   trx: Transaction<Schema>,
-  caller: Uploader,
   project: OpenProject<'files:write'>,
   { facts, row, check }: Candidate,
 ): Promise<FileRow | undefined> {
@@ -545,7 +547,7 @@ async function insertSpecial(
   requireRoom(locked, { storedBytes: 0, openBytes: 0 }, facts);
   const placed = replaced ? await takePlace(deps, trx, replaced, row, metadata !== undefined) : row;
   if (placed.external_id !== null) await cedeExternalIds(trx, project.id, [placed.external_id]);
-  const { text, values } = toInsertStatement(true, project.id, [toNewFile(caller, facts, placed, check)]);
+  const { text, values } = toInsertStatement(true, project.id, [toNewFile(facts, placed, check)]);
   const inserted = await trx.executeQuery(CompiledQuery.raw(text, values));
   if (inserted.rows.length === 0) throw (await findTaken(trx, placed)) ?? new NotInserted();
   if (replaced) await finishReplacing(deps, trx, replaced, placed);

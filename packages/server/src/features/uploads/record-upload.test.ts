@@ -77,6 +77,7 @@ describe('success', () => {
       ticketId: null,
       metadata: {},
       externalId: null,
+      createdBy: { apiKeyId: expect.any(String) },
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: body.createdAt,
     });
