@@ -136,6 +136,89 @@ test('an empty file, and names in any script', async () => {
   );
 });
 
+const tenMebibytes = new Uint8Array(partsFrom);
+
+test.each([
+  ['one file', (folder: string) => cadiz.upload('x', { name: 'x', folder })],
+  ['one file in parts', (folder: string) => cadiz.upload(tenMebibytes, { name: 'x', folder, partSize })],
+])('a folder given by its path that was deleted is created anew: %s', async (_, upload) => {
+  const first = await upload('press/2027');
+  await upload('press/2027/may');
+  await cadiz.folders.delete((await cadiz.folders.getByPath('press')).id, { recursive: true });
+  const second = await upload('press/2027');
+  const third = await upload('press/2027/may');
+  expect(second.folderId).not.toBe(first.folderId);
+  expect(second.folderId).toBe((await cadiz.folders.getByPath('press/2027')).id);
+  expect(third.folderId).toBe((await cadiz.folders.getByPath('press/2027/may')).id);
+  // Whoever gives an id means that folder and no other.
+  await expect(upload(first.folderId ?? '')).rejects.toMatchObject({ code: 'folder_not_found' });
+});
+
+test('folders that were deleted are created anew for a whole queue, with one request', async () => {
+  const uploadAll = () => {
+    const entries = Array.from({ length: 250 }, (_, index) => ({
+      file: new globalThis.File(['x'], `${index}.txt`),
+      path: `trip/${index % 5}/${index}.txt`,
+    }));
+    return cadiz.uploads.create(entries).done();
+  };
+  await uploadAll();
+  await cadiz.folders.delete((await cadiz.folders.getByPath('trip')).id, { recursive: true });
+  api.requests.length = 0;
+  const { uploads } = await uploadAll();
+  expect(uploads.filter(({ state }) => state !== 'done')).toEqual([]);
+  expect(await listed()).toHaveLength(250);
+  expect(api.requests.filter((request) => request.endsWith('/ensure'))).toHaveLength(1);
+});
+
+test('a folder that is deleted while its file is on the way is created anew', async () => {
+  let isDeleted = false;
+  const deleteFirst: typeof fetch = async (input, init) => {
+    if (String(input).endsWith('/record') && !isDeleted) {
+      isDeleted = true;
+      await cadiz.folders.delete((await cadiz.folders.getByPath('late')).id);
+    }
+    return fetch(input, init);
+  };
+  const client = createClient({ baseUrl: api.url, apiKey, fetch: deleteFirst });
+  const file = await client.upload('x', { name: 'x', folder: 'late' });
+  expect(isDeleted).toBe(true);
+  expect(file.folderId).toBe((await cadiz.folders.getByPath('late')).id);
+});
+
+test.each([
+  ['one file', 1000, 2],
+  ['one part of a file', 12 * mebibyte, 4],
+])('what the store has lost is sent again: %s', async (_, size, times) => {
+  store.break(/^PUT/, 'lose the bytes');
+  const bytes = randomBytes(size);
+  const file = await cadiz.upload(bytes, { name: 'lost.bin', partSize });
+  expect(store.requests.filter((request) => request.startsWith('PUT'))).toHaveLength(times);
+  expect(await listed()).toEqual([file]);
+  expect((await bytesOf(file)).equals(bytes)).toBe(true);
+});
+
+test('a queue goes on with another ticket when one is used up', async () => {
+  let asked = 0;
+  const ticket = () => {
+    asked++;
+    return cadiz.tickets.create({ maxFiles: 7, maxBytes: 1_000_000 });
+  };
+  const files = Array.from({ length: 30 }, (_, index) => new globalThis.File([`${index}`], `${index}.txt`));
+  const { uploads } = await createClient({ baseUrl: api.url, ticket }).uploads.create(files).done();
+  expect(uploads.filter(({ state }) => state !== 'done')).toEqual([]);
+  expect(asked).toBe(5);
+  expect(new Set((await listed()).map(({ ticketId }) => ticketId)).size).toBe(5);
+  const [one] = files;
+  const single = await cadiz.tickets.create({ maxFiles: 1, maxBytes: 1_000_000 });
+  const queue = createClient({ baseUrl: api.url, ticket: single }).uploads.create([one, one, one] as globalThis.File[]);
+  expect((await queue.done()).uploads.map(({ state, error }) => error?.code ?? state).sort()).toEqual([
+    'done',
+    'ticket_exhausted',
+    'ticket_exhausted',
+  ]);
+});
+
 test('what cannot succeed is told at once, with what to do', async () => {
   await expect(cadiz.upload('x', { name: 'a/b' })).rejects.toMatchObject({
     code: 'invalid_request',

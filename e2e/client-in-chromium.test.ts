@@ -97,6 +97,31 @@ describe.runIf(installed)('the client in Chromium', () => {
     expect(sent.filter((request) => request.includes('cz_live_'))).toEqual([]);
   });
 
+  test.each(['', 'the origin'])('a page of the service itself, with its cookie, baseUrl: %s', async (given) => {
+    // Any page of the service would do; its own pages allow no other scripts.
+    await context.close();
+    context = await browser.newContext({ bypassCSP: true });
+    const own = await context.newPage();
+    await own.goto(`${service.url}/docs`);
+    await own.addScriptTag({ content: await (await fetch(`${app.url}app.js`)).text(), type: 'module' });
+    await own.waitForFunction('globalThis.cadiz');
+    const outcome = await own.evaluate(async (given) => {
+      const baseUrl = given && location.origin;
+      const anybody = cadiz.createClient({ baseUrl, session: true });
+      const refused = await anybody.request({ path: '/api/projects' }).catch((error: { code: string }) => error.code);
+      const body = { email: 'ada@example.com', password: 'a password that nobody has' };
+      await anybody.request({ method: 'POST', path: '/api/auth/sign-in/email', body });
+      const made = { method: 'POST', path: '/api/projects', body: { name: 'Console' } } as const;
+      const { id: projectId } = await anybody.request<{ id: string }>(made);
+      const client = cadiz.createClient({ baseUrl, session: true, projectId });
+      await client.upload('hello', { name: 'hello.txt', folder: 'from/console' });
+      const names: string[] = [];
+      for await (const { fileName } of client.files.list({ folder: 'from/console' })) names.push(fileName);
+      return { refused, names };
+    }, given);
+    expect(outcome).toEqual({ refused: 'session_required', names: ['hello.txt'] });
+  });
+
   test('goes on by itself after the network was away', async () => {
     await context.setOffline(true);
     const uploading = page.evaluate(

@@ -134,7 +134,7 @@ test('nextjs: the route handler', async () => {
     const ask = (headers: Record<string, string>) =>
       POST(new Request('http://localhost/', { method: 'POST', headers }));
     expect((await ask({})).status).toBe(403);
-    await uploadWithTicketOf(await ask({ Cookie: 'session=1' }));
+    await uploadWithTicketOf(await ask({ Cookie: 'user=ada' }));
   } finally {
     delete process.env.CADIZ_URL;
     delete process.env.CADIZ_API_KEY;

@@ -19,6 +19,8 @@ export type Fault =
   | '502 as HTML'
   /** As S3 answers an address that has expired. */
   | '403 expired'
+  /** The store takes the bytes, says so, and does not have them. */
+  | 'lose the bytes'
   /** The body is taken a little at a time. */
   | 'slow'
   /** Everything is done, and answered a second later. */
@@ -70,6 +72,7 @@ function act(request: http.IncomingMessage, response: http.ServerResponse, fault
   };
   const problem = { 'Content-Type': 'application/problem+json', 'Retry-After': '1' };
   if (fault === 'cut before') return request.socket.destroy();
+  if (fault === 'lose the bytes') return answer(200, '');
   if (fault === '500') return answer(500, 'Internal Server Error');
   if (fault === '502 as HTML') return answer(502, '<html>Bad Gateway</html>', { 'Content-Type': 'text/html' });
   if (fault === '503 with Retry-After') return answer(503, JSON.stringify(toProblem(503, 'not_ready')), problem);

@@ -5,8 +5,13 @@ import { readConfig } from '../packages/server/src/settings/config.ts';
 import { series } from '../scripts/series.mjs';
 import { cleanUp, type Settings, startService, testedSettings } from './service.ts';
 
-/** The embedded database recovers twice in each round, which takes most of its time. */
-const rounds = series({ full: process.env.TEST_DATABASE_URL ? 100 : 25, short: 2 });
+/** Most of a round is a start of the service, which takes the embedded database longer: it has to recover. */
+const rounds = series({ full: process.env.TEST_DATABASE_URL ? 100 : 60, short: 2 });
+/**
+ * Reading takes a recovery of its own, so not every round reads. Nothing is missed: budgets are only ever added to and
+ * taken from, so one that is wrong stays wrong.
+ */
+const roundsBetweenReads = series({ full: 10, short: 1 });
 const clients = 12;
 const bytes = Buffer.from('bytes');
 
@@ -88,10 +93,12 @@ test(`kill -9 leaves each budget equal to what is reserved and recorded, ${round
     service.signal('SIGKILL');
     await Promise.all([service.exit, ...all]);
 
-    const sums = await readSums();
-    expect(sums).toHaveLength(round + 1);
-    for (const sum of sums) expect(sum).toMatchObject({ files: sum.filesOfRows, bytes: sum.bytesOfRows });
-    used = sums.reduce((files, sum) => files + sum.files, 0);
+    if ((round + 1) % roundsBetweenReads === 0) {
+      const sums = await readSums();
+      expect(sums).toHaveLength(round + 1);
+      for (const sum of sums) expect(sum).toMatchObject({ files: sum.filesOfRows, bytes: sum.bytesOfRows });
+      used = sums.reduce((files, sum) => files + sum.files, 0);
+    }
     service = await startService(settings);
   }
   expect(used).toBeGreaterThan(rounds * 2);

@@ -12,6 +12,7 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const buildSteps = [
   [join(root, 'node_modules/typescript/bin/tsc'), '--build'],
   [join(root, 'packages/server/scripts/make-database-template.mjs')],
+  [join(root, 'node_modules/vite/bin/vite.js'), 'build', join(root, 'packages/console'), '--logLevel', 'warn'],
   [join(root, 'packages/server/scripts/make-site.mjs')],
 ];
 const buildStamp = join(root, 'node_modules/.cache/cadiz-build');
@@ -120,7 +121,8 @@ async function fingerprintSources() {
     const folder = join(root, 'packages', name);
     for (const file of ['package.json', 'tsconfig.json']) await add(join(folder, file));
     const files = await readdir(join(folder, 'src'), { recursive: true });
-    for (const file of files.sort()) if (/(?<!\.test)\.ts$/.test(file)) await add(join(folder, 'src', file));
+    for (const file of files.sort())
+      if (/(?<!\.test)\.(?:tsx?|css|svg)$/.test(file)) await add(join(folder, 'src', file));
   }
   return hash.digest('hex');
 }

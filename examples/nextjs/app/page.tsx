@@ -12,11 +12,14 @@ export default function Page() {
   const { uploads, add } = useUploads(cadiz);
   return (
     <main>
+      <form action="/api/sign-in" method="post">
+        <button type="submit">Sign in</button>
+      </form>
       <input type="file" accept="image/*" multiple onChange={(event) => add(event.target.files ?? [])} />
       <ul>
-        {uploads.map(({ id, name, state }) => (
+        {uploads.map(({ id, name, state, error }) => (
           <li key={id}>
-            {name}: {state}
+            {name}: {error ? error.message : state}
           </li>
         ))}
       </ul>

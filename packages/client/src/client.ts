@@ -1,7 +1,5 @@
-import { openResumeStore, usualConcurrency } from '#platform';
-import type { CadizError } from './error.ts';
-import type { ResumeStore } from './platform/platform.ts';
-import { type Call, type ClientOptions, createSender } from './request.ts';
+import { CadizError } from './error.ts';
+import type { Call } from './request.ts';
 import type {
   ApiKey,
   Counts,
@@ -24,12 +22,11 @@ import type {
   Upload,
   Usage,
 } from './types.ts';
-import { createFolderFinder, isId, toPath } from './upload/folders.ts';
-import { createJob, type UploadOptions } from './upload/job.ts';
+import { isId, toPath } from './upload/folders.ts';
+import type { UploadOptions } from './upload/job.ts';
 import { createQueue, type QueueEntry, type UploadQueue } from './upload/queue.ts';
-import { createSlots } from './upload/slots.ts';
-import type { Source, Uploadable } from './upload/source.ts';
-import { type Uploader, uploadJobs } from './upload/uploader.ts';
+import type { Source } from './upload/source.ts';
+import { createUploader, type UploaderOptions } from './upload/uploader.ts';
 
 /** What a listing shows, and in which order. */
 export interface ListOptions {
@@ -51,14 +48,24 @@ export interface PageOptions {
   cursor?: string | null;
 }
 
-/** All options of a client: who asks, and how uploads go. */
-export interface CadizOptions extends ClientOptions {
-  /** How many files, or parts of files, are sent at the same time; 4 in browsers and 8 elsewhere by default. */
-  concurrency?: number;
-  /** Files from this size in bytes on are uploaded in parts; 64 MiB by default. */
-  partsFrom?: number;
-  /** Where uploads in parts are remembered: in browsers IndexedDB; `resumeFile` of `@cadiz/client/node` makes one. */
-  resume?: ResumeStore;
+/** A request to any route of the service that answers JSON. */
+export interface ClientRequest {
+  /** GET by default. */
+  method?: Call['method'];
+  /** From the root of the service on, such as `/api/projects`; each part that is not fixed through `encodeURIComponent`. */
+  path: string;
+  /** Values that are undefined or null are left out. */
+  query?: Call['query'];
+  /** Sent as JSON. */
+  body?: unknown;
+  /** Beside those of every request, such as `X-Invitation`. */
+  headers?: Call['headers'];
+  signal?: AbortSignal;
+  /**
+   * Whether repeating it could change something twice, so that it is repeated only if it certainly was not done. By
+   * default true for everything but GET.
+   */
+  isOnce?: boolean;
 }
 
 /** One page of a list. */
@@ -91,14 +98,9 @@ export type Client = ReturnType<typeof createClient>;
  *   ticket: () => fetch('/api/upload-ticket', { method: 'POST' }).then((answer) => answer.json()),
  * });
  */
-export function createClient(options: CadizOptions) {
-  const { baseUrl, retries = 6, concurrency = usualConcurrency, partsFrom = 64 * 1024 ** 2 } = options;
-  const sender = createSender(options);
-  const { send, place } = sender;
-  const folders = createFolderFinder(sender);
-  const slots = createSlots(concurrency);
-  const resume = options.resume ?? openResumeStore();
-  const uploader: Uploader = { ...sender, baseUrl, retries, slots, folders, resume, partsFrom };
+export function createClient(options: UploaderOptions) {
+  const uploader = createUploader(options);
+  const { send, place } = uploader;
 
   const get = <T>(path: string, query?: Call['query']) => send<T>({ method: 'GET', path, query });
   const patch = <T>(path: string, body: unknown) => send<T>({ method: 'PATCH', path, body });
@@ -161,22 +163,7 @@ export function createClient(options: CadizOptions) {
   }
 
   return {
-    /**
-     * Uploads one file: in one piece, or from 64 MiB on in parts that survive a reload. Failures on the way are repeated.
-     * It is recorded once, or not at all; after `signal` aborts while it is being recorded, it may still be recorded.
-     *
-     * @example
-     * await cadiz.upload(file, { folder: 'holiday/2027', onProgress: ({ loaded, total }) => show(loaded / total) });
-     * @throws CadizError
-     */
-    async upload(file: Uploadable, upload: UploadOptions = {}): Promise<File> {
-      const job = await createJob(file, upload);
-      return new Promise((resolve, reject) => {
-        const settle = (_: unknown, outcome: File | CadizError) =>
-          outcome instanceof Error ? reject(outcome) : resolve(outcome);
-        uploadJobs(uploader, [job], { settle }).catch(reject);
-      });
-    },
+    upload: uploader.upload,
 
     uploads: {
       /**
@@ -188,11 +175,8 @@ export function createClient(options: CadizOptions) {
        * queue.subscribe(() => show(queue.snapshot()));
        * await queue.done();
        */
-      create(files: Iterable<Source | QueueEntry> = [], options: UploadOptions = {}): UploadQueue {
-        const queue = createQueue(uploader, concurrency, options);
-        queue.add(files);
-        return queue;
-      },
+      create: (files?: Iterable<Source | QueueEntry>, options?: UploadOptions): UploadQueue =>
+        createQueue(uploader, files, options),
       /** Uploads in parts that have not ended. */
       ...paged<Upload>('/api/storage/uploads', 'uploads', mine),
       get: (uploadId: string) => get<Upload>(at('uploads', uploadId)),
@@ -362,6 +346,20 @@ export function createClient(options: CadizOptions) {
         postOnce<CreatedApiKey>(`/api/api-keys/${encodeURIComponent(id)}/rotate`, how),
       /** What the key of this client is. */
       current: () => get<OwnApiKey>('/api/storage/key'),
+    },
+
+    /**
+     * Any route of the service, for those that have no method here.
+     *
+     * @example
+     * const { projects } = await cadiz.request<{ projects: Project[] }>({ path: '/api/projects' });
+     * @returns the JSON that the service answers
+     * @throws CadizError
+     */
+    async request<T>({ method = 'GET', isOnce = method !== 'GET', ...rest }: ClientRequest): Promise<T> {
+      // Anything else could become part of the host's name, and so show the credential to another host.
+      if (!rest.path.startsWith('/')) throw new CadizError('invalid_argument', 'The path must begin with /.');
+      return send({ method, isOnce, ...rest });
     },
 
     /** How much is stored. */

@@ -21,6 +21,7 @@ export type ClientErrorCode =
 interface ErrorFacts {
   status?: number | undefined;
   requestId?: string | undefined;
+  /** What the status says by default. */
   retryable?: boolean | undefined;
   issues?: readonly Issue[] | undefined;
   retryAfter?: number | undefined;
@@ -58,7 +59,7 @@ export class CadizError extends Error {
     this.code = code;
     this.status = facts.status ?? 0;
     this.requestId = facts.requestId;
-    this.retryable = facts.retryable ?? false;
+    this.retryable = facts.retryable ?? isPassing(this.status);
     this.issues = facts.issues ?? [];
     this.retryAfter = facts.retryAfter;
   }
@@ -75,20 +76,13 @@ export function isCadizError(error: unknown): error is CadizError {
 }
 
 /** A problem document of the service as an error. */
-export function toProblemError(problem: Problem, facts: ErrorFacts = {}): CadizError {
-  const { code, title, detail, status, requestId, issues } = problem;
-  return new CadizError(code as ErrorCode, detail || title, {
-    status,
-    requestId,
-    retryable: isPassing(status),
-    issues,
-    ...facts,
-  });
+export function toProblemError(problem: Problem, retryAfter?: number): CadizError {
+  const { code, title, detail, ...facts } = problem;
+  return new CadizError(code as ErrorCode, detail || title, { ...facts, retryAfter });
 }
 
 /** Statuses that another attempt may change (RFC 9110 §15; 425 is RFC 8470). */
-export const isPassing = (status: number): boolean =>
-  status === 408 || status === 425 || status === 429 || status >= 500;
+const isPassing = (status: number): boolean => [408, 425, 429].includes(status) || status >= 500;
 
 /** Seconds from a Retry-After header, which has seconds or a date (RFC 9110 §10.2.3). */
 export function readRetryAfter(header: string | null | undefined): number | undefined {

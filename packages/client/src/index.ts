@@ -1,6 +1,6 @@
 export {
-  type CadizOptions,
   type Client,
+  type ClientRequest,
   createClient,
   type ListOptions,
   type Page,
@@ -15,3 +15,4 @@ export type * from './types.ts';
 export type { Progress, UploadOptions } from './upload/job.ts';
 export type { QueuedUpload, QueueEntry, QueueSnapshot, UploadQueue, UploadState } from './upload/queue.ts';
 export type { Source, Uploadable } from './upload/source.ts';
+export type { UploaderOptions as CadizOptions } from './upload/uploader.ts';

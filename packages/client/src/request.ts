@@ -1,5 +1,5 @@
-import { CadizError, isCadizError, isPassing, readRetryAfter, toProblemError } from './error.ts';
-import { type Gate, retrying } from './retry.ts';
+import { CadizError, readRetryAfter, toProblemError } from './error.ts';
+import { anyOf, type Pace, retrying, toCadizError } from './retry.ts';
 import type { Problem } from './types.ts';
 
 /** A secret, or a function that gets one: it is called when the first is needed, and again when the last is refused. */
@@ -16,7 +16,7 @@ type Granted = string | GrantedTicket;
 
 /** How to reach the service, and as whom. Exactly one of `apiKey`, `ticket` and `session`. */
 export interface ClientOptions {
-  /** The address of the service, such as `https://media.example.com`. */
+  /** The address of the service, such as `https://media.example.com`. In a page, '' is the page's own origin. */
   baseUrl: string;
   /** The project that everything is about; by default the one that the key or the ticket is for. */
   projectId?: string | undefined;
@@ -38,14 +38,14 @@ export interface ClientOptions {
 }
 
 /** One request to the service. */
-export interface Call {
+export interface Call extends Pace {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** With everything encoded that must be. */
   path: string;
   query?: Record<string, unknown> | undefined;
   body?: unknown;
-  signal?: AbortSignal | undefined;
-  gate?: Gate | undefined;
+  /** Beside those of every request. */
+  headers?: Record<string, string> | undefined;
   /**
    * Whether the request changes something more if it is repeated, so that it is repeated only when it certainly was not
    * done.
@@ -53,10 +53,10 @@ export interface Call {
   isOnce?: boolean;
   /** Whether a request that is under way is not aborted any more: what it does cannot be known otherwise. */
   isFinal?: boolean;
+  /** Throws if an answer is a refusal all the same. */
+  verify?: ((answer: unknown) => void) | undefined;
   /** The ticket with which this began, where another would not find it. */
   secret?: string | undefined;
-  /** A ticket that is used up: another one is asked for. */
-  refused?: string | undefined;
 }
 
 /** An answer, and the ticket that it was given to, if any: what one ticket begins, no other goes on with. */
@@ -80,116 +80,115 @@ export interface Place {
   root: string | null;
 }
 
-/** A secret that was asked for, and what it is once it is there. */
-interface Asked {
-  promise: Promise<Granted>;
-  value?: string | undefined;
-}
-
 /** What a refused secret looks like; a new one may be accepted. */
 const refusals: readonly string[] = ['invalid_api_key', 'invalid_ticket', 'session_required', 'ticket_exhausted'];
 
 const problemType = 'application/problem+json';
 
 export function createSender(options: ClientOptions): Sender {
-  const { baseUrl, retries = 6, timeout = 60_000 } = options;
-  const base = baseUrl.replace(/\/+$/, '');
-  const given = [options.apiKey, options.ticket, options.session].filter((one) => one !== undefined);
+  const { projectId, apiKey, ticket, session, retries = 6, timeout = 60_000 } = options;
+  const base = options.baseUrl.replace(/\/+$/, '') || globalThis.location?.origin;
+  const given = [apiKey, ticket, session].filter((one) => one !== undefined);
   if (given.length !== 1) throw new CadizError('invalid_argument', 'Give exactly one of apiKey, ticket and session.');
   const source = given[0] === true ? undefined : given[0];
 
-  let current: Asked | undefined;
+  let granted: Promise<Granted> | undefined;
+  /** The secret of `granted`, once it is there. */
+  let current: string | undefined;
 
   /** However many requests are refused at the same time, one new secret is asked for. */
   async function grant(refused?: string): Promise<Granted | undefined> {
     if (typeof source !== 'function') return source;
-    if (!current || (refused !== undefined && current.value === refused)) {
-      const ask = async () => {
-        const granted = await source();
-        asked.value = toSecret(granted);
-        return granted;
-      };
-      const asked: Asked = { promise: Promise.resolve().then(ask) };
-      current = asked;
-      asked.promise.catch(() => {
-        if (current === asked) current = undefined;
+    if (refused !== undefined && refused === current) granted = current = undefined;
+    granted ??= Promise.resolve()
+      .then(source)
+      .then((answer) => {
+        current = toSecret(answer);
+        return answer;
+      })
+      .catch((error: unknown) => {
+        granted = undefined;
+        throw error;
       });
-    }
-    return current.promise;
+    return granted;
   }
 
   const secret = async (refused?: string) => toSecret(await grant(refused));
 
   let known: Promise<Place> | undefined;
-  async function findPlace(): Promise<Place> {
-    const { projectId } = options;
-    if (options.ticket === undefined && projectId !== undefined) return { projectId, root: null };
-    const granted = options.ticket === undefined ? undefined : await grant();
-    if (typeof granted === 'object' && granted.folderId !== undefined && (granted.projectId ?? projectId) !== undefined)
-      return { projectId: (granted.projectId ?? projectId) as string, root: granted.folderId };
-    if (options.session !== undefined) throw new CadizError('invalid_argument', 'With a session, projectId is needed.');
-    const path = options.ticket === undefined ? '/api/storage/key' : '/api/storage/tickets/current';
-    const { answer } = await sendAs<{ projectId: string | null; folderId: string | null }>({ method: 'GET', path });
-    if (answer.projectId === null)
-      throw new CadizError('invalid_argument', 'The key is for any project: give projectId.');
-    return { projectId: answer.projectId, root: answer.folderId };
-  }
 
   function place(): Promise<Place> {
-    known ??= findPlace();
-    known.catch(() => {
+    known ??= findPlace().catch((error: unknown) => {
       known = undefined;
+      throw error;
     });
     return known;
   }
 
-  async function attempt<T>(call: Call, signal: AbortSignal | undefined, own: string | undefined): Promise<T> {
+  async function findPlace(): Promise<Place> {
+    if (ticket === undefined && projectId !== undefined) return { projectId, root: null };
+    if (session !== undefined) throw new CadizError('invalid_argument', 'A session needs projectId.');
+    const given = ticket && (await grant());
+    const told = typeof given === 'object' ? { projectId, ...given } : undefined;
+    const path = ticket ? '/api/storage/tickets/current' : '/api/storage/key';
+    const isEnough = told?.projectId && told.folderId !== undefined;
+    const found = isEnough ? told : (await sendAs<GrantedTicket>({ method: 'GET', path })).answer;
+    if (!found.projectId) throw new CadizError('invalid_argument', 'This key needs projectId.');
+    return { projectId: found.projectId, root: found.folderId ?? null };
+  }
+
+  async function attempt<T>(
+    { method, path, query = {}, body, headers, verify }: Call,
+    own: string | undefined,
+    signal?: AbortSignal,
+  ) {
+    if (!base) throw new CadizError('invalid_argument', 'baseUrl is empty.');
+    const url = new URL(base + path);
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
     const timer = AbortSignal.timeout(timeout);
-    const query = toQuery(call.query);
-    const headers: Record<string, string> = {};
-    if (own !== undefined && options.session === undefined) headers.authorization = `Bearer ${own}`;
-    else if (own !== undefined) headers.cookie = own;
-    if (call.body !== undefined) headers['content-type'] = 'application/json';
-    let answer: Response;
-    let text: string;
+    const credential = session === undefined ? { authorization: `Bearer ${own}` } : { cookie: own };
+    const asked: RequestInit = {
+      method,
+      headers: {
+        ...headers,
+        ...(own !== undefined && credential),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      } as Record<string, string>,
+      body: JSON.stringify(body),
+      signal: anyOf(signal, timer),
+      credentials: session === true ? 'include' : 'omit',
+      cache: 'no-store',
+    };
     try {
-      answer = await (options.fetch ?? fetch)(base + call.path + query, {
-        method: call.method,
-        headers,
-        body: call.body === undefined ? null : JSON.stringify(call.body),
-        signal: signal ? AbortSignal.any([signal, timer]) : timer,
-        credentials: options.session === true ? 'include' : 'omit',
-        cache: 'no-store',
-      });
-      text = await answer.text();
+      const answer = await (options.fetch ?? fetch)(url.href, asked);
+      const read = readAnswer<T>(answer, await answer.text());
+      verify?.(read);
+      return read;
     } catch (cause) {
       if (!timer.aborted) throw cause;
       throw new CadizError('timed_out', `No answer within ${timeout} ms.`, { retryable: true, cause });
     }
-    return readAnswer<T>(answer, text);
   }
 
   function sendAs<T>(call: Call): Promise<Answered<T>> {
-    const { gate, isOnce, isFinal } = call;
-    const isPassing = isOnce ? isCertainlyUndone : undefined;
-    return retrying({ retries, signal: call.signal, gate, isPassing }, async (stop) => {
-      const signal = isFinal ? undefined : stop;
-      const own = call.secret ?? (await secret(call.refused));
+    const isPassing = call.isOnce ? isCertainlyUndone : undefined;
+    return retrying({ ...call, retries, isPassing }, async (stop) => {
+      const ask = async (own: string | undefined): Promise<Answered<T>> => ({
+        answer: await attempt<T>(call, own, call.isFinal ? undefined : stop),
+        secret: ticket === undefined ? undefined : own,
+      });
+      const own = call.secret ?? (await secret());
       try {
-        return toAnswered(await attempt<T>(call, signal, own), own);
+        return await ask(own);
       } catch (error) {
-        const isRefused = isCadizError(error) && refusals.includes(error.code);
-        const next = isRefused && call.secret === undefined ? await secret(own) : own;
+        const isRefused = call.secret === undefined && refusals.includes(toCadizError(error).code);
+        const next = isRefused ? await secret(own) : own;
         if (next === own) throw error;
-        return toAnswered(await attempt<T>(call, signal, next), next);
+        return ask(next);
       }
     });
   }
-
-  const toAnswered = <T>(answer: T, own: string | undefined): Answered<T> => ({
-    answer,
-    secret: options.ticket === undefined ? undefined : own,
-  });
 
   return { sendAs, send: async <T>(call: Call) => (await sendAs<T>(call)).answer, place };
 }
@@ -198,27 +197,22 @@ export function createSender(options: ClientOptions): Sender {
 function toSecret(granted: Granted | undefined): string | undefined {
   const secret = typeof granted === 'object' ? granted?.ticket : granted;
   if (granted === undefined || typeof secret === 'string') return secret;
-  throw new CadizError('invalid_argument', `No ticket or key was given, but ${JSON.stringify(granted)}.`);
+  throw new CadizError('invalid_argument', `This is no ticket or key: ${JSON.stringify(granted)}`);
 }
 
 /** 429 and 503 with Retry-After are answered before anything is done. */
-function isCertainlyUndone({ status, retryAfter }: CadizError): boolean {
-  return status === 429 || (status === 503 && retryAfter !== undefined);
-}
+const isCertainlyUndone = ({ status, retryAfter }: CadizError): boolean =>
+  status === 429 || (status === 503 && retryAfter !== undefined);
 
-function readAnswer<T>(answer: Response, text: string): T {
-  const { status, headers } = answer;
-  const requestId = headers.get('x-request-id') ?? undefined;
+function readAnswer<T>({ ok, status, headers }: Response, text: string): T {
   const retryAfter = readRetryAfter(headers.get('retry-after'));
   const body = parse(text);
-  if (answer.ok && body !== undefined) return body as T;
-  const facts = { status, requestId, retryAfter, retryable: isPassing(status) };
-  const type = headers.get('content-type') ?? '';
-  if (body !== undefined && type.startsWith(problemType)) {
-    throw toProblemError(body as Problem, facts);
+  if (body && headers.get('content-type')?.startsWith(problemType)) throw toProblemError(body as Problem, retryAfter);
+  if (!ok || body === undefined) {
+    const message = `Not an answer of Cadiz; is baseUrl right? ${status} ${text.slice(0, 200)}`;
+    throw new CadizError('unexpected_answer', message, { status, retryAfter });
   }
-  const message = `Status ${status}, and no answer of Cadiz: is baseUrl right? ${text.slice(0, 200)}`;
-  throw new CadizError('unexpected_answer', message, facts);
+  return body as T;
 }
 
 function parse(text: string): object | undefined {
@@ -227,9 +221,4 @@ function parse(text: string): object | undefined {
   } catch {
     return undefined;
   }
-}
-
-function toQuery(query: Record<string, unknown> = {}): string {
-  const entries = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  return entries.length > 0 ? `?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}` : '';
 }

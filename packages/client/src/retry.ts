@@ -9,11 +9,15 @@ export interface Gate {
   open(): Promise<void>;
 }
 
-export interface Patience {
-  /** How often a call is repeated after its first failure. */
-  retries: number;
+/** What ends work, and what interrupts it. */
+export interface Pace {
   signal?: AbortSignal | undefined;
   gate?: Gate | undefined;
+}
+
+export interface Patience extends Pace {
+  /** How often a call is repeated after its first failure. */
+  retries: number;
   /** Which errors another attempt may mend. */
   isPassing?: ((error: CadizError) => boolean) | undefined;
 }
@@ -30,15 +34,13 @@ const longestRetryAfter = 300;
  */
 export async function retrying<T>(patience: Patience, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { retries, signal, gate, isPassing = ({ retryable }) => retryable } = patience;
-  const never = new AbortController().signal;
   for (let attempt = 0; ; ) {
     throwIfAborted(signal);
     await abortable(gate?.open(), signal);
     if (isOffline()) await abortable(whenOnline(), signal);
     const pausing = gate?.signal;
-    const signals = [signal, pausing].filter((one) => one !== undefined);
     try {
-      return await run(signals.length > 1 ? AbortSignal.any(signals) : (signals[0] ?? never));
+      return await run(anyOf(signal, pausing));
     } catch (thrown) {
       throwIfAborted(signal);
       if (pausing?.aborted) continue;
@@ -51,6 +53,10 @@ export async function retrying<T>(patience: Patience, run: (signal: AbortSignal)
     }
   }
 }
+
+/** Aborted as soon as one of them is. */
+export const anyOf = (...signals: (AbortSignal | undefined)[]): AbortSignal =>
+  AbortSignal.any(signals.filter((signal) => signal !== undefined));
 
 /** @throws CadizError aborted */
 export function throwIfAborted(signal: AbortSignal | undefined): void {

@@ -1,10 +1,11 @@
-import { type CadizOptions, type Client, createClient } from './client.ts';
+import { type Client, createClient } from './client.ts';
 import { isCadizError } from './error.ts';
 import type { TicketOptions } from './types.ts';
+import type { UploaderOptions } from './upload/uploader.ts';
 
 type Allowed = TicketOptions | Response | null | undefined;
 
-export interface TicketHandlerOptions extends CadizOptions {
+export interface TicketHandlerOptions extends UploaderOptions {
   /**
    * Says who may upload what. The request is the app's own, with its cookies and headers. Returns what the ticket
    * allows, or null or nothing to refuse, or any other answer.

@@ -167,6 +167,40 @@ test.each([
   expect(count).toBe(times);
 });
 
+test('any other route can be asked, with the same credentials, repetitions and errors', async () => {
+  const sent: unknown[][] = [];
+  const fetch = async (input: unknown, init?: RequestInit) => {
+    sent.push([init?.method, String(input), init?.body, new Headers(init?.headers).get('authorization')]);
+    if (sent.length === 1) throw new TypeError('fetch failed');
+    return Response.json({ name: 'Ada' });
+  };
+  const cadiz = createClient({ baseUrl: 'http://cadiz.test', apiKey: 'cz_live_x', retries: 1, fetch });
+  const change = { method: 'PATCH', path: '/api/me', query: { dryRun: true }, body: { name: 'Ada' } } as const;
+  const changed = await cadiz.request<{ name: string }>({ ...change, isOnce: false });
+  expect(changed.name).toBe('Ada');
+  const once = ['PATCH', 'http://cadiz.test/api/me?dryRun=true', '{"name":"Ada"}', 'Bearer cz_live_x'];
+  expect(sent.splice(0)).toEqual([once, once]);
+  // Whether this one was done cannot be known.
+  await expect(cadiz.request(change)).rejects.toMatchObject({ code: 'network_failed' });
+  expect(sent.splice(0)).toEqual([once]);
+  expect(await cadiz.request({ path: '/api/me' })).toEqual({ name: 'Ada' });
+  await expect(cadiz.request({ path: '/api/me', signal: AbortSignal.abort() })).rejects.toThrow('aborted');
+});
+
+test.each(['.evil.test/', '@evil.test/', 'https://evil.test/', ''])(
+  'a path that could lead to another host is not asked: %s',
+  async (path) => {
+    const fetch = async () => Response.json({});
+    const cadiz = createClient({ baseUrl: 'http://cadiz.test', apiKey: 'cz_live_x', fetch });
+    await expect(cadiz.request({ path })).rejects.toMatchObject({ code: 'invalid_argument' });
+  },
+);
+
+test('a program that runs in no page must say where the service is', async () => {
+  const cadiz = createClient({ baseUrl: '', apiKey: 'cz_live_x' });
+  await expect(cadiz.request({ path: '/readyz' })).rejects.toMatchObject({ code: 'invalid_argument' });
+});
+
 test('the types are those of the contract', () => {
   expectTypeOf<client.ErrorCode>().toEqualTypeOf<contract.ErrorCode>();
   expectTypeOf<z.output<typeof contract.File>>().toExtend<client.File>();

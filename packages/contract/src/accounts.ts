@@ -43,6 +43,11 @@ export const SignInMethods = z.object({
   passkeys: z.boolean().meta({ description: 'Whether passkeys can be added and used.' }),
   secondFactor: z.boolean().meta({ description: 'Whether an account can get a second factor.' }),
   oidc: z.object({ name: z.string() }).nullable().meta({ description: 'The OpenID Connect issuer, if there is one.' }),
+  signUp: z.boolean().meta({ description: 'Whether anybody may create an account.' }),
+  setup: z
+    .object({ tokenRequired: z.boolean().meta({ description: 'Whether this browser needs the setup token for it.' }) })
+    .nullable()
+    .meta({ description: 'Not null while there is no account: the first one becomes the owner of the service.' }),
 });
 
 export const ChangePasswordRequest = z.object({

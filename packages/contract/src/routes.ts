@@ -345,9 +345,11 @@ export const routes = {
     method: 'GET',
     path: '/api/auth/methods',
     summary: 'The ways of signing in, besides a password, that are switched on',
-    description: 'For a sign-in page, before anybody is signed in.',
+    description:
+      'For a sign-in page, before anybody is signed in; and whether the first account is still to be created.',
     tag: 'Accounts',
     access: 'anybody',
+    usesCookies: true,
     answer: SignInMethods,
     errors: [],
   },

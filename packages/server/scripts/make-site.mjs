@@ -1,5 +1,5 @@
 // @ts-check
-// Puts together what the service serves besides its API: its pages, and the API reference. Each file lies beside its
+// Puts together what the service serves besides its API: the console, and the API reference. Each file lies beside its
 // compressed twins, which are made once, here.
 import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,11 +8,13 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 const site = fileURLToPath(new URL('../site', import.meta.url));
+const app = fileURLToPath(new URL('../../console/dist/app', import.meta.url));
 const out = fileURLToPath(new URL('../dist/site', import.meta.url));
 const redoc = createRequire(import.meta.url).resolve('redoc/bundles/redoc.standalone.js');
 
 rmSync(out, { recursive: true, force: true });
 cpSync(site, out, { recursive: true });
+cpSync(app, out, { recursive: true });
 // Its own logo is the one thing that it would ask another host for.
 const reference = readFileSync(redoc, 'utf8').replaceAll(/https:\/\/cdn\.redoc\.ly\/[^"']*/g, '/favicon.svg');
 writeFileSync(join(out, 'docs/redoc.standalone.js'), reference);

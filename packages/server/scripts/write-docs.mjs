@@ -1,8 +1,8 @@
 // @ts-check
-// Writes docs/errors.md, docs/settings.md and the client's error codes from the built error catalogue and settings.
+// Writes docs/errors.md, docs/settings.md, the client's error codes and the console's operations from the built catalogues.
 // With --check it writes nothing, names the files that are out of date, and ends with 1 if there are any.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { errorCatalogue } from '@cadiz/contract';
+import { errorCatalogue, routes } from '@cadiz/contract';
 import { settings } from '../dist/settings/table.js';
 
 const command = 'npm run build && npm run docs';
@@ -10,6 +10,7 @@ const pages = {
   'docs/errors.md': toErrorsPage(),
   'docs/settings.md': toSettingsPage(),
   'packages/client/src/error-codes.ts': toErrorCodes(),
+  'packages/console/src/operations.ts': toOperations(),
 };
 const checkOnly = process.argv.includes('--check');
 
@@ -38,6 +39,18 @@ function toErrorCodes() {
 /** Every error of the service: docs/errors.md says what each means, and how to mend it. */
 export type ErrorCode =
 ${codes.join('\n')};
+`;
+}
+
+/** What the console needs of each route, without the schemas. */
+function toOperations() {
+  const entries = Object.entries(routes).map(([id, { method, path }]) => `  ${id}: '${method} ${path}',`);
+  return `// Written by packages/server/scripts/write-docs.mjs: change packages/contract/src/routes.ts instead.
+
+/** The method and path of every operation of the service. */
+export const operations = {
+${entries.join('\n')}
+} as const;
 `;
 }
 

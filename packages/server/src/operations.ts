@@ -167,7 +167,6 @@ export const operations: Operations = {
   releaseQuarantine,
   trashQuarantine,
 
-  listSignInMethods,
   requestPasswordReset,
   sendEmailVerification,
   verifyEmail,
@@ -204,6 +203,7 @@ export const cookieOperations: CookieOperations = {
   signIn,
   signOut,
   getSession,
+  listSignInMethods,
   resetPassword,
   changePassword,
   verifyTotp,

@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { CadizError, readRetryAfter } from '../error.ts';
+import { CadizError } from '../error.ts';
 import type { Source } from '../upload/source.ts';
 import { idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore, type StreamChunk } from './platform.ts';
 
@@ -44,7 +44,7 @@ export async function put({ url, body, onProgress, signal }: PutRequest): Promis
       isAnswered = true;
       readText(response).then((text) => {
         const { statusCode: status = 0, headers } = response;
-        resolve({ status, text, retryAfter: readRetryAfter(headers['retry-after']) });
+        resolve({ status, text, retryAfter: headers['retry-after'] });
         if (!request.writableFinished) request.destroy();
       }, reject);
     });

@@ -20,7 +20,8 @@ export interface PutRequest {
 export interface PutAnswer {
   status: number;
   text: string;
-  retryAfter?: number | undefined;
+  /** The header. */
+  retryAfter: string | null | undefined;
 }
 
 /** An upload in parts that another run of the program can go on with. */

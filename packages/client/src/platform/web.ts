@@ -1,4 +1,4 @@
-import { CadizError, readRetryAfter } from '../error.ts';
+import { CadizError } from '../error.ts';
 import type { Source } from '../upload/source.ts';
 import { openIndexedDb } from './indexed-db.ts';
 import { idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore } from './platform.ts';
@@ -26,35 +26,29 @@ function putByXhr({ url, body, onProgress, signal }: PutRequest): Promise<PutAns
   return new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest();
     let timer: ReturnType<typeof setTimeout>;
-    const fail = (error: unknown) => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-      reject(error);
-    };
-    const stop = () => {
+    const stop = (reason: unknown) => {
+      reject(reason);
       xhr.abort();
-      fail(signal.reason);
     };
-    const stall = () => {
-      xhr.abort();
-      fail(new CadizError('timed_out', 'Nothing was sent for a minute.', { retryable: true }));
-    };
+    const abort = () => stop(signal.reason);
     const wait = () => {
       clearTimeout(timer);
-      timer = setTimeout(stall, idleMilliseconds);
+      timer = setTimeout(
+        () => stop(new CadizError('timed_out', 'Nothing was sent for a minute.', { retryable: true })),
+        idleMilliseconds,
+      );
     };
-    signal.throwIfAborted();
-    signal.addEventListener('abort', stop);
+    signal.addEventListener('abort', abort);
     xhr.upload.onprogress = ({ loaded }) => {
       wait();
       onProgress(loaded);
     };
-    xhr.onerror = () => fail(new Error('the object store cannot be reached, or its CORS rules do not allow this page'));
-    xhr.onload = () => {
+    xhr.onerror = () => reject(new Error('the object store is unreachable, or its CORS rules refuse this page'));
+    xhr.onload = () =>
+      resolve({ status: xhr.status, text: xhr.responseText, retryAfter: xhr.getResponseHeader('retry-after') });
+    xhr.onloadend = () => {
       clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-      const retryAfter = readRetryAfter(xhr.getResponseHeader('retry-after'));
-      resolve({ status: xhr.status, text: xhr.responseText, retryAfter });
+      signal.removeEventListener('abort', abort);
     };
     wait();
     xhr.open('PUT', url);
@@ -66,13 +60,13 @@ async function putByFetch({ url, body, onProgress, signal }: PutRequest): Promis
   const answer = await fetch(url, { method: 'PUT', body: body as Blob, signal });
   const text = await answer.text();
   onProgress(body.size);
-  return { status: answer.status, text, retryAfter: readRetryAfter(answer.headers.get('retry-after')) };
+  return { status: answer.status, text, retryAfter: answer.headers.get('retry-after') };
 }
 
 /** Web Crypto has no hash in pieces, so the whole file is read into memory. @throws CadizError invalid_argument */
 export async function toSha256(source: Source): Promise<string> {
   const bytes = await (source.slice() as Blob).arrayBuffer().catch((cause: unknown) => {
-    throw new CadizError('file_unreadable', `A file of ${source.size} bytes cannot be read whole for its checksum.`, {
+    throw new CadizError('file_unreadable', `${source.size} bytes cannot be read at once for a checksum.`, {
       cause,
     });
   });

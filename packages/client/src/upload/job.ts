@@ -1,6 +1,7 @@
 import { toSha256 } from '#platform';
 import { CadizError } from '../error.ts';
-import type { Gate } from '../retry.ts';
+import type { Resumable } from '../platform/platform.ts';
+import type { Gate, Pace } from '../retry.ts';
 import type { File, Metadata } from '../types.ts';
 import { type Source, toSource, type Uploadable } from './source.ts';
 
@@ -41,9 +42,13 @@ export interface UploadOptions {
 export interface Job {
   source: Source;
   facts: { fileName: string; mimeType: string; fileSize: number; sha256?: string };
+  /** What is told when it is recorded. */
+  extras: object;
   options: UploadOptions;
   folderId: string | null;
-  gate?: Gate | undefined;
+  pace: Pace;
+  /** Its upload in parts, once that has begun. */
+  begun?: Resumable | undefined;
   /** Says that so many of its bytes have been sent. */
   report(loaded: number): void;
 }
@@ -63,8 +68,8 @@ export interface Followed {
 export async function createJob(file: Uploadable, options: UploadOptions, gate?: Gate): Promise<Job> {
   const source = await toSource(file);
   const fileName = options.name ?? source.name;
-  if (!fileName) throw new CadizError('invalid_argument', 'The file has no name: give one as `name`.');
-  const { checksum, onProgress } = options;
+  if (!fileName) throw new CadizError('invalid_argument', 'The file has no name: give `name`.');
+  const { checksum, onProgress, metadata, externalId, replaces } = options;
   const sha256 = checksum === true ? await toSha256(source) : checksum || undefined;
   const mimeType = options.type ?? (source.type || 'application/octet-stream');
   const total = source.size;
@@ -72,9 +77,10 @@ export async function createJob(file: Uploadable, options: UploadOptions, gate?:
   return {
     source,
     facts: { fileName, mimeType, fileSize: total, ...(sha256 && { sha256 }) },
+    extras: { metadata, externalId, replaces },
     options,
     folderId: null,
-    gate,
+    pace: { signal: options.signal, gate },
     report(loaded) {
       if (loaded <= shown) return;
       shown = loaded;

@@ -1,6 +1,5 @@
 import type { CadizError } from '../error.ts';
-import type { Gate } from '../retry.ts';
-import { toCadizError } from '../retry.ts';
+import { anyOf, type Gate, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
 import { toPath } from './folders.ts';
 import { createJob, type Job, type UploadOptions } from './job.ts';
@@ -75,7 +74,20 @@ interface Item {
   canceling: AbortController;
 }
 
-export function createQueue(uploader: Uploader, concurrency: number, options: UploadOptions): UploadQueue {
+/**
+ * Uploads many files, several at a time, and asks the service for a hundred of them at once. A picked or dropped folder
+ * keeps its structure.
+ *
+ * @example
+ * const queue = createQueue(uploader, input.files, { folder: 'holiday' });
+ * queue.subscribe(() => show(queue.snapshot()));
+ * await queue.done();
+ */
+export function createQueue(
+  uploader: Uploader,
+  files: Iterable<Source | QueueEntry> = [],
+  options: UploadOptions = {},
+): UploadQueue {
   const items: Item[] = [];
   const listeners = new Set<() => void>();
   const waiting = new Set<Item>();
@@ -112,7 +124,7 @@ export function createQueue(uploader: Uploader, concurrency: number, options: Up
 
   /** Starts what there is room for: a batch more as soon as the last one keeps no slot waiting. */
   function pump(): void {
-    while (waiting.size > 0 && sending.size < concurrency && !whenResumed) start(nextBatch());
+    while (waiting.size > 0 && sending.size < uploader.concurrency && !whenResumed) start(nextBatch());
     if (waiting.size + active.size > 0) return;
     for (const resolve of whenIdle.splice(0)) resolve();
   }
@@ -167,10 +179,9 @@ export function createQueue(uploader: Uploader, concurrency: number, options: Up
 
   function toJob(item: Item): Promise<Job> {
     const { file, path: _, ...own } = item.entry;
-    const { signal } = options;
-    const signals = [item.canceling.signal, own.signal, signal].filter((one) => one !== undefined);
+    const signal = anyOf(item.canceling.signal, own.signal, options.signal);
     const onProgress = ({ loaded }: { loaded: number }) => change(item, { loaded });
-    const merged = { ...options, ...own, folder: toFolder(item), onProgress, signal: AbortSignal.any(signals) };
+    const merged = { ...options, ...own, folder: toFolder(item), onProgress, signal };
     return createJob(file, merged, gate);
   }
 
@@ -201,21 +212,24 @@ export function createQueue(uploader: Uploader, concurrency: number, options: Up
   const select = (id: number | undefined, states: readonly UploadState[]) =>
     items.filter(({ view }) => states.includes(view.state) && (id === undefined || view.id === id));
 
+  function add(files: Iterable<Source | QueueEntry>): void {
+    for (const file of files) {
+      const entry = 'file' in file ? file : { file };
+      const path = toPath(entry.path ?? entry.file.webkitRelativePath ?? '');
+      const name = entry.name ?? (path.split('/').at(-1) || entry.file.name || '');
+      const directory = path.split('/').slice(0, -1).join('/');
+      const { size } = entry.file;
+      const view: QueuedUpload = { id: items.length, name, directory, size, loaded: 0, state: 'waiting' };
+      const item = { entry: { ...entry, name }, view, canceling: new AbortController() };
+      items.push(item);
+      waiting.add(item);
+    }
+    begin();
+  }
+
+  add(files);
   return {
-    add(files) {
-      for (const file of files) {
-        const entry = 'file' in file ? file : { file };
-        const path = toPath(entry.path ?? entry.file.webkitRelativePath ?? '');
-        const name = entry.name ?? (path.split('/').at(-1) || entry.file.name || '');
-        const directory = path.split('/').slice(0, -1).join('/');
-        const { size } = entry.file;
-        const view: QueuedUpload = { id: items.length, name, directory, size, loaded: 0, state: 'waiting' };
-        const item = { entry: { ...entry, name }, view, canceling: new AbortController() };
-        items.push(item);
-        waiting.add(item);
-      }
-      begin();
-    },
+    add,
     pause() {
       if (whenResumed) return;
       let resolve = () => {};

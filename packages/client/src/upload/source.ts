@@ -23,5 +23,5 @@ export async function toSource(file: Uploadable): Promise<Source> {
   if (file instanceof ReadableStream) return new Response(file).blob();
   if (typeof file === 'string' || file instanceof ArrayBuffer || ArrayBuffer.isView(file)) return new Blob([file]);
   if (typeof file?.size === 'number' && typeof file.slice === 'function') return file;
-  throw new CadizError('invalid_argument', 'file must be a File, a Blob, bytes, a string or a stream.');
+  throw new CadizError('invalid_argument', 'The file must be a File, Blob, bytes, string or stream.');
 }

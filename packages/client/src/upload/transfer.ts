@@ -1,12 +1,13 @@
 import { put } from '#platform';
-import { CadizError, isPassing } from '../error.ts';
-import type { Chunk } from '../platform/platform.ts';
+import { CadizError, readRetryAfter } from '../error.ts';
+import type { Chunk, ResumeStore } from '../platform/platform.ts';
 import type { Sender } from '../request.ts';
-import { type Gate, retrying } from '../retry.ts';
+import { type Pace, retrying, toCadizError } from '../retry.ts';
 import type { Slots } from './slots.ts';
 
 /** What all uploads of a client share. */
 export interface Uploading extends Sender {
+  resume: ResumeStore | undefined;
   baseUrl: string;
   retries: number;
   slots: Slots;
@@ -27,11 +28,9 @@ export function toAddress(presignedUrl: string): Address {
   return { url: presignedUrl, expiresAt: Date.now() + seconds * 1000 - marginMilliseconds };
 }
 
-interface Sending {
+interface Sending extends Pace {
   chunk: Chunk;
   onProgress: (sent: number) => void;
-  signal?: AbortSignal | undefined;
-  gate?: Gate | undefined;
 }
 
 /**
@@ -42,19 +41,19 @@ interface Sending {
  */
 export async function sendBytes<A extends Address>(
   { slots, retries }: Uploading,
-  { chunk, onProgress, signal, gate }: Sending,
+  { chunk, onProgress, ...pace }: Sending,
   address: A,
   renew: () => Promise<A>,
 ): Promise<A> {
   const sendTo = (url: string) =>
-    retrying({ retries, signal, gate }, (signal) => slots.run(() => putChunk(url, chunk, onProgress, signal)));
+    retrying({ ...pace, retries }, (signal) => slots.run(() => putChunk(url, chunk, onProgress, signal)));
   if (Date.now() < address.expiresAt) {
     try {
       await sendTo(address.url);
       return address;
     } catch (error) {
       // Expired, by the store's clock.
-      if (!(error instanceof CadizError) || error.status !== 403) throw error;
+      if (toCadizError(error).status !== 403) throw error;
     }
   }
   const renewed = await renew();
@@ -75,11 +74,14 @@ async function putChunk(
   });
   const { status, text, retryAfter } = answer;
   if (status >= 200 && status < 300) return;
-  const [, code = ''] = /<Code>(.*?)<\/Code>/.exec(text) ?? [];
-  const [, message = text.slice(0, 200)] = /<Message>(.*?)<\/Message>/s.exec(text) ?? [];
-  const retryable = isPassing(status) || status === 409 || code === 'RequestTimeout';
-  const words = `The object store refused the bytes with ${status} ${code}: ${message}`;
-  throw new CadizError('upload_refused', words, { status, retryable, retryAfter });
+  const retryable = status === 409 || text.includes('<Code>RequestTimeout<') || undefined;
+  // What the store says, which is a little XML, without its tags.
+  const words = text.replace(/<[^>]*>/g, ' ').slice(0, 300);
+  throw new CadizError('upload_refused', `The object store answered ${status}: ${words}`, {
+    status,
+    retryable,
+    retryAfter: readRetryAfter(retryAfter),
+  });
 }
 
 /** A browser reports a file that cannot be read like a broken connection. */
@@ -88,6 +90,6 @@ async function requireReadable(body: Chunk): Promise<void> {
   try {
     await body.slice(0, 1).arrayBuffer();
   } catch (cause) {
-    throw new CadizError('file_unreadable', 'The file cannot be read, or has changed since it was chosen.', { cause });
+    throw new CadizError('file_unreadable', 'The file cannot be read, or has changed.', { cause });
   }
 }

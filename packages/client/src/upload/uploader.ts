@@ -1,25 +1,105 @@
+import { openResumeStore, usualConcurrency } from '#platform';
+import type { CadizError } from '../error.ts';
 import type { ResumeStore } from '../platform/platform.ts';
+import { type ClientOptions, createSender } from '../request.ts';
 import { throwIfAborted, toCadizError } from '../retry.ts';
-import type { FolderFinder } from './folders.ts';
-import type { Followed, Job } from './job.ts';
+import type { File } from '../types.ts';
+import { createFolderFinder, type FolderFinder, isPath } from './folders.ts';
+import { createJob, type Followed, type Job, type UploadOptions } from './job.ts';
 import { uploadInParts } from './parts.ts';
+import { createSlots } from './slots.ts';
+import type { Uploadable } from './source.ts';
 import type { Uploading } from './transfer.ts';
 import { uploadWhole } from './whole.ts';
 
+/** How to reach the service, as whom, and how uploads go. */
+export interface UploaderOptions extends ClientOptions {
+  /** How many files, or parts of files, are sent at the same time; 4 in browsers and 8 elsewhere by default. */
+  concurrency?: number;
+  /** Files from this size in bytes on are uploaded in parts; 64 MiB by default. */
+  partsFrom?: number;
+  /** Where uploads in parts are remembered: in browsers IndexedDB; `resumeFile` of `@cadiz/client/node` makes one. */
+  resume?: ResumeStore;
+}
+
+/** Uploads to one project. Everything but `upload` is for `createQueue` and `createClient`, and may change. */
 export interface Uploader extends Uploading {
+  /**
+   * Uploads one file: in one piece, or from 64 MiB on in parts that survive a reload. Failures on the way are repeated.
+   * It is recorded once, or not at all; after `signal` aborts while it is being recorded, it may still be recorded.
+   *
+   * @example
+   * await cadiz.upload(file, { folder: 'holiday/2027', onProgress: ({ loaded, total }) => show(loaded / total) });
+   * @throws CadizError
+   */
+  upload(file: Uploadable, options?: UploadOptions): Promise<File>;
   folders: FolderFinder;
-  resume: ResumeStore | undefined;
-  /** Files from this size on are sent in parts. */
+  concurrency: number;
   partsFrom: number;
+}
+
+/**
+ * Makes a client that uploads and does nothing else: a page that only uploads loads less than with `createClient`.
+ *
+ * @example
+ * const { upload } = createUploader({ baseUrl: 'https://media.example.com', ticket: getTicket });
+ * const file = await upload(input.files[0], { folder: 'holiday/2027' });
+ */
+export function createUploader(options: UploaderOptions): Uploader {
+  const { baseUrl, retries = 6, concurrency = usualConcurrency, partsFrom = 64 * 1024 ** 2 } = options;
+  const sender = createSender(options);
+  const uploader: Uploader = {
+    ...sender,
+    baseUrl,
+    retries,
+    concurrency,
+    partsFrom,
+    slots: createSlots(concurrency),
+    folders: createFolderFinder(sender),
+    resume: options.resume ?? openResumeStore(),
+    async upload(file, upload = {}) {
+      const job = await createJob(file, upload);
+      return new Promise((resolve, reject) => {
+        const settle = (_: Job, outcome: File | CadizError) =>
+          outcome instanceof Error ? reject(outcome) : resolve(outcome);
+        uploadJobs(uploader, [job], { settle });
+      });
+    },
+  };
+  return uploader;
 }
 
 /** Whether a file is sent in parts. */
 export const isLarge = ({ partsFrom }: Uploader, { size }: { size: number }): boolean => size > 0 && size >= partsFrom;
 
-/** Uploads one large file, or at most a batch of small ones. Never fails itself. */
+/** The store or the service has lost a file on the way, or a part of it: it is sent again. */
+const losses: readonly string[] = ['upload_missing', 'upload_incomplete', 'upload_not_found'];
+
+/** Uploads one large file, or at most a batch of small ones; once more if they were lost on the way. Never fails itself. */
 export async function uploadJobs(uploader: Uploader, jobs: readonly Job[], followed: Followed): Promise<void> {
-  const { folders, resume } = uploader;
-  folders.prepare(jobs.map(({ options }) => options.folder ?? ''));
+  const lost: Job[] = [];
+  const gone = new Set<string | null>();
+  await uploadOnce(uploader, jobs, {
+    ...followed,
+    settle(job, outcome) {
+      const code = outcome instanceof Error ? outcome.code : '';
+      // A folder that is given by its path can be created anew.
+      const isGone = code === 'folder_not_found' && isPath(job.options.folder);
+      if (!isGone && !losses.includes(code)) return followed.settle(job, outcome);
+      if (isGone) {
+        gone.add(job.folderId);
+        job.begun = undefined;
+      }
+      lost.push(job);
+    },
+  });
+  uploader.folders.forget(gone);
+  if (lost.length > 0) await uploadOnce(uploader, lost, followed);
+}
+
+async function uploadOnce(uploader: Uploader, jobs: readonly Job[], followed: Followed): Promise<void> {
+  const { folders } = uploader;
+  folders.prepare(jobs.map(({ options }) => options.folder));
   const ready: Job[] = [];
   await Promise.all(
     jobs.map(async (job) => {
@@ -35,7 +115,7 @@ export async function uploadJobs(uploader: Uploader, jobs: readonly Job[], follo
   const [first] = ready;
   if (!first) return;
   if (!isLarge(uploader, first.source)) return uploadWhole(uploader, ready, followed);
-  const outcome = await uploadInParts(uploader, first, resume).catch(toCadizError);
+  const outcome = await uploadInParts(uploader, first).catch(toCadizError);
   followed.sent?.(first);
   followed.settle(first, outcome);
 }

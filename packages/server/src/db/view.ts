@@ -61,7 +61,7 @@ export function fieldsOf<Row>() {
   };
 }
 
-/** An expression for the shape as a text of JSON. */
+/** An expression for the shape as JSON text. */
 export function toJsonText<Row>(fields: Fields<Row>): string {
   const parts: string[] = [];
   let literal = '{';

@@ -104,11 +104,31 @@ describe('a body that is not what it should be', () => {
 
   test.each([
     ['missing', {}, 'is missing'],
-    ['null', { name: null }, 'must be a text'],
-    ['a number', { name: 5 }, 'must be a text'],
-    ['a list', { name: [] }, 'must be a text'],
+    ['null', { name: null }, 'must be a string'],
+    ['a number', { name: 5 }, 'must be a string'],
+    ['a list', { name: [] }, 'must be a string'],
   ])('a field that is %s is told as that', async (_what, body, message) => {
     expect((await createProject(body)).body.issues).toEqual([{ path: 'name', message }]);
+  });
+
+  test('the type of a field is told in the words of JSON', async () => {
+    const body = { projectId: 1, atomic: 'yes', files: { 0: 'a' } };
+    const batch = await service.call('POST', '/api/storage/record/batch', { as: ada, body });
+    const issues: { path: string; message: string }[] = batch.body.issues;
+    const told = Object.fromEntries(issues.map(({ path, message }) => [path, message]));
+    expect(told).toEqual({
+      projectId: 'must be a string',
+      atomic: 'must be a boolean',
+      files: 'must be an array',
+    });
+    const file = { projectId: '0', storeKey: 'k', fileName: 'a', mimeType: 'a/b', folderId: null };
+    const record = await service.call('POST', '/api/storage/record', {
+      as: ada,
+      body: { ...file, fileSize: 1, metadata: 'none' },
+    });
+    expect(record.body.issues).toContainEqual({ path: 'metadata', message: 'must be an object' });
+    const list = await service.call('POST', '/api/storage/record', { as: ada, body: [] });
+    expect(list.body.detail).toBe('The body must be an object.');
   });
 
   test('every wrong field is told at once', async () => {

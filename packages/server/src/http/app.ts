@@ -57,7 +57,7 @@ export interface App {
 
 export function createApp(deps: Deps): App {
   const common = toCommonHeaders(deps.config.publicUrl);
-  const site = createSite(common);
+  const site = createSite(common, deps.config.objectStore.publicEndpoint);
   return {
     listener(request, response) {
       if (site(request, response)) return undefined;

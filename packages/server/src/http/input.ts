@@ -101,11 +101,14 @@ function check<T extends z.ZodType>(exchange: Exchange, schema: T, value: unknow
   throw new Problem('invalid_request', `${first?.path || what} ${first?.message}${more}.`, { issues });
 }
 
+/** Zod's types in the words of JSON. */
 const typeNames: Record<string, string> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
-  array: 'a list',
+  boolean: 'a boolean',
+  array: 'an array',
   object: 'an object',
+  record: 'an object',
 };
 
 function toIssue(issue: z.core.$ZodIssue): Issue {

@@ -7,40 +7,72 @@ import sirv from 'sirv';
 /** Written by the build (`scripts/make-site.mjs`). */
 const folder = fileURLToPath(new URL('../../dist/site/', import.meta.url));
 
-const strict = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'";
 const frameless = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /** Redoc writes its styles into the page, and runs its search in a worker made from a blob. */
-const ofReference = `${strict.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")} data:; worker-src 'self' blob:`;
+const ofReference =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; worker-src 'self' blob:";
+
+/** The addresses at which the console opens. It shows what is there, and says so if there is nothing. */
+const consolePages =
+  /^\/(?:setup|sign-in|forgot-password|invitation|reset-password|verify-email|projects|account|people|health)?(?:[/?]|$)/;
+
+/** What the console may load and send: nothing but its own, and the files, which lie in the object store. */
+function toConsolePolicy(storeUrl: string): string {
+  const store = new URL(storeUrl).origin;
+  return [
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; manifest-src 'self'",
+    `connect-src 'self' ${store}`,
+    `img-src 'self' data: blob: ${store}`,
+    `media-src 'self' blob: ${store}`,
+    `frame-src blob: ${store}`,
+  ].join('; ');
+}
 
 /**
- * Serves the pages of the service and the API reference: static files, separate from the API, with their own headers.
+ * Serves the console and the API reference: static files, separate from the API, with their own headers.
  * @param common headers of every answer of the service, as name, value, name, value …
+ * @param storeUrl at which browsers reach the object store
  * @returns a function that says whether it answers a request
  */
-export function createSite(common: readonly string[]): (request: IncomingMessage, response: ServerResponse) => boolean {
+export function createSite(
+  common: readonly string[],
+  storeUrl: string,
+): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (!existsSync(folder)) throw new Error(`${folder} is missing: run npm run build`);
+  const ofConsole = toConsolePolicy(storeUrl);
   const serve = sirv(folder, {
     brotli: true,
     gzip: true,
     etag: true,
     setHeaders(response, path) {
       for (let i = 0; i + 1 < common.length; i += 2) response.setHeader(common[i] ?? '', common[i + 1] ?? '');
-      // Browsers revalidate it each time, and mostly get a 304.
-      response.setHeader('Cache-Control', 'no-cache');
-      response.setHeader('Content-Security-Policy', `${path.startsWith('/docs') ? ofReference : strict}; ${frameless}`);
+      // Names of assets change with what is in them. Anything else is revalidated each time, and mostly gets a 304.
+      const isAsset = path.startsWith('/assets/');
+      response.setHeader('Cache-Control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
+      response.setHeader(
+        'Content-Security-Policy',
+        `${path.startsWith('/docs') ? ofReference : ofConsole}; ${frameless}`,
+      );
       response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
     },
   });
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return false;
+    const { url = '/' } = request;
     // Most requests are for the API and need no lookup among the files.
-    if (request.url?.startsWith('/api/')) return false;
+    if (url.startsWith('/api/')) return false;
+    if (consolePages.test(url)) {
+      // Programs that ask for `/` get the name and the version.
+      if (/^\/(?:\?|$)/.test(url) && !request.headers.accept?.includes('text/html')) return false;
+      request.url = '/';
+    }
     // If a file cannot be read, for example because descriptors have run out, only this answer fails.
     response.once('pipe', (file: Readable) => file.once('error', () => response.destroy()));
     let answers = true;
     serve(request, response, () => {
       answers = false;
     });
+    request.url = url;
     return answers;
   };
 }

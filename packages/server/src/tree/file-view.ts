@@ -36,7 +36,7 @@ const fields = {
 /** The columns that the view of a file is made from. */
 export type FileRow = RowOf<Row, typeof fields>;
 
-/** The view as a text of JSON, in SQL. */
+/** The view as JSON text, in SQL. */
 export const fileJson = toJsonText<Row>(fields);
 
 export function toFileView(row: FileRow): FileView {

@@ -21,7 +21,7 @@ const fields = {
   updatedAt: time('updated_at'),
 } satisfies { [K in keyof FolderView]: Field<Row, keyof Row, FolderView[K]> };
 
-/** The view as a text of JSON, in SQL. */
+/** The view as JSON text, in SQL. */
 export const folderJson = toJsonText<Row>(fields);
 
 export function toFolderView(row: RowOf<Row, typeof fields>): FolderView {

@@ -7,7 +7,7 @@ export interface Breadcrumb {
 }
 
 /**
- * The folders from the root, under the project's name, to `:innermost`, as a text with a JSON array in `json`; null if
+ * The folders from the root, under the project's name, to `:innermost`, as the text of a JSON array in `json`; null if
  * there is no such project.
  */
 export const breadcrumbsSql = `

@@ -107,7 +107,7 @@ describe('ensuring folders', () => {
     ['a/\u0007', 'has a name that must not contain control characters'],
     ['a/\ud800', 'has a name that must be well-formed Unicode (it has half of a surrogate pair)'],
     ['a/'.repeat(2) + 'x'.repeat(256), 'has a name that must be at most 255 bytes of UTF-8, and has 256'],
-    [7, 'must be a text'],
+    [7, 'must be a string'],
   ])('the path %j is refused by its place in the list', async (path, message) => {
     const answer = await ensure(['fine', 'also/fine', path]);
     expect([answer.status, answer.body.issues]).toEqual([400, [{ path: 'paths.2', message }]]);

@@ -107,7 +107,7 @@ describe('presigning a batch', () => {
   test.each([
     ['no files', { files: [] }, 'files', 'must have at least one file'],
     ['101 files', { files: many(101, () => photo()) }, 'files', 'must have at most 100 files'],
-    ['no list', { files: photo() }, 'files', 'must be a list'],
+    ['no list', { files: photo() }, 'files', 'must be an array'],
     [
       'a bad name in one',
       { files: [photo(), photo({ fileName: 'a/b' })] },

@@ -49,7 +49,7 @@ function toWords(text: string): string[] {
   return [whole, whole.replaceAll(' ', ''), ...whole.split(/[\s@.+_-]+/)].filter((word) => word.length > 3);
 }
 
-/** Whether a text is common except for some digits and symbols at its ends. */
+/** Whether a string is common except for some digits and symbols at its ends. */
 function isPadded(text: string, isCommon: (text: string) => boolean): boolean {
   const characters = [...text];
   const isAddition = (character: string | undefined) => character !== undefined && !letter.test(character);
@@ -67,7 +67,7 @@ function isPadded(text: string, isCommon: (text: string) => boolean): boolean {
   return false;
 }
 
-/** Whether a short or common text is repeated: `abcabcabcabc`, `aaaaaaaaaaaa`, `dragonfly1dragonfly1`. */
+/** Whether a short or common string is repeated: `abcabcabcabc`, `aaaaaaaaaaaa`, `dragonfly1dragonfly1`. */
 function isRepeated(text: string, isCommon: (text: string) => boolean): boolean {
   for (let period = 1; period * 2 <= text.length; period++) {
     const one = text.slice(0, period);

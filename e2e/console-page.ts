@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
+
+const executablePath = '/usr/bin/chromium';
+
+/** Whether there is a browser. Without one, tests of the console are left out, and say so. */
+export const hasBrowser = existsSync(executablePath);
+if (!hasBrowser) console.warn(`LEFT OUT: the console in a browser, because ${executablePath} is not installed.`);
+
+export const password = 'correct horse battery';
+export const email = 'ada@example.com';
+
+/** A service with a browser in front of it. */
+export interface ConsoleUnderTest {
+  url: string;
+  service: Service;
+  settings: Settings;
+  browser: Browser;
+  /** What pages complained about: errors, refusals by the policy, and requests to other hosts. */
+  complaints: string[];
+  /** A page in a browser of its own, which nobody has signed in with. */
+  openPage(options?: BrowserContextOptions): Promise<Page>;
+  /** A page that the owner is signed in with, at an address of the console. */
+  openAsOwner(path: string, options?: BrowserContextOptions): Promise<Page>;
+  /** Asks the service as the owner, whose account is created with the first request. @returns the JSON of a 200 */
+  ask<T>(method: string, path: string, body?: unknown): Promise<T>;
+  createProject(name: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function startConsole(change: Settings = {}): Promise<ConsoleUnderTest> {
+  const settings = { ...(await testedSettings()), ...change };
+  const service = await startService(settings);
+  const url = `http://localhost:${settings.PORT}`;
+  const args = '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking';
+  const browser = await chromium.launch({
+    executablePath,
+    headless: true,
+    args: [...args.split(' '), '--disable-component-update', '--disable-sync'],
+  });
+  const complaints: string[] = [];
+  let cookie: string | undefined;
+
+  async function send(method: string, path: string, body?: unknown): Promise<Response> {
+    const headers = { 'Content-Type': 'application/json', ...(cookie && { Cookie: cookie }) };
+    return fetch(url + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  }
+
+  async function signUp(): Promise<void> {
+    const answer = await send('POST', '/api/auth/sign-up/email', { name: 'Ada Example', email, password });
+    if (!answer.ok) throw new Error(await answer.text());
+    cookie =
+      answer.headers
+        .getSetCookie()
+        .find((one) => one.includes('session'))
+        ?.split(';')[0] ?? '';
+  }
+
+  async function ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+    if (cookie === undefined) await signUp();
+    const answer = await send(method, path, body);
+    if (!answer.ok) throw new Error(await answer.text());
+    return (await answer.json()) as T;
+  }
+
+  async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB', ...options });
+    const page = await context.newPage();
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      // Answers that are errors are shown to people; the browser lists them as well.
+      const isAnswer = message.text().startsWith('Failed to load resource');
+      if (message.type() === 'error' && !isAnswer) complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      const { protocol, hostname } = new URL(request.url());
+      if (!/^(?:blob|data):$/.test(protocol) && !/^(?:localhost|127\.0\.0\.1)$/.test(hostname))
+        complaints.push(`a request to ${request.url()}`);
+    });
+    return page;
+  }
+
+  return {
+    url,
+    service,
+    settings,
+    browser,
+    complaints,
+    openPage,
+    ask,
+    async openAsOwner(path, options) {
+      if (cookie === undefined) await signUp();
+      const page = await openPage(options);
+      const [name = '', ...value] = (cookie ?? '').split('=');
+      await page.context().addCookies([{ name, value: value.join('='), url }]);
+      await page.goto(url + path);
+      return page;
+    },
+    createProject: async (name) => (await ask<{ id: string }>('POST', '/api/projects', { name })).id,
+    async stop() {
+      await browser.close();
+      await stopService(service);
+      await cleanUp(settings);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { type Client, createClient, isCadizError } from '@cadiz/client';
+import type { Answer, OperationId, routes } from '@cadiz/contract';
+import type { z } from 'zod';
+import { operations } from './operations.ts';
+import { untilSignedIn } from './signed-out.ts';
+
+type Routes = typeof routes;
+
+type Part<O extends OperationId, Place extends 'params' | 'query' | 'body'> = Routes[O] extends {
+  [place in Place]: infer S extends z.ZodType;
+}
+  ? z.input<S>
+  : unknown;
+
+/** What an operation takes: its path parameters, query and body, as one object. */
+export type Input<O extends OperationId> = Part<O, 'params'> & Part<O, 'query'> & Part<O, 'body'>;
+
+/** Answers that mean: nobody is signed in any more. */
+const isSignedOut = async (answer: Response) =>
+  answer.status === 401 && ((await answer.clone().json()) as { code?: string }).code === 'session_required';
+
+/** Asks somebody whose session has ended to sign in again, and then goes on where it was. */
+const patientFetch: typeof fetch = async (input, init) => {
+  const answer = await fetch(input, init);
+  if (!(await isSignedOut(answer))) return answer;
+  await untilSignedIn();
+  return fetch(input, { ...init, signal: AbortSignal.timeout(60_000) });
+};
+
+const options = { baseUrl: location.origin, session: true, retries: 2, fetch: patientFetch } as const;
+const service = createClient(options);
+const clients = new Map<string, Client>();
+
+/** The client of a project: what is stored in it, and uploads. */
+export function clientOf(projectId: string): Client {
+  const client = clients.get(projectId) ?? createClient({ ...options, retries: 6, projectId });
+  clients.set(projectId, client);
+  return client;
+}
+
+/**
+ * Calls any operation of the service, as the contract describes it.
+ *
+ * @example
+ * const { members } = await call('listMembers', { projectId });
+ * @throws CadizError
+ */
+export async function call<O extends OperationId>(
+  operation: O,
+  input: Input<O>,
+  headers?: Record<string, string>,
+): Promise<Answer<O>> {
+  const [method, template] = operations[operation].split(' ') as ['GET' | 'POST' | 'PATCH' | 'DELETE', string];
+  const rest = { ...(input as Record<string, unknown>) };
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(rest[name]);
+    delete rest[name];
+    return encodeURIComponent(value);
+  });
+  const isRead = method === 'GET';
+  const where = isRead || method === 'DELETE' ? { query: rest } : { body: rest };
+  return service.request<Answer<O>>({ method, path, ...where, isOnce: !isRead, headers });
+}
+
+/** The code of an error of the service, for what is decided by it. */
+export const codeOf = (error: unknown): string | undefined => (isCadizError(error) ? error.code : undefined);

@@ -1,0 +1,86 @@
+import type { LucideIcon } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { formatAgo, formatExactly } from '../format.ts';
+
+/** Small parts that many screens use. */
+
+export type Tone = 'ok' | 'warn' | 'bad' | 'live' | '';
+
+export function Badge({ tone = '', icon: Icon, children }: { tone?: Tone; icon?: LucideIcon; children: ReactNode }) {
+  return (
+    <span className={`badge ${tone}`}>
+      {Icon && <Icon className="i" aria-hidden="true" />}
+      {children}
+    </span>
+  );
+}
+
+/** @param share from 0 to 1; beyond 0.9 it warns, at 1 it is full */
+export function Meter({ share, label, valueText }: { share: number; label: string; valueText?: string }) {
+  const percent = Math.max(0, Math.min(100, share * 100));
+  const tone = share >= 1 ? 'bad' : share >= 0.9 ? 'warn' : '';
+  return (
+    <div
+      className={`meter ${tone}`}
+      role="progressbar"
+      aria-label={label}
+      aria-valuemin={0}
+      aria-valuemax={100}
+      aria-valuenow={Math.round(percent)}
+      aria-valuetext={valueText}
+    >
+      <span style={{ width: `${percent}%` }} />
+    </div>
+  );
+}
+
+/** A moment as people say it; the exact one is its title. */
+export function Moment({ at, none }: { at: string | null; none?: string }) {
+  if (at === null) return <span className="quiet">{none ?? formatAgo(null)}</span>;
+  return (
+    <time className="num" dateTime={at} title={formatExactly(at)}>
+      {formatAgo(at)}
+    </time>
+  );
+}
+
+interface EmptyProps {
+  icon: LucideIcon;
+  title: string;
+  hint?: ReactNode;
+  /** The one next thing to do. */
+  action?: ReactNode;
+}
+
+/** Where nothing is yet, or nothing was found. */
+export function Empty({ icon: Icon, title, hint, action }: EmptyProps) {
+  return (
+    <div className="empty">
+      <Icon className="i" aria-hidden="true" />
+      <h2>{title}</h2>
+      {hint && <p>{hint}</p>}
+      {action}
+    </div>
+  );
+}
+
+export function Avatar({ name, size = '' }: { name: string; size?: '' | 'l' }) {
+  const words = name.trim().split(/\s+/);
+  const letters = [words[0], words.length > 1 ? words.at(-1) : ''].map((word) => [...(word ?? '')][0] ?? '').join('');
+  return (
+    <span className={`avatar ${size}`} aria-hidden="true">
+      {letters.toUpperCase()}
+    </span>
+  );
+}
+
+/** Bars in the place of rows that are being loaded. */
+export function Skeleton({ rows = 6 }: { rows?: number }) {
+  return (
+    <div className="skeletons" aria-hidden="true">
+      {Array.from({ length: rows }, (_, row) => (
+        <div className="skel" key={row} />
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+import { isCadizError } from '@cadiz/client';
+import { CircleAlert } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { text } from '../text/text.ts';
+import { CopyButton } from './copy-button.tsx';
+
+/** What happened, in the words of the service. */
+export const messageOf = (error: unknown): string =>
+  isCadizError(error) ? error.message : error instanceof Error ? error.message : String(error);
+
+/** The problem of one field of a form, by the path that the service names. */
+export const problemOf = (error: unknown, path: string): string | undefined =>
+  isCadizError(error) ? error.issues.find((issue) => issue.path === path)?.message : undefined;
+
+/** An error: what happened, what to do, and the request id, copied in one click. */
+export function ProblemNote({ error, action }: { error: unknown; action?: ReactNode }) {
+  if (!error) return null;
+  const requestId = isCadizError(error) ? error.requestId : undefined;
+  const code = isCadizError(error) ? error.code : 'error';
+  return (
+    <div className="note bad" role="alert">
+      <CircleAlert className="i" aria-hidden="true" />
+      <div className="grow stack g1">
+        <span>{messageOf(error)}</span>
+        <span className="line wrap cap second">
+          <span className="mono">{code}</span>
+          {requestId && (
+            <>
+              <span>{text.errors.requestId}</span>
+              <span className="mono">{requestId}</span>
+              <CopyButton value={`${code} ${requestId}: ${messageOf(error)}`} label={text.errors.copyDetails} />
+            </>
+          )}
+        </span>
+      </div>
+      {action}
+    </div>
+  );
+}

@@ -1,0 +1,52 @@
+import { language, text } from './text/text.ts';
+
+/** Sizes, moments and counts as people read them, in the reader's language. */
+
+const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
+
+/** Bytes in powers of ten, with three digits: `1.32 GB`. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  const digits = unit === 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
+  const number = value.toLocaleString(language, { maximumFractionDigits: digits });
+  return `${number} ${units[unit]}`;
+}
+
+export const formatCount = (count: number): string => count.toLocaleString(language);
+
+const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' });
+const dayAndYear = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: 'numeric' });
+const exact = new Intl.DateTimeFormat(language, { dateStyle: 'full', timeStyle: 'long' });
+const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+
+/** `19 Nov, 07:48`; with the year when it is another. */
+export function formatMoment(iso: string): string {
+  const at = new Date(iso);
+  const isThisYear = at.getFullYear() === new Date().getFullYear();
+  return `${(isThisYear ? day : dayAndYear).format(at)}, ${time.format(at)}`;
+}
+
+export function formatDay(iso: string): string {
+  const at = new Date(iso);
+  return (at.getFullYear() === new Date().getFullYear() ? day : dayAndYear).format(at);
+}
+
+/** With the weekday, the seconds and the zone. */
+export const formatExactly = (iso: string): string => exact.format(new Date(iso));
+
+/** `2 minutes ago` for a day, then the moment. */
+export function formatAgo(iso: string | null): string {
+  if (iso === null) return text.common.never;
+  const seconds = (new Date(iso).getTime() - Date.now()) / 1000;
+  const size = Math.abs(seconds);
+  if (size < 60) return relative.format(0, 'second');
+  if (size < 3600) return relative.format(Math.round(seconds / 60), 'minute');
+  if (size < 24 * 3600) return relative.format(Math.round(seconds / 3600), 'hour');
+  return formatMoment(iso);
+}

@@ -1,0 +1,52 @@
+import type { Answer } from '@cadiz/contract';
+import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { call } from './api.ts';
+
+/** What many screens read, under the names by which it is read again after a change. */
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    // The client repeats what may be repeated.
+    queries: { retry: false, staleTime: 10_000 },
+    mutations: { retry: false },
+  },
+});
+
+export type Project = Answer<'getProject'>;
+export type Session = NonNullable<Answer<'getSession'>>;
+
+export const sessionQuery = queryOptions({
+  queryKey: ['session'],
+  queryFn: () => call('getSession', {}),
+  staleTime: 60_000,
+});
+export const methodsQuery = queryOptions({
+  queryKey: ['methods'],
+  queryFn: () => call('listSignInMethods', {}),
+  staleTime: 60_000,
+});
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: async () => (await call('listProjects', {})).projects,
+});
+export const usageQuery = (projectId: string) =>
+  queryOptions({ queryKey: ['usage', projectId], queryFn: () => call('usage', { projectId }) });
+export const membersQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['members', projectId],
+    queryFn: async () => (await call('listMembers', { projectId })).members,
+  });
+
+/** Who is signed in. Only for screens that nobody else sees. */
+export function useUser(): Session['user'] {
+  const { data } = useQuery(sessionQuery);
+  if (!data) throw new Error('Nobody is signed in.');
+  return data.user;
+}
+
+/** What the one who looks may do in a project; `viewer` until it is known. */
+export function useRole(projectId: string): 'owner' | 'editor' | 'viewer' {
+  const user = useUser();
+  const { data } = useQuery(membersQuery(projectId));
+  return data?.find(({ userId }) => userId === user.id)?.role ?? 'viewer';
+}

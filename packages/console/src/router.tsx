@@ -1,0 +1,213 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Outlet,
+  redirect,
+} from '@tanstack/react-router';
+import { methodsQuery, projectsQuery, queryClient, sessionQuery } from './queries.ts';
+import { Setup } from './screens/entry/setup.tsx';
+import { SignIn } from './screens/entry/sign-in.tsx';
+import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
+import { Files } from './screens/files/files.tsx';
+import { NewProject, Projects } from './screens/projects.tsx';
+import { Root } from './screens/root.tsx';
+import { Shell } from './screens/shell/shell.tsx';
+
+const root = createRootRoute({ component: Root, notFoundComponent: ScreenNotFound });
+
+/** Before there is a session. */
+const setup = createRoute({
+  getParentRoute: () => root,
+  path: '/setup',
+  component: Setup,
+  beforeLoad: async () => {
+    if (!(await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/' });
+  },
+});
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: SignIn,
+  // Only addresses of this console: anything else could lead somebody away.
+  validateSearch: ({ to }: { to?: unknown }): { to?: string } =>
+    typeof to === 'string' && /^\/(?![/\\])/.test(to) ? { to } : {},
+  beforeLoad: async () => {
+    if ((await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/setup' });
+  },
+});
+const passwords = () => import('./screens/entry/passwords.tsx');
+const forgotPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/forgot-password',
+  component: lazyRouteComponent(passwords, 'ForgotPassword'),
+});
+const resetPassword = createRoute({
+  getParentRoute: () => root,
+  path: '/reset-password',
+  component: lazyRouteComponent(passwords, 'ResetPassword'),
+});
+const invitation = createRoute({
+  getParentRoute: () => root,
+  path: '/invitation',
+  component: lazyRouteComponent(() => import('./screens/entry/invitation.tsx'), 'Invitation'),
+});
+const verifyEmail = createRoute({
+  getParentRoute: () => root,
+  path: '/verify-email',
+  component: lazyRouteComponent(() => import('./screens/entry/verify-email.tsx'), 'VerifyEmail'),
+});
+
+/** Everything that needs a session. */
+const signedIn = createRoute({
+  getParentRoute: () => root,
+  id: 'signed-in',
+  component: Outlet,
+  beforeLoad: async ({ location }) => {
+    if (await queryClient.ensureQueryData(sessionQuery)) return;
+    if ((await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/setup' });
+    throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } });
+  },
+});
+const home = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/',
+  beforeLoad: async () => {
+    const [only, ...others] = await queryClient.ensureQueryData(projectsQuery);
+    if (!only || others.length > 0) throw redirect({ to: '/projects' });
+    throw redirect({ to: '/projects/$projectId/files', params: { projectId: only.id } });
+  },
+});
+const projects = createRoute({ getParentRoute: () => signedIn, path: '/projects', component: Projects });
+const newProject = createRoute({ getParentRoute: () => signedIn, path: '/projects/new', component: NewProject });
+
+const shell = createRoute({
+  getParentRoute: () => signedIn,
+  id: 'shell',
+  component: Shell,
+  loader: () => queryClient.ensureQueryData(projectsQuery),
+});
+const project = createRoute({ getParentRoute: () => shell, path: '/projects/$projectId', component: Outlet });
+
+/** What the address of a listing says besides the folder. */
+export interface FilesSearch {
+  sort?: 'createdAt' | 'fileSize';
+  order?: 'desc';
+  view?: 'grid';
+  q?: string;
+  /** Where is searched: in the folder, or in the whole project. */
+  scope?: 'project';
+  /** The file whose preview is open. */
+  file?: string;
+}
+
+function toFilesSearch(given: Record<string, unknown>): FilesSearch {
+  const { sort, order, view, q, scope, file } = given;
+  return {
+    ...((sort === 'createdAt' || sort === 'fileSize') && { sort }),
+    ...(order === 'desc' && { order }),
+    ...(view === 'grid' && { view }),
+    ...(typeof q === 'string' && q !== '' && { q }),
+    ...(typeof q === 'number' && { q: String(q) }),
+    ...(scope === 'project' && { scope }),
+    ...(typeof file === 'string' && { file }),
+  };
+}
+const files = createRoute({
+  getParentRoute: () => project,
+  path: 'files',
+  component: Files,
+  validateSearch: toFilesSearch,
+});
+const folder = createRoute({
+  getParentRoute: () => project,
+  path: 'files/$folderId',
+  component: Files,
+  validateSearch: toFilesSearch,
+});
+const trash = createRoute({
+  getParentRoute: () => project,
+  path: 'trash',
+  component: lazyRouteComponent(() => import('./screens/trash/trash.tsx'), 'Trash'),
+});
+const usage = createRoute({
+  getParentRoute: () => project,
+  path: 'usage',
+  component: lazyRouteComponent(() => import('./screens/usage/usage.tsx'), 'Usage'),
+});
+const keys = createRoute({
+  getParentRoute: () => project,
+  path: 'keys',
+  component: lazyRouteComponent(() => import('./screens/keys/keys.tsx'), 'Keys'),
+});
+const tickets = createRoute({
+  getParentRoute: () => project,
+  path: 'tickets',
+  component: lazyRouteComponent(() => import('./screens/tickets/tickets.tsx'), 'Tickets'),
+});
+const members = createRoute({
+  getParentRoute: () => project,
+  path: 'members',
+  component: lazyRouteComponent(() => import('./screens/members/members.tsx'), 'Members'),
+});
+const audit = createRoute({
+  getParentRoute: () => project,
+  path: 'audit',
+  component: lazyRouteComponent(() => import('./screens/audit/audit.tsx'), 'Audit'),
+});
+const settings = createRoute({
+  getParentRoute: () => project,
+  path: 'settings',
+  component: lazyRouteComponent(() => import('./screens/settings/settings.tsx'), 'Settings'),
+});
+const account = createRoute({
+  getParentRoute: () => shell,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./screens/account/account.tsx'), 'Account'),
+});
+const people = createRoute({
+  getParentRoute: () => shell,
+  path: '/people',
+  component: lazyRouteComponent(() => import('./screens/people/people.tsx'), 'People'),
+});
+const health = createRoute({
+  getParentRoute: () => shell,
+  path: '/health',
+  component: lazyRouteComponent(() => import('./screens/health/health.tsx'), 'Health'),
+});
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    setup,
+    signIn,
+    forgotPassword,
+    resetPassword,
+    invitation,
+    verifyEmail,
+    signedIn.addChildren([
+      home,
+      projects,
+      newProject,
+      shell.addChildren([
+        project.addChildren([files, folder, trash, usage, keys, tickets, members, audit, settings]),
+        account,
+        people,
+        health,
+      ]),
+    ]),
+  ]),
+  defaultPreload: 'intent',
+  defaultPendingMs: 200,
+  defaultPendingMinMs: 300,
+  defaultPendingComponent: Pending,
+  defaultErrorComponent: ScreenProblem,
+  defaultNotFoundComponent: ScreenNotFound,
+  scrollRestoration: true,
+});
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

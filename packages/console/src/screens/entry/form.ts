@@ -1,0 +1,20 @@
+import { useMutation } from '@tanstack/react-query';
+import type { FormEvent } from 'react';
+
+/** The fields of a form, as they were sent. */
+export type Fields = Record<string, string>;
+
+/** Sends a form once at a time, and keeps what went wrong. */
+export function useForm<T>(send: (fields: Fields) => Promise<T>) {
+  const { mutate, error, isPending, reset } = useMutation({ mutationFn: send });
+  return {
+    error,
+    isPending,
+    reset,
+    onSubmit(event: FormEvent<HTMLFormElement>) {
+      event.preventDefault();
+      const entries = [...new FormData(event.currentTarget)].map(([name, value]) => [name, String(value)] as const);
+      mutate(Object.fromEntries(entries));
+    },
+  };
+}

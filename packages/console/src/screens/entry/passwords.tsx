@@ -1,0 +1,71 @@
+import { Link } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Check, Field, PasswordField } from '../../components/field.tsx';
+import { ProblemNote, problemOf } from '../../components/problem.tsx';
+import { text } from '../../text/text.ts';
+import { Entry } from './entry.tsx';
+import { useForm } from './form.ts';
+import { PasswordRule } from './password-rule.tsx';
+import { takeToken } from './token.ts';
+
+export function ForgotPassword() {
+  const [isSent, setSent] = useState(false);
+  const { onSubmit, error, isPending } = useForm(async ({ email = '' }) => {
+    await call('requestPasswordReset', { email });
+    setSent(true);
+  });
+  const { signIn } = text;
+  return (
+    <Entry title={signIn.forgotTitle} lead={isSent ? signIn.forgotSent : signIn.forgotLead}>
+      {!isSent && (
+        <form className="stack g4" onSubmit={onSubmit}>
+          <Field label={signIn.email} name="email" type="email" autoComplete="username" required />
+          <ProblemNote error={error} />
+          <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
+            {signIn.forgotSubmit}
+          </Button>
+        </form>
+      )}
+      <Link to="/sign-in">{signIn.title}</Link>
+    </Entry>
+  );
+}
+
+/** What the link of a message opens that lets somebody choose a new password. */
+export function ResetPassword() {
+  const [token] = useState(takeToken);
+  const [password, setPassword] = useState('');
+  const [done, setDone] = useState<string>();
+  const { signIn } = text;
+  const { onSubmit, error, isPending } = useForm(async ({ newPassword = '', revokeApiKeys }) => {
+    const answer = await call('resetPassword', { token, newPassword, revokeApiKeys: revokeApiKeys !== undefined });
+    setDone(signIn.resetDone(answer.endedSessions));
+  });
+  const lead = token === '' ? signIn.noToken : (done ?? signIn.resetLead);
+  return (
+    <Entry title={signIn.resetTitle} lead={lead}>
+      {token !== '' && done === undefined && (
+        <form className="stack g4" onSubmit={onSubmit}>
+          <PasswordField
+            label={signIn.newPassword}
+            name="newPassword"
+            autoComplete="new-password"
+            minLength={12}
+            required
+            hint={<PasswordRule password={password} />}
+            problem={problemOf(error, 'newPassword')}
+            onChange={({ target }) => setPassword(target.value)}
+          />
+          <Check label={signIn.revokeKeys} name="revokeApiKeys" />
+          <ProblemNote error={error} />
+          <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
+            {signIn.resetSubmit}
+          </Button>
+        </form>
+      )}
+      <Link to="/sign-in">{signIn.title}</Link>
+    </Entry>
+  );
+}

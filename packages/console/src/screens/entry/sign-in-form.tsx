@@ -1,0 +1,130 @@
+import { useQuery } from '@tanstack/react-query';
+import { Fingerprint, LogIn } from 'lucide-react';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Field, PasswordField } from '../../components/field.tsx';
+import { ProblemNote } from '../../components/problem.tsx';
+import { methodsQuery } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+import { useForm } from './form.ts';
+import { signInWithPasskey } from './passkey.ts';
+
+interface SignInFormProps {
+  /** Called with a session there. */
+  onSignedIn: () => void;
+  /** Filled in already. */
+  email?: string | undefined;
+  /** Where the issuer leads back to. */
+  returnTo?: string;
+}
+
+/** E-mail and password, the second factor if there is one, and the other ways that are switched on. */
+export function SignInForm(props: SignInFormProps) {
+  const [step, setStep] = useState<'password' | 'code' | 'backup'>('password');
+  if (step === 'password') return <PasswordStep {...props} onCode={() => setStep('code')} />;
+  return (
+    <CodeStep
+      isBackup={step === 'backup'}
+      onSignedIn={props.onSignedIn}
+      onSwitch={() => setStep(step === 'code' ? 'backup' : 'code')}
+    />
+  );
+}
+
+function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormProps & { onCode: () => void }) {
+  const { data: methods } = useQuery(methodsQuery);
+  const { onSubmit, error, isPending } = useForm(async ({ email = '', password = '' }) => {
+    const answer = await call('signIn', { email, password });
+    if ('twoFactorRedirect' in answer) onCode();
+    else onSignedIn();
+  });
+  const passkey = useForm(async () => {
+    await signInWithPasskey();
+    onSignedIn();
+  });
+  const issuer = useForm(async () => {
+    const { url } = await call('signInWithOidc', { provider: 'oidc', callbackURL: returnTo });
+    location.assign(url);
+  });
+  const { signIn } = text;
+  return (
+    <div className="stack g4">
+      <form className="stack g4" onSubmit={onSubmit}>
+        <Field
+          label={signIn.email}
+          name="email"
+          type="email"
+          autoComplete="username webauthn"
+          defaultValue={email}
+          required
+        />
+        <PasswordField label={signIn.password} name="password" autoComplete="current-password" required />
+        <ProblemNote error={error ?? passkey.error ?? issuer.error} />
+        <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
+          {signIn.submit}
+        </Button>
+      </form>
+      {(methods?.passkeys || methods?.oidc) && <div className="or">{signIn.or}</div>}
+      {methods?.passkeys && (
+        <form onSubmit={passkey.onSubmit}>
+          <Button size="l" className="wide" type="submit" icon={Fingerprint} busy={passkey.isPending}>
+            {signIn.withPasskey}
+          </Button>
+        </form>
+      )}
+      {methods?.oidc && (
+        <form onSubmit={issuer.onSubmit}>
+          <Button size="l" className="wide" type="submit" icon={LogIn} busy={issuer.isPending}>
+            {signIn.withIssuer(methods.oidc.name)}
+          </Button>
+        </form>
+      )}
+    </div>
+  );
+}
+
+interface CodeStepProps {
+  isBackup: boolean;
+  onSignedIn: () => void;
+  onSwitch: () => void;
+}
+
+function CodeStep({ isBackup, onSignedIn, onSwitch }: CodeStepProps) {
+  const { signIn } = text;
+  const { onSubmit, error, isPending, reset } = useForm(async ({ code = '' }) => {
+    await call(isBackup ? 'verifyBackupCode' : 'verifyTotp', { code: code.replaceAll(' ', '') });
+    onSignedIn();
+  });
+  const words = isBackup
+    ? { lead: signIn.backupLead, label: signIn.backupCode, other: signIn.useApp }
+    : { lead: signIn.codeLead, label: signIn.code, other: signIn.useBackupCode };
+  return (
+    <form className="stack g4" onSubmit={onSubmit} key={String(isBackup)}>
+      <p className="body second">{words.lead}</p>
+      <Field
+        label={words.label}
+        name="code"
+        inputMode={isBackup ? 'text' : 'numeric'}
+        autoComplete="one-time-code"
+        autoFocus
+        required
+        className="mono"
+      />
+      <ProblemNote error={error} />
+      <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
+        {signIn.continue}
+      </Button>
+      <button
+        type="button"
+        className="linklike"
+        onClick={() => {
+          reset();
+          onSwitch();
+        }}
+      >
+        {words.other}
+      </button>
+    </form>
+  );
+}

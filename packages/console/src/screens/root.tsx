@@ -1,0 +1,20 @@
+import { useQuery } from '@tanstack/react-query';
+import { Outlet } from '@tanstack/react-router';
+import { Suspense } from 'react';
+import { Toasts } from '../components/toast.tsx';
+import { sessionQuery } from '../queries.ts';
+import { SessionEnded } from './entry/session-ended.tsx';
+import { Pending } from './fallbacks.tsx';
+
+/** What is there on every screen. */
+export function Root() {
+  const { data: session } = useQuery(sessionQuery);
+  return (
+    <Toasts>
+      <Suspense fallback={<Pending />}>
+        <Outlet />
+      </Suspense>
+      <SessionEnded email={session?.user.email} />
+    </Toasts>
+  );
+}

@@ -1,0 +1,15 @@
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+
+export default defineConfig({
+  plugins: [react()],
+  build: {
+    outDir: 'dist/app',
+    // The policy of the page allows no data: fonts or styles.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    target: 'es2023',
+  },
+  // `npm run dev` of the console: its own server in front of a service that runs already.
+  server: { proxy: { '/api': 'http://localhost:4000' } },
+});
