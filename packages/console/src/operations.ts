@@ -90,6 +90,8 @@ export const operations = {
   listTrash: 'GET /api/storage/trash',
   emptyTrash: 'DELETE /api/storage/trash',
   bulk: 'POST /api/storage/bulk',
+  getOperation: 'GET /api/storage/operations/{id}',
+  cancelOperation: 'DELETE /api/storage/operations/{id}',
   createDownloadUrl: 'POST /api/storage/files/{id}/url',
   createDownloadUrls: 'POST /api/storage/files/urls',
   redirectToContent: 'GET /api/storage/files/{id}/content',
