@@ -1,4 +1,5 @@
 import { CadizError } from './error.ts';
+import { type Following, finished } from './operation.ts';
 import type { Call } from './request.ts';
 import type {
   ApiKey,
@@ -8,9 +9,14 @@ import type {
   DownloadUrl,
   File,
   Folder,
+  Ids,
   Link,
+  ListedFile,
+  ListedFolder,
   Listing,
+  Many,
   Metadata,
+  Operation,
   OwnApiKey,
   OwnTicket,
   Restored,
@@ -40,6 +46,10 @@ export interface ListOptions {
   /** Only files with these facts; at most three. */
   metadata?: Metadata;
   externalId?: string;
+  /** Whether pages say `total`, and how many files and folders are in each folder. */
+  counts?: boolean;
+  /** Whether each file and folder says its `path`. */
+  paths?: boolean;
 }
 
 export interface PageOptions {
@@ -75,9 +85,6 @@ export interface Page<T> {
   /** Where the next page begins; null after the last. */
   nextCursor: string | null;
 }
-
-/** Files and folders by their ids. */
-type Ids = { fileIds?: string[]; folderIds?: string[] };
 
 /** The path of one thing; whatever the id is, it stays one part of the path. */
 const at = (kind: string, id: string, rest = '') => `/api/storage/${kind}/${encodeURIComponent(id)}${rest}`;
@@ -163,6 +170,20 @@ export function createClient(options: UploaderOptions) {
     );
   }
 
+  const operation = (id: string) => get<Operation>(at('operations', id));
+
+  /** Changes many, and waits for what goes on in the background. */
+  async function changeMany<T extends Counts = Counts>(
+    sender: typeof post,
+    { onProgress, ...many }: Many & Following,
+    change: object,
+  ): Promise<T | Counts> {
+    const { folder = undefined, ...rest } = 'select' in many ? many.select : {};
+    const select = folder === undefined ? undefined : { ...rest, folderId: (await toFolderId(folder)) ?? 'root' };
+    const body = await mine({ ...many, ...change, select });
+    return finished(await sender<T | { operation: Operation }>('/api/storage/bulk', body), operation, onProgress);
+  }
+
   return {
     upload: uploader.upload,
 
@@ -191,7 +212,7 @@ export function createClient(options: UploaderOptions) {
        * for await (const file of cadiz.files.list({ folder: 'holiday' })) console.log(file.fileName);
        */
       list: (listed: ListOptions = {}) =>
-        all<File>(async (cursor) => {
+        all<ListedFile>(async (cursor) => {
           const { files, nextCursor } = await page({ ...listed, cursor });
           return { items: files, nextCursor };
         }),
@@ -251,22 +272,32 @@ export function createClient(options: UploaderOptions) {
       /** The address of a ZIP of files and folders. */
       archive: async (selected: Ids & { name?: string; expiresIn?: number }) =>
         post<DownloadUrl>('/api/storage/archives', await mine(selected)),
-      /** Moves many files and folders. */
-      move: async ({ folder, ...ids }: Ids & { folder: string | null }) =>
-        post<Counts>('/api/storage/bulk', await mine({ ...ids, action: 'move', folderId: await toFolderId(folder) })),
-      /** Puts many files and folders into the trash. */
-      deleteMany: async (ids: Ids) => postOnce<Counts>('/api/storage/bulk', await mine({ ...ids, action: 'delete' })),
-      restoreMany: async (ids: Ids) =>
-        postOnce<Counts & { restored?: (Restored & { id: string })[] }>(
-          '/api/storage/bulk',
-          await mine({ ...ids, action: 'restore' }),
-        ),
+      /** Moves many files and folders: those with these ids, or everything in one place. */
+      move: async ({ folder, ...many }: Many & Following & { folder: string | null }) =>
+        changeMany(post, many, { action: 'move', folderId: await toFolderId(folder) }),
+      /**
+       * Puts many files and folders into the trash.
+       *
+       * @example
+       * await cadiz.files.deleteMany({ select: { folder: 'drafts' }, onProgress: ({ done, total }) => show(done / total) });
+       */
+      deleteMany: (many: Many & Following) => changeMany(postOnce, many, { action: 'delete' }),
+      /** Takes them out of the trash; a selection is what was in that place. */
+      restoreMany: (many: Many & Following): Promise<Counts & { restored?: (Restored & { id: string })[] }> =>
+        changeMany(postOnce, many, { action: 'restore' }),
+    },
+
+    /** Changes that go on in the background. */
+    operations: {
+      get: operation,
+      /** What is done stays done. */
+      cancel: (id: string) => remove<Operation>(at('operations', id)),
     },
 
     folders: {
       /** The folders of a place, or of the whole project. */
       list: (listed: ListOptions = {}) =>
-        all<Folder>(async (cursor) => {
+        all<ListedFolder>(async (cursor) => {
           const { folders, nextCursor } = await page({ ...listed, cursor });
           return { items: folders, nextCursor };
         }),

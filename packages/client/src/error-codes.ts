@@ -72,6 +72,7 @@ export type ErrorCode =
   | 'folder_cycle'
   | 'folder_too_deep'
   | 'folder_not_empty'
+  | 'operation_not_found'
   | 'quarantine_not_found'
   | 'reconciliation_not_found'
   | 'reconciliation_running'

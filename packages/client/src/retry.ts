@@ -84,7 +84,7 @@ export function abortable<T>(promise: Promise<T> | T, signal: AbortSignal | unde
   });
 }
 
-function sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout>;
   const slept = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds);

@@ -133,6 +133,41 @@ export interface Counts {
   bytes: number;
 }
 
+/** Files and folders by their ids. */
+export interface Ids {
+  fileIds?: string[];
+  folderIds?: string[];
+}
+
+/** Everything directly in one place, also what no page has shown. */
+export interface Selection {
+  /** A folder's id or path, or null for the root. */
+  folder: string | null;
+  /** Only what has this in its name. */
+  search?: string;
+  /** Files and folders that are left out. */
+  exceptIds?: string[];
+}
+
+/** What a call changes: files and folders by their ids, or a selection. */
+export type Many = Ids | { select: Selection };
+
+/** A change of more than a thousand files and folders, which goes on in the background. */
+export interface Operation extends Counts {
+  id: string;
+  projectId: string;
+  action: 'move' | 'delete' | 'restore';
+  state: 'running' | 'finished' | 'cancelled' | 'failed';
+  /** How many files and folders were selected, and how many of them are done. */
+  total: number;
+  done: number;
+  /** Why it failed; what was done until then stays done. */
+  problem: { code: string; detail: string } | null;
+  createdBy: By | null;
+  createdAt: string;
+  finishedAt: string | null;
+}
+
 /** What changed if something could not go back to its old place under its old name. */
 export interface Restored {
   movedToRoot: boolean;

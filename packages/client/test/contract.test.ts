@@ -4,7 +4,7 @@ import type * as client from '@cadiz/client';
 import { type Client, createClient } from '@cadiz/client';
 import type * as contract from '@cadiz/contract';
 import { errorCatalogue, type Route, routes } from '@cadiz/contract';
-import { afterAll, beforeAll, expect, expectTypeOf, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import type { z } from 'zod';
 
 const id = '0199f3a0-0000-7000-8000-000000000000';
@@ -41,6 +41,8 @@ const calls: Record<string, (cadiz: Client) => Promise<unknown>> = {
   createDownloadUrls: (cadiz) => cadiz.files.urls([id]),
   createArchiveUrl: (cadiz) => cadiz.files.archive({ fileIds: [id] }),
   bulk: (cadiz) => cadiz.files.deleteMany({ fileIds: [id] }),
+  getOperation: (cadiz) => cadiz.operations.get(id),
+  cancelOperation: (cadiz) => cadiz.operations.cancel(id),
   listTrash: (cadiz) => first(cadiz.trash.list()),
   emptyTrash: (cadiz) => cadiz.trash.empty(),
   createLink: (cadiz) => cadiz.links.create(id),
@@ -151,6 +153,46 @@ test('a list is read a page at a time, or by its pages', async () => {
   expect(await cadiz.trash.page({ cursor: 'b' })).toEqual({ items: [{ id: 'b' }], nextCursor: null });
 });
 
+describe('a selection that goes on in the background', () => {
+  const operation = { id, action: 'delete', total: 2000, files: 5, folders: 1, bytes: 9, problem: null };
+  /** A service that answers these states, one after the other. */
+  function serve(...states: object[]) {
+    const bodies: unknown[] = [];
+    const cadiz = createClient({
+      baseUrl: 'http://cadiz.test',
+      projectId: id,
+      apiKey: 'cz_live_x',
+      async fetch(input, init) {
+        if (init?.body) bodies.push(JSON.parse(String(init.body)));
+        const state = { ...operation, ...states.shift() };
+        return Response.json(new URL(String(input)).pathname.endsWith('bulk') ? { operation: state } : state);
+      },
+    });
+    return { cadiz, bodies };
+  }
+
+  test('is waited for, with its progress', async () => {
+    const running = { state: 'running', done: 0 };
+    const { cadiz, bodies } = serve(running, { ...running, done: 1000 }, { state: 'finished', done: 2000 });
+    const seen: number[] = [];
+    const select = { folder: null, search: 'draft', exceptIds: [id] };
+    const onProgress = ({ done }: client.Operation) => void seen.push(done);
+    expect(await cadiz.files.deleteMany({ select, onProgress })).toEqual({ files: 5, folders: 1, bytes: 9 });
+    expect(seen).toEqual([0, 1000, 2000]);
+    const selected = { folderId: 'root', search: 'draft', exceptIds: [id] };
+    expect(bodies).toEqual([{ projectId: id, action: 'delete', select: selected }]);
+  });
+
+  test('fails as the operation does, and with `aborted` when it is cancelled', async () => {
+    const select = { folder: id };
+    const problem = { code: 'folder_exists', detail: 'There is one.' };
+    const failing = serve({ state: 'failed', problem }).cadiz.files.move({ select, folder: null });
+    await expect(failing).rejects.toMatchObject({ code: 'folder_exists', message: 'There is one.' });
+    const cancelled = serve({ state: 'running' }, { state: 'cancelled' }).cadiz.files.restoreMany({ select });
+    await expect(cancelled).rejects.toMatchObject({ code: 'aborted' });
+  });
+});
+
 test.each([
   ['asked again', 'GET', (cadiz: Client) => cadiz.files.get(id), 3],
   ['asked again', 'POST', (cadiz: Client) => cadiz.files.url(id), 3],
@@ -217,6 +259,7 @@ test('the types are those of the contract', () => {
   expectTypeOf<client.TrashEntry>().toEqualTypeOf<z.output<typeof contract.TrashEntry>>();
   expectTypeOf<client.Upload>().toEqualTypeOf<z.output<typeof contract.Upload>>();
   expectTypeOf<client.CreatedUpload>().toEqualTypeOf<z.output<typeof contract.CreatedUpload>>();
+  expectTypeOf<client.Operation>().toEqualTypeOf<z.output<typeof contract.Operation>>();
   expectTypeOf<client.Link>().toEqualTypeOf<z.output<typeof contract.Link>>();
   expectTypeOf<client.OwnTicket>().toEqualTypeOf<z.output<typeof contract.OwnTicket>>();
   expectTypeOf<z.output<typeof contract.Ticket>>().toExtend<client.Ticket>();

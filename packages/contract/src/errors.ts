@@ -470,6 +470,13 @@ export const errorCatalogue = {
     happened: 'A folder that contains files or folders is only deleted on explicit request.',
     mend: 'Delete its contents first, or send `?recursive=true` to delete it with everything in it. It can be restored from the trash.',
   },
+  operation_not_found: {
+    status: 404,
+    title: 'There is no such operation.',
+    happened:
+      'No project that you can access has an operation with this id, or it ended more than a day ago, or it is about a folder that your key cannot see.',
+    mend: 'Check the id: it is in the answer of `POST /api/storage/bulk`. Operations can be looked up for a day after they have ended.',
+  },
   quarantine_not_found: {
     status: 404,
     title: 'There is no such quarantine.',

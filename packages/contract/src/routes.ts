@@ -45,7 +45,7 @@ import {
   RecordBatchRequest,
   RecordBatchResponse,
 } from './batches.ts';
-import { BulkAnswer, BulkRequest } from './bulk.ts';
+import { BulkAnswer, BulkRequest, Operation, OperationParams } from './bulk.ts';
 import {
   ArchiveParams,
   ArchiveRequest,
@@ -1487,9 +1487,9 @@ export const routes = {
   bulk: {
     method: 'POST',
     path: '/api/storage/bulk',
-    summary: 'Move, delete or restore many files and folders: all of them or none',
+    summary: 'Move, delete or restore many files and folders, by their ids or everything in one place',
     description:
-      'In one transaction; `dryRun` counts first. If any id cannot be changed, `issues` names every such id and nothing is changed.',
+      'In one transaction, all or none; `dryRun` counts first. If any id cannot be changed, `issues` names every such id and nothing is changed. A selection (`select`) of more than 1000 goes on in the background, and the answer is an operation.',
     tag: 'Storage',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1508,6 +1508,29 @@ export const routes = {
       'folder_too_deep',
       'external_id_taken',
     ],
+  },
+  getOperation: {
+    method: 'GET',
+    path: '/api/storage/operations/{id}',
+    summary: 'How far a change of many files and folders is',
+    description:
+      'For whoever may do what it does: it takes `files:delete` if it deletes, and `files:write` otherwise. It can be looked up for a day after it has ended.',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    params: OperationParams,
+    answer: Operation,
+    errors: ['operation_not_found'],
+  },
+  cancelOperation: {
+    method: 'DELETE',
+    path: '/api/storage/operations/{id}',
+    summary: 'Cancel a change of many files and folders; safe to repeat',
+    description: 'What it has done stays done. One that has ended stays as it is. Needs the same as looking it up.',
+    tag: 'Storage',
+    access: 'keyOrSession',
+    params: OperationParams,
+    answer: Operation,
+    errors: ['operation_not_found', 'project_not_found'],
   },
   createDownloadUrl: {
     method: 'POST',

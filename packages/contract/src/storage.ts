@@ -140,9 +140,12 @@ export const pageLimit = z
   .optional();
 export const cursor = z.string().min(1).max(512, { error: 'must be the nextCursor of an earlier page' }).optional();
 
+/** A folder by its id, or the root of the project. */
+export const listedPlace = z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' });
+
 const listParameters = {
   projectId: uuid,
-  folderId: z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' }).optional(),
+  folderId: listedPlace.optional(),
   limit: z
     .string()
     .refine((text) => /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= maxPageSize, {

@@ -4,7 +4,9 @@ import { listApiKeys } from './features/api-keys/list-api-keys.ts';
 import { revokeApiKey } from './features/api-keys/revoke-api-key.ts';
 import { rotateApiKey } from './features/api-keys/rotate-api-key.ts';
 import { listEvents } from './features/audit/list-events.ts';
+import { cancelOperation } from './features/bulk/cancel-operation.ts';
 import { changeMany } from './features/bulk/change-many.ts';
+import { getOperation } from './features/bulk/get-operation.ts';
 import { createArchiveUrl } from './features/downloads/create-archive-url.ts';
 import { createDownloadUrl } from './features/downloads/create-download-url.ts';
 import { createDownloadUrls } from './features/downloads/create-download-urls.ts';
@@ -137,6 +139,8 @@ export const operations: Operations = {
   deleteLink,
 
   bulk: changeMany,
+  getOperation,
+  cancelOperation,
   listTrash,
   emptyTrash,
 

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../src/db/migrate.ts';
 import { type Database, openDatabase } from '../src/db/open.ts';
+import { operationWork } from '../src/features/bulk/operation.ts';
 import { reconciliationWork } from '../src/features/janitor/advance-reconciliation.ts';
 import { planReconciliations } from '../src/features/janitor/plan-reconciliations.ts';
 import { quarantineWork } from '../src/features/quarantines/advance-quarantine.ts';
@@ -13,6 +14,7 @@ import { closeDays } from '../src/features/usage/close-days.ts';
 import { createServerDatabase, testableKinds } from './database.ts';
 import { requireDrained } from './drain-work.ts';
 import { createRandom } from './hostile/random.ts';
+import { insertOperation } from './operations.ts';
 import { type Answer, type Person, startTestService, type TestService } from './service.ts';
 
 const isTestable = testableKinds.includes('postgres');
@@ -42,6 +44,7 @@ interface Scene {
   quarantineId: string;
   uploadId: string;
   linkId: string;
+  operationId: string;
 }
 
 let database: Awaited<ReturnType<typeof createServerDatabase>>;
@@ -110,6 +113,7 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
     quarantineId: (await ask(ada, 'POST', `/api/projects/${projectId}/quarantines`, quarantine)).id,
     uploadId: (await ask(ben, 'POST', '/api/storage/uploads', { ...(await presigned(full)), storeKey: undefined }))
       .uploadId,
+    operationId: await insertOperation(service, projectId, full, ben.id),
     linkId: (await ask(ada, 'POST', '/api/storage/links', { fileId: files[0] })).id,
   };
 }
@@ -327,6 +331,9 @@ const contestants: Record<string, Contestant> = {
   })),
   'delete many': bulk('delete', ({ files }) => ({ fileIds: files.toReversed(), folderIds: [] })),
   'restore many': bulk('restore', ({ trashed }) => ({ fileIds: [trashed.file], folderIds: [trashed.folder] })),
+  'delete a selection': bulk('delete', ({ folders }) => ({ select: { folderId: folders.full } })),
+  'carry an operation on': (service) => requireDrained(service, [operationWork]),
+  'cancel an operation': one('ada', 'DELETE', ({ operationId }) => `/api/storage/operations/${operationId}`),
   'empty the trash and purge it': async (service, scene) => {
     const answer = await service.call('DELETE', `/api/storage/trash?projectId=${scene.projectId}`, as('ada', scene));
     await Promise.all(services.map(({ deps }) => purgeTrash(deps, 100)));
@@ -377,6 +384,7 @@ const ofProject = [
   'project_usage',
   'project_days',
   'quarantines',
+  'operations',
   'reconciliations',
   'reconciliation_findings',
   'project_sweeps',

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
-import type { Asker, Caller } from './caller.ts';
+import type { Asker, Caller, Maker, SessionCaller } from './caller.ts';
 import { findApiKeyCaller } from './find-api-key-caller.ts';
 import { findSessionCaller } from './find-session-caller.ts';
 import { foundCacheMilliseconds, isFresh } from './found-cache.ts';
@@ -27,6 +27,36 @@ export async function reopenProject<R extends Right>(
 
 function findCaller(deps: Pick<Deps, 'db' | 'now'>, { kind, id }: Asker): Promise<Caller | undefined> {
   return kind === 'apiKey' ? findApiKeyCaller(deps, id) : findSessionCaller(deps, id);
+}
+
+/**
+ * Opens the project again for whoever made a row, key or account, as they are now. It does not matter whether the account is
+ * still signed in.
+ * @throws Problem invalid_api_key, account_disabled, and those of `openProject`
+ */
+export async function reopenProjectFor<R extends Right>(
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
+  { created_by_user, created_by_key }: Maker,
+  projectId: string,
+  right: R,
+): Promise<{ project: OpenProject<R>; caller: Caller }> {
+  const caller =
+    created_by_key === null
+      ? await findAccountCaller(deps, created_by_user)
+      : await findApiKeyCaller(deps, created_by_key);
+  if (!caller) throw new Problem(created_by_key === null ? 'account_disabled' : 'invalid_api_key');
+  return { project: await openProject(deps, caller, projectId, right), caller };
+}
+
+/** Undefined if the account is disabled or gone. */
+async function findAccountCaller({ db }: Pick<Deps, 'db'>, userId: string | null): Promise<SessionCaller | undefined> {
+  const user = await db.kysely
+    .selectFrom('users')
+    .select('id')
+    .where('id', '=', userId)
+    .where('disabled_at', 'is', null)
+    .executeTakeFirst();
+  return user && { kind: 'session', userId: user.id };
 }
 
 /**

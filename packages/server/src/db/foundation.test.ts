@@ -71,6 +71,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "invitations": "project_id id email role token_hash created_by created_at expires_at",
         "jobs": "name due_at lease leased_until last_success_at last_error last_failed_at",
         "links": "project_id id file_id disposition expires_at created_by_user created_by_key created_at",
+        "operations": "project_id id action folder_id search except_ids target_id created_by_user created_by_key created_at state kind reached total done file_count folder_count total_bytes problem_code problem_detail finished_at expires_at",
         "passkeys": "id user_id name credential_id public_key counter device_type backed_up transports aaguid created_at",
         "password_resets": "token_hash user_id expires_at",
         "presigned_bytes": "project_id since bytes",

@@ -22,6 +22,8 @@ const withoutReference: Record<string, string> = {
   'files.ticket_id': 'the fact outlives the ticket',
   'uploads.ticket_id': 'the fact outlives the ticket',
   'ticket_reservations.upload_id': 'only read together with project_id, to find its upload in parts',
+  'operations.folder_id': 'only a request: the folder may disappear in the meantime, and then the operation fails',
+  'operations.target_id': 'only a request, like its folder_id',
   'uploads.store_upload_id': 'an id of the object store',
 };
 

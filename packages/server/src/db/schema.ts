@@ -367,6 +367,31 @@ interface WorkTable {
   last_error: string | null;
 }
 
+interface OperationsTable {
+  project_id: string;
+  id: string;
+  action: 'move' | 'delete' | 'restore';
+  folder_id: string | null;
+  search: string | null;
+  except_ids: string[];
+  target_id: string | null;
+  created_by_user: string | null;
+  created_by_key: string | null;
+  created_at: Date;
+  state: Generated<'running' | 'finished' | 'cancelled' | 'failed'>;
+  kind: Generated<'folders' | 'files'>;
+  reached: Generated<string>;
+  total: number;
+  done: Generated<number>;
+  file_count: Generated<number>;
+  folder_count: Generated<number>;
+  total_bytes: Generated<number>;
+  problem_code: string | null;
+  problem_detail: string | null;
+  finished_at: Date | null;
+  expires_at: Date | null;
+}
+
 interface AuditEventsTable {
   project_id: string | null;
   id: string;
@@ -416,6 +441,7 @@ export interface Schema {
   reconciliation_findings: ReconciliationFindingsTable;
   audit_events: AuditEventsTable;
   quarantines: QuarantinesTable;
+  operations: OperationsTable;
   rate_limits: RateLimitsTable;
   work: WorkTable;
 }

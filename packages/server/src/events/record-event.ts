@@ -1,11 +1,14 @@
 import type { EventType } from '@cadiz/contract';
 import type { Kysely } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../access/caller.ts';
+import type { ApiKeyCaller, SessionCaller } from '../access/caller.ts';
 import type { Schema } from '../db/schema.ts';
 
 /** Who did something: a caller, or nobody signed in, as in a failed sign-in. */
-export type Actor = Caller | { kind: 'nobody'; address?: string | undefined };
+export type Actor =
+  | Pick<SessionCaller, 'kind' | 'userId' | 'address'>
+  | Pick<ApiKeyCaller, 'kind' | 'keyId' | 'address'>
+  | { kind: 'nobody'; address?: string | undefined };
 
 export interface NewEvent {
   type: EventType;

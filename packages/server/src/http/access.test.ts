@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type OperationId, routes, type Scope, scopes, takesKeys, toOpenApiDocument } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../../test/oidc-issuer.ts';
+import { insertOperation } from '../../test/operations.ts';
 import {
   type Answer,
   type CallOptions,
@@ -44,6 +45,7 @@ const noFile = '404 file_not_found';
 const noInvitation = '404 invitation_not_found';
 const noLink = '404 link_not_found';
 const noUpload = '404 upload_not_found';
+const noOperation = '404 operation_not_found';
 const noPasskey = '404 passkey_not_found';
 const unasked = '401 passkey_expired';
 const noFactor = '409 second_factor_not_set_up';
@@ -85,6 +87,9 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   listTrash:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   emptyTrash:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
   bulk:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
+  // Which scope it takes depends on what it does: see selections.test.ts.
+  getOperation:     [ok,       noOperation, ok,     noOperation, noKey,   noKey,   ok,        ok,       noOperation,   noKey,   noKey,      ok,            noRole],
+  cancelOperation:  [ok,       noOperation, ok,     noOperation, noKey,   noKey,   ok,        ok,       noOperation,   noKey,   noKey,      ok,            noRole],
 
   createDownloadUrl:[ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            ok],
   // What cannot be reached is a problem in the answer: see download-urls.test.ts.
@@ -259,6 +264,8 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     path: '/api/storage/bulk',
     body: { projectId, action: 'move', fileIds: [await createFile(ada, projectId)], folderId },
   }),
+  getOperation: async () => ({ path: `/api/storage/operations/${await makeOperation()}` }),
+  cancelOperation: async () => ({ path: `/api/storage/operations/${await makeOperation()}` }),
 
   createDownloadUrl: () => ({ path: `/api/storage/files/${fileId}/url`, body: {} }),
   createDownloadUrls: () => ({ path: '/api/storage/files/urls', body: { fileIds: [fileId] } }),
@@ -490,6 +497,8 @@ async function createUpload(owner: Person, inProject: string): Promise<string> {
   const body = { ...photo(), projectId: inProject };
   return (await service.call('POST', '/api/storage/uploads', { as: owner, body })).body.uploadId;
 }
+
+const makeOperation = () => insertOperation(service, projectId, folderId, ada.id);
 
 async function createLink(): Promise<{ id: string; url: string }> {
   return (await service.call('POST', '/api/storage/links', { as: ada, body: { fileId } })).body;
@@ -740,6 +749,7 @@ describe('what is foreign is answered exactly as what is absent (checklist 31, T
         ['POST', (id) => bulkOf({ action: 'move', fileIds: [fileId], folderId: id })],
         ['POST', (id) => bulkOf({ action: 'delete', fileIds: [fileId], folderIds: [id] })],
         ['POST', (id) => bulkOf({ action: 'restore', folderIds: [id] })],
+        ['POST', (id) => bulkOf({ action: 'delete', select: { folderId: id } })],
         ['POST', (id) => ({ path: '/api/storage/archives', body: { projectId, folderIds: [id] } })],
       ] satisfies [string, (id: string) => Asked][]) {
         await expectSame(caller, method, toAsked, bobsFolderId);
@@ -766,6 +776,15 @@ describe('what is foreign is answered exactly as what is absent (checklist 31, T
       ] satisfies [string, (id: string) => Asked][]) {
         await expectSame(caller, method, toAsked, alive);
         await expectSame(caller, method, toAsked, trashed);
+      }
+    }
+  });
+
+  test("somebody else's operations", async () => {
+    const id = await insertOperation(service, bobsProjectId, null, bob.id);
+    for (const caller of [{ key: keys.tied }, { key: keys.untied }, { as: ada }]) {
+      for (const method of ['GET', 'DELETE']) {
+        await expectSame(caller, method, (id) => ({ path: `/api/storage/operations/${id}` }), id);
       }
     }
   });
@@ -848,6 +867,7 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
         invitations: invited.body.id,
         'api-keys': key.id,
         tickets: (await createTicket(bob, bobsProjectId)).id,
+        operations: await insertOperation(service, bobsProjectId, null, bob.id),
         apiKeyId: key.id,
         quarantines: held.body.id,
         reconcile: run.body.id,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type OperationId, type Route, routes, takesKeys } from '@cadiz/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { insertOperation } from '../../test/operations.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../test/service.ts';
 
 /**
@@ -156,6 +157,12 @@ const asks: Partial<Record<OperationId, Ask>> = {
     path: '/api/storage/bulk',
     body: { projectId, action: 'delete', fileIds: [await makeFile(folderId)], folderIds: [await makeFolder(folderId)] },
   }),
+  getOperation: async (folderId) => ({
+    path: `/api/storage/operations/${await insertOperation(service, projectId, folderId, ada.id)}`,
+  }),
+  cancelOperation: async (folderId) => ({
+    path: `/api/storage/operations/${await insertOperation(service, projectId, folderId, ada.id)}`,
+  }),
   createDownloadUrl: async (folderId) => ({ path: `/api/storage/files/${await makeFile(folderId)}/url`, body: {} }),
   redirectToContent: async (folderId) => ({ path: `/api/storage/files/${await makeFile(folderId)}/content` }),
   createArchiveUrl: async (folderId) => ({
@@ -249,7 +256,7 @@ describe.each(Object.keys(asks) as OperationId[])('%s with a key that is tied to
     for (const folderId of [there.folders.outer, there.folders.beside, null]) {
       const asked = await ask(folderId);
       const refused = await byKey(method, asked.path, asked.body);
-      expect(outcome(refused)).toMatch(/^404 (folder|file|upload|ticket|link)_not_found$/);
+      expect(outcome(refused)).toMatch(/^404 (folder|file|upload|ticket|link|operation)_not_found$/);
       const nothing = withAbsentIds(asked);
       // Uploads stay, so the test looks at the folder.
       if (operation === 'record')

@@ -13,11 +13,13 @@ const kept = {
   invitations: 30 * dayMilliseconds,
   // So that people can look up what they were used for.
   tickets: 30 * dayMilliseconds,
+  // They expire a day after they have ended.
+  operations: hourMilliseconds,
 };
 
 /**
- * Deletes expired sessions, tokens, invitations and tickets. They are refused anyway, but their rows would otherwise stay if
- * nobody presents them.
+ * Deletes expired sessions, tokens, invitations and tickets, which are refused anyway but whose rows would otherwise stay if
+ * nobody presents them, and operations that have ended.
  * @param limit how many rows at most are deleted from each table
  * @returns how many were deleted; 0 if there are no more
  */

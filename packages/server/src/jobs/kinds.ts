@@ -1,5 +1,6 @@
 import { createContentChecks } from '../content/check-contents.ts';
 import type { Deps } from '../deps.ts';
+import { continueOperation, operationWork } from '../features/bulk/operation.ts';
 import { advanceReconciliation, reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
 import { continueQuarantine, quarantineWork } from '../features/quarantines/advance-quarantine.ts';
 import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
@@ -23,6 +24,11 @@ export function createKinds(deps: Deps): Kind[] {
       name: uploadWork,
       atOnce: 1,
       run: (task, _signal, count) => abortOverdueUpload(deps, task, count),
+    },
+    {
+      name: operationWork,
+      atOnce: 1,
+      run: (task, signal) => continueOperation(deps, task, signal),
     },
   ];
 }

@@ -40,6 +40,7 @@ export async function deleteProject(
     await trx.deleteFrom('reconciliation_findings').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('reconciliations').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('quarantines').where('project_id', '=', project.id).execute();
+    await trx.deleteFrom('operations').where('project_id', '=', project.id).execute();
     // How far it was swept no longer matters: everything goes.
     await trx.deleteFrom('project_sweeps').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('folders').where('project_id', '=', project.id).execute();

@@ -1,0 +1,15 @@
+import type { Input } from '@cadiz/contract';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openOperation } from './open-operation.ts';
+import { type OperationView, toOperationView } from './operation.ts';
+
+/** How far a change of many files and folders is. */
+export async function getOperation(
+  deps: Pick<Deps, 'db' | 'access'>,
+  caller: Caller,
+  { id }: Input<'getOperation'>,
+): Promise<OperationView> {
+  const { row } = await openOperation(deps, caller, id);
+  return toOperationView(row);
+}

@@ -1,0 +1,240 @@
+import type { Operation } from '@cadiz/contract';
+import type { Selectable, Transaction } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+import type { z } from 'zod';
+import { type Caller, type Maker, toMaker } from '../../access/caller.ts';
+import { reopenProjectFor } from '../../access/reopen-project.ts';
+import type { Schema } from '../../db/schema.ts';
+import type { Deps } from '../../deps.ts';
+import { type Actor, recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
+import { toBy } from '../../tree/created-by.ts';
+import { changeTree, type LockedTree, lockTree } from '../../tree/lock-tree.ts';
+import { toTrashStart } from '../../tree/retention.ts';
+import { enqueue } from '../../work/enqueue.ts';
+import type { Outcome, Subject } from '../../work/work.ts';
+import { type Affected, applyChange, type Change, rightOf } from './apply-change.ts';
+import { countEntries, requireMovable, requireSelectable, type Selected, takeBatch } from './selection.ts';
+
+export type OperationRow = Selectable<Schema['operations']>;
+export type OperationView = z.output<typeof Operation>;
+
+/** The kind of work that carries an operation on. The subject is its id. */
+export const operationWork = 'operation';
+
+/** How many files or folders of the place one transaction examines: others wait for the tree no longer than that takes. */
+const batchSize = 500;
+const batchesPerTurn = 20;
+
+/** How long an operation can be looked up after it has ended. */
+const keptMilliseconds = 24 * 3600_000;
+
+/**
+ * Starts to change a selection in the background. What is added, changed or deleted from now on is left alone.
+ * Valid only under the tree lock.
+ * @throws Problem for a move that is not possible: see `requireMovable`
+ */
+export async function startOperation(
+  deps: Pick<Deps, 'now'>,
+  trx: Transaction<Schema>,
+  caller: Caller,
+  change: Change,
+  selected: Selected,
+): Promise<OperationView> {
+  await requireMovable(trx, change, selected);
+  const at = new Date(deps.now());
+  const row = await trx
+    .insertInto('operations')
+    .values({
+      project_id: change.project.id,
+      id: uuidv7({ msecs: at.getTime() }),
+      action: change.action,
+      folder_id: selected.folderId,
+      search: selected.search,
+      except_ids: [...selected.exceptIds],
+      target_id: change.action === 'move' ? change.targetId : null,
+      ...toMaker(caller),
+      created_at: at,
+      total: await countEntries(trx, change, { ...selected, until: at }),
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  await enqueue(trx, operationWork, { projectId: row.project_id, id: row.id });
+  return toOperationView(row);
+}
+
+type AdvanceDeps = Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>;
+
+/**
+ * Carries an operation on, by up to 20 batches; then other projects have their turn.
+ * @throws the signal's reason
+ */
+export async function continueOperation(deps: AdvanceDeps, subject: Subject, signal: AbortSignal): Promise<Outcome> {
+  for (let batches = 0; batches < batchesPerTurn; batches += 1) {
+    signal.throwIfAborted();
+    if (!(await advance(deps, subject))) return undefined;
+  }
+  return { again: 0 };
+}
+
+/** Does one batch. @returns whether there is more to do */
+async function advance(deps: AdvanceDeps, subject: Subject): Promise<boolean> {
+  const row = await deps.db.kysely
+    .selectFrom('operations')
+    .selectAll()
+    .where('project_id', '=', subject.projectId)
+    .where('id', '=', subject.id)
+    .executeTakeFirst();
+  if (row?.state !== 'running') return false;
+  try {
+    return await changeBatch(deps, row);
+  } catch (error) {
+    if (!(error instanceof Problem) || error.status >= 500) throw error;
+    await fail(deps, row, error);
+    return false;
+  }
+}
+
+/**
+ * Changes a batch and stores the progress, in one transaction: it can be interrupted anywhere, and may run on many
+ * replicas at once.
+ * @returns whether there is more to do
+ * @throws Problem as whoever started it would get it now
+ */
+async function changeBatch(deps: AdvanceDeps, { project_id, id, ...started }: OperationRow): Promise<boolean> {
+  const { change, caller } = await reopen(deps, { project_id, id, ...started });
+  let hasFolders = false;
+  const goesOn = await changeTree(deps, change.project, async (trx, tree) => {
+    const row = await lockOperation(trx, { project_id, id });
+    if (row?.state !== 'running') return false;
+    const selected = toSelected(deps, row, tree);
+    await requireSelectable(trx, change, selected);
+    const { ids, examined, last } = await takeBatch(trx, row.kind, change, selected, row.reached, batchSize);
+    hasFolders = row.kind === 'folders' && ids.length > 0;
+    const chosen = row.kind === 'folders' ? { folderIds: ids, fileIds: [] } : { folderIds: [], fileIds: ids };
+    const affected = ids.length > 0 ? await applyChange(deps, trx, change, tree, caller, chosen) : nothing;
+    const advanced = withProgress(row, affected, ids.length);
+    const isDone = examined < batchSize;
+    if (isDone && row.kind === 'files') {
+      await end(deps, trx, { ...advanced, state: 'finished' });
+      return false;
+    }
+    const place = isDone ? { kind: 'files' as const, reached: firstId } : { reached: last ?? row.reached };
+    await save(trx, { ...advanced, ...place });
+    return true;
+  });
+  if (hasFolders) await deps.accessChanges.publish({ kind: 'folders', id: project_id });
+  return goesOn;
+}
+
+const firstId = '00000000-0000-0000-0000-000000000000';
+const nothing: Affected = { files: 0, folders: 0, bytes: 0 };
+
+/** Opens the project for whoever started the operation. @throws Problem if they may no longer do it */
+async function reopen(deps: AdvanceDeps, row: OperationRow): Promise<{ change: Change; caller: Caller }> {
+  const { action, target_id } = row;
+  if (action === 'delete') {
+    const { project, caller } = await reopenProjectFor(deps, row, row.project_id, rightOf.delete);
+    return { change: { action, project }, caller };
+  }
+  const { project, caller } = await reopenProjectFor(deps, row, row.project_id, rightOf[action]);
+  return { change: action === 'move' ? { action, project, targetId: target_id } : { action, project }, caller };
+}
+
+function toSelected(
+  deps: Pick<Deps, 'config' | 'now'>,
+  { folder_id, search, except_ids, created_at }: OperationRow,
+  { trashEmptiedAt }: LockedTree,
+): Selected {
+  const after = toTrashStart(deps, trashEmptiedAt);
+  return { folderId: folder_id, search, exceptIds: except_ids, after, until: created_at };
+}
+
+function withProgress(row: OperationRow, { files, folders, bytes }: Affected, done: number): OperationRow {
+  return {
+    ...row,
+    done: row.done + done,
+    file_count: row.file_count + files,
+    folder_count: row.folder_count + folders,
+    total_bytes: row.total_bytes + bytes,
+  };
+}
+
+/** The row as it is now, locked until the transaction ends. */
+export function lockOperation(
+  trx: Transaction<Schema>,
+  { project_id, id }: Pick<OperationRow, 'project_id' | 'id'>,
+): Promise<OperationRow | undefined> {
+  return trx
+    .selectFrom('operations')
+    .selectAll()
+    .where('project_id', '=', project_id)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+function save(trx: Transaction<Schema>, { project_id, id, ...row }: OperationRow): Promise<OperationRow> {
+  return trx
+    .updateTable('operations')
+    .set(row)
+    .where('project_id', '=', project_id)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+async function fail({ db, now }: Pick<Deps, 'db' | 'now'>, row: OperationRow, problem: Problem): Promise<void> {
+  await db.transaction(async (trx) => {
+    if (!(await lockTree(trx, row.project_id))) return;
+    const current = await lockOperation(trx, row);
+    if (current?.state !== 'running') return;
+    await end({ now }, trx, {
+      ...current,
+      state: 'failed',
+      problem_code: problem.code,
+      problem_detail: problem.message,
+    });
+  });
+}
+
+/**
+ * Ends an operation, whose event then says what it has done. Valid only under the tree lock.
+ * @param row with the state that it ends in
+ */
+export async function end(
+  { now }: Pick<Deps, 'now'>,
+  trx: Transaction<Schema>,
+  row: OperationRow,
+): Promise<OperationRow> {
+  const at = now();
+  if (row.action !== 'move' && row.done > 0) {
+    const subject = { files: row.file_count, folders: row.folder_count, bytes: row.total_bytes };
+    const type = row.action === 'delete' ? 'bulk.deleted' : 'bulk.restored';
+    await recordEvent(trx, at, { type, projectId: row.project_id, by: toActor(row), subject });
+  }
+  return save(trx, { ...row, finished_at: new Date(at), expires_at: new Date(at + keptMilliseconds) });
+}
+
+function toActor({ created_by_user, created_by_key }: Maker): Actor {
+  if (created_by_key !== null) return { kind: 'apiKey', keyId: created_by_key };
+  return created_by_user === null ? { kind: 'nobody' } : { kind: 'session', userId: created_by_user };
+}
+
+export function toOperationView(row: OperationRow): OperationView {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    action: row.action,
+    state: row.state,
+    total: row.total,
+    done: row.done,
+    files: row.file_count,
+    folders: row.folder_count,
+    bytes: row.total_bytes,
+    problem: row.problem_code === null ? null : { code: row.problem_code, detail: row.problem_detail ?? '' },
+    createdBy: toBy(row),
+    createdAt: row.created_at.toISOString(),
+    finishedAt: row.finished_at?.toISOString() ?? null,
+  };
+}
