@@ -7,11 +7,8 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { methodsQuery, projectsQuery, queryClient, sessionQuery } from './queries.ts';
-import { Setup } from './screens/entry/setup.tsx';
-import { SignIn } from './screens/entry/sign-in.tsx';
 import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
 import { Files } from './screens/files/files.tsx';
-import { NewProject, Projects } from './screens/projects.tsx';
 import { Root } from './screens/root.tsx';
 import { Shell } from './screens/shell/shell.tsx';
 
@@ -21,7 +18,7 @@ const root = createRootRoute({ component: Root, notFoundComponent: ScreenNotFoun
 const setup = createRoute({
   getParentRoute: () => root,
   path: '/setup',
-  component: Setup,
+  component: lazyRouteComponent(() => import('./screens/entry/setup.tsx'), 'Setup'),
   beforeLoad: async () => {
     if (!(await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/' });
   },
@@ -29,7 +26,7 @@ const setup = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  component: SignIn,
+  component: lazyRouteComponent(() => import('./screens/entry/sign-in.tsx'), 'SignIn'),
   // Only addresses of this console: anything else could lead somebody away.
   validateSearch: ({ to }: { to?: unknown }): { to?: string | undefined } => ({
     to: typeof to === 'string' && /^\/(?![/\\])/.test(to) ? to : undefined,
@@ -80,8 +77,16 @@ const home = createRoute({
     throw redirect({ to: '/projects/$projectId/files', params: { projectId: only.id } });
   },
 });
-const projects = createRoute({ getParentRoute: () => signedIn, path: '/projects', component: Projects });
-const newProject = createRoute({ getParentRoute: () => signedIn, path: '/projects/new', component: NewProject });
+const projects = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/projects',
+  component: lazyRouteComponent(() => import('./screens/projects.tsx'), 'Projects'),
+});
+const newProject = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/projects/new',
+  component: lazyRouteComponent(() => import('./screens/new-project.tsx'), 'NewProject'),
+});
 
 const shell = createRoute({
   getParentRoute: () => signedIn,

@@ -1,9 +1,6 @@
-import { Dialog as Base } from '@base-ui/react/dialog';
-import { X } from 'lucide-react';
-import type { ReactNode, RefObject } from 'react';
-import { text } from '../text/text.ts';
+import { lazy, type ReactNode, type RefObject, Suspense, useState } from 'react';
 
-interface DialogProps {
+export interface DialogProps {
   open: boolean;
   /** Called for Escape, the scrim and the cross, unless `isKept`. */
   onClose: () => void;
@@ -20,38 +17,16 @@ interface DialogProps {
   footer?: ReactNode;
 }
 
+const DialogPopup = lazy(async () => ({ default: (await import('./dialog-popup.tsx')).DialogPopup }));
+
 /** A dialog; on phones, a sheet from below. The focus goes back to what opened it. */
-export function Dialog({ open, onClose, title, lead, width = 's', isKept = false, ...rest }: DialogProps) {
+export function Dialog(props: DialogProps) {
+  const [isNeeded, setNeeded] = useState(props.open);
+  if (props.open && !isNeeded) setNeeded(true);
+  if (!isNeeded) return null;
   return (
-    <Base.Root
-      open={open}
-      disablePointerDismissal={isKept}
-      onOpenChange={(isOpen, details) => {
-        if (isOpen) return;
-        if (isKept && details.reason === 'escape-key') details.cancel();
-        else onClose();
-      }}
-    >
-      <Base.Portal>
-        <Base.Backdrop className="backdrop" />
-        <Base.Viewport className="scrim plain">
-          <Base.Popup className={`dialog ${width}`} initialFocus={rest.initialFocus}>
-            <header>
-              <div className="grow">
-                <Base.Title>{title}</Base.Title>
-                {lead && <Base.Description>{lead}</Base.Description>}
-              </div>
-              {!isKept && (
-                <Base.Close className="btn icon ghost" aria-label={text.common.close}>
-                  <X className="i" aria-hidden="true" />
-                </Base.Close>
-              )}
-            </header>
-            {rest.children && <div className="in">{rest.children}</div>}
-            {rest.footer && <footer>{rest.footer}</footer>}
-          </Base.Popup>
-        </Base.Viewport>
-      </Base.Portal>
-    </Base.Root>
+    <Suspense>
+      <DialogPopup {...props} />
+    </Suspense>
   );
 }

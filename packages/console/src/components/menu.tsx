@@ -1,6 +1,5 @@
-import { Menu as Base } from '@base-ui/react/menu';
 import type { LucideIcon } from 'lucide-react';
-import type { ReactElement, ReactNode } from 'react';
+import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useState } from 'react';
 
 export interface MenuAction {
   label: string;
@@ -14,7 +13,7 @@ export interface MenuAction {
   run: () => void;
 }
 
-interface MenuProps {
+export interface MenuProps {
   /** The button that opens it. */
   trigger: ReactElement<Record<string, unknown>>;
   actions: readonly MenuAction[];
@@ -24,38 +23,23 @@ interface MenuProps {
   align?: 'start' | 'end';
 }
 
-/** A menu of actions: arrows, Home, End, the first letter and Escape work; the focus goes back to its button. */
-export function Menu({ trigger, actions, head, side = 'bottom', align = 'end' }: MenuProps) {
-  return (
-    <Base.Root>
-      <Base.Trigger render={trigger} />
-      <Base.Portal>
-        <Base.Positioner className="positioner" side={side} align={align} sideOffset={4}>
-          <Base.Popup className="menu">
-            {head}
-            {actions.map((action) => (
-              <MenuItem key={action.label} {...action} />
-            ))}
-          </Base.Popup>
-        </Base.Positioner>
-      </Base.Portal>
-    </Base.Root>
-  );
-}
+const load = () => import('./menu-popup.tsx');
+const MenuPopup = lazy(async () => ({ default: (await load()).MenuPopup }));
 
-function MenuItem({ label, icon: Icon, shortcut, isBad, isOff, isNewGroup, run }: MenuAction) {
+/** A menu of actions: arrows, Home, End, the first letter and Escape work; the focus goes back to its button. */
+export function Menu(props: MenuProps) {
+  const [isWanted, setWanted] = useState(false);
+  const button = cloneElement(props.trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onPointerEnter: load,
+    onFocus: load,
+    onClick: () => setWanted(true),
+  });
+  if (!isWanted) return button;
   return (
-    <>
-      {isNewGroup && <Base.Separator className="line-between" />}
-      <Base.Item className={isBad ? 'bad' : ''} disabled={isOff ?? false} onClick={run}>
-        {Icon && <Icon className="i" aria-hidden="true" />}
-        {label}
-        {shortcut && (
-          <span className="keys">
-            <kbd className="kbd">{shortcut}</kbd>
-          </span>
-        )}
-      </Base.Item>
-    </>
+    <Suspense fallback={button}>
+      <MenuPopup {...props} />
+    </Suspense>
   );
 }

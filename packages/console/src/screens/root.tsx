@@ -10,11 +10,12 @@ import { Pending } from './fallbacks.tsx';
 export function Root() {
   const { data: session } = useQuery(sessionQuery);
   return (
-    <Toasts>
+    <>
       <Suspense fallback={<Pending />}>
         <Outlet />
       </Suspense>
       <SessionEnded email={session?.user.email} />
-    </Toasts>
+      <Toasts />
+    </>
   );
 }

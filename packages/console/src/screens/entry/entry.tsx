@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { Mark } from '../../components/mark.tsx';
 import { text } from '../../text/text.ts';
 import { useTitle } from '../title.ts';
+import '../../styles/entry.css';
 
 interface EntryProps {
   title: string;

@@ -1,8 +1,9 @@
-import { useSyncExternalStore } from 'react';
+import { lazy, useSyncExternalStore } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
 import { isSignedOut, signedInAgain, subscribe } from '../../signed-out.ts';
 import { text } from '../../text/text.ts';
-import { SignInForm } from './sign-in-form.tsx';
+
+const SignInForm = lazy(async () => ({ default: (await import('./sign-in-form.tsx')).SignInForm }));
 
 /** Asks somebody whose session has ended to sign in where they are; all that waits for it goes on then. */
 export function SessionEnded({ email }: { email: string | undefined }) {

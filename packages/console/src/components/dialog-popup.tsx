@@ -1,0 +1,40 @@
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import { text } from '../text/text.ts';
+import type { DialogProps } from './dialog.tsx';
+
+/** The dialog itself: it is loaded when the first is opened. */
+export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = false, ...rest }: DialogProps) {
+  return (
+    <Base.Root
+      open={open}
+      disablePointerDismissal={isKept}
+      onOpenChange={(isOpen, details) => {
+        if (isOpen) return;
+        if (isKept && details.reason === 'escape-key') details.cancel();
+        else onClose();
+      }}
+    >
+      <Base.Portal>
+        <Base.Backdrop className="backdrop" />
+        <Base.Viewport className="scrim plain">
+          <Base.Popup className={`dialog ${width}`} initialFocus={rest.initialFocus}>
+            <header>
+              <div className="grow">
+                <Base.Title>{title}</Base.Title>
+                {lead && <Base.Description>{lead}</Base.Description>}
+              </div>
+              {!isKept && (
+                <Base.Close className="btn icon ghost" aria-label={text.common.close}>
+                  <X className="i" aria-hidden="true" />
+                </Base.Close>
+              )}
+            </header>
+            {rest.children && <div className="in">{rest.children}</div>}
+            {rest.footer && <footer>{rest.footer}</footer>}
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}
