@@ -9,7 +9,6 @@ const executablePath = '/usr/bin/chromium';
 export const hasBrowser = existsSync(executablePath);
 if (!hasBrowser) console.warn(`LEFT OUT: the console in a browser, because ${executablePath} is not installed.`);
 
-
 /** Whether people's whole ways through the console are tried. They take minutes, so `npm test` leaves them to `.ci/run`. */
 export const triesJourneys = hasBrowser && process.env.TEST_CONSOLE === 'on';
 if (!triesJourneys) console.warn('LEFT OUT: journeys through the console. TEST_CONSOLE=on tries them.');

@@ -13,6 +13,7 @@ export const queryClient = new QueryClient({
 });
 
 export type Project = Answer<'getProject'>;
+export type Role = 'owner' | 'editor' | 'viewer';
 export type Session = NonNullable<Answer<'getSession'>>;
 
 export const sessionQuery = queryOptions({
@@ -45,7 +46,7 @@ export function useUser(): Session['user'] {
 }
 
 /** What the one who looks may do in a project; `viewer` until it is known. */
-export function useRole(projectId: string): 'owner' | 'editor' | 'viewer' {
+export function useRole(projectId: string): Role {
   const user = useUser();
   const { data } = useQuery(membersQuery(projectId));
   return data?.find(({ userId }) => userId === user.id)?.role ?? 'viewer';

@@ -147,40 +147,10 @@ const keys = createRoute({
   path: 'keys',
   component: lazyRouteComponent(() => import('./screens/keys/keys.tsx'), 'Keys'),
 });
-const tickets = createRoute({
-  getParentRoute: () => project,
-  path: 'tickets',
-  component: lazyRouteComponent(() => import('./screens/tickets/tickets.tsx'), 'Tickets'),
-});
 const members = createRoute({
   getParentRoute: () => project,
   path: 'members',
   component: lazyRouteComponent(() => import('./screens/members/members.tsx'), 'Members'),
-});
-const audit = createRoute({
-  getParentRoute: () => project,
-  path: 'audit',
-  component: lazyRouteComponent(() => import('./screens/audit/audit.tsx'), 'Audit'),
-});
-const settings = createRoute({
-  getParentRoute: () => project,
-  path: 'settings',
-  component: lazyRouteComponent(() => import('./screens/settings/settings.tsx'), 'Settings'),
-});
-const account = createRoute({
-  getParentRoute: () => shell,
-  path: '/account',
-  component: lazyRouteComponent(() => import('./screens/account/account.tsx'), 'Account'),
-});
-const people = createRoute({
-  getParentRoute: () => shell,
-  path: '/people',
-  component: lazyRouteComponent(() => import('./screens/people/people.tsx'), 'People'),
-});
-const health = createRoute({
-  getParentRoute: () => shell,
-  path: '/health',
-  component: lazyRouteComponent(() => import('./screens/health/health.tsx'), 'Health'),
 });
 
 export const router = createRouter({
@@ -195,12 +165,7 @@ export const router = createRouter({
       home,
       projects,
       newProject,
-      shell.addChildren([
-        project.addChildren([files, folder, trash, usage, keys, tickets, members, audit, settings]),
-        account,
-        people,
-        health,
-      ]),
+      shell.addChildren([project.addChildren([files, folder, trash, usage, keys, members])]),
     ]),
   ]),
   defaultPreload: 'intent',

@@ -15,10 +15,19 @@ export function Badge({ tone = '', icon: Icon, children }: { tone?: Tone; icon?:
   );
 }
 
-/** @param share from 0 to 1; beyond 0.9 it warns, at 1 it is full */
-export function Meter({ share, label, valueText }: { share: number; label: string; valueText?: string }) {
+interface MeterProps {
+  /** From 0 to 1. */
+  share: number;
+  label: string;
+  /** As a screen reader says it. */
+  valueText?: string;
+  /** Whether 1 is a limit: it warns from 0.9 on. */
+  isLimit?: boolean;
+}
+
+export function Meter({ share, label, valueText, isLimit = false }: MeterProps) {
   const percent = Math.max(0, Math.min(100, share * 100));
-  const tone = share >= 1 ? 'bad' : share >= 0.9 ? 'warn' : '';
+  const tone = !isLimit || share < 0.9 ? '' : share < 1 ? 'warn' : 'bad';
   return (
     <div
       className={`meter ${tone}`}

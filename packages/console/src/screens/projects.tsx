@@ -55,7 +55,12 @@ function ProjectCard({ project }: { project: Project }) {
         <b className="clip">{project.name}</b>
         <span className="cap quiet num">{usage ? usageWords(usage) : ' '}</span>
         {usage?.quotaBytes ? (
-          <Meter share={usage.totalBytes / usage.quotaBytes} label={text.nav.usage} valueText={usageWords(usage)} />
+          <Meter
+            isLimit
+            share={usage.totalBytes / usage.quotaBytes}
+            label={text.nav.usage}
+            valueText={usageWords(usage)}
+          />
         ) : null}
       </div>
     </Link>

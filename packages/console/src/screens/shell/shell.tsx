@@ -1,18 +1,12 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router';
 import {
-  ArrowUpToLine,
   ChartColumn,
   ChevronsUpDown,
-  ContactRound,
   FolderOpen,
-  HeartPulse,
   KeyRound,
   type LucideIcon,
   Menu as MenuIcon,
-  ScrollText,
-  Settings2,
-  TicketCheck,
   Trash2,
   UsersRound,
 } from 'lucide-react';
@@ -20,8 +14,10 @@ import { Mark } from '../../components/mark.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Meter } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
-import { projectsQuery, usageQuery, useUser } from '../../queries.ts';
+import { projectsQuery, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { DropZone } from '../uploads/drop-zone.tsx';
+import { Tray } from '../uploads/tray.tsx';
 import { AccountMenu } from './account-menu.tsx';
 
 /** The pages of a project, in the order of the navigation. */
@@ -30,16 +26,7 @@ export const projectPages = [
   { to: '/projects/$projectId/trash', label: text.nav.trash, icon: Trash2, group: 'content' },
   { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
   { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
-  { to: '/projects/$projectId/tickets', label: text.nav.tickets, icon: TicketCheck, group: 'project' },
   { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
-  { to: '/projects/$projectId/audit', label: text.nav.audit, icon: ScrollText, group: 'project' },
-  { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
-] as const;
-
-/** For owners of the service. */
-export const servicePages = [
-  { to: '/health', label: text.nav.health, icon: HeartPulse },
-  { to: '/people', label: text.nav.people, icon: ContactRound },
 ] as const;
 
 /** The frame of every screen with a session: navigation at the side, one sheet on a wall. */
@@ -62,7 +49,6 @@ export function Shell() {
               <ProjectNav projectId={projectId} group="project" label={text.nav.project} hasHead />
             </>
           )}
-          <ServiceNav />
           <div className="side-foot">
             {projectId && <Quota projectId={projectId} />}
             <AccountMenu />
@@ -70,9 +56,11 @@ export function Shell() {
         </aside>
         <main className="sheet" id="content" tabIndex={-1}>
           <Outlet />
+          {projectId && <DropZone projectId={projectId} />}
         </main>
         {projectId && <TabBar projectId={projectId} />}
       </div>
+      <Tray />
     </>
   );
 }
@@ -132,22 +120,6 @@ function ProjectNav({
   );
 }
 
-function ServiceNav() {
-  const { role } = useUser();
-  if (role !== 'owner') return null;
-  return (
-    <nav className="nav" aria-label={text.nav.service}>
-      <div className="nav-h">{text.nav.service}</div>
-      {servicePages.map(({ to, label, icon: Icon }) => (
-        <Link key={to} to={to} activeProps={{ 'aria-current': 'page' }}>
-          <Icon className="i" aria-hidden="true" />
-          {label}
-        </Link>
-      ))}
-    </nav>
-  );
-}
-
 function Quota({ projectId }: { projectId: string }) {
   const { data } = useQuery(usageQuery(projectId));
   if (!data) return null;
@@ -157,7 +129,9 @@ function Quota({ projectId }: { projectId: string }) {
   return (
     <div className="quota">
       <span className="num">{words}</span>
-      {quotaBytes !== null && <Meter share={totalBytes / quotaBytes} label={text.nav.usage} valueText={words} />}
+      {quotaBytes !== null && (
+        <Meter isLimit share={totalBytes / quotaBytes} label={text.nav.usage} valueText={words} />
+      )}
     </div>
   );
 }
@@ -165,16 +139,12 @@ function Quota({ projectId }: { projectId: string }) {
 /** The navigation of phones. */
 function TabBar({ projectId }: { projectId: string }) {
   const navigate = useNavigate();
-  const { role } = useUser();
   const { nav } = text;
-  const others = projectPages.filter(({ to }) => !/files|usage/.test(to));
+  const others = projectPages.filter(({ to }) => !/files|trash|usage/.test(to));
   return (
     <nav className="tabbar" aria-label={nav.main}>
       <Tab to="/projects/$projectId/files" projectId={projectId} icon={FolderOpen} label={nav.files} />
-      <button type="button" data-uploads>
-        <ArrowUpToLine className="i" aria-hidden="true" />
-        {nav.uploads}
-      </button>
+      <Tab to="/projects/$projectId/trash" projectId={projectId} icon={Trash2} label={nav.trash} />
       <Tab to="/projects/$projectId/usage" projectId={projectId} icon={ChartColumn} label={nav.usage} />
       <Menu
         side="top"
@@ -190,14 +160,7 @@ function TabBar({ projectId }: { projectId: string }) {
             icon,
             run: () => void navigate({ to, params: { projectId } }),
           })),
-          ...(role === 'owner' ? servicePages : []).map(({ to, label, icon }, index) => ({
-            label,
-            icon,
-            isNewGroup: index === 0,
-            run: () => void navigate({ to }),
-          })),
           { label: nav.allProjects, icon: FolderOpen, isNewGroup: true, run: () => void navigate({ to: '/projects' }) },
-          { label: nav.account, icon: UsersRound, run: () => void navigate({ to: '/account' }) },
         ]}
       />
     </nav>

@@ -1,6 +1,163 @@
+import type { TrashEntry } from '@cadiz/client';
+import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { File, Folder, Trash2, Undo2 } from 'lucide-react';
+import { useState } from 'react';
+import { clientOf } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { Empty, Moment, Skeleton } from '../../components/parts.tsx';
+import { ProblemNote } from '../../components/problem.tsx';
+import { toast, toastError } from '../../components/toast.tsx';
+import { formatBytes, formatDay } from '../../format.ts';
+import { projectsQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { refresh } from '../files/commands.ts';
+import { FileName } from '../files/file-name.tsx';
 import { Page } from '../page.tsx';
 
+/** What was deleted and can still come back. */
 export function Trash() {
-  return <Page title={text.nav.trash}>{null}</Page>;
+  const { projectId = '' } = useParams({ strict: false });
+  const mayChange = useRole(projectId) !== 'viewer';
+  const [isAsking, setAsking] = useState(false);
+  const query = useInfiniteQuery({
+    queryKey: ['trash', projectId],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) => clientOf(projectId).trash.page({ limit: 100, cursor: pageParam ?? null }),
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+  });
+  const entries = query.data?.pages.flatMap(({ items }) => items) ?? [];
+  const { trash } = text;
+  return (
+    <Page
+      title={text.nav.trash}
+      lead={trash.lead}
+      actions={
+        mayChange &&
+        entries.length > 0 && (
+          <Button icon={Trash2} onClick={() => setAsking(true)}>
+            {trash.empty}
+          </Button>
+        )
+      }
+    >
+      <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
+      {query.isPending && <Skeleton />}
+      {query.isSuccess && entries.length === 0 && <Empty icon={Trash2} title={trash.none} hint={trash.noneHint} />}
+      {entries.length > 0 && (
+        <div className="panel frame wide-table">
+          <table className="table">
+            <thead>
+              <tr>
+                <th>{text.files.name}</th>
+                <th>{trash.where}</th>
+                <th className="end">{text.files.size}</th>
+                <th>{trash.deleted}</th>
+                <th>{trash.until}</th>
+                <th>
+                  <span className="sr">{text.common.more}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {entries.map((entry) => (
+                <Row key={entry.id} projectId={projectId} entry={entry} mayChange={mayChange} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {query.hasNextPage && (
+        <Button busy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
+          {trash.more}
+        </Button>
+      )}
+      <EmptyTrash open={isAsking} projectId={projectId} onClose={() => setAsking(false)} />
+    </Page>
+  );
+}
+
+function Row({ projectId, entry, mayChange }: { projectId: string; entry: TrashEntry; mayChange: boolean }) {
+  const { trash } = text;
+  const restore = useMutation({
+    mutationFn: async () => {
+      const client = clientOf(projectId);
+      const kind = entry.kind === 'file' ? client.files : client.folders;
+      return (await kind.restore(entry.id)).restored;
+    },
+    onError: toastError,
+    onSuccess: ({ movedToRoot, renamedFrom }) => {
+      const how = [movedToRoot && trash.movedToRoot, renamedFrom !== null && trash.renamed].filter(Boolean);
+      void toast([trash.restored(entry.name), ...how].join(' '));
+    },
+    onSettled: () => refresh(projectId),
+  });
+  const Icon = entry.kind === 'file' ? File : Folder;
+  return (
+    <tr>
+      <td className="main">
+        <span className="line">
+          <Icon className="i" aria-hidden="true" />
+          <FileName name={entry.name} />
+        </span>
+      </td>
+      <td className="clip">
+        <bdi>{entry.path.map(({ name }) => name).join(' / ') || '/'}</bdi>
+      </td>
+      <td className="end num">{formatBytes(entry.bytes)}</td>
+      <td>
+        <Moment at={entry.deletedAt} />
+      </td>
+      <td className="num">{formatDay(entry.restorableUntil)}</td>
+      <td className="end">
+        {mayChange && (
+          <Button size="s" icon={Undo2} busy={restore.isPending} onClick={() => restore.mutate()}>
+            {trash.restore}
+          </Button>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+/** Asks for the name of the project, since nothing comes back. */
+function EmptyTrash({ open, projectId, onClose }: { open: boolean; projectId: string; onClose: () => void }) {
+  const { data: projects } = useQuery(projectsQuery);
+  const name = projects?.find(({ id }) => id === projectId)?.name ?? '';
+  const [typed, setTyped] = useState('');
+  const { trash } = text;
+  const empty = useMutation({
+    mutationFn: () => clientOf(projectId).trash.empty(),
+    onSuccess: async ({ files, bytes }) => {
+      close();
+      void toast(trash.emptied(files, formatBytes(bytes)));
+      await refresh(projectId);
+    },
+  });
+  function close() {
+    setTyped('');
+    empty.reset();
+    onClose();
+  }
+  return (
+    <Dialog
+      open={open}
+      onClose={close}
+      title={trash.empty}
+      lead={trash.emptyLead}
+      footer={
+        <>
+          <Button onClick={close}>{text.common.cancel}</Button>
+          <Button look="danger" disabled={typed !== name} busy={empty.isPending} onClick={() => empty.mutate()}>
+            {trash.emptyForGood}
+          </Button>
+        </>
+      }
+    >
+      <Field label={trash.typeName(name)} value={typed} onChange={({ target }) => setTyped(target.value)} />
+      <ProblemNote error={empty.error} />
+    </Dialog>
+  );
 }

@@ -1,0 +1,74 @@
+import { Link, useNavigate } from '@tanstack/react-router';
+import { ChevronRight, Ellipsis } from 'lucide-react';
+import { Fragment } from 'react';
+import { Menu } from '../../components/menu.tsx';
+import { text } from '../../text/text.ts';
+
+interface Crumb {
+  id: string | null;
+  name: string;
+}
+
+/** The way to a folder: the first and the last two, and the others in a menu. */
+export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: readonly Crumb[] }) {
+  const navigate = useNavigate();
+  const hidden = crumbs.length > 4 ? crumbs.slice(1, -2) : [];
+  const shown = crumbs.filter((crumb) => !hidden.includes(crumb));
+  const last = crumbs.at(-1);
+  return (
+    <nav className="grow" aria-label={text.files.where}>
+      <ol className="crumbs">
+        {shown.map((crumb, index) => (
+          <Fragment key={crumb.id ?? 'root'}>
+            {index === 1 && hidden.length > 0 && (
+              <li>
+                <ChevronRight className="i" aria-hidden="true" />
+                <Menu
+                  align="start"
+                  trigger={
+                    <button type="button" className="more" aria-label={text.files.moreFolders(hidden.length)}>
+                      <Ellipsis className="i" aria-hidden="true" />
+                    </button>
+                  }
+                  actions={hidden.map(({ id, name }) => ({
+                    label: name,
+                    run: () =>
+                      void navigate({
+                        to: '/projects/$projectId/files/$folderId',
+                        params: { projectId, folderId: id ?? '' },
+                      }),
+                  }))}
+                />
+              </li>
+            )}
+            <li>
+              {index > 0 && <ChevronRight className="i" aria-hidden="true" />}
+              {crumb === last ? (
+                <b aria-current="page" title={crumb.name}>
+                  <bdi>{crumb.name}</bdi>
+                </b>
+              ) : (
+                <CrumbLink projectId={projectId} crumb={crumb} />
+              )}
+            </li>
+          </Fragment>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+function CrumbLink({ projectId, crumb: { id, name } }: { projectId: string; crumb: Crumb }) {
+  const words = <bdi>{name}</bdi>;
+  if (id === null)
+    return (
+      <Link to="/projects/$projectId/files" params={{ projectId }} title={name}>
+        {words}
+      </Link>
+    );
+  return (
+    <Link to="/projects/$projectId/files/$folderId" params={{ projectId, folderId: id }} title={name}>
+      {words}
+    </Link>
+  );
+}

@@ -1,0 +1,47 @@
+import { Link } from '@tanstack/react-router';
+import { FolderOpen, Upload } from 'lucide-react';
+import { Empty } from '../../components/parts.tsx';
+import { text } from '../../text/text.ts';
+import { Snippets } from '../keys/snippets.tsx';
+import { UploadButton } from '../uploads/upload-button.tsx';
+
+interface FirstUploadProps {
+  projectId: string;
+  folderId: string | null;
+  canUpload: boolean;
+}
+
+/** An empty folder: how to fill it, here or from code. */
+export function FirstUpload({ projectId, folderId, canUpload }: FirstUploadProps) {
+  const { files } = text;
+  if (!canUpload) return <Empty icon={FolderOpen} title={files.empty} hint={files.emptyForViewers} />;
+  return (
+    <div className="scroll">
+      <div className="page">
+        <div className="empty dropzone">
+          <Upload className="i" aria-hidden="true" />
+          <h2>{files.dropHere}</h2>
+          <p>{files.dropHint}</p>
+          <div className="line wrap">
+            <UploadButton projectId={projectId} folderId={folderId} />
+            <UploadButton projectId={projectId} folderId={folderId} isFolder />
+          </div>
+        </div>
+        {folderId === null && (
+          <section className="sect">
+            <header>
+              <div className="grow">
+                <h2>{files.fromCode}</h2>
+                <p>{files.fromCodeHint}</p>
+              </div>
+              <Link className="btn s" to="/projects/$projectId/keys" params={{ projectId }}>
+                {text.keys.create}
+              </Link>
+            </header>
+            <Snippets projectId={projectId} />
+          </section>
+        )}
+      </div>
+    </div>
+  );
+}

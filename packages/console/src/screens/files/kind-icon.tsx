@@ -1,0 +1,41 @@
+import {
+  AudioLines,
+  Clapperboard,
+  File,
+  FileArchive,
+  FileBraces,
+  FileCode,
+  FileSpreadsheet,
+  FileText,
+  Folder,
+  Image,
+  type LucideIcon,
+} from 'lucide-react';
+import type { Entry } from './use-listing.ts';
+
+const kinds: readonly (readonly [RegExp, LucideIcon])[] = [
+  [/^image\//, Image],
+  [/^video\//, Clapperboard],
+  [/^audio\//, AudioLines],
+  [/csv|spreadsheet|excel/, FileSpreadsheet],
+  [/json/, FileBraces],
+  [/zip|tar|gzip|compressed/, FileArchive],
+  [/html|xml|javascript|typescript|css/, FileCode],
+  [/^text\/|pdf|document/, FileText],
+];
+
+/** The picture of what something is. */
+export function KindIcon({ entry }: { entry: Entry }) {
+  if (entry.kind === 'folder')
+    return (
+      <span className="thumb folder">
+        <Folder className="i" aria-hidden="true" />
+      </span>
+    );
+  const [, Icon = File] = kinds.find(([type]) => type.test(entry.item.mimeType)) ?? [];
+  return (
+    <span className="thumb">
+      <Icon className="i s" aria-hidden="true" />
+    </span>
+  );
+}

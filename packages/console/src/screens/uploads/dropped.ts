@@ -1,0 +1,33 @@
+import type { QueueEntry } from '@cadiz/client';
+
+/** All files that were dropped, also those in folders, with their paths. */
+export async function readDropped(data: DataTransfer): Promise<QueueEntry[]> {
+  // The list is emptied as soon as the event is over.
+  const roots = [...data.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  const found: QueueEntry[] = [];
+  for (const root of roots) await walk(root, found);
+  return found;
+}
+
+async function walk(entry: FileSystemEntry, found: QueueEntry[]): Promise<void> {
+  if (isFile(entry)) {
+    const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
+    found.push({ file, path: entry.fullPath.slice(1) });
+  } else if (isDirectory(entry)) {
+    for (const child of await readAll(entry)) await walk(child, found);
+  }
+}
+
+const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile;
+const isDirectory = (entry: FileSystemEntry): entry is FileSystemDirectoryEntry => entry.isDirectory;
+
+/** Browsers give the entries of a folder a hundred at a time. */
+async function readAll(directory: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> {
+  const reader = directory.createReader();
+  const all: FileSystemEntry[] = [];
+  for (;;) {
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+    if (some.length === 0) return all;
+    all.push(...some);
+  }
+}

@@ -1,0 +1,36 @@
+import { Upload } from 'lucide-react';
+import { useRef } from 'react';
+import { Button } from '../../components/button.tsx';
+import { text } from '../../text/text.ts';
+import { upload } from './uploads.ts';
+
+interface UploadButtonProps {
+  projectId: string;
+  folderId: string | null;
+  /** Whether whole folders are picked. */
+  isFolder?: boolean;
+}
+
+/** Lets somebody choose files, and uploads them into a folder. */
+export function UploadButton({ projectId, folderId, isFolder = false }: UploadButtonProps) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button look={isFolder ? 'default' : 'main'} icon={Upload} onClick={() => input.current?.click()}>
+        {isFolder ? text.uploads.chooseFolder : text.uploads.upload}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        data-folder={isFolder}
+        {...(isFolder && { webkitdirectory: '' })}
+        onChange={({ target }) => {
+          upload(projectId, folderId, [...(target.files ?? [])]);
+          target.value = '';
+        }}
+      />
+    </>
+  );
+}
