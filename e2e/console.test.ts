@@ -8,11 +8,12 @@ import { type ConsoleUnderTest, email, findBarriers, hasBrowser, password, start
 const built = fileURLToPath(new URL('../packages/console/dist/app', import.meta.url));
 
 let tested: ConsoleUnderTest;
+let projectId: string;
 
 beforeAll(async () => {
   if (!hasBrowser) return;
   tested = await startConsole();
-  await tested.createProject('Harbour Journal');
+  projectId = await tested.createProject('Harbour Journal');
 });
 
 afterAll(async () => {
@@ -22,7 +23,8 @@ afterAll(async () => {
 describe.runIf(hasBrowser)('the console', () => {
   test('an address is asked for after signing in, and leads to no other host', async () => {
     const page = await tested.openPage();
-    await page.goto(`${tested.url}/account`);
+    const address = `${tested.url}/projects/${projectId}/usage`;
+    await page.goto(address);
     await page.getByLabel('E-mail').fill(email);
     await page.getByLabel('Password', { exact: true }).fill('a wrong password');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
@@ -31,7 +33,7 @@ describe.runIf(hasBrowser)('the console', () => {
     expect(await page.getByLabel('E-mail').inputValue()).toBe(email);
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await page.waitForURL(`${tested.url}/account`);
+    await page.waitForURL(address);
     for (const elsewhere of ['https://example.com', '//example.com', '/\\example.com']) {
       await page.goto(`${tested.url}/sign-in?to=${encodeURIComponent(elsewhere)}`);
       await page.getByLabel('E-mail').fill(email);

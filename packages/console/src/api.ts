@@ -15,9 +15,11 @@ type Part<O extends OperationId, Place extends 'params' | 'query' | 'body'> = Ro
 /** What an operation takes: its path parameters, query and body, as one object. */
 export type Input<O extends OperationId> = Part<O, 'params'> & Part<O, 'query'> & Part<O, 'body'>;
 
-/** Answers that mean: nobody is signed in any more. */
+/** How the service says that nobody is signed in (any more): where keys work too, it misses one. */
+const signedOut: readonly (string | undefined)[] = ['session_required', 'invalid_api_key'];
+
 const isSignedOut = async (answer: Response) =>
-  answer.status === 401 && ((await answer.clone().json()) as { code?: string }).code === 'session_required';
+  answer.status === 401 && signedOut.includes(((await answer.clone().json()) as { code?: string }).code);
 
 /** Asks somebody whose session has ended to sign in again, and then goes on where it was. */
 const patientFetch: typeof fetch = async (input, init) => {

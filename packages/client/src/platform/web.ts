@@ -44,8 +44,11 @@ function putByXhr({ url, body, onProgress, signal }: PutRequest): Promise<PutAns
       onProgress(loaded);
     };
     xhr.onerror = () => reject(new Error('the object store is unreachable, or its CORS rules refuse this page'));
-    xhr.onload = () =>
-      resolve({ status: xhr.status, text: xhr.responseText, retryAfter: xhr.getResponseHeader('retry-after') });
+    xhr.onload = () => {
+      // Browsers complain about a header that the store does not show to them.
+      const retryAfter = xhr.status >= 400 ? xhr.getResponseHeader('retry-after') : null;
+      resolve({ status: xhr.status, text: xhr.responseText, retryAfter });
+    };
     xhr.onloadend = () => {
       clearTimeout(timer);
       signal.removeEventListener('abort', abort);

@@ -1,12 +1,14 @@
 import { Toast as Base } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
+import { useEffect } from 'react';
 import { text } from '../text/text.ts';
-import type { ToastData } from './toast.tsx';
+import { markReady, type ToastData } from './toast.tsx';
 
 export const manager = Base.createToastManager<ToastData>();
 
 /** Where the newest message is shown. */
 export function ToastRegion() {
+  useEffect(() => markReady(), []);
   return (
     <Base.Provider toastManager={manager} limit={1}>
       <Base.Portal>

@@ -9,6 +9,10 @@ const load = () => import('./toast-region.tsx');
 const ToastRegion = lazy(async () => ({ default: (await load()).ToastRegion }));
 
 let isNeeded = false;
+/** Resolved once messages can be shown: what is said before that would be lost. */
+const ready = Promise.withResolvers<void>();
+export const markReady = ready.resolve;
+
 const listeners = new Set<() => void>();
 
 /** Says something for six seconds. With `undo`, ten seconds, and a button that takes it back. */
@@ -16,6 +20,7 @@ export async function toast(message: string, { undo }: ToastData = {}): Promise<
   isNeeded = true;
   for (const listener of listeners) listener();
   const { manager } = await load();
+  await ready.promise;
   manager.add({ id: 'only', title: message, timeout: undo ? 10_000 : 6000, data: { ...(undo && { undo }) } });
 }
 

@@ -18,6 +18,7 @@ export const openCorsHeaders = {
     'ETag',
     'Last-Modified',
     'Location',
+    'Retry-After',
     'x-amz-bucket-region',
     ...checksumAlgorithms.map(checksumHeader),
     'x-amz-checksum-type',

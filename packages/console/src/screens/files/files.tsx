@@ -39,7 +39,8 @@ function Folder(place: Place) {
   const canChange = role !== 'viewer';
   const projectName = projects?.find(({ id }) => id === projectId)?.name ?? '';
   const crumbs = breadcrumbs.length > 0 ? breadcrumbs : [{ id: null, name: projectName }];
-  useTitle(crumbs.at(-1)?.name ?? '');
+  const title = crumbs.at(-1)?.name ?? '';
+  const heading = useTitle(title);
 
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
@@ -56,6 +57,9 @@ function Folder(place: Place) {
   const isEmpty = !isPending && entries.length === 0;
   return (
     <>
+      <h1 className="sr" ref={heading} tabIndex={-1}>
+        {title}
+      </h1>
       <header className="bar">
         <Breadcrumbs projectId={projectId} crumbs={crumbs} />
         <SearchField search={search} />

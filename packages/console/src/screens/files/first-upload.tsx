@@ -31,7 +31,7 @@ export function FirstUpload({ projectId, folderId, canUpload }: FirstUploadProps
           <section className="sect">
             <header>
               <div className="grow">
-                <h2>{files.fromCode}</h2>
+                <h3>{files.fromCode}</h3>
                 <p>{files.fromCodeHint}</p>
               </div>
               <Link className="btn s" to="/projects/$projectId/keys" params={{ projectId }}>

@@ -67,6 +67,7 @@ export const Row = memo(function Row(props: RowProps) {
             <button
               type="button"
               className="open"
+              aria-label={entry.name}
               tabIndex={-1}
               onClick={(event) => {
                 event.stopPropagation();

@@ -1,0 +1,201 @@
+import { createClient } from '@cadiz/client';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+
+let tested: ConsoleUnderTest;
+
+beforeAll(async () => {
+  if (triesJourneys) tested = await startConsole();
+});
+
+afterAll(async () => {
+  if (triesJourneys) await tested.stop();
+});
+
+/** A file as a browser takes it. */
+const toFile = (name: string, mimeType: string, text = `This is ${name}.`) => ({
+  name,
+  mimeType,
+  buffer: Buffer.from(text),
+});
+
+const filesOf = (page: Page) => page.locator('input[type=file][data-folder=false]').first();
+const entryOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+describe.runIf(triesJourneys)('the files of a project', () => {
+  test('are uploaded, found, renamed, deleted and brought back', async () => {
+    const projectId = await tested.createProject('Harbour');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByText('Drop files or folders here').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await filesOf(page).setInputFiles([
+      toFile('notes.txt', 'text/plain'),
+      toFile('palette.json', 'application/json', '{"sea":"#006982"}'),
+      toFile('empty', '', ''),
+    ]);
+    await page.getByText('3 files uploaded').waitFor();
+    await entryOf(page, 'palette.json').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByLabel('Name of the folder').fill('a/b');
+    await page.keyboard.press('Enter');
+    // A name that cannot be is explained at its field.
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Name of the folder').fill('100 % # ? ‮abc');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /100 %/ }).waitFor();
+
+    // By keyboard alone: down to the second row, another name, and into the trash.
+    await page.getByRole('row', { name: /100 %/ }).click();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('F2');
+    await page.getByLabel('New name').fill('notes.txt');
+    await page.keyboard.press('Escape');
+    await page.getByRole('row', { name: /notes/ }).click();
+    await page.keyboard.press('F2');
+    await page.getByLabel('New name').fill('diary.txt');
+    await page.keyboard.press('Enter');
+    await entryOf(page, 'diary.txt').waitFor();
+    await page.getByRole('row', { name: /diary/ }).click();
+    await page.keyboard.press('Delete');
+    await entryOf(page, 'diary.txt').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await entryOf(page, 'diary.txt').waitFor();
+
+    // What is searched for stands in the address, and survives a reload.
+    await page.getByLabel('Search this folder').fill('diar');
+    await entryOf(page, 'palette.json').waitFor({ state: 'detached' });
+    expect(page.url()).toContain('q=diar');
+    await page.reload();
+    await entryOf(page, 'diary.txt').waitFor();
+    expect(await entryOf(page, 'palette.json').count()).toBe(0);
+
+    await page.getByRole('row', { name: /diary/ }).click();
+    await page.keyboard.press('Delete');
+    await entryOf(page, 'diary.txt').waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Trash' }).click();
+    await page.getByRole('row', { name: /diary/ }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('The trash is empty').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('never run in the console, whatever they are', async () => {
+    const projectId = await tested.createProject('Hostile');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const script = '<script>top.document.title = "ran"; document.title = "ran"</script>';
+    await filesOf(page).setInputFiles([
+      toFile('page.html', 'text/html', script),
+      toFile(
+        'drawing.svg',
+        'image/svg+xml',
+        `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${script}</svg>`,
+      ),
+    ]);
+    await page.getByText('2 files uploaded').waitFor();
+    await entryOf(page, 'page.html').click();
+    await page.getByText(script).waitFor();
+    await page.getByLabel('Previous file').click();
+    await page.getByRole('img', { name: 'drawing.svg' }).waitFor();
+    expect(await page.title()).not.toBe('ran');
+    expect(await findBarriers(page)).toEqual([]);
+    // Back closes it, and a link opens it.
+    const address = page.url();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.goto(address);
+    await page.getByRole('dialog').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are shared by links that everybody can open, until they are revoked', async () => {
+    const projectId = await tested.createProject('Shared');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await filesOf(page).setInputFiles([toFile('letter.txt', 'text/plain', 'Dear all,')]);
+    await page.getByText('1 file uploaded').waitFor();
+    await entryOf(page, 'letter.txt').click();
+    await page.getByRole('button', { name: 'Create a link and copy it' }).click();
+    await page.getByLabel('Revoke the link').waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    expect(await (await fetch(link)).text()).toBe('Dear all,');
+    await page.getByLabel('Revoke the link').click();
+    await page.getByText('Nobody outside can open this file.').waitFor();
+    expect((await fetch(link)).status).toBe(404);
+    await page.context().close();
+  });
+
+  test('come in folders: a thousand at once, while somebody looks elsewhere', async () => {
+    const projectId = await tested.createProject('Many');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByText('Drop files or folders here').waitFor();
+    // As a browser gives a folder that is dropped.
+    await page.evaluate(() => {
+      const names = Array.from({ length: 1000 }, (_, index) => index);
+      const toEntry = (path: string, children?: unknown[]) => ({
+        isFile: children === undefined,
+        isDirectory: children !== undefined,
+        fullPath: path,
+        file: (resolve: (file: File) => void) => resolve(new File([path], path.split('/').at(-1) ?? '')),
+        createReader: () => {
+          let rest = children ?? [];
+          return {
+            readEntries(resolve: (some: unknown[]) => void) {
+              resolve(rest.slice(0, 100));
+              rest = rest.slice(100);
+            },
+          };
+        },
+      });
+      const folders = Array.from({ length: 10 }, (_, folder) =>
+        toEntry(
+          `/tree/${folder}`,
+          names.filter((name) => name % 10 === folder).map((name) => toEntry(`/tree/${folder}/file ${name}.txt`)),
+        ),
+      );
+      const event = new DragEvent('drop', { bubbles: true, cancelable: true });
+      const items = [{ webkitGetAsEntry: () => toEntry('/tree', folders) }];
+      Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items } });
+      window.dispatchEvent(event);
+    });
+    await page.getByText(/Uploading \d+ of 1000/).waitFor();
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByText('1,000 files uploaded').waitFor({ timeout: 120_000 });
+    const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Look', projectId });
+    const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+    const inSeven: string[] = [];
+    for await (const { fileName } of cadiz.files.list({ folder: 'tree/7' })) inSeven.push(fileName);
+    expect(inSeven.sort()).toEqual(Array.from({ length: 100 }, (_, index) => `file ${index * 10 + 7}.txt`).sort());
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a thousand are scrolled through, and a session that ends in between loses nothing', async () => {
+    const [{ id: projectId = '' } = { id: '' }] = (
+      await tested.ask<{ projects: { id: string; name: string }[] }>('GET', '/api/projects')
+    ).projects.filter(({ name }) => name === 'Many');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?q=file&scope=project`);
+    await entryOf(page, 'file 0.txt').waitFor();
+    await page.getByText('1,000 found').waitFor();
+    await page.getByRole('row', { name: /file 0\.txt/ }).click();
+    await page.context().clearCookies();
+    await page.keyboard.press('End');
+    await page.getByText('Your session has ended').waitFor();
+    await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('Your session has ended').waitFor({ state: 'detached' });
+    await expect
+      .poll(async () => {
+        await page.keyboard.press('End');
+        return entryOf(page, 'file 999.txt').count();
+      })
+      .toBe(1);
+    await page.context().close();
+  });
+});
