@@ -25,11 +25,11 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Your new key').waitFor();
     expect(await findBarriers(page)).toEqual([]);
-    // Neither Escape nor a click beside it closes it.
+    // The button that copies has the focus; neither Escape nor a click beside it closes the dialog.
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Copy');
     await page.keyboard.press('Escape');
     await page.mouse.click(5, 5);
-    // The button that copies has the focus.
-    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Copy', exact: true }).first().click();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('Your new key').waitFor({ state: 'detached' });
     const key = await page.evaluate(() => navigator.clipboard.readText());

@@ -113,7 +113,9 @@ export function FileList(props: FileListProps) {
       onKeyDown={onKeyDown}
     >
       <div className="thead" role="row">
-        <span className="cell-check" role="columnheader" aria-label={text.files.selection} />
+        <span className="cell-check" role="columnheader">
+          <span className="sr">{text.files.selection}</span>
+        </span>
         {columns.map(({ sort, label, isEnd }) => {
           const isOn = sort !== undefined && (search.sort ?? 'name') === sort;
           const ariaSort = isOn ? (order === 'asc' ? 'ascending' : 'descending') : undefined;
