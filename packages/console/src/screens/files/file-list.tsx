@@ -73,7 +73,11 @@ export function FileList(props: FileListProps) {
     setCurrent(next);
     virtual.scrollToIndex(next);
     if (isExtending) selection.extend(entry.id);
-    requestAnimationFrame(() => document.getElementById(`entry-${entry.id}`)?.focus({ preventScroll: true }));
+    requestAnimationFrame(() => {
+      // Whoever types a name by now keeps the focus.
+      if (document.activeElement instanceof HTMLInputElement) return;
+      document.getElementById(`entry-${entry.id}`)?.focus({ preventScroll: true });
+    });
   }
 
   function onKeyDown(event: KeyboardEvent) {
