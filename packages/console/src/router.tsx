@@ -152,6 +152,16 @@ const members = createRoute({
   path: 'members',
   component: lazyRouteComponent(() => import('./screens/members/members.tsx'), 'Members'),
 });
+const settings = createRoute({
+  getParentRoute: () => project,
+  path: 'settings',
+  component: lazyRouteComponent(() => import('./screens/settings/settings.tsx'), 'Settings'),
+});
+const account = createRoute({
+  getParentRoute: () => shell,
+  path: '/account',
+  component: lazyRouteComponent(() => import('./screens/account/account.tsx'), 'Account'),
+});
 
 export const router = createRouter({
   routeTree: root.addChildren([
@@ -165,7 +175,7 @@ export const router = createRouter({
       home,
       projects,
       newProject,
-      shell.addChildren([project.addChildren([files, folder, trash, usage, keys, members])]),
+      shell.addChildren([project.addChildren([files, folder, trash, usage, keys, members, settings]), account]),
     ]),
   ]),
   defaultPreload: 'intent',

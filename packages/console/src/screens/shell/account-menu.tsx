@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { BookOpen, Ellipsis, Languages, LogOut, Moon, Sun, SunMoon } from 'lucide-react';
+import { BookOpen, CircleUser, Ellipsis, Languages, LogOut, Moon, Sun, SunMoon } from 'lucide-react';
 import { call } from '../../api.ts';
 import { Menu } from '../../components/menu.tsx';
 import { Avatar } from '../../components/parts.tsx';
@@ -45,6 +45,7 @@ export function AccountMenu({ isSmall = false }: { isSmall?: boolean }) {
       align={isSmall ? 'end' : 'start'}
       head={<div className="cap clip">{email}</div>}
       actions={[
+        { label: nav.account, icon: CircleUser, run: () => navigate({ to: '/account' }) },
         {
           label: `${nav.appearance}: ${nav[nextTheme]}`,
           icon: themeIcons[nextTheme],

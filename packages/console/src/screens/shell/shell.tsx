@@ -3,10 +3,12 @@ import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router';
 import {
   ChartColumn,
   ChevronsUpDown,
+  CircleUser,
   FolderOpen,
   KeyRound,
   type LucideIcon,
   Menu as MenuIcon,
+  Settings2,
   Trash2,
   UsersRound,
 } from 'lucide-react';
@@ -27,6 +29,7 @@ export const projectPages = [
   { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
   { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
   { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
+  { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
 ] as const;
 
 /** The frame of every screen with a session: navigation at the side, one sheet on a wall. */
@@ -161,6 +164,7 @@ function TabBar({ projectId }: { projectId: string }) {
             run: () => void navigate({ to, params: { projectId } }),
           })),
           { label: nav.allProjects, icon: FolderOpen, isNewGroup: true, run: () => void navigate({ to: '/projects' }) },
+          { label: nav.account, icon: CircleUser, run: () => void navigate({ to: '/account' }) },
         ]}
       />
     </nav>

@@ -1,0 +1,257 @@
+import { createHmac } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, email, password, startConsole, triesJourneys } from './console-page.ts';
+
+let cadiz: ConsoleUnderTest;
+let ownPassword = password;
+
+beforeAll(async () => {
+  if (triesJourneys) cadiz = await startConsole({ CADIZ_SIGN_UP: 'open', TRUSTED_PROXIES: '127.0.0.1' });
+});
+afterAll(async () => {
+  if (triesJourneys) await cadiz.stop();
+});
+
+/** Signs somebody in by hand, in a browser of their own, and opens an address. */
+async function signIn(path: string, name = email, word = ownPassword): Promise<Page> {
+  const page = await cadiz.openPage();
+  await page.goto(`${cadiz.url}/sign-in?to=${encodeURIComponent(path)}`);
+  await page.getByLabel('E-mail').fill(name);
+  await page.getByLabel('Password', { exact: true }).fill(word);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  return page;
+}
+
+/** Somebody with an account of their own, and the page that they have opened. */
+async function signUp(name: string, path: string): Promise<Page> {
+  const address = `${name.toLowerCase()}@example.com`;
+  const answer = await fetch(`${cadiz.url}/api/auth/sign-up/email`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name, email: address, password }),
+  });
+  expect(answer.status).toBe(200);
+  return signIn(path, address, password);
+}
+
+/** The code that an app shows for a secret. @param later in how many half minutes */
+function totp(secret: string, later = 0): string {
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+  const bits = [...secret].map((letter) => letters.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + later));
+  const digest = createHmac('sha1', key).update(counter).digest();
+  const at = (digest.at(-1) ?? 0) & 15;
+  return String((digest.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0');
+}
+
+/** What axe finds wrong in a page, in both themes and on a phone. */
+async function flaws(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  await page.evaluate(axe.source);
+  for (const width of [1440, 390])
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      // Colours that are still on their way to the other theme have the contrast of neither.
+      await expect.poll(() => page.evaluate<number>('document.getAnimations().length')).toBe(0);
+      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
+      const overflow = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      if (overflow > 0) found.push(`${width}: ${overflow} pixels too wide`);
+      for (const { id, nodes } of violations)
+        found.push(`${width} ${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+    }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  return found;
+}
+
+describe.runIf(triesJourneys)('the settings of a project', () => {
+  test('are saved by a bar that names the change, and leaving with a change asks', async () => {
+    const projectId = await cadiz.createProject('Holiday photos');
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/settings`);
+    await page.getByLabel('Name', { exact: true }).fill('Harbour Journal');
+    await page.getByLabel('All files together', { exact: true }).fill('120');
+    await page.getByLabel('Largest file', { exact: true }).fill('1.5');
+    await page.getByLabel('Allowed types').fill('image/*\napplication/pdf');
+    await page.getByLabel('If the content is not of the stated type').selectOption('refuse');
+    await page.getByText('Name: Harbour Journal · All files together: 120 GB · Largest file: 1.5 GB').waitFor();
+    expect(await flaws(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Trash' }).click();
+    await page.getByRole('dialog').getByText('Leave without saving?').waitFor();
+    await page.getByRole('button', { name: 'Stay' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Settings saved.').waitFor();
+    expect(await cadiz.ask('GET', `/api/projects/${projectId}`)).toMatchObject({
+      name: 'Harbour Journal',
+      quotaBytes: 120e9,
+      maxFileSizeBytes: 1.5e9,
+      allowedMimeTypes: ['image/*', 'application/pdf'],
+      contentMismatch: 'refuse',
+    });
+    await page.getByLabel('All files together', { exact: true }).fill('');
+    await page.getByLabel('Allowed types').fill('nonsense');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page
+      .getByText(/media type without parameters/)
+      .first()
+      .waitFor();
+    expect(await flaws(page)).toEqual([]);
+    await page.getByLabel('Allowed types').fill('');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await expect
+      .poll(() => cadiz.ask('GET', `/api/projects/${projectId}`))
+      .toMatchObject({ quotaBytes: null, allowedMimeTypes: null });
+  });
+
+  test('compare the objects, and delete the project once its name is typed', async () => {
+    const projectId = await cadiz.createProject('Old photos');
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/settings`);
+    await page.getByRole('button', { name: 'Compare without changing anything' }).click();
+    await page.getByText('Orphans (no file)').waitFor();
+    await page.getByRole('button', { name: 'Delete project…' }).click();
+    const last = page.getByRole('button', { name: 'Delete for good' });
+    expect(await last.isDisabled()).toBe(true);
+    expect(await flaws(page)).toEqual([]);
+    await page.getByLabel('Type “Old photos” to confirm').fill('Old photos');
+    await last.click();
+    await page.getByText('Old photos is deleted.').waitFor();
+    const { projects } = await cadiz.ask<{ projects: { id: string }[] }>('GET', '/api/projects');
+    expect(projects.map(({ id }) => id)).not.toContain(projectId);
+  });
+});
+
+describe.runIf(triesJourneys)('the account', () => {
+  test('changes the password, which signs the other browser out', async () => {
+    const here = await cadiz.openAsOwner('/account');
+    const there = await signIn('/account');
+    await there.getByText('this one').waitFor();
+    await here.getByRole('button', { name: 'Change password' }).click();
+    const dialog = here.getByRole('dialog');
+    await dialog.getByLabel('Current password').fill('not the password at all');
+    await dialog.getByLabel('New password').fill('a quite different battery');
+    await dialog.getByRole('button', { name: 'Change password' }).click();
+    await dialog.getByText('wrong_password').waitFor();
+    expect(await flaws(here)).toEqual([]);
+    await dialog.getByLabel('Current password').fill(ownPassword);
+    await dialog.getByRole('button', { name: 'Change password' }).click();
+    await here.getByText('Password changed. 1 other session ended.').waitFor();
+    ownPassword = 'a quite different battery';
+    await there.reload();
+    await there.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await flaws(here)).toEqual([]);
+  });
+
+  test('ends one session, and all others', async () => {
+    const page = await signUp('Berta', '/account');
+    await page.getByText('this one').waitFor();
+    const second = await signIn('/account', 'berta@example.com', password);
+    await second.getByText('this one').waitFor();
+    const end = second.getByRole('button', { name: /^End the session/ });
+    // Signing up has begun a session as well.
+    await expect.poll(() => end.count()).toBe(2);
+    await end.first().click();
+    await expect.poll(() => end.count()).toBe(1);
+    await second.getByRole('button', { name: 'End all others' }).click();
+    await expect.poll(() => end.count()).toBe(0);
+    await page.reload();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  });
+
+  test('asks for a code at sign-in once it is set up, and no more when it is switched off', async () => {
+    const page = await signUp('Carla', '/account');
+    await page.getByRole('button', { name: 'Set up codes from an app' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Current password').fill(password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    const link = dialog.getByRole('link', { name: 'Open the app on this device' });
+    const secret = new URL((await link.getAttribute('href')) ?? '').searchParams.get('secret') ?? '';
+    expect((await dialog.locator('code').innerText()).replaceAll(' ', '')).toBe(secret);
+    expect(await flaws(page)).toEqual([]);
+    await dialog.getByLabel('Code from the app').fill(totp(secret));
+    await dialog.getByRole('button', { name: 'Switch on' }).click();
+    await dialog.getByText('Keep your backup codes').waitFor();
+    const codes = await dialog.locator('li').allInnerTexts();
+    expect(codes.length).toBeGreaterThan(0);
+    const download = page.waitForEvent('download');
+    await dialog.getByRole('button', { name: 'Download' }).click();
+    expect(await readFile(await (await download).path(), 'utf8')).toBe(`${codes.join('\n')}\n`);
+    expect(await flaws(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Done' }).click();
+
+    const again = await signIn('/account', 'carla@example.com', password);
+    await again.getByLabel('Code', { exact: true }).fill(totp(secret, 1));
+    await again.getByRole('button', { name: 'Continue' }).click();
+    await again.getByRole('button', { name: 'Manage the codes' }).click();
+    await again.getByRole('menuitem', { name: 'Renew the backup codes' }).click();
+    await dialogFields(again, codes[0] ?? '', 'Renew the backup codes');
+    await again.getByText('Keep your backup codes').waitFor();
+    const renewed = await again.getByRole('dialog').locator('li').allInnerTexts();
+    expect(renewed).not.toEqual(codes);
+    await again.getByRole('button', { name: 'Done' }).click();
+    await again.getByRole('button', { name: 'Manage the codes' }).click();
+    await again.getByRole('menuitem', { name: 'Switch off codes' }).click();
+    await dialogFields(again, renewed[0] ?? '', 'Switch off codes');
+    await again.getByRole('button', { name: 'Set up codes from an app' }).waitFor();
+  });
+
+  test('adds, renames and deletes a passkey that signs in', async () => {
+    const page = await signUp('Dora', '/account');
+    const devTools = await page.context().newCDPSession(page);
+    await devTools.send('WebAuthn.enable');
+    await devTools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('Laptop');
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'More actions for Laptop' }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    await dialog.getByLabel('Name').fill('Work laptop');
+    await dialog.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('button', { name: 'More actions for Work laptop' }).waitFor();
+    expect(await flaws(page)).toEqual([]);
+
+    await page.context().clearCookies();
+    await page.goto(`${cadiz.url}/sign-in?to=/account`);
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByRole('button', { name: 'More actions for Work laptop' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete passkey' }).click();
+    await page.getByText('Passkey deleted.').waitFor();
+    expect(await page.getByRole('button', { name: /^More actions for/ }).count()).toBe(0);
+  });
+
+  test('speaks German and turns dark by choice', async () => {
+    const page = await signUp('Emil', '/account');
+    await page.getByLabel('Appearance').selectOption('dark');
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    await page.getByLabel('Language').selectOption('de');
+    await page.getByText('Wo du angemeldet bist').waitFor();
+  });
+});
+
+/** Fills the password and a code into the open dialog, and sends it. */
+async function dialogFields(page: Page, code: string, submit: string): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Current password').fill(password);
+  await dialog.getByLabel('Code from the app, or a backup code').fill(code);
+  await dialog.getByRole('button', { name: submit }).click();
+}
+
+test.runIf(triesJourneys)('no page has complained', () => {
+  expect(cadiz.complaints).toEqual([]);
+});

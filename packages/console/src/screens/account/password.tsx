@@ -1,0 +1,76 @@
+import { RectangleEllipsis } from 'lucide-react';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Check, PasswordField } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { problemOf } from '../../components/problem.tsx';
+import { toast } from '../../components/toast.tsx';
+import { queryClient } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+import { PasswordRule } from '../entry/password-rule.tsx';
+import { Row } from './row.tsx';
+
+export function PasswordRow() {
+  const [isOpen, setOpen] = useState(false);
+  const { account } = text;
+  return (
+    <>
+      <Row
+        icon={RectangleEllipsis}
+        title={account.password}
+        detail={account.passwordDetail}
+        action={
+          <Button size="s" aria-label={account.changePassword} onClick={() => setOpen(true)}>
+            {account.change}
+          </Button>
+        }
+      />
+      {isOpen && <PasswordDialog onClose={() => setOpen(false)} />}
+    </>
+  );
+}
+
+/** A new password ends every other session, and with the choice also the API keys. */
+function PasswordDialog({ onClose }: { onClose: () => void }) {
+  const [password, setPassword] = useState('');
+  const { account } = text;
+  return (
+    <FormDialog
+      title={account.changePassword}
+      lead={account.changePasswordLead}
+      submit={account.changePassword}
+      onClose={onClose}
+      send={async ({ currentPassword = '', newPassword = '', revokeApiKeys }) => {
+        const input = { currentPassword, newPassword, revokeApiKeys: revokeApiKeys === 'on' };
+        const ended = await call('changePassword', input);
+        toast(account.passwordChanged(ended.endedSessions, ended.revokedApiKeys));
+        void queryClient.invalidateQueries({ queryKey: ['sessions'] });
+        onClose();
+      }}
+    >
+      {(error) => (
+        <>
+          <PasswordField
+            label={account.currentPassword}
+            name="currentPassword"
+            autoComplete="current-password"
+            required
+            problem={problemOf(error, 'currentPassword')}
+          />
+          <PasswordField
+            label={account.newPassword}
+            name="newPassword"
+            autoComplete="new-password"
+            required
+            value={password}
+            onChange={({ target }) => setPassword(target.value)}
+            hint={<PasswordRule password={password} />}
+            problem={problemOf(error, 'newPassword')}
+          />
+          <Check name="revokeApiKeys" label={account.revokeKeys} hint={account.revokeKeysHint} />
+        </>
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,190 @@
+import { Ellipsis, ShieldCheck } from 'lucide-react';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Field, PasswordField } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { Menu } from '../../components/menu.tsx';
+import { Badge } from '../../components/parts.tsx';
+import { problemOf } from '../../components/problem.tsx';
+import { toast } from '../../components/toast.tsx';
+import { queryClient, sessionQuery, useUser } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+import { BackupCodesDialog } from './backup-codes.tsx';
+import { Row } from './row.tsx';
+
+const readAgain = () => queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
+
+/** @param isOffered whether the service lets accounts get a second factor */
+export function SecondFactorRow({ isOffered }: { isOffered: boolean }) {
+  const { twoFactorEnabled } = useUser();
+  const [open, setOpen] = useState<'setUp' | 'renew' | 'disable'>();
+  const { account } = text;
+  const close = () => setOpen(undefined);
+  if (!isOffered && !twoFactorEnabled) return null;
+  const manage = (
+    <Menu
+      trigger={<IconButton icon={Ellipsis} label={account.manageCodes} />}
+      actions={[
+        { label: account.renewCodes, run: () => setOpen('renew') },
+        { label: account.disable, isBad: true, isNewGroup: true, run: () => setOpen('disable') },
+      ]}
+    />
+  );
+  const begin = (
+    <Button size="s" aria-label={account.setUpCodes} onClick={() => setOpen('setUp')}>
+      {account.setUp}
+    </Button>
+  );
+  return (
+    <>
+      <Row
+        icon={ShieldCheck}
+        title={account.codes}
+        badge={twoFactorEnabled ? <Badge tone="ok">{account.on}</Badge> : <Badge>{account.off}</Badge>}
+        detail={account.codesDetail}
+        action={twoFactorEnabled ? manage : begin}
+      />
+      {open === 'setUp' && <SetUp onClose={close} />}
+      {open === 'renew' && <Renew onClose={close} />}
+      {open === 'disable' && <Disable onClose={close} />}
+    </>
+  );
+}
+
+/** The password, then the app with its first code, then the backup codes. */
+function SetUp({ onClose }: { onClose: () => void }) {
+  const [secrets, setSecrets] = useState<{ totpURI: string; backupCodes: string[] }>();
+  const [isConfirmed, setConfirmed] = useState(false);
+  const { account } = text;
+  if (secrets && isConfirmed) return <BackupCodesDialog codes={secrets.backupCodes} onClose={onClose} />;
+  if (secrets)
+    return (
+      <FormDialog
+        key="app"
+        title={account.appTitle}
+        lead={account.appLead}
+        submit={account.switchOn}
+        onClose={onClose}
+        send={async ({ code = '' }) => {
+          await call('verifyTotp', { code: code.replaceAll(' ', '') });
+          setConfirmed(true);
+          await readAgain();
+        }}
+      >
+        {(error) => (
+          <>
+            <AppSecret uri={secrets.totpURI} />
+            <Code label={account.code} isNumber error={error} />
+          </>
+        )}
+      </FormDialog>
+    );
+  return (
+    <FormDialog
+      key="password"
+      title={account.setUpCodes}
+      lead={account.setUpLead}
+      submit={account.continue}
+      onClose={onClose}
+      send={async ({ password = '' }) => setSecrets(await call('enableSecondFactor', { password }))}
+    >
+      {(error) => <CurrentPassword error={error} />}
+    </FormDialog>
+  );
+}
+
+/** The secret for the app: a link that opens it on this device, and the secret in groups to type elsewhere. */
+function AppSecret({ uri }: { uri: string }) {
+  const secret = new URL(uri).searchParams.get('secret') ?? '';
+  const { account } = text;
+  return (
+    <div className="stack g3">
+      <a href={uri}>{account.openApp}</a>
+      <div className="stack g1">
+        <span className="second">{account.typeSecret}</span>
+        <div className="secret">
+          <code>{secret.match(/.{1,4}/g)?.join(' ')}</code>
+          <CopyButton value={secret} label={account.copySecret} />
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Renew({ onClose }: { onClose: () => void }) {
+  const [codes, setCodes] = useState<string[]>();
+  const { account } = text;
+  if (codes) return <BackupCodesDialog codes={codes} onClose={onClose} />;
+  return (
+    <FormDialog
+      title={account.renewCodes}
+      lead={account.renewLead}
+      submit={account.renewCodes}
+      onClose={onClose}
+      send={async ({ password = '', code = '' }) => {
+        const answer = await call('renewBackupCodes', { password, code: code.replaceAll(' ', '') });
+        setCodes(answer.backupCodes);
+      }}
+    >
+      {(error) => <PasswordAndCode error={error} />}
+    </FormDialog>
+  );
+}
+
+function Disable({ onClose }: { onClose: () => void }) {
+  const { account } = text;
+  return (
+    <FormDialog
+      title={account.disable}
+      lead={account.disableLead}
+      submit={account.disable}
+      isDanger
+      onClose={onClose}
+      send={async ({ password = '', code = '' }) => {
+        await call('disableSecondFactor', { password, code: code.replaceAll(' ', '') });
+        await readAgain();
+        toast(account.disabled);
+        onClose();
+      }}
+    >
+      {(error) => <PasswordAndCode error={error} />}
+    </FormDialog>
+  );
+}
+
+function PasswordAndCode({ error }: { error: unknown }) {
+  return (
+    <>
+      <CurrentPassword error={error} />
+      <Code label={text.account.anyCode} error={error} />
+    </>
+  );
+}
+
+function CurrentPassword({ error }: { error: unknown }) {
+  return (
+    <PasswordField
+      label={text.account.currentPassword}
+      name="password"
+      autoComplete="current-password"
+      required
+      problem={problemOf(error, 'password')}
+    />
+  );
+}
+
+function Code({ label, isNumber = false, error }: { label: string; isNumber?: boolean; error: unknown }) {
+  return (
+    <Field
+      label={label}
+      name="code"
+      inputMode={isNumber ? 'numeric' : 'text'}
+      autoComplete="one-time-code"
+      className="mono"
+      required
+      problem={problemOf(error, 'code')}
+    />
+  );
+}

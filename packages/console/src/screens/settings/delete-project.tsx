@@ -1,0 +1,75 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Check, Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { toast } from '../../components/toast.tsx';
+import { formatBytes } from '../../format.ts';
+import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+
+/** The end of a project, after its name has been typed. */
+export function DeleteProject({ project }: { project: Project }) {
+  const [isOpen, setOpen] = useState(false);
+  const { data: usage } = useQuery(usageQuery(project.id));
+  const { settings } = text;
+  const content = usage && `${text.common.files(usage.fileCount)}, ${formatBytes(usage.totalBytes)}`;
+  return (
+    <section className="set">
+      <div>
+        <h2>{settings.deleteTitle}</h2>
+        <p>{settings.deleteLead}</p>
+      </div>
+      <div className="fields">
+        <div className="line">
+          <span className="grow num">{content}</span>
+          <Button onClick={() => setOpen(true)}>{settings.deleteProject}</Button>
+        </div>
+      </div>
+      {isOpen && <DeleteDialog project={project} content={content} onClose={() => setOpen(false)} />}
+    </section>
+  );
+}
+
+interface DeleteDialogProps {
+  project: Project;
+  /** How much is stored in it, in words. */
+  content: string | undefined;
+  onClose: () => void;
+}
+
+function DeleteDialog({ project, content, onClose }: DeleteDialogProps) {
+  const [typed, setTyped] = useState('');
+  const navigate = useNavigate();
+  const { settings } = text;
+  return (
+    <FormDialog
+      title={settings.deleteNamed(project.name)}
+      lead={content}
+      submit={settings.deleteForGood}
+      isDanger
+      isOff={typed !== project.name}
+      onClose={onClose}
+      send={async ({ force }) => {
+        await call('deleteProject', { projectId: project.id, ...(force === 'on' && { force: 'true' as const }) });
+        toast(settings.deleted(project.name));
+        await navigate({ to: '/projects', ignoreBlocker: true });
+        await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+      }}
+    >
+      {() => (
+        <>
+          <Check name="force" label={settings.force} hint={settings.forceHint} />
+          <Field
+            label={settings.typeName(project.name)}
+            value={typed}
+            autoComplete="off"
+            onChange={({ target }) => setTyped(target.value)}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}

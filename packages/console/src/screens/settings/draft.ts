@@ -1,0 +1,64 @@
+import type { Project } from '../../queries.ts';
+
+/** Units of a limit, the largest first. */
+export const unitSizes = { TB: 1e12, GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
+export type Unit = keyof typeof unitSizes;
+export const units: readonly Unit[] = ['TB', 'GB', 'MB', 'KB', 'B'];
+
+/** A limit as it is typed; an empty amount is none. */
+export interface Limit {
+  amount: string;
+  unit: Unit;
+}
+
+/** The settings of a project as the form holds them. */
+export interface Draft {
+  name: string;
+  quota: Limit;
+  largest: Limit;
+  /** Media types, one a line. */
+  types: string;
+  mismatch: Project['contentMismatch'];
+}
+
+function toLimit(bytes: number | null): Limit {
+  if (bytes === null) return { amount: '', unit: 'GB' };
+  const unit = units.find((candidate) => bytes >= unitSizes[candidate] && bytes % unitSizes[candidate] === 0) ?? 'B';
+  return { amount: String(bytes / unitSizes[unit]), unit };
+}
+
+/** @returns bytes; null where nothing is typed; NaN for what is no number */
+export const bytesOf = ({ amount, unit }: Limit): number | null =>
+  amount.trim() === '' ? null : Math.round(Number(amount.replace(',', '.')) * unitSizes[unit]);
+
+const typesOf = (types: string): string[] | null => {
+  const list = types.split(/[\s,]+/).filter((type) => type !== '');
+  return list.length > 0 ? list : null;
+};
+
+export const toDraft = (project: Project): Draft => ({
+  name: project.name,
+  quota: toLimit(project.quotaBytes),
+  largest: toLimit(project.maxFileSizeBytes),
+  types: project.allowedMimeTypes?.join('\n') ?? '',
+  mismatch: project.contentMismatch,
+});
+
+/** The settings that can be changed here, with their bounds in bytes. */
+export type Change = Partial<
+  Pick<Project, 'name' | 'quotaBytes' | 'maxFileSizeBytes' | 'allowedMimeTypes' | 'contentMismatch'>
+>;
+
+/** What of a project a draft changes, and nothing else. */
+export function changeOf(project: Project, draft: Draft): Change {
+  const quotaBytes = bytesOf(draft.quota);
+  const maxFileSizeBytes = bytesOf(draft.largest);
+  const allowedMimeTypes = typesOf(draft.types);
+  return {
+    ...(draft.name !== project.name && { name: draft.name }),
+    ...(quotaBytes !== project.quotaBytes && { quotaBytes }),
+    ...(maxFileSizeBytes !== project.maxFileSizeBytes && { maxFileSizeBytes }),
+    ...(String(allowedMimeTypes) !== String(project.allowedMimeTypes) && { allowedMimeTypes }),
+    ...(draft.mismatch !== project.contentMismatch && { contentMismatch: draft.mismatch }),
+  };
+}

@@ -1,0 +1,234 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useBlocker } from '@tanstack/react-router';
+import { type ReactNode, useId, useState } from 'react';
+import { call } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field, Select } from '../../components/field.tsx';
+import { ProblemNote, problemOf } from '../../components/problem.tsx';
+import { toast } from '../../components/toast.tsx';
+import { formatBytes } from '../../format.ts';
+import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+import { Page } from '../page.tsx';
+import { bytesOf, type Change, changeOf, type Draft, type Limit, toDraft, type Unit, units } from './draft.ts';
+
+interface ProjectFormProps {
+  project: Project;
+  isOwner: boolean;
+  /** Below the form, in the same page. */
+  children: ReactNode;
+}
+
+/** The settings of a project. A bar names what is not saved, and leaving with that asks. */
+export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
+  const [draft, setDraft] = useState(() => toDraft(project));
+  const { data: usage } = useQuery(usageQuery(project.id));
+  const formId = useId();
+  const change = changeOf(project, draft);
+  const isChanged = Object.keys(change).length > 0;
+  const save = useMutation({
+    mutationFn: () => call('updateProject', { projectId: project.id, ...change }),
+    onSuccess: async () => {
+      toast(text.settings.saved);
+      await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+      await queryClient.invalidateQueries({ queryKey: usageQuery(project.id).queryKey });
+    },
+  });
+  const set = (part: Partial<Draft>) => {
+    save.reset();
+    setDraft({ ...draft, ...part });
+  };
+  const { settings } = text;
+  return (
+    <>
+      <Page title={text.nav.settings}>
+        <div className="sets">
+          <form
+            id={formId}
+            onSubmit={(event) => {
+              event.preventDefault();
+              save.mutate();
+            }}
+          >
+            <fieldset disabled={!isOwner || save.isPending}>
+              <section className="set">
+                <div>
+                  <h2>{settings.project}</h2>
+                  <p>{settings.projectLead}</p>
+                </div>
+                <div className="fields">
+                  <Field
+                    label={settings.name}
+                    value={draft.name}
+                    maxLength={200}
+                    required
+                    onChange={({ target }) => set({ name: target.value })}
+                    problem={problemOf(save.error, 'name')}
+                  />
+                  <Field
+                    label={settings.id}
+                    value={project.id}
+                    readOnly
+                    className="mono"
+                    after={<CopyButton value={project.id} label={settings.copyId} />}
+                  />
+                </div>
+              </section>
+              <section className="set">
+                <div>
+                  <h2>{settings.limits}</h2>
+                  <p>{settings.limitsLead}</p>
+                </div>
+                <div className="fields">
+                  <LimitField
+                    label={settings.quota}
+                    limit={draft.quota}
+                    hint={usage && settings.used(formatBytes(usage.totalBytes))}
+                    problem={problemOf(save.error, 'quotaBytes')}
+                    onChange={(quota) => set({ quota })}
+                  />
+                  <LimitField
+                    label={settings.largest}
+                    limit={draft.largest}
+                    hint={settings.largestHint}
+                    problem={problemOf(save.error, 'maxFileSizeBytes')}
+                    onChange={(largest) => set({ largest })}
+                  />
+                  <TypesField value={draft.types} onChange={(types) => set({ types })} />
+                  <Select
+                    label={settings.mismatch}
+                    value={draft.mismatch}
+                    options={[
+                      { value: 'report', label: settings.report },
+                      { value: 'refuse', label: settings.refuse },
+                    ]}
+                    onChange={(mismatch) => set({ mismatch })}
+                    hint={draft.mismatch === 'report' ? settings.reportHint : settings.refuseHint}
+                  />
+                </div>
+              </section>
+            </fieldset>
+          </form>
+          <ProblemNote error={save.error} />
+          {children}
+        </div>
+      </Page>
+      {isChanged && (
+        <div className="savebar">
+          <i className="dot live" />
+          <span className="grow clip" role="status">
+            {settings.unsaved} <span className="quiet">{changeWords(change).join(' · ')}</span>
+          </span>
+          <Button onClick={() => set(toDraft(project))}>{settings.discard}</Button>
+          <Button look="main" type="submit" form={formId} busy={save.isPending}>
+            {text.common.save}
+          </Button>
+        </div>
+      )}
+      <LeaveQuestion isChanged={isChanged && !save.isPending} />
+    </>
+  );
+}
+
+/** What a change changes, and to what, in words. */
+function changeWords(change: Change): string[] {
+  const { settings } = text;
+  const size = (bytes: number | null) =>
+    bytes === null ? settings.noLimit : Number.isNaN(bytes) ? settings.noNumber : formatBytes(bytes);
+  return [
+    change.name !== undefined && `${settings.name}: ${change.name}`,
+    change.quotaBytes !== undefined && `${settings.quota}: ${size(change.quotaBytes)}`,
+    change.maxFileSizeBytes !== undefined && `${settings.largest}: ${size(change.maxFileSizeBytes)}`,
+    change.allowedMimeTypes !== undefined &&
+      `${settings.types}: ${change.allowedMimeTypes?.join(', ') ?? settings.everyType}`,
+    change.contentMismatch !== undefined &&
+      `${settings.mismatchShort}: ${change.contentMismatch === 'report' ? settings.report : settings.refuse}`,
+  ].filter((words) => words !== false);
+}
+
+interface LimitFieldProps {
+  label: string;
+  limit: Limit;
+  hint?: string | undefined;
+  problem?: string | undefined;
+  onChange: (limit: Limit) => void;
+}
+
+/** An amount and its unit. */
+function LimitField({ label, limit, hint, problem, onChange }: LimitFieldProps) {
+  const isNumber = !Number.isNaN(bytesOf(limit));
+  return (
+    <Field
+      label={label}
+      value={limit.amount}
+      inputMode="decimal"
+      placeholder={text.settings.noLimit}
+      onChange={({ target }) => onChange({ ...limit, amount: target.value })}
+      hint={hint}
+      problem={isNumber ? problem : text.settings.noNumber}
+      after={
+        <select
+          className="unit"
+          aria-label={text.settings.unitOf(label)}
+          value={limit.unit}
+          onChange={({ target }) => onChange({ ...limit, unit: target.value as Unit })}
+        >
+          {units.map((unit) => (
+            <option key={unit}>{unit}</option>
+          ))}
+        </select>
+      }
+    />
+  );
+}
+
+function TypesField({ value, onChange }: { value: string; onChange: (types: string) => void }) {
+  const id = useId();
+  const { settings } = text;
+  return (
+    <div className="field">
+      <label htmlFor={id}>{settings.types}</label>
+      <textarea
+        id={id}
+        className="input lines mono"
+        rows={4}
+        spellCheck={false}
+        aria-describedby={`${id}-hint`}
+        value={value}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      <span className="hint" id={`${id}-hint`}>
+        {settings.typesHint}
+      </span>
+    </div>
+  );
+}
+
+/** Asks before something that is not saved is lost. */
+function LeaveQuestion({ isChanged }: { isChanged: boolean }) {
+  const { settings } = text;
+  const blocker = useBlocker({
+    shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
+    enableBeforeUnload: isChanged,
+    withResolver: true,
+  });
+  if (blocker.status !== 'blocked') return null;
+  return (
+    <Dialog
+      open
+      onClose={blocker.reset}
+      title={settings.leaveTitle}
+      lead={settings.leaveLead}
+      footer={
+        <>
+          <Button onClick={blocker.reset}>{settings.stay}</Button>
+          <Button look="danger" onClick={blocker.proceed}>
+            {settings.leave}
+          </Button>
+        </>
+      }
+    />
+  );
+}

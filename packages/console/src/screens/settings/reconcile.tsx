@@ -1,0 +1,82 @@
+import type { Answer } from '@cadiz/contract';
+import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
+import { call, codeOf } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Moment } from '../../components/parts.tsx';
+import { ProblemNote } from '../../components/problem.tsx';
+import { formatBytes, formatCount } from '../../format.ts';
+import { queryClient } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+
+type Reconciliation = Answer<'getReconciliation'>;
+
+/** The newest reconciliation, or null before the first; read again each second while one runs. */
+const reconciliationQuery = (projectId: string) =>
+  queryOptions<Reconciliation | null>({
+    queryKey: ['reconciliation', projectId],
+    queryFn: async () => {
+      try {
+        return await call('getReconciliation', { projectId });
+      } catch (error) {
+        if (codeOf(error) === 'reconciliation_not_found') return null;
+        throw error;
+      }
+    },
+    refetchInterval: ({ state: { data } }) => (data && data.state !== 'done' ? 1000 : false),
+  });
+
+/** Compares the objects of a project with its files: first only looking, then removing orphans. */
+export function Reconcile({ projectId }: { projectId: string }) {
+  const query = reconciliationQuery(projectId);
+  const { data, error } = useQuery(query);
+  const start = useMutation({
+    mutationFn: (dryRun: boolean) => call('reconcileProject', { projectId, dryRun }),
+    onSuccess: (begun) => queryClient.setQueryData(query.queryKey, begun),
+  });
+  const { settings } = text;
+  const isRunning = start.isPending || (data ? data.state !== 'done' : false);
+  const found = data?.state === 'done' && data.dryRun ? data.orphans.count : 0;
+  return (
+    <section className="set">
+      <div>
+        <h2>{settings.reconcileTitle}</h2>
+        <p>{settings.reconcileLead}</p>
+      </div>
+      <div className="fields" aria-live="polite">
+        {data && <Findings found={data} />}
+        <ProblemNote error={error ?? start.error} />
+        <div className="line wrap">
+          <Button busy={isRunning} onClick={() => start.mutate(true)}>
+            {isRunning ? settings.comparing : settings.dryRun}
+          </Button>
+          {found > 0 && <Button onClick={() => start.mutate(false)}>{settings.removeOrphans(found)}</Button>}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function Findings({ found }: { found: Reconciliation }) {
+  const { settings } = text;
+  const rows = [
+    [settings.compared, found.finishedAt ? <Moment key="at" at={found.finishedAt} /> : settings.comparing],
+    [settings.objects, `${formatCount(found.objects.count)}, ${formatBytes(found.objects.bytes)}`],
+    [settings.filesCompared, formatCount(found.files.count)],
+    [settings.orphans, `${formatCount(found.orphans.count)}, ${formatBytes(found.orphans.bytes)}`],
+    [settings.removed, formatCount(found.orphans.removed)],
+    [settings.pending, formatCount(found.pending.count)],
+    [settings.missing, formatCount(found.missing.count)],
+    [settings.changed, formatCount(found.changed.count)],
+    [settings.foreign, formatCount(found.foreign.count)],
+  ] as const;
+  return (
+    <dl className="kv wide-names">
+      {rows.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd className="num">{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
