@@ -38,7 +38,7 @@ export const Row = memo(function Row(props: RowProps) {
     // The grid has the keys.
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keys of a row are those of the grid
     <div
-      className={`row ${isCurrent ? 'is-focus' : ''}`}
+      className="row"
       role="row"
       aria-rowindex={index + 2}
       aria-selected={isSelected}
