@@ -195,8 +195,8 @@ suite.each(['off', 'on'])(`links in Chromium, LINKS_STREAM=%s${leftOut}`, (strea
     const { url } = await link('a.wav', 'audio/wav', wav);
     const page = await newPage();
     const ranges: string[] = [];
-    page.on('response', async (response) => {
-      if (response.status() === 206) ranges.push((await response.allHeaders())['content-range'] ?? '');
+    page.on('response', (response) => {
+      if (response.status() === 206) ranges.push(response.headers()['content-range'] ?? '');
     });
     await embed(page, `<audio src="${url}" preload="metadata"></audio>`);
     const at = await page.evaluate<number>(`(async () => {

@@ -58,11 +58,13 @@ describe('what an error of the database means to the caller', () => {
       folders_parent_fkey: 'folder_not_found',
       folders_project_id_fkey: 'project_not_found',
       links_file_fkey: 'file_not_found',
+      operations_project_id_fkey: 'project_not_found',
       passkeys_user_id_fkey: 'session_required',
       // A message that is prepared after the answer.
       password_resets_user_id_fkey: 'internal_error',
-      // A new project, to which the same transaction adds a member.
+      // Days are closed by a job.
       project_days_project_id_fkey: 'internal_error',
+      // A new project, to which the same transaction adds a member.
       project_members_project_id_fkey: 'internal_error',
       project_members_user_id_fkey: 'session_required',
       invitations_created_by_fkey: 'session_required',

@@ -61,6 +61,7 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   invitations_created_by_fkey: 'session_required',
   invitations_project_id_fkey: 'project_not_found',
   links_file_fkey: 'file_not_found',
+  operations_project_id_fkey: 'project_not_found',
   passkeys_user_id_fkey: 'session_required',
   project_members_user_id_fkey: 'session_required',
   quarantines_project_id_fkey: 'project_not_found',
