@@ -45,8 +45,8 @@ describe.runIf(triesJourneys)('keys and members', () => {
     const list = () =>
       fetch(`${tested.url}/api/storage/list?projectId=${projectId}`, { headers: { Authorization: `Bearer ${key}` } });
     expect((await list()).status).toBe(200);
-    await page.getByRole('button', { name: 'Revoke' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Revoke Upload form?' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('No keys yet').waitFor();
     expect((await list()).status).toBe(401);
     expect(tested.complaints).toEqual([]);
@@ -76,9 +76,21 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await guest.goto(`${tested.url}/projects/${projectId}/files`);
     await guest.getByText('You may look at this project, but not upload to it.').waitFor();
     expect(await guest.getByRole('button', { name: 'Upload' }).count()).toBe(0);
+    await guest.goto(`${tested.url}/projects/${projectId}/keys`);
+    await guest.getByText('Keys are for owners and editors').waitFor();
     await page.reload();
     await page.getByText('grace@example.com').waitFor();
     expect(await findBarriers(page)).toEqual([]);
+    // Nobody goes by one click.
+    await page.getByRole('button', { name: 'Remove Grace?' }).click();
+    await page.getByText('revoked for good').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('grace@example.com').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Leave', exact: true }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Leave', exact: true }).click();
+    // The last owner stays, in the words of the service.
+    await page.getByRole('dialog').getByRole('alert').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
     await guest.context().close();

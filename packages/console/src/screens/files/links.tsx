@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Ban } from 'lucide-react';
 import { useState } from 'react';
 import { clientOf } from '../../api.ts';
+import { copyText } from '../../clipboard.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Select } from '../../components/field.tsx';
@@ -30,7 +31,7 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
       const duration = hours[lifetime];
       const expiresAt = duration === undefined ? undefined : new Date(Date.now() + duration * 3600_000).toISOString();
       const { url } = await links.create(fileId, { disposition: 'inline', ...(expiresAt && { expiresAt }) });
-      await navigator.clipboard.writeText(url);
+      await copyText(url);
       void toast(words.copied);
     },
     onSettled: reload,

@@ -9,7 +9,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Badge, Empty, Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { formatAgo, formatDay } from '../../format.ts';
-import { queryClient, useRole } from '../../queries.ts';
+import { membersQuery, queryClient, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import { CreateKey } from './create-key.tsx';
@@ -24,7 +24,12 @@ const isEnded = ({ revokedAt, expiresAt }: ApiKey) =>
 export function Keys() {
   const { projectId = '' } = useParams({ strict: false });
   const mayChange = useRole(projectId) !== 'viewer';
-  const query = useQuery({ queryKey: ['keys', projectId], queryFn: () => clientOf(projectId).keys.list() });
+  const { isSuccess: isKnown } = useQuery(membersQuery(projectId));
+  const query = useQuery({
+    queryKey: ['keys', projectId],
+    queryFn: () => clientOf(projectId).keys.list(),
+    enabled: mayChange,
+  });
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
   const [revoked, setRevoked] = useState<ApiKey>();
@@ -39,7 +44,8 @@ export function Keys() {
   return (
     <Page title={text.nav.keys} lead={keys.lead} actions={create}>
       <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
-      {query.isPending && <Skeleton />}
+      {!mayChange && isKnown && <Empty icon={KeyRound} title={keys.forEditors} hint={keys.forEditorsHint} />}
+      {mayChange && query.isPending && <Skeleton />}
       {query.isSuccess && active.length === 0 && <Empty icon={KeyRound} title={keys.none} hint={keys.noneHint} />}
       {active.length > 0 && <Table keys={active} onRevoke={mayChange ? setRevoked : undefined} />}
       {ended.length > 0 && (
@@ -98,7 +104,14 @@ function Table({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke: ((key: A
               </td>
               <td className="end">
                 {onRevoke && (
-                  <Button size="s" look="ghost" icon={Ban} className="bad" onClick={() => onRevoke(key)}>
+                  <Button
+                    size="s"
+                    look="ghost"
+                    icon={Ban}
+                    className="bad"
+                    aria-label={words.revokeTitle(key.name)}
+                    onClick={() => onRevoke(key)}
+                  >
                     {words.revoke}
                   </Button>
                 )}

@@ -1,5 +1,6 @@
 import { Check, Copy } from 'lucide-react';
 import { useRef, useState } from 'react';
+import { copyText } from '../../clipboard.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { text } from '../../text/text.ts';
@@ -18,7 +19,7 @@ export function SecretDialog({ projectId, secret, onClose }: SecretDialogProps) 
   const copyButton = useRef<HTMLButtonElement>(null);
   const { keys } = text;
   async function copy() {
-    await navigator.clipboard.writeText(secret);
+    await copyText(secret);
     setCopied(true);
   }
   return (

@@ -35,6 +35,8 @@ export function Invite({ open, projectId, onClose }: InviteProps) {
     <Dialog
       open={open}
       onClose={close}
+      // The link is shown nowhere else.
+      isKept={url !== undefined}
       title={members.invite}
       lead={url === undefined ? members.inviteLead : members.linkLead}
       footer={

@@ -7,11 +7,12 @@ import { Button } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
 import { Avatar, Badge, Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
-import { toast, toastError } from '../../components/toast.tsx';
+import { toastError } from '../../components/toast.tsx';
 import { membersQuery, queryClient, type Role, useRole, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import { Invite } from './invite.tsx';
+import { type Member, RemoveMember } from './remove-member.tsx';
 
 export const roles: readonly Role[] = ['owner', 'editor', 'viewer'];
 export const roleOptions = roles.map((value) => ({ value, label: text.members.roles[value] }));
@@ -30,12 +31,7 @@ export function Members() {
     onError: toastError,
     onSettled: reload,
   });
-  const remove = useMutation({
-    mutationFn: ({ userId }: { userId: string; name: string }) => call('removeMember', { projectId, userId }),
-    onError: toastError,
-    onSuccess: (_, { name }) => void toast(members.removed(name)),
-    onSettled: reload,
-  });
+  const [leaving, setLeaving] = useState<Member>();
   return (
     <Page
       title={text.nav.members}
@@ -69,7 +65,12 @@ export function Members() {
                   options={roleOptions}
                   onChange={(next) => change.mutate({ userId, role: next })}
                 />
-                <Button look="ghost" className="bad" onClick={() => remove.mutate({ userId, name })}>
+                <Button
+                  look="ghost"
+                  className="bad"
+                  onClick={() => setLeaving({ userId, name })}
+                  aria-label={userId === user.id ? members.leave : members.removeTitle(name)}
+                >
                   {userId === user.id ? members.leave : text.common.remove}
                 </Button>
               </>
@@ -79,6 +80,7 @@ export function Members() {
           </li>
         ))}
       </ul>
+      <RemoveMember projectId={projectId} member={leaving} onClose={() => setLeaving(undefined)} />
       {isOwner && <Invitations projectId={projectId} />}
       {isOwner && <Invite open={isInviting} projectId={projectId} onClose={() => setInviting(false)} />}
     </Page>
@@ -111,7 +113,12 @@ function Invitations({ projectId }: { projectId: string }) {
                 {members.roles[role]} · {members.until} <Moment at={expiresAt} />
               </span>
             </span>
-            <Button look="ghost" className="bad" onClick={() => withdraw.mutate(id)}>
+            <Button
+              look="ghost"
+              className="bad"
+              onClick={() => withdraw.mutate(id)}
+              aria-label={members.withdrawFrom(email)}
+            >
               {members.withdraw}
             </Button>
           </li>
