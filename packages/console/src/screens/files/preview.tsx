@@ -32,7 +32,7 @@ export function Preview({ projectId, entries, fileId }: PreviewProps) {
     initialData: files[at]?.item,
   });
   const go = (file: string | undefined) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, file }), replace: file !== undefined });
+    void navigate({ to: '.', search: (before) => ({ ...before, file }), replace: true });
   const close = () => go(undefined);
   const previous = files[at - 1];
   const next = at >= 0 ? files[at + 1] : undefined;
@@ -125,7 +125,8 @@ function TextStage({ url, size }: { url: string; size: number }) {
     queryFn: async () => {
       const answer = await fetch(url, size > largestText ? { headers: { Range: `bytes=0-${largestText - 1}` } } : {});
       if (!answer.ok) throw new Error(text.preview.unreadable(answer.status));
-      return answer.text();
+      // A store may send it all.
+      return (await answer.text()).slice(0, largestText);
     },
   });
   if (error) return <ProblemNote error={error} />;

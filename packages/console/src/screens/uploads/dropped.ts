@@ -1,11 +1,14 @@
 import type { QueueEntry } from '@cadiz/client';
+import { toastError } from '../../components/toast.tsx';
 
-/** All files that were dropped, also those in folders, with their paths. */
+/** All files that were dropped, also those in folders, with their paths. Says so if something cannot be read, and takes the rest. */
 export async function readDropped(data: DataTransfer): Promise<QueueEntry[]> {
   // The list is emptied as soon as the event is over.
   const roots = [...data.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
   const found: QueueEntry[] = [];
-  for (const root of roots) await walk(root, found);
+  const failures: unknown[] = [];
+  for (const root of roots) await walk(root, found).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) void toastError(failures[0]);
   return found;
 }
 

@@ -66,9 +66,11 @@ export function Tray() {
       <section className={`tray ${isOpen ? '' : 'is-mini'}`} aria-label={text.nav.uploads}>
         <div className="tray-head">
           <div className="line">
-            <h2 className="grow" aria-live="polite">
-              {title}
-            </h2>
+            <h2 className="grow">{title}</h2>
+            {/* Once, and not for every file. */}
+            <span className="sr" role="status">
+              {isIdle ? title : ''}
+            </span>
             {!isIdle && (
               <IconButton
                 icon={isPaused ? Play : Pause}
