@@ -50,7 +50,7 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.keyboard.press('Shift+ArrowDown');
     await page.getByText('2 selected').waitFor();
     await page.keyboard.press('m');
-    await dialogOf(page).getByRole('button', { name: 'archive' }).waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('archive');
     // They are here already.
     expect(
       await dialogOf(page)
@@ -58,8 +58,11 @@ describe.runIf(triesJourneys)('the file browser', () => {
         .isDisabled(),
     ).toBe(true);
     expect(await findBarriers(page)).toEqual([]);
-    await dialogOf(page).getByRole('button', { name: 'archive' }).press('Enter');
-    await dialogOf(page).getByRole('button', { name: '2026' }).press('Enter');
+    // The focus is at the first folder, and stays among them.
+    await page.keyboard.press('Enter');
+    await dialogOf(page).getByRole('button', { name: 'Move to archive' }).waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('2026');
+    await page.keyboard.press('Enter');
     await dialogOf(page).getByRole('button', { name: 'Move to 2026' }).press('Enter');
     await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
     await expect.poll(() => namesIn(cadiz, 'archive/2026')).toEqual(['a.txt', 'b.txt']);
@@ -93,12 +96,15 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'empty').click();
     await page.keyboard.press('Delete');
     await rowOf(page, 'empty').waitFor({ state: 'detached' });
+    // The keys go on at the next row.
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toContain('raw');
 
     // By right click, as by the button of the row.
     await rowOf(page, 'raw').click({ button: 'right' });
     await page.getByRole('menuitem', { name: /Delete/ }).click();
     await dialogOf(page).getByRole('button', { name: 'Delete 5 files' }).waitFor();
     await dialogOf(page).getByText('Folders').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel');
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press('Escape');
     expect(await namesIn(cadiz, null)).toEqual(['raw']);
@@ -167,10 +173,47 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.waitForURL(/\/files\/[^?]+$/);
     await rowOf(page, 'notes.txt').waitFor();
     // Letters are keys, but not while somebody types.
+    await page.keyboard.press('v');
+    await tileOf(page, 'notes.txt').waitFor();
     await page.keyboard.press('/');
-    await page.keyboard.type('n');
-    expect(await page.getByLabel('Search this folder').inputValue()).toBe('n');
+    await page.keyboard.type('vn');
+    expect(await page.getByLabel('Search this folder').inputValue()).toBe('vn');
     expect(await dialogOf(page).count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a refusal puts back what was shown and says why; a listing that failed is tried again', async () => {
+    const { projectId, cadiz } = await createFilled('Refusals');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').waitFor();
+    const fail = (status: number, code: string) => ({
+      status,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        type: 'x',
+        title: 'No',
+        status,
+        detail: `The reason is ${code}.`,
+        code,
+        requestId: 'r-1',
+      }),
+    });
+    await page.route('**/api/storage/bulk', (route) => route.fulfill(fail(403, 'role_missing')));
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('Delete');
+    await page.getByText('The reason is role_missing.').waitFor();
+    await rowOf(page, 'a.txt').waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
+
+    await page.route('**/api/storage/list?**', (route) => route.fulfill(fail(404, 'folder_not_found')));
+    await page.reload();
+    await page.getByText('r-1').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.unroute('**/api/storage/list?**');
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await rowOf(page, 'a.txt').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -189,6 +189,8 @@ export const de: Text = {
       count === null ? 'Alles in diesem Ordner löschen?' : `${plural(count, 'Element', 'Elemente')} löschen?`,
     deleteLead: 'Gelöschtes kommt mit allem, was darin ist, in den Papierkorb und lässt sich von dort zurückholen.',
     deleteFiles: (count) => `${plural(count, 'Datei', 'Dateien')} löschen`,
+    deleteFolders: (count) => `${plural(count, 'Ordner', 'Ordner')} löschen`,
+    progress: (done, total) => `${done.toLocaleString('de')} von ${plural(total, 'Element', 'Elementen')} fertig`,
     move: 'Verschieben',
     moveTitle: (count) =>
       count === null ? 'Alles in diesem Ordner verschieben' : `${plural(count, 'Element', 'Elemente')} verschieben`,

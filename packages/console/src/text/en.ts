@@ -190,6 +190,8 @@ export const en = {
       count === null ? 'Delete everything in this folder?' : `Delete ${plural(count, 'item', 'items')}?`,
     deleteLead: 'What is deleted goes to the trash with everything in it, and can be restored from there.',
     deleteFiles: (count: number) => `Delete ${plural(count, 'file', 'files')}`,
+    deleteFolders: (count: number) => `Delete ${plural(count, 'folder', 'folders')}`,
+    progress: (done: number, total: number) => `${done.toLocaleString('en')} of ${plural(total, 'item', 'items')} done`,
     move: 'Move',
     moveTitle: (count: number | null) =>
       count === null ? 'Move everything in this folder' : `Move ${plural(count, 'item', 'items')}`,

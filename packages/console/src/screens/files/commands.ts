@@ -1,4 +1,4 @@
-import type { Counts, Listing, Many } from '@cadiz/client';
+import type { Counts, Listing, Many, Operation } from '@cadiz/client';
 import type { InfiniteData } from '@tanstack/react-query';
 import { call, clientOf } from '../../api.ts';
 import { toast, toastError } from '../../components/toast.tsx';
@@ -61,6 +61,9 @@ function without({ pages, pageParams }: InfiniteData<Listing>, gone: ReadonlySet
   return { pageParams, pages: left.map((page) => ({ ...page, total: page.total && page.total - fewer })) };
 }
 
+/** Says how far a change is that goes on in the background. */
+const onProgress = ({ done, total }: Operation) => void toast(text.files.progress(done, total));
+
 /** The most files that go without a question. */
 const mostUnasked = 20;
 
@@ -81,7 +84,7 @@ export async function countDeleted(projectId: string, { entries, select }: Chose
 /** Puts entries into the trash, and offers to take that back. */
 export function deleteChosen(projectId: string, chosen: Chosen): Promise<void> {
   return withoutThem(projectId, chosen, async () => {
-    const { files, folders } = await clientOf(projectId).files.deleteMany(toMany(chosen));
+    const { files, folders } = await clientOf(projectId).files.deleteMany({ ...toMany(chosen), onProgress });
     // What else was in that place and is in the trash already would come back as well.
     const undo = () => void takeBack(projectId, () => clientOf(projectId).files.restoreMany(toIds(chosen.entries)));
     const count = chosen.select ? files + folders : chosen.entries.length;
@@ -102,7 +105,7 @@ async function takeBack(projectId: string, send: () => Promise<Counts>): Promise
 export function moveChosen(projectId: string, chosen: Chosen, target: Target): Promise<void> {
   const { move } = clientOf(projectId).files;
   return withoutThem(projectId, chosen, async () => {
-    const { files, folders } = await move({ ...toMany(chosen), folder: target.id });
+    const { files, folders } = await move({ ...toMany(chosen), onProgress, folder: target.id });
     const count = chosen.select ? files + folders : chosen.entries.length;
     const origins = new Set(chosen.entries.map(toParent));
     const [origin = null] = origins;

@@ -1,3 +1,4 @@
+import type { Counts } from '@cadiz/client';
 import { useQuery } from '@tanstack/react-query';
 import { Trash2 } from 'lucide-react';
 import { useRef } from 'react';
@@ -40,7 +41,7 @@ export function DeleteDialog({ projectId, chosen, onDelete, onClose }: DeleteDia
             {text.common.cancel}
           </Button>
           <Button look="danger" icon={Trash2} disabled={!counts} onClick={onDelete}>
-            {counts ? files.deleteFiles(counts.files) : text.common.delete}
+            {counts ? toWord(counts) : text.common.delete}
           </Button>
         </>
       }
@@ -54,6 +55,9 @@ export function DeleteDialog({ projectId, chosen, onDelete, onClose }: DeleteDia
     </Dialog>
   );
 }
+
+const toWord = ({ files, folders }: Counts): string =>
+  files > 0 ? text.files.deleteFiles(files) : text.files.deleteFolders(folders);
 
 const Figure = ({ label, value = '…' }: { label: string; value: string | undefined }) => (
   <div className="fig">

@@ -70,8 +70,12 @@ function Folder(place: Place) {
       replace: true,
     });
   };
+  const setView = (view: FilesSearch['view']) =>
+    void navigate({ to: '.', search: (before) => ({ ...before, view }), replace: true });
   useLetterKeys({
     '/': () => searchField.current?.focus(),
+    v: () => setView(search.view === 'grid' ? undefined : 'grid'),
+    ...(selection.count !== 0 && { Escape: selection.clear }),
     ...(canChange && { n: () => setNaming(true) }),
   });
   const isEmpty = !isPending && entries.length === 0;
@@ -117,7 +121,7 @@ function Folder(place: Place) {
             />
           )}
           <SortMenu search={search} onSort={onSort} />
-          <ViewSwitch search={search} />
+          <ViewSwitch shown={search.view} onChange={setView} />
         </div>
       )}
       {error && (
@@ -222,10 +226,12 @@ function SortMenu({ search, onSort }: { search: FilesSearch; onSort: (sort: Sort
   );
 }
 
-function ViewSwitch({ search }: { search: FilesSearch }) {
-  const navigate = useNavigate();
-  const go = (view: 'grid' | undefined) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, view }), replace: true });
+interface ViewSwitchProps {
+  shown: FilesSearch['view'];
+  onChange: (view: FilesSearch['view']) => void;
+}
+
+function ViewSwitch({ shown, onChange }: ViewSwitchProps) {
   const { list, grid } = text.files;
   const views = [
     { view: undefined, label: list, Icon: List },
@@ -240,8 +246,8 @@ function ViewSwitch({ search }: { search: FilesSearch }) {
           className="icon"
           title={label}
           aria-label={label}
-          aria-pressed={search.view === view}
-          onClick={() => go(view)}
+          aria-pressed={shown === view}
+          onClick={() => onChange(view)}
         >
           <Icon className="i" aria-hidden="true" />
         </button>

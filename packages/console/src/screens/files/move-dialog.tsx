@@ -1,7 +1,7 @@
 import type { Listing } from '@cadiz/client';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronRight, Folder } from 'lucide-react';
-import { Fragment, useState } from 'react';
+import { Fragment, useEffect, useRef, useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
@@ -23,7 +23,12 @@ interface MoveDialogProps {
 export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDialogProps) {
   const [at, setAt] = useState(from);
   const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useFolders(projectId, at);
+  const picker = useRef<HTMLUListElement>(null);
   const { files } = text;
+  // The folder that was pressed is no longer there once one is in it.
+  useEffect(() => {
+    if (!isPending) (picker.current?.querySelector<HTMLElement>('button:enabled') ?? picker.current)?.focus();
+  }, [at, isPending]);
   const crumbs = data?.pages[0]?.breadcrumbs ?? [];
   const folders = data?.pages.flatMap((page) => page.folders) ?? [];
   const target = crumbs.at(-1);
@@ -65,7 +70,7 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
       </nav>
       <ProblemNote error={error} />
       {isPending && <Skeleton rows={4} />}
-      <ul className="picker">
+      <ul className="picker" ref={picker} tabIndex={-1}>
         {folders.map(({ id, name }) => (
           <li key={id}>
             <button type="button" disabled={isMoved(id)} onClick={() => setAt(id)}>

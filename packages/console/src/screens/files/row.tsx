@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { memo } from 'react';
+import { type MouseEvent, memo } from 'react';
 import { Badge, Moment } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
@@ -56,15 +56,23 @@ function Mismatch({ entry }: { entry: Entry }) {
 /** The folder that something was found in; its whole path is the title. */
 function FolderLink({ projectId, entry }: { projectId: string; entry: Entry }) {
   const folder = entry.item.path?.at(-1);
-  if (!folder) return null;
+  const link = {
+    className: 'quiet',
+    tabIndex: -1,
+    onClick: (event: MouseEvent) => event.stopPropagation(),
+  };
+  if (!folder)
+    return (
+      <Link {...link} to="/projects/$projectId/files" params={{ projectId }}>
+        /
+      </Link>
+    );
   return (
     <Link
-      className="quiet"
-      tabIndex={-1}
+      {...link}
       to="/projects/$projectId/files/$folderId"
       params={{ projectId, folderId: folder.id }}
       title={entry.item.path?.map(({ name }) => name).join(' / ')}
-      onClick={(event) => event.stopPropagation()}
     >
       <bdi>{folder.name}</bdi>
     </Link>

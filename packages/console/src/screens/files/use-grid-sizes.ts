@@ -5,25 +5,28 @@ const tile = { width: 172, gap: 16, margin: 20, below: 68 };
 const headHeight = 32;
 const phone = 720;
 
-/** As in the tokens. */
-function readRowHeight(): number {
+/** The height of rows is that of the tokens. */
+function readSizes(element: HTMLElement | null) {
   const style = getComputedStyle(document.documentElement);
-  return Number.parseFloat(style.getPropertyValue('--row')) * Number.parseFloat(style.fontSize);
+  return {
+    width: element?.clientWidth ?? 0,
+    rowHeight: Number.parseFloat(style.getPropertyValue('--row')) * Number.parseFloat(style.fontSize),
+    isPhone: window.innerWidth <= phone,
+  };
 }
 
 /** How many entries stand beside each other, and how high a line of them is, in pixels. */
 export function useGridSizes(scroller: RefObject<HTMLElement | null>, isGrid: boolean) {
-  const [width, setWidth] = useState(0);
+  const [{ width, rowHeight, isPhone }, setSizes] = useState(() => readSizes(null));
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    const observer = new ResizeObserver(() => setSizes(readSizes(element)));
     observer.observe(element);
-    setWidth(element.clientWidth);
+    setSizes(readSizes(element));
     return () => observer.disconnect();
   }, [scroller]);
-  const isPhone = window.innerWidth <= phone;
-  if (!isGrid) return { columns: 1, height: readRowHeight(), headHeight: isPhone ? 0 : headHeight };
+  if (!isGrid) return { columns: 1, height: rowHeight, headHeight: isPhone ? 0 : headHeight };
   const inner = Math.max(tile.width, width - 2 * tile.margin);
   const columns = Math.max(2, Math.floor((inner + tile.gap) / (tile.width + tile.gap)));
   const each = (inner - (columns - 1) * tile.gap) / columns;
