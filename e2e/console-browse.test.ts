@@ -200,9 +200,16 @@ describe.runIf(triesJourneys)('the file browser', () => {
         requestId: 'r-1',
       }),
     });
-    await page.route('**/api/storage/bulk', (route) => route.fulfill(fail(403, 'role_missing')));
+    const answered = Promise.withResolvers<void>();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await answered.promise;
+      await route.fulfill(fail(403, 'role_missing'));
+    });
     await rowOf(page, 'a.txt').click();
     await page.keyboard.press('Delete');
+    // It goes before the service has answered.
+    await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
+    answered.resolve();
     await page.getByText('The reason is role_missing.').waitFor();
     await rowOf(page, 'a.txt').waitFor();
     expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
@@ -214,6 +221,39 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.unroute('**/api/storage/list?**');
     await page.getByRole('button', { name: 'Retry' }).click();
     await rowOf(page, 'a.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('lets viewers look, and no more', async () => {
+    const { projectId, cadiz } = await createFilled('Looked at');
+    await cadiz.folders.ensure(['folder']);
+    await fill(cadiz, ['a.txt']);
+    const email = 'vera@example.com';
+    const invitations = `/api/projects/${projectId}/invitations`;
+    const { url } = await tested.ask<{ url: string }>('POST', invitations, { email, role: 'viewer' });
+    const page = await tested.openPage();
+    const { request } = page.context();
+    const account = { name: 'Vera', email, password: 'correct horse battery' };
+    expect((await request.post(`${tested.url}/api/auth/sign-up/email`, { data: account })).status()).toBe(200);
+    const token = new URL(url).hash.replace(/^#(?:token=)?/, '');
+    expect((await request.post(`${tested.url}/api/invitations/accept`, { data: { token } })).status()).toBe(200);
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: /Download/ }).waitFor();
+    expect(await page.getByRole('menuitem').allInnerTexts()).toHaveLength(2);
+    await page.keyboard.press('Escape');
+    await rowOf(page, 'a.txt').click();
+    for (const key of ['F2', 'm', 'n', 'Delete']) await page.keyboard.press(key);
+    await page.getByText('1 selected').waitFor();
+    expect(await dialogOf(page).count()).toBe(0);
+    expect(await page.getByLabel('New name').count()).toBe(0);
+    expect(await page.getByRole('button', { name: /^(?:Delete|Move|New folder)$/ }).count()).toBe(0);
+    await rowOf(page, 'a.txt').dragTo(rowOf(page, 'folder'));
+    expect(await namesIn(cadiz, null)).toEqual(['folder', 'a.txt']);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'folder', exact: true }).click();
+    await page.getByText('This folder is empty').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
