@@ -3,6 +3,7 @@ import { ChevronRight, Ellipsis } from 'lucide-react';
 import { Fragment } from 'react';
 import { Menu } from '../../components/menu.tsx';
 import { text } from '../../text/text.ts';
+import { useDropTarget } from './drag.ts';
 
 interface Crumb {
   id: string | null;
@@ -58,16 +59,19 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
   );
 }
 
-function CrumbLink({ projectId, crumb: { id, name } }: { projectId: string; crumb: Crumb }) {
+/** It takes what is dragged to it: only those who may move anything can drag. */
+function CrumbLink({ projectId, crumb }: { projectId: string; crumb: Crumb }) {
+  const { id, name } = crumb;
+  const drop = useDropTarget(projectId, crumb);
   const words = <bdi>{name}</bdi>;
   if (id === null)
     return (
-      <Link to="/projects/$projectId/files" params={{ projectId }} title={name}>
+      <Link to="/projects/$projectId/files" params={{ projectId }} title={name} {...drop}>
         {words}
       </Link>
     );
   return (
-    <Link to="/projects/$projectId/files/$folderId" params={{ projectId, folderId: id }} title={name}>
+    <Link to="/projects/$projectId/files/$folderId" params={{ projectId, folderId: id }} title={name} {...drop}>
       {words}
     </Link>
   );

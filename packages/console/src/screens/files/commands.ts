@@ -1,3 +1,5 @@
+import type { Counts, Listing, Many, Operation } from '@cadiz/client';
+import type { InfiniteData } from '@tanstack/react-query';
 import { call, clientOf } from '../../api.ts';
 import { toast, toastError } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
@@ -6,40 +8,127 @@ import { type Entry, listingKey } from './use-listing.ts';
 
 /** What can be done with the entries of a listing. Each reads the listings again. */
 
-export const toIds = (entries: readonly Entry[]) => ({
+/** What a command is for: these entries, or everything in a place, of which these are the ones that have been loaded. */
+export interface Chosen {
+  entries: readonly Entry[];
+  /** How many there are; null for more than are counted. */
+  count: number | null;
+  /** The place, if everything in it is chosen. */
+  select?: { folder: string | null; search?: string; exceptIds: string[] };
+}
+
+export const toChosen = (entries: readonly Entry[]): Chosen => ({ entries, count: entries.length });
+
+const toIds = (entries: readonly Entry[]) => ({
   fileIds: entries.filter(({ kind }) => kind === 'file').map(({ id }) => id),
   folderIds: entries.filter(({ kind }) => kind === 'folder').map(({ id }) => id),
 });
+const toMany = ({ entries, select }: Chosen): Many => (select ? { select } : toIds(entries));
 
 /** Reads again what a change may have changed. */
 export async function refresh(projectId: string): Promise<void> {
   await Promise.all(
-    [listingKey(projectId), ['usage', projectId], ['trash', projectId]].map((queryKey) =>
+    [listingKey(projectId), ['folders', projectId], ['usage', projectId], ['trash', projectId]].map((queryKey) =>
       queryClient.invalidateQueries({ queryKey }),
     ),
   );
 }
 
-/** Puts entries into the trash, and offers to take that back. */
-export async function deleteEntries(projectId: string, entries: readonly Entry[]): Promise<void> {
-  const ids = toIds(entries);
+/** Takes entries out of what is shown before the service has answered. If it refuses, they come back. */
+async function withoutThem(projectId: string, { entries, select }: Chosen, send: () => Promise<void>): Promise<void> {
+  const queryKey = listingKey(projectId);
+  await queryClient.cancelQueries({ queryKey });
+  // Everything in a place may take a while, and says so itself.
+  const gone = new Set(select ? [] : entries.map(({ id }) => id));
+  queryClient.setQueriesData<InfiniteData<Listing>>({ queryKey }, (data) => data && without(data, gone));
   try {
-    await call('bulk', { projectId, action: 'delete', ...ids });
-    void toast(text.files.deleted(entries.length), { undo: () => void restoreEntries(projectId, ids) });
+    await send();
   } catch (error) {
     void toastError(error);
   }
   await refresh(projectId);
 }
 
-async function restoreEntries(projectId: string, ids: ReturnType<typeof toIds>): Promise<void> {
+function without({ pages, pageParams }: InfiniteData<Listing>, gone: ReadonlySet<string>): InfiniteData<Listing> {
+  const isLeft = ({ id }: { id: string }) => !gone.has(id);
+  const left = pages.map((page) => ({
+    ...page,
+    files: page.files.filter(isLeft),
+    folders: page.folders.filter(isLeft),
+  }));
+  const countOf = (some: Listing[]) => some.reduce((sum, { files, folders }) => sum + files.length + folders.length, 0);
+  const fewer = countOf(pages) - countOf(left);
+  return { pageParams, pages: left.map((page) => ({ ...page, total: page.total && page.total - fewer })) };
+}
+
+/** Says how far a change is that goes on in the background. */
+const onProgress = ({ done, total }: Operation) => void toast(text.files.progress(done, total));
+
+/** The most files that go without a question. */
+const mostUnasked = 20;
+
+/** Whether somebody is asked first: for folders with something in them, and for many files. */
+export const needsAsking = ({ entries, select }: Chosen): boolean =>
+  select !== undefined ||
+  entries.length > mostUnasked ||
+  entries.some((entry) => entry.kind === 'folder' && entry.item.childCount !== 0);
+
+/** What deleting these would put into the trash, with all that is in them. */
+export async function countDeleted(projectId: string, { entries, select }: Chosen): Promise<Counts> {
+  const { folder = null, ...rest } = select ?? {};
+  const what = select ? { select: { ...rest, folderId: folder ?? 'root' } } : toIds(entries);
+  const answer = await call('bulk', { projectId, action: 'delete', dryRun: true, ...what });
+  return 'operation' in answer ? answer.operation : answer;
+}
+
+/** Puts entries into the trash, and offers to take that back. */
+export function deleteChosen(projectId: string, chosen: Chosen): Promise<void> {
+  return withoutThem(projectId, chosen, async () => {
+    const { files, folders } = await clientOf(projectId).files.deleteMany({ ...toMany(chosen), onProgress });
+    // What else was in that place and is in the trash already would come back as well.
+    const undo = () => void takeBack(projectId, () => clientOf(projectId).files.restoreMany(toIds(chosen.entries)));
+    const count = chosen.select ? files + folders : chosen.entries.length;
+    void toast(text.files.deleted(count), chosen.select ? {} : { undo });
+  });
+}
+
+async function takeBack(projectId: string, send: () => Promise<Counts>): Promise<void> {
   try {
-    await call('bulk', { projectId, action: 'restore', ...ids });
+    await send();
   } catch (error) {
     void toastError(error);
   }
   await refresh(projectId);
 }
+
+/** Moves entries into a folder, or to the root, and offers to take that back. */
+export function moveChosen(projectId: string, chosen: Chosen, target: Target): Promise<void> {
+  const { move } = clientOf(projectId).files;
+  return withoutThem(projectId, chosen, async () => {
+    const { files, folders } = await move({ ...toMany(chosen), onProgress, folder: target.id });
+    const count = chosen.select ? files + folders : chosen.entries.length;
+    const origins = new Set(chosen.entries.map(toParent));
+    const [origin = null] = origins;
+    // Entries that were found in several folders have no one place to go back to.
+    const isBack = chosen.select === undefined && origins.size === 1;
+    const undo = () => void takeBack(projectId, () => move({ ...toIds(chosen.entries), folder: origin }));
+    void toast(text.files.moved(count, target.name), isBack ? { undo } : {});
+  });
+}
+
+/** A folder that something is moved to; the root has no id. */
+export interface Target {
+  id: string | null;
+  name: string;
+}
+
+/** The folder that an entry is in; null for the root. */
+export const toParent = (entry: Entry): string | null =>
+  entry.kind === 'file' ? entry.item.folderId : entry.item.parentId;
+
+/** Whether moving entries to a folder would change anything, and can be. */
+export const mayMoveTo = ({ entries }: Chosen, id: string | null): boolean =>
+  entries.every((entry) => entry.id !== id) && entries.some((entry) => toParent(entry) !== id);
 
 /** Hands one file, or a ZIP of several, to the browser's downloads. */
 export async function download(projectId: string, entries: readonly Entry[]): Promise<void> {

@@ -1,8 +1,20 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { Download, FolderPlus, Search, SearchX, Trash2, X } from 'lucide-react';
-import { useCallback, useDeferredValue, useEffect, useState } from 'react';
+import {
+  ArrowDownNarrowWide,
+  Download,
+  FolderInput,
+  FolderPlus,
+  LayoutGrid,
+  List,
+  Search,
+  SearchX,
+  Trash2,
+  X,
+} from 'lucide-react';
+import { type Ref, useCallback, useDeferredValue, useEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
+import { Menu } from '../../components/menu.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
@@ -12,12 +24,14 @@ import { text } from '../../text/text.ts';
 import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
 import { Breadcrumbs } from './breadcrumbs.tsx';
-import { deleteEntries, download } from './commands.ts';
-import { FileList } from './file-list.tsx';
+import { download } from './commands.ts';
+import { FileList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
 import { NewFolder } from './new-folder.tsx';
 import { Preview } from './preview.tsx';
-import { type Entry, type Place, useListing } from './use-listing.ts';
+import { useLetterKeys } from './use-letter-keys.ts';
+import { type Place, useListing } from './use-listing.ts';
+import { useQuestions } from './use-questions.tsx';
 import { type Selection, useSelection } from './use-selection.ts';
 
 /** What is in a folder of a project. */
@@ -32,7 +46,9 @@ function Folder(place: Place) {
   const listing = useListing(place);
   const { entries, breadcrumbs, total, error, isPending, fetchNextPage, hasNextPage, isFetchingNextPage } = listing;
   const { data: projects } = useQuery(projectsQuery);
-  const selection = useSelection(entries, `${search.q} ${search.scope}`);
+  const selection = useSelection(entries, place, total);
+  const { remove, move, dialog } = useQuestions(projectId, folderId, selection.clear);
+  const searchField = useRef<HTMLInputElement>(null);
   const [isNaming, setNaming] = useState(false);
   const navigate = useNavigate();
   const role = useRole(projectId);
@@ -45,7 +61,7 @@ function Folder(place: Place) {
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
-  const onSort = (sort: 'name' | 'createdAt' | 'fileSize') => {
+  const onSort = (sort: Sort) => {
     const isSame = (search.sort ?? 'name') === sort;
     const order = isSame ? (search.order === 'desc' ? undefined : 'desc') : sort === 'name' ? undefined : 'desc';
     void navigate({
@@ -54,6 +70,14 @@ function Folder(place: Place) {
       replace: true,
     });
   };
+  const setView = (view: FilesSearch['view']) =>
+    void navigate({ to: '.', search: (before) => ({ ...before, view }), replace: true });
+  useLetterKeys({
+    '/': () => searchField.current?.focus(),
+    v: () => setView(search.view === 'grid' ? undefined : 'grid'),
+    ...(selection.count !== 0 && { Escape: selection.clear }),
+    ...(canChange && { n: () => setNaming(true) }),
+  });
   const isEmpty = !isPending && entries.length === 0;
   return (
     <>
@@ -62,7 +86,7 @@ function Folder(place: Place) {
       </h1>
       <header className="bar">
         <Breadcrumbs projectId={projectId} crumbs={crumbs} />
-        <SearchField search={search} />
+        <SearchField search={search} ref={searchField} />
         {canChange && (
           <>
             <Button icon={FolderPlus} className="only-wide" onClick={() => setNaming(true)}>
@@ -72,14 +96,32 @@ function Folder(place: Place) {
           </>
         )}
       </header>
-      {selection.ids.size > 0 ? (
-        <SelectionBar projectId={projectId} entries={entries} selection={selection} canDelete={canChange} />
+      {selection.count !== 0 ? (
+        <SelectionBar
+          projectId={projectId}
+          total={total}
+          selection={selection}
+          canChange={canChange}
+          onMove={() => move(selection.chosen)}
+          onRemove={() => remove(selection.chosen)}
+        />
       ) : (
         <div className="subbar">
           <span className="num grow" aria-live="polite">
             {isPending ? '' : toCount(total, search)}
           </span>
           {search.q !== undefined && <ScopeSwitch search={search} />}
+          {canChange && (
+            <IconButton
+              icon={FolderPlus}
+              size="s"
+              className="only-phone"
+              label={text.files.newFolder}
+              onClick={() => setNaming(true)}
+            />
+          )}
+          <SortMenu search={search} onSort={onSort} />
+          <ViewSwitch shown={search.view} onChange={setView} />
         </div>
       )}
       {error && (
@@ -102,12 +144,14 @@ function Folder(place: Place) {
           search={search}
           selection={selection}
           canChange={canChange}
-          canDelete={canChange}
+          onMove={move}
+          onRemove={remove}
           onEnd={onEnd}
           onSort={onSort}
         />
       )}
       <NewFolder open={isNaming} projectId={projectId} parentId={folderId} onClose={() => setNaming(false)} />
+      {dialog}
       {search.file !== undefined && <Preview projectId={projectId} entries={entries} fileId={search.file} />}
     </>
   );
@@ -119,7 +163,7 @@ function toCount(total: number | null | undefined, { q }: FilesSearch): string {
 }
 
 /** Searches as one types; what is searched for stands in the address. */
-function SearchField({ search }: { search: FilesSearch }) {
+function SearchField({ search, ref }: { search: FilesSearch; ref: Ref<HTMLInputElement> }) {
   const [words, setWords] = useState(search.q ?? '');
   const settled = useDeferredValue(words);
   const navigate = useNavigate();
@@ -139,6 +183,7 @@ function SearchField({ search }: { search: FilesSearch }) {
     <label className="input m soft search-field">
       <Search className="i s" aria-hidden="true" />
       <input
+        ref={ref}
         type="search"
         value={words}
         aria-label={text.files.search}
@@ -164,38 +209,97 @@ function ScopeSwitch({ search }: { search: FilesSearch }) {
   );
 }
 
-interface SelectionBarProps {
-  projectId: string;
-  entries: readonly Entry[];
-  selection: Selection;
-  canDelete: boolean;
+/** The order of tiles, which have no heads to press; and of the rows of phones. */
+function SortMenu({ search, onSort }: { search: FilesSearch; onSort: (sort: Sort) => void }) {
+  const { name, size, added } = text.files;
+  const labels: Record<Sort, string> = { name, fileSize: size, createdAt: added };
+  const sorts: readonly Sort[] = ['name', 'fileSize', 'createdAt'];
+  return (
+    <Menu
+      trigger={
+        <Button look="ghost" size="s" icon={ArrowDownNarrowWide} className={search.view === 'grid' ? '' : 'only-phone'}>
+          {labels[search.sort ?? 'name']}
+        </Button>
+      }
+      actions={sorts.map((sort) => ({ label: labels[sort], run: () => onSort(sort) }))}
+    />
+  );
 }
 
-/** Takes the place of the line above the list while something is chosen. */
-function SelectionBar({ projectId, entries, selection, canDelete }: SelectionBarProps) {
-  const chosen = entries.filter(({ id }) => selection.ids.has(id));
-  const bytes = chosen.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.item.fileSize : 0), 0);
+interface ViewSwitchProps {
+  shown: FilesSearch['view'];
+  onChange: (view: FilesSearch['view']) => void;
+}
+
+function ViewSwitch({ shown, onChange }: ViewSwitchProps) {
+  const { list, grid } = text.files;
+  const views = [
+    { view: undefined, label: list, Icon: List },
+    { view: 'grid', label: grid, Icon: LayoutGrid },
+  ] as const;
   return (
-    <div className="subbar sel" role="toolbar" aria-label={text.files.selection}>
-      <IconButton icon={X} size="s" label={text.files.clearSelection} onClick={selection.clear} />
-      <b className="num">{text.files.selected(chosen.length)}</b>
-      <span className="num second grow">{formatBytes(bytes)}</span>
-      <Button look="ghost" size="s" icon={Download} onClick={() => download(projectId, chosen)}>
-        {text.files.download}
-      </Button>
-      {canDelete && (
-        <Button
-          look="ghost"
-          size="s"
-          icon={Trash2}
-          className="bad"
-          onClick={() => {
-            selection.clear();
-            void deleteEntries(projectId, chosen);
-          }}
+    <div className="segs">
+      {views.map(({ view, label, Icon }) => (
+        <button
+          key={label}
+          type="button"
+          className="icon"
+          title={label}
+          aria-label={label}
+          aria-pressed={shown === view}
+          onClick={() => onChange(view)}
         >
-          {text.common.delete}
+          <Icon className="i" aria-hidden="true" />
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface SelectionBarProps {
+  projectId: string;
+  total: number | null | undefined;
+  selection: Selection;
+  canChange: boolean;
+  onMove: () => void;
+  onRemove: () => void;
+}
+
+/** The most that one archive takes by their ids. */
+const mostArchived = 250;
+
+/** Takes the place of the line above the list while something is chosen. */
+function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove }: SelectionBarProps) {
+  const { files } = text;
+  const { count, chosen, isEverything, everything } = selection;
+  const bytes = chosen.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.item.fileSize : 0), 0);
+  const mayDownload = !isEverything && chosen.entries.length <= mostArchived;
+  return (
+    <div className="subbar sel" role="toolbar" aria-label={files.selection}>
+      <IconButton icon={X} size="s" label={files.clearSelection} onClick={selection.clear} />
+      <b className="num">{count === null ? files.everything : files.selected(count)}</b>
+      {!isEverything && <span className="num second only-wide">{formatBytes(bytes)}</span>}
+      <span className="grow">
+        {everything && (
+          <button type="button" className="linklike clip" onClick={everything}>
+            {files.selectAll(total)}
+          </button>
+        )}
+      </span>
+      {mayDownload && (
+        <Button look="ghost" size="s" icon={Download} onClick={() => download(projectId, chosen.entries)}>
+          <span className="wide-word">{files.download}</span>
         </Button>
+      )}
+      {canChange && (
+        <>
+          <Button look="ghost" size="s" icon={FolderInput} onClick={onMove}>
+            <span className="wide-word">{files.move}</span>
+          </Button>
+          <Button look="ghost" size="s" icon={Trash2} className="bad" onClick={onRemove}>
+            <span className="wide-word">{text.common.delete}</span>
+          </Button>
+        </>
       )}
     </div>
   );

@@ -8,31 +8,35 @@ import type { Entry } from './use-listing.ts';
 interface NameFieldProps {
   projectId: string;
   entry: Entry;
-  onDone: () => void;
+  /** Called when the name is as it shall be; with a step, for the next or previous entry's turn. */
+  onDone: (step?: 1 | -1) => void;
 }
 
-/** Renames in place: the stem is selected; Enter saves, Escape restores; a refusal stays open with its reason. */
+/** Renames in place: the stem is selected; Enter and Tab save, Escape restores; a refusal stays open with its reason. */
 export function NameField({ projectId, entry, onDone }: NameFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   const { mutate, error, isPending } = useMutation({
-    mutationFn: (name: string) => rename(projectId, entry, name),
-    onSuccess: onDone,
+    mutationFn: ({ name }: { name: string; step: 1 | -1 | undefined }) => rename(projectId, entry, name),
+    onSuccess: (_, { step }) => onDone(step),
   });
   useEffect(() => {
     const dot = entry.kind === 'file' ? entry.name.lastIndexOf('.') : -1;
     field.current?.focus();
     field.current?.setSelectionRange(0, dot > 0 ? dot : entry.name.length);
   }, [entry]);
-  function save() {
+  function save(step?: 1 | -1) {
     const name = field.current?.value ?? '';
     if (isPending) return;
-    if (name === entry.name || name === '') onDone();
-    else mutate(name);
+    if (name === entry.name || name === '') onDone(step);
+    else mutate({ name, step });
   }
   function onKeyDown(event: KeyboardEvent) {
     event.stopPropagation();
     if (event.key === 'Escape') onDone();
     if (event.key === 'Enter') save();
+    if (event.key !== 'Tab') return;
+    event.preventDefault();
+    save(event.shiftKey ? -1 : 1);
   }
   return (
     <span className="rename-in">
@@ -43,6 +47,7 @@ export function NameField({ projectId, entry, onDone }: NameFieldProps) {
           aria-label={text.files.newName}
           aria-invalid={error ? true : undefined}
           onKeyDown={onKeyDown}
+          onClick={(event) => event.stopPropagation()}
           onBlur={() => !error && save()}
         />
       </span>

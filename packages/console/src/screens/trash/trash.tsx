@@ -11,7 +11,7 @@ import { Empty, Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { formatBytes, formatDay } from '../../format.ts';
-import { projectsQuery, useRole } from '../../queries.ts';
+import { membersQuery, projectsQuery, useRole, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { refresh } from '../files/commands.ts';
 import { FileName } from '../files/file-name.tsx';
@@ -108,7 +108,7 @@ function Row({ projectId, entry, mayChange }: { projectId: string; entry: TrashE
       </td>
       <td className="end num">{formatBytes(entry.bytes)}</td>
       <td>
-        <Moment at={entry.deletedAt} />
+        <Moment at={entry.deletedAt} /> <DeletedBy projectId={projectId} by={entry.deletedBy} />
       </td>
       <td className="num">{formatDay(entry.restorableUntil)}</td>
       <td className="end">
@@ -120,6 +120,18 @@ function Row({ projectId, entry, mayChange }: { projectId: string; entry: TrashE
       </td>
     </tr>
   );
+}
+
+/** Who deleted something, as far as that is known. */
+function DeletedBy({ projectId, by }: { projectId: string; by: TrashEntry['deletedBy'] }) {
+  const user = useUser();
+  const { data: members } = useQuery(membersQuery(projectId));
+  const { trash } = text;
+  if (by === null || 'ticketId' in by) return null;
+  if ('apiKeyId' in by) return <span className="quiet">{trash.byKey}</span>;
+  if (by.userId === user.id) return <span className="quiet">{trash.byYou}</span>;
+  const name = members?.find(({ userId }) => userId === by.userId)?.name;
+  return name === undefined ? null : <span className="quiet">{trash.by(name)}</span>;
 }
 
 /** Asks for the name of the project, since nothing comes back. */

@@ -1,0 +1,279 @@
+import { type Client, createClient } from '@cadiz/client';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+
+let tested: ConsoleUnderTest;
+
+beforeAll(async () => {
+  if (triesJourneys) tested = await startConsole();
+});
+
+afterAll(async () => {
+  if (triesJourneys) await tested.stop();
+});
+
+/** A project, and a client that fills it and looks into it. */
+async function createFilled(name: string): Promise<{ projectId: string; cadiz: Client }> {
+  const projectId = await tested.createProject(name);
+  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name, projectId });
+  return { projectId, cadiz: createClient({ baseUrl: tested.url, apiKey: key }) };
+}
+
+async function fill(cadiz: Client, names: readonly string[], folder: string | null = null): Promise<void> {
+  const files = names.map((name) => new File([`This is ${name}.`], name, { type: 'text/plain' }));
+  const queue = cadiz.uploads.create(files, { folder });
+  await queue.done();
+}
+
+async function namesIn(cadiz: Client, folder: string | null): Promise<string[]> {
+  const { files, folders } = await cadiz.files.page({ folder, sort: 'name' });
+  return [...folders.map(({ name }) => name), ...files.map(({ fileName }) => fileName)];
+}
+
+const rowOf = (page: Page, name: string) =>
+  page.getByRole('row').filter({ has: page.getByRole('button', { name, exact: true }) });
+const tileOf = (page: Page, name: string) =>
+  page.getByRole('gridcell').filter({ has: page.getByRole('button', { name, exact: true }) });
+const dialogOf = (page: Page) => page.getByRole('dialog');
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `file ${index}.txt`);
+
+describe.runIf(triesJourneys)('the file browser', () => {
+  test('moves what is chosen: by a dialog, by dragging, and not where it cannot go', async () => {
+    const { projectId, cadiz } = await createFilled('Moves');
+    await cadiz.folders.ensure(['archive/2026', 'drafts']);
+    await fill(cadiz, ['a.txt', 'b.txt', 'c.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+
+    // By keyboard alone: the dialog, into a folder, and there.
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('Shift+ArrowDown');
+    await page.getByText('2 selected').waitFor();
+    await page.keyboard.press('m');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('archive');
+    // They are here already.
+    expect(
+      await dialogOf(page)
+        .getByRole('button', { name: /^Move to/ })
+        .isDisabled(),
+    ).toBe(true);
+    expect(await findBarriers(page)).toEqual([]);
+    // The focus is at the first folder, and stays among them.
+    await page.keyboard.press('Enter');
+    await dialogOf(page).getByRole('button', { name: 'Move to archive' }).waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('2026');
+    await page.keyboard.press('Enter');
+    await dialogOf(page).getByRole('button', { name: 'Move to 2026' }).press('Enter');
+    await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
+    await expect.poll(() => namesIn(cadiz, 'archive/2026')).toEqual(['a.txt', 'b.txt']);
+
+    await rowOf(page, 'c.txt').dragTo(rowOf(page, 'drafts'));
+    await expect.poll(() => namesIn(cadiz, 'drafts')).toEqual(['c.txt']);
+    // A folder does not go into itself, and a refusal puts back what was shown.
+    await cadiz.folders.create('2026');
+    await page.reload();
+    await rowOf(page, '2026').dragTo(rowOf(page, 'archive'));
+    await page.getByText(/already|exists/).waitFor();
+    await rowOf(page, '2026').waitFor();
+
+    // Back to the top by its name above the list.
+    await rowOf(page, 'drafts').getByRole('button', { name: 'drafts', exact: true }).click();
+    await rowOf(page, 'c.txt').dragTo(page.getByRole('link', { name: 'Moves' }));
+    await expect.poll(() => namesIn(cadiz, null)).toEqual(['2026', 'archive', 'drafts', 'c.txt']);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => namesIn(cadiz, 'drafts')).toEqual(['c.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('asks before a folder goes, and says what is in it', async () => {
+    const { projectId, cadiz } = await createFilled('Deletes');
+    await cadiz.folders.ensure(['raw/day one', 'empty']);
+    await fill(cadiz, numbered(3), 'raw/day one');
+    await fill(cadiz, numbered(2), 'raw');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    // An empty one goes at once.
+    await rowOf(page, 'empty').click();
+    await page.keyboard.press('Delete');
+    await rowOf(page, 'empty').waitFor({ state: 'detached' });
+    // The keys go on at the next row.
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toContain('raw');
+
+    // By right click, as by the button of the row.
+    await rowOf(page, 'raw').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: /Delete/ }).click();
+    await dialogOf(page).getByRole('button', { name: 'Delete 5 files' }).waitFor();
+    await dialogOf(page).getByText('Folders').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel');
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    expect(await namesIn(cadiz, null)).toEqual(['raw']);
+    await rowOf(page, 'raw').click();
+    await page.keyboard.press('Delete');
+    await dialogOf(page).getByRole('button', { name: 'Delete 5 files' }).click();
+    await expect.poll(() => namesIn(cadiz, null)).toEqual([]);
+    await page.getByRole('link', { name: 'Trash' }).click();
+    await page.getByRole('row', { name: /raw.*by you/ }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('chooses everything in a folder, also what it has not shown', async () => {
+    const { projectId, cadiz } = await createFilled('Everything');
+    await fill(cadiz, [...numbered(300), 'z keep.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByText('301 items').waitFor();
+    await rowOf(page, 'file 0.txt').click();
+    await page.keyboard.press('Control+a');
+    await page.getByText('200 selected').waitFor();
+    await page.getByRole('button', { name: 'Select all 301 in this folder' }).click();
+    await page.getByText('301 selected').waitFor();
+    // From then on it is the folder less what is taken away.
+    await rowOf(page, 'file 1.txt').getByRole('checkbox').click();
+    await page.getByText('300 selected').waitFor();
+    await page.getByRole('toolbar').getByRole('button', { name: 'Delete' }).click();
+    await dialogOf(page).getByRole('button', { name: 'Delete 300 files' }).click();
+    await expect.poll(() => namesIn(cadiz, null)).toEqual(['file 1.txt']);
+    await page.getByText('1 item', { exact: true }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test.each(['light', 'dark'] as const)('shows tiles, and where something was found: %s', async (colorScheme) => {
+    const { projectId, cadiz } = await createFilled(`Looks ${colorScheme}`);
+    await cadiz.folders.ensure(['deep/deeper']);
+    await fill(cadiz, ['notes.txt'], 'deep/deeper');
+    await fill(cadiz, ['one.txt', 'two.txt', 'three.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, { colorScheme });
+    await rowOf(page, 'deep').waitFor();
+    await page.getByRole('button', { name: 'Grid', exact: true }).click();
+    await tileOf(page, 'one.txt').click({ position: { x: 60, y: 60 } });
+    expect(page.url()).toContain('view=grid');
+    // In reading order: deep, one, three, two.
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('F2');
+    await page.getByLabel('New name').fill('third.txt');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => namesIn(cadiz, null)).toEqual(['deep', 'one.txt', 'third.txt', 'two.txt']);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Clear the selection' }).click();
+    await page.getByRole('button', { name: 'List', exact: true }).click();
+    await rowOf(page, 'deep').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await dialogOf(page).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`${tested.url}/projects/${projectId}/files?q=notes&scope=project`);
+    await rowOf(page, 'notes.txt').getByRole('link', { name: 'deeper' }).click();
+    await page.waitForURL(/\/files\/[^?]+$/);
+    await rowOf(page, 'notes.txt').waitFor();
+    // Letters are keys, but not while somebody types.
+    await page.keyboard.press('v');
+    await tileOf(page, 'notes.txt').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('vn');
+    expect(await page.getByLabel('Search this folder').inputValue()).toBe('vn');
+    expect(await dialogOf(page).count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a refusal puts back what was shown and says why; a listing that failed is tried again', async () => {
+    const { projectId, cadiz } = await createFilled('Refusals');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').waitFor();
+    const fail = (status: number, code: string) => ({
+      status,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        type: 'x',
+        title: 'No',
+        status,
+        detail: `The reason is ${code}.`,
+        code,
+        requestId: 'r-1',
+      }),
+    });
+    const answered = Promise.withResolvers<void>();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await answered.promise;
+      await route.fulfill(fail(403, 'role_missing'));
+    });
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('Delete');
+    // It goes before the service has answered.
+    await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
+    answered.resolve();
+    await page.getByText('The reason is role_missing.').waitFor();
+    await rowOf(page, 'a.txt').waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
+
+    await page.route('**/api/storage/list?**', (route) => route.fulfill(fail(404, 'folder_not_found')));
+    await page.reload();
+    await page.getByText('r-1').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.unroute('**/api/storage/list?**');
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await rowOf(page, 'a.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('lets viewers look, and no more', async () => {
+    const { projectId, cadiz } = await createFilled('Looked at');
+    await cadiz.folders.ensure(['folder']);
+    await fill(cadiz, ['a.txt']);
+    const email = 'vera@example.com';
+    const invitations = `/api/projects/${projectId}/invitations`;
+    const { url } = await tested.ask<{ url: string }>('POST', invitations, { email, role: 'viewer' });
+    const page = await tested.openPage();
+    const { request } = page.context();
+    const account = { name: 'Vera', email, password: 'correct horse battery' };
+    expect((await request.post(`${tested.url}/api/auth/sign-up/email`, { data: account })).status()).toBe(200);
+    const token = new URL(url).hash.replace(/^#(?:token=)?/, '');
+    expect((await request.post(`${tested.url}/api/invitations/accept`, { data: { token } })).status()).toBe(200);
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: /Download/ }).waitFor();
+    expect(await page.getByRole('menuitem').allInnerTexts()).toHaveLength(2);
+    await page.keyboard.press('Escape');
+    await rowOf(page, 'a.txt').click();
+    for (const key of ['F2', 'm', 'n', 'Delete']) await page.keyboard.press(key);
+    await page.getByText('1 selected').waitFor();
+    expect(await dialogOf(page).count()).toBe(0);
+    expect(await page.getByLabel('New name').count()).toBe(0);
+    expect(await page.getByRole('button', { name: /^(?:Delete|Move|New folder)$/ }).count()).toBe(0);
+    await rowOf(page, 'a.txt').dragTo(rowOf(page, 'folder'));
+    expect(await namesIn(cadiz, null)).toEqual(['folder', 'a.txt']);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'folder', exact: true }).click();
+    await page.getByText('This folder is empty').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('renames one after the other with Tab, and keeps a name that is refused open', async () => {
+    const { projectId, cadiz } = await createFilled('Names');
+    await cadiz.folders.ensure(['a', 'b', 'c']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a').click();
+    await page.keyboard.press('F2');
+    await page.getByLabel('New name').fill('B');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('New name').fill('aa');
+    await page.keyboard.press('Tab');
+    await expect.poll(() => page.getByLabel('New name').inputValue()).toBe('b');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('row');
+    expect(await namesIn(cadiz, null)).toEqual(['aa', 'b', 'c']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,32 @@
+import { MenuPopup } from '../../components/menu-popup.tsx';
+import { toActions } from './actions.ts';
+import { elementIdOf } from './entry-parts.tsx';
+import type { ListCommands } from './list-commands.ts';
+import type { Entry } from './use-listing.ts';
+
+interface ContextMenuProps {
+  entry: Entry;
+  point: { x: number; y: number };
+  canChange: boolean;
+  commands: ListCommands;
+}
+
+/** The menu of an entry at a point of the window. The focus goes back to the entry. */
+export function ContextMenu({ entry, point: { x, y }, canChange, commands }: ContextMenuProps) {
+  return (
+    <MenuPopup
+      align="start"
+      trigger={
+        <button
+          type="button"
+          className="point"
+          tabIndex={-1}
+          aria-label={entry.name}
+          style={{ left: x, top: y }}
+          onFocus={() => document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true })}
+        />
+      }
+      actions={toActions(entry, commands, canChange)}
+    />
+  );
+}

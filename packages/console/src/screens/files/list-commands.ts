@@ -1,0 +1,20 @@
+import type { Chosen } from './commands.ts';
+import type { Entry } from './use-listing.ts';
+
+/** What rows and tiles ask of their list. It stays the same object, so that they are not drawn again without need. */
+export interface ListCommands {
+  /** Opens a folder, or the preview of a file. */
+  open(entry: Entry): void;
+  choose(entry: Entry, how: 'only' | 'toggle' | 'extend'): void;
+  /** What a command on an entry is for: the selection if it is part of that, or else it alone. */
+  chosenWith(entry: Entry): Chosen;
+  download(chosen: Chosen): void;
+  move(chosen: Chosen): void;
+  remove(chosen: Chosen): void;
+  /** Opens the field for a new name. */
+  rename(entry: Entry): void;
+  /** The field is done with; with a step, the name of the next or previous entry is edited. */
+  renamed(entry: Entry, step?: 1 | -1): void;
+  /** Opens the menu of an entry at a point of the window. */
+  showMenu(entry: Entry, point: { x: number; y: number }): void;
+}

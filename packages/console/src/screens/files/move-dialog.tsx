@@ -1,0 +1,103 @@
+import type { Listing } from '@cadiz/client';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { ChevronRight, Folder } from 'lucide-react';
+import { Fragment, useEffect, useRef, useState } from 'react';
+import { clientOf } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Skeleton } from '../../components/parts.tsx';
+import { ProblemNote } from '../../components/problem.tsx';
+import { text } from '../../text/text.ts';
+import { type Chosen, mayMoveTo, type Target } from './commands.ts';
+
+interface MoveDialogProps {
+  projectId: string;
+  /** Where the picking begins. */
+  from: string | null;
+  chosen: Chosen;
+  onMove: (target: Target) => void;
+  onClose: () => void;
+}
+
+/** Picks the folder that entries are moved to: one walks through the folders, from where the entries are. */
+export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDialogProps) {
+  const [at, setAt] = useState(from);
+  const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useFolders(projectId, at);
+  const picker = useRef<HTMLUListElement>(null);
+  const { files } = text;
+  // The folder that was pressed is no longer there once one is in it.
+  useEffect(() => {
+    if (!isPending) (picker.current?.querySelector<HTMLElement>('button:enabled') ?? picker.current)?.focus();
+  }, [at, isPending]);
+  const crumbs = data?.pages[0]?.breadcrumbs ?? [];
+  const folders = data?.pages.flatMap((page) => page.folders) ?? [];
+  const target = crumbs.at(-1);
+  const isMoved = (id: string) => chosen.entries.some((entry) => entry.id === id);
+  const isHere = chosen.select ? at === chosen.select.folder : !mayMoveTo(chosen, at);
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={files.moveTitle(chosen.count)}
+      footer={
+        <>
+          <Button onClick={onClose}>{text.common.cancel}</Button>
+          <Button look="main" disabled={!target || isHere} onClick={() => target && onMove(target)}>
+            {files.moveTo(target?.name ?? '…')}
+          </Button>
+        </>
+      }
+    >
+      <nav aria-label={files.where}>
+        <ol className="crumbs wrap">
+          {crumbs.map(({ id, name }, index) => (
+            <Fragment key={id ?? 'root'}>
+              <li>
+                {index > 0 && <ChevronRight className="i" aria-hidden="true" />}
+                {id === at ? (
+                  <b aria-current="location">
+                    <bdi>{name}</bdi>
+                  </b>
+                ) : (
+                  <button type="button" onClick={() => setAt(id)}>
+                    <bdi>{name}</bdi>
+                  </button>
+                )}
+              </li>
+            </Fragment>
+          ))}
+        </ol>
+      </nav>
+      <ProblemNote error={error} />
+      {isPending && <Skeleton rows={4} />}
+      <ul className="picker" ref={picker} tabIndex={-1}>
+        {folders.map(({ id, name }) => (
+          <li key={id}>
+            <button type="button" disabled={isMoved(id)} onClick={() => setAt(id)}>
+              <span className="thumb folder">
+                <Folder className="i" aria-hidden="true" />
+              </span>
+              <bdi className="grow clip">{name}</bdi>
+              <ChevronRight className="i s" aria-hidden="true" />
+            </button>
+          </li>
+        ))}
+        {data && folders.length === 0 && <li className="quiet">{files.noFolders}</li>}
+      </ul>
+      {hasNextPage && (
+        <Button busy={isFetchingNextPage} onClick={() => fetchNextPage()}>
+          {files.moreRows}
+        </Button>
+      )}
+    </Dialog>
+  );
+}
+
+const useFolders = (projectId: string, folder: string | null) =>
+  useInfiniteQuery({
+    queryKey: ['folders', projectId, folder],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam }) => clientOf(projectId).files.page({ folder, sort: 'name', limit: 200, cursor: pageParam }),
+    // Folders come first: a page with a file is the last that has any.
+    getNextPageParam: ({ files, nextCursor }: Listing) => (files.length > 0 ? null : nextCursor),
+  });

@@ -1,0 +1,20 @@
+import { useEffect, useRef } from 'react';
+
+/** Single letters do something while nobody types, and no dialog or menu is open. */
+export function useLetterKeys(keys: Record<string, () => void>): void {
+  const current = useRef(keys);
+  current.current = keys;
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent) {
+      const run = current.current[event.key];
+      if (!run || event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
+      const isTyping =
+        event.target instanceof Element && event.target.closest('input:not([type=checkbox]), textarea, select');
+      if (isTyping || document.querySelector('[role=dialog], [role=menu], dialog[open]')) return;
+      event.preventDefault();
+      run();
+    }
+    window.addEventListener('keydown', onKeyDown);
+    return () => window.removeEventListener('keydown', onKeyDown);
+  }, []);
+}

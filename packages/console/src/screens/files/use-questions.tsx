@@ -1,0 +1,51 @@
+import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { type Chosen, deleteChosen, moveChosen, needsAsking } from './commands.ts';
+
+const DeleteDialog = lazy(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog }));
+const MoveDialog = lazy(async () => ({ default: (await import('./move-dialog.tsx')).MoveDialog }));
+
+interface Questions {
+  /** Deletes at once, or asks first. */
+  remove: (chosen: Chosen) => void;
+  /** Asks where to. */
+  move: (chosen: Chosen) => void;
+  /** The question that is open. */
+  dialog: ReactNode;
+}
+
+/** What is asked before entries go. @param onGone called when they do */
+export function useQuestions(projectId: string, folderId: string | null, onGone: () => void): Questions {
+  const [asked, setAsked] = useState<{ about: 'delete' | 'move'; chosen: Chosen }>();
+  const close = () => setAsked(undefined);
+  const go = (change: Promise<void>) => {
+    close();
+    onGone();
+    void change;
+  };
+  const remove = (chosen: Chosen) => {
+    if (needsAsking(chosen)) setAsked({ about: 'delete', chosen });
+    else go(deleteChosen(projectId, chosen));
+  };
+  const move = (chosen: Chosen) => setAsked({ about: 'move', chosen });
+  const dialog = asked && (
+    <Suspense>
+      {asked.about === 'delete' ? (
+        <DeleteDialog
+          projectId={projectId}
+          chosen={asked.chosen}
+          onDelete={() => go(deleteChosen(projectId, asked.chosen))}
+          onClose={close}
+        />
+      ) : (
+        <MoveDialog
+          projectId={projectId}
+          from={folderId}
+          chosen={asked.chosen}
+          onMove={(target) => go(moveChosen(projectId, asked.chosen, target))}
+          onClose={close}
+        />
+      )}
+    </Suspense>
+  );
+  return { remove, move, dialog };
+}
