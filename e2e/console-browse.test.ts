@@ -200,16 +200,19 @@ describe.runIf(triesJourneys)('the file browser', () => {
         requestId: 'r-1',
       }),
     });
-    const answered = Promise.withResolvers<void>();
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     await page.route('**/api/storage/bulk', async (route) => {
-      await answered.promise;
+      await answered;
       await route.fulfill(fail(403, 'role_missing'));
     });
     await rowOf(page, 'a.txt').click();
     await page.keyboard.press('Delete');
     // It goes before the service has answered.
     await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
-    answered.resolve();
+    answer();
     await page.getByText('The reason is role_missing.').waitFor();
     await rowOf(page, 'a.txt').waitFor();
     expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
@@ -229,16 +232,7 @@ describe.runIf(triesJourneys)('the file browser', () => {
     const { projectId, cadiz } = await createFilled('Looked at');
     await cadiz.folders.ensure(['folder']);
     await fill(cadiz, ['a.txt']);
-    const email = 'vera@example.com';
-    const invitations = `/api/projects/${projectId}/invitations`;
-    const { url } = await tested.ask<{ url: string }>('POST', invitations, { email, role: 'viewer' });
-    const page = await tested.openPage();
-    const { request } = page.context();
-    const account = { name: 'Vera', email, password: 'correct horse battery' };
-    expect((await request.post(`${tested.url}/api/auth/sign-up/email`, { data: account })).status()).toBe(200);
-    const token = new URL(url).hash.replace(/^#(?:token=)?/, '');
-    expect((await request.post(`${tested.url}/api/invitations/accept`, { data: { token } })).status()).toBe(200);
-    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    const page = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
     await rowOf(page, 'a.txt').click({ button: 'right' });
     await page.getByRole('menuitem', { name: /Download/ }).waitFor();
     expect(await page.getByRole('menuitem').allInnerTexts()).toHaveLength(2);

@@ -34,7 +34,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
       toFile('palette.json', 'application/json', '{"sea":"#006982"}'),
       toFile('empty', '', ''),
     ]);
-    await page.getByText('3 files uploaded').waitFor();
+    await page.getByRole('heading', { name: '3 files uploaded' }).waitFor();
     await entryOf(page, 'palette.json').waitFor();
     expect(await findBarriers(page)).toEqual([]);
 
@@ -96,7 +96,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
         `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${script}</svg>`,
       ),
     ]);
-    await page.getByText('2 files uploaded').waitFor();
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
     await entryOf(page, 'page.html').click();
     await page.getByText(script).waitFor();
     await page.getByLabel('Previous file').click();
@@ -119,7 +119,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
       permissions: ['clipboard-read', 'clipboard-write'],
     });
     await filesOf(page).setInputFiles([toFile('letter.txt', 'text/plain', 'Dear all,')]);
-    await page.getByText('1 file uploaded').waitFor();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
     await entryOf(page, 'letter.txt').click();
     await page.getByRole('button', { name: 'Create a link and copy it' }).click();
     await page.getByLabel('Revoke the link').waitFor();
@@ -166,7 +166,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     });
     await page.getByText(/Uploading \d+ of 1000/).waitFor();
     await page.getByRole('link', { name: 'API keys' }).click();
-    await page.getByText('1,000 files uploaded').waitFor({ timeout: 120_000 });
+    await page.getByRole('heading', { name: '1,000 files uploaded' }).waitFor({ timeout: 120_000 });
     const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Look', projectId });
     const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
     const inSeven: string[] = [];

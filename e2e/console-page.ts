@@ -28,6 +28,8 @@ export interface ConsoleUnderTest {
   openPage(options?: BrowserContextOptions): Promise<Page>;
   /** A page that the owner is signed in with, at an address of the console. */
   openAsOwner(path: string, options?: BrowserContextOptions): Promise<Page>;
+  /** A page that somebody with a role in a project is signed in with. */
+  openAsMember(projectId: string, role: 'viewer' | 'editor', path: string): Promise<Page>;
   /** Asks the service as the owner, whose account is created with the first request. @returns the JSON of a 200 */
   ask<T>(method: string, path: string, body?: unknown): Promise<T>;
   createProject(name: string): Promise<string>;
@@ -101,6 +103,20 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
       const page = await openPage(options);
       const [name = '', ...value] = (cookie ?? '').split('=');
       await page.context().addCookies([{ name, value: value.join('='), url }]);
+      await page.goto(url + path);
+      return page;
+    },
+    async openAsMember(projectId, role, path) {
+      const name = `Vera the ${role}`;
+      const account = { name, email: `${role}-${projectId}@example.com`, password };
+      const invitations = `/api/projects/${projectId}/invitations`;
+      const invited = await ask<{ url: string }>('POST', invitations, { email: account.email, role });
+      const token = new URL(invited.url).hash.slice(1);
+      const page = await openPage();
+      const { request } = page.context();
+      const headers = { 'X-Invitation': token };
+      const signedUp = await request.post(`${url}/api/auth/sign-up/email`, { data: account, headers });
+      if (!signedUp.ok()) throw new Error(await signedUp.text());
       await page.goto(url + path);
       return page;
     },
