@@ -4,8 +4,10 @@ import { toastError } from '../../components/toast.tsx';
 /** All files that were dropped, also those in folders, with their paths. Says so if something cannot be read, and takes the rest. */
 export async function readDropped(data: DataTransfer): Promise<QueueEntry[]> {
   // The list is emptied as soon as the event is over.
-  const roots = [...data.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  const found: QueueEntry[] = [];
+  const dropped = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
+  const roots = dropped.map(({ entry }) => entry).filter((entry) => entry !== null);
+  // What another page drags, rather than a desktop, is in no file system.
+  const found: QueueEntry[] = dropped.flatMap(({ entry, file }) => (entry || !file ? [] : { file }));
   const failures: unknown[] = [];
   for (const root of roots) await walk(root, found).catch((error: unknown) => failures.push(error));
   if (failures.length > 0) void toastError(failures[0]);
