@@ -163,30 +163,32 @@ export function FileList(props: FileListProps) {
       );
     });
   return (
-    <div
-      ref={scroller}
-      className={`scroll list ${hasPath ? 'search' : ''} ${selection.count === 0 ? '' : 'selecting'}`}
-      role="grid"
-      aria-label={text.nav.files}
-      aria-rowcount={total ? Math.ceil(total / columns) : -1}
-      aria-multiselectable="true"
-      onKeyDown={onKeyDown}
-    >
-      {!isGrid && <Head {...props} hasPath={hasPath} />}
-      <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
-        {lines.map(({ index, start }) => (
-          <div
-            key={index}
-            {...(isGrid ? { role: 'row', 'aria-rowindex': index + 1 } : { role: 'presentation' })}
-            className={`row-at ${isGrid ? 'tiles' : ''}`}
-            style={{
-              transform: `translateY(${start - headHeight}px)`,
-              ...(isGrid && { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }),
-            }}
-          >
-            {toLine(index)}
-          </div>
-        ))}
+    <>
+      <div
+        ref={scroller}
+        className={`scroll list ${hasPath ? 'search' : ''} ${selection.count === 0 ? '' : 'selecting'}`}
+        role="grid"
+        aria-label={text.nav.files}
+        aria-rowcount={total ? Math.ceil(total / columns) : -1}
+        aria-multiselectable="true"
+        onKeyDown={onKeyDown}
+      >
+        {!isGrid && <Head {...props} hasPath={hasPath} />}
+        <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+          {lines.map(({ index, start }) => (
+            <div
+              key={index}
+              {...(isGrid ? { role: 'row', 'aria-rowindex': index + 1 } : { role: 'presentation' })}
+              className={`row-at ${isGrid ? 'tiles' : ''}`}
+              style={{
+                transform: `translateY(${start - headHeight}px)`,
+                ...(isGrid && { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }),
+              }}
+            >
+              {toLine(index)}
+            </div>
+          ))}
+        </div>
       </div>
       {menu && (
         <Suspense>
@@ -198,7 +200,7 @@ export function FileList(props: FileListProps) {
           />
         </Suspense>
       )}
-    </div>
+    </>
   );
 }
 
