@@ -18,12 +18,43 @@ afterAll(async () => {
 /** Signs somebody in by hand, in a browser of their own, and opens an address. */
 async function signIn(path: string, name = email, word = ownPassword): Promise<Page> {
   const page = await cadiz.openPage();
+  await signInAt(page, path, name, word);
+  return page;
+}
+
+async function signInAt(page: Page, path: string, name = email, word = ownPassword): Promise<void> {
   await page.goto(`${cadiz.url}/sign-in?to=${encodeURIComponent(path)}`);
   await page.getByLabel('E-mail').fill(name);
   await page.getByLabel('Password', { exact: true }).fill(word);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  return page;
 }
+
+/** Stores a file of so many bytes in a project. */
+async function storeFile(projectId: string, fileSize: number): Promise<void> {
+  const file = {
+    projectId,
+    fileName: `${fileSize}.bin`,
+    mimeType: 'application/octet-stream',
+    fileSize,
+    folderId: null,
+  };
+  const { presignedUrl, storeKey } = await cadiz.ask<{ presignedUrl: string; storeKey: string }>(
+    'POST',
+    '/api/storage/presign',
+    file,
+  );
+  const headers = { 'Content-Type': file.mimeType };
+  expect((await fetch(presignedUrl, { method: 'PUT', headers, body: Buffer.alloc(fileSize) })).status).toBe(200);
+  await cadiz.ask('POST', '/api/storage/record', { ...file, storeKey });
+}
+
+/** How many points of the first plot are painted. */
+const inkOf = (page: Page): Promise<number> =>
+  page.evaluate(() => {
+    const canvas = document.querySelector('canvas');
+    const pixels = canvas?.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+    return pixels.filter((alpha, index) => index % 4 === 3 && alpha > 0).length;
+  });
 
 /** Somebody with an account of their own, and the page that they have opened. */
 async function signUp(name: string, path: string): Promise<Page> {
@@ -70,6 +101,107 @@ async function flaws(page: Page): Promise<string[]> {
   await page.setViewportSize({ width: 1440, height: 900 });
   return found;
 }
+
+describe.runIf(triesJourneys)('usage', () => {
+  test('is plotted by day, with the same figures in the table and in the CSV, and the share of the limit', async () => {
+    const projectId = await cadiz.createProject('Measured photos');
+    await cadiz.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 4_000_000 });
+    for (const fileSize of [1_500_000, 500_000]) await storeFile(projectId, fileSize);
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/usage`);
+    await page.getByText('50% of the limit').waitFor();
+    const table = page.getByRole('region', { name: 'The same in numbers' });
+    const rows = table.locator('tbody tr');
+    expect(await rows.count()).toBe(30);
+    expect(await rows.first().locator('td').allInnerTexts()).toEqual([
+      expect.any(String),
+      '2',
+      '2 MB',
+      '0 B',
+      '2',
+      '2 MB',
+    ]);
+    // Before there was a project, nothing was in it.
+    expect(await rows.last().locator('td').allInnerTexts()).toEqual([
+      expect.any(String),
+      '0',
+      '0 B',
+      '0 B',
+      '0',
+      '0 B',
+    ]);
+
+    const chart = page.getByRole('slider', { name: 'By day' });
+    await expect.poll(() => chart.locator('canvas').count()).toBe(4);
+    await expect.poll(() => inkOf(page)).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'CSV' }).focus();
+    await page.keyboard.press('Tab');
+    expect(await chart.getAttribute('aria-valuetext')).toMatch(
+      /, Files 2, Stored 2 MB, In the trash 0 B, Uploads 2, Uploaded 2 MB$/,
+    );
+    await page.keyboard.press('ArrowLeft');
+    expect(await chart.getAttribute('aria-valuetext')).toMatch(/, Files 0, /);
+    expect(await rows.nth(1).getAttribute('class')).toBe('is-hover');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('.tip').count()).toBe(0);
+    const plot = (await chart.locator('.u-over').first().boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    await page.mouse.move(plot.x + plot.width - 2, plot.y + 40);
+    await page.locator('.tip').getByText('1.5 MB').or(page.locator('.tip').getByText('2 MB').first()).waitFor();
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const lines = (await readFile(await (await download).path(), 'utf8')).trimEnd().split('\r\n');
+    expect(lines[0]).toBe('day,files,bytes,trashedBytes,uploads,addedBytes');
+    expect(lines.length).toBe(31);
+    expect(lines.at(-1)).toMatch(/^\d{4}-\d\d-\d\d,2,2000000,0,2,2000000$/);
+
+    await page.getByRole('button', { name: '7 days' }).click();
+    await expect.poll(() => rows.count()).toBe(7);
+    await page.reload();
+    await expect.poll(() => rows.count()).toBe(7);
+    expect(await flaws(page)).toEqual([]);
+  });
+
+  test('is drawn anew in the colours of the other theme, and as wide as there is room', async () => {
+    const projectId = await cadiz.createProject('Painted photos');
+    await storeFile(projectId, 1000);
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/usage`, { colorScheme: 'light' });
+    const canvas = page.getByRole('slider').locator('canvas').first();
+    await expect.poll(() => inkOf(page)).toBeGreaterThan(0);
+    const light = await canvas.evaluate((element) => (element as HTMLCanvasElement).toDataURL());
+    const wide = await canvas.evaluate((element) => element.clientWidth);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expect.poll(() => canvas.evaluate((element) => (element as HTMLCanvasElement).toDataURL())).not.toBe(light);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect.poll(() => canvas.evaluate((element) => element.clientWidth)).toBeLessThan(wide);
+    await expect
+      .poll(() =>
+        page
+          .getByRole('slider')
+          .locator('canvas')
+          .last()
+          .evaluate((element) => element.clientWidth),
+      )
+      .toBeLessThan(391);
+  });
+
+  test('says what went wrong, with the request id', async () => {
+    const projectId = await cadiz.createProject('Unlucky photos');
+    const page = await cadiz.openPage();
+    // A project that is not there, which the service refuses.
+    const elsewhere = projectId.replace(/.{4}$/, '0000');
+    await page.route('**/usage/daily**', (route) =>
+      route.continue({ url: route.request().url().replace(projectId, elsewhere) }),
+    );
+    await signInAt(page, `/projects/${projectId}/usage`);
+    const note = page.getByRole('alert');
+    await note.getByText('project_not_found').waitFor();
+    await note.getByText('Request id').waitFor();
+    expect(await flaws(page)).toEqual([]);
+    await page.unroute('**/usage/daily**');
+    await note.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('slider').waitFor();
+  });
+});
 
 describe.runIf(triesJourneys)('the settings of a project', () => {
   test('are saved by a bar that names the change, and leaving with a change asks', async () => {

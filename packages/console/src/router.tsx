@@ -141,6 +141,9 @@ const usage = createRoute({
   getParentRoute: () => project,
   path: 'usage',
   component: lazyRouteComponent(() => import('./screens/usage/usage.tsx'), 'Usage'),
+  validateSearch: ({ days }: Record<string, unknown>): { days?: 7 | 90 | 365 | undefined } => ({
+    days: days === 7 || days === 90 || days === 365 ? days : undefined,
+  }),
 });
 const keys = createRoute({
   getParentRoute: () => project,
