@@ -203,6 +203,52 @@ describe.runIf(triesJourneys)('usage', () => {
   });
 });
 
+describe.runIf(triesJourneys)('the members of a project', () => {
+  test('a role is changed at once, and taken back when the service refuses', async () => {
+    const projectId = await cadiz.createProject('Shared photos');
+    await cadiz.openAsMember(projectId, 'editor', '/');
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/members`);
+    let release = () => {};
+    await page.route('**/members/*', async (route) => {
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await route.continue();
+    });
+    const asked = () => page.waitForRequest((request) => request.method() === 'PATCH');
+    const answered = () => page.waitForResponse((response) => response.request().method() === 'PATCH');
+    const role = page.getByLabel('Role of Vera the editor');
+    const rolesThere = async () => {
+      const { members } = await cadiz.ask<{ members: { role: string }[] }>('GET', `/api/projects/${projectId}/members`);
+      return members.map((member) => member.role).sort();
+    };
+
+    const first = asked();
+    await role.selectOption('viewer');
+    await first;
+    expect(await role.inputValue()).toBe('viewer');
+    expect(await rolesThere()).toEqual(['editor', 'owner']);
+    release();
+    await expect.poll(rolesThere).toEqual(['owner', 'viewer']);
+    expect(await role.inputValue()).toBe('viewer');
+
+    // The last owner stays.
+    const own = page.getByLabel('Role of Ada Example');
+    const second = asked();
+    await own.focus();
+    await own.selectOption('editor');
+    await second;
+    expect(await own.inputValue()).toBe('editor');
+    const refusal = answered();
+    release();
+    expect((await refusal).status()).toBe(409);
+    await expect.poll(() => own.inputValue()).toBe('owner');
+    await page.locator('.toast').getByText(/owner/).waitFor();
+    expect(await own.evaluate((element) => element === document.activeElement)).toBe(true);
+    expect(await flaws(page)).toEqual([]);
+  });
+});
+
 describe.runIf(triesJourneys)('the settings of a project', () => {
   test('are saved by a bar that names the change, and leaving with a change asks', async () => {
     const projectId = await cadiz.createProject('Holiday photos');
