@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, email, password, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, email, findFlaws, password, startConsole, triesJourneys } from './console-page.ts';
 
 let cadiz: ConsoleUnderTest;
 let ownPassword = password;
@@ -80,28 +79,6 @@ function totp(secret: string, later = 0): string {
   return String((digest.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
 
-/** What axe finds wrong in a page, in both themes and on a phone. */
-async function flaws(page: Page): Promise<string[]> {
-  const found: string[] = [];
-  await page.evaluate(axe.source);
-  for (const width of [1440, 390])
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      // Colours that are still on their way to the other theme have the contrast of neither.
-      await expect.poll(() => page.evaluate<number>('document.getAnimations().length')).toBe(0);
-      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-      const overflow = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      if (overflow > 0) found.push(`${width}: ${overflow} pixels too wide`);
-      for (const { id, nodes } of violations)
-        found.push(`${width} ${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-    }
-  await page.setViewportSize({ width: 1440, height: 900 });
-  return found;
-}
-
 describe.runIf(triesJourneys)('usage', () => {
   test('is plotted by day, with the same figures in the table and in the CSV, and the share of the limit', async () => {
     const projectId = await cadiz.createProject('Measured photos');
@@ -158,7 +135,7 @@ describe.runIf(triesJourneys)('usage', () => {
     await expect.poll(() => rows.count()).toBe(7);
     await page.reload();
     await expect.poll(() => rows.count()).toBe(7);
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
   });
 
   test('is drawn anew in the colours of the other theme, and as wide as there is room', async () => {
@@ -196,7 +173,7 @@ describe.runIf(triesJourneys)('usage', () => {
     const note = page.getByRole('alert');
     await note.getByText('project_not_found').waitFor();
     await note.getByText('Request id').waitFor();
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.unroute('**/usage/daily**');
     await note.getByRole('button', { name: 'Retry' }).click();
     await page.getByRole('slider').waitFor();
@@ -245,7 +222,7 @@ describe.runIf(triesJourneys)('the members of a project', () => {
     await expect.poll(() => own.inputValue()).toBe('owner');
     await page.locator('.toast').getByText(/owner/).waitFor();
     expect(await own.evaluate((element) => element === document.activeElement)).toBe(true);
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
   });
 });
 
@@ -259,7 +236,7 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
     await page.getByLabel('Allowed types').fill('image/*\napplication/pdf');
     await page.getByLabel('If the content is not of the stated type').selectOption('refuse');
     await page.getByText('Name: Harbour Journal · All files together: 120 GB · Largest file: 1.5 GB').waitFor();
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('link', { name: 'Trash' }).click();
     await page.getByRole('dialog').getByText('Leave without saving?').waitFor();
     await page.getByRole('button', { name: 'Stay' }).click();
@@ -279,7 +256,7 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
       .getByText(/media type without parameters/)
       .first()
       .waitFor();
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByLabel('Allowed types').fill('');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await expect
@@ -295,7 +272,7 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
     await page.getByRole('button', { name: 'Delete project…' }).click();
     const last = page.getByRole('button', { name: 'Delete for good' });
     expect(await last.isDisabled()).toBe(true);
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByLabel('Type “Old photos” to confirm').fill('Old photos');
     await last.click();
     await page.getByText('Old photos is deleted.').waitFor();
@@ -315,14 +292,14 @@ describe.runIf(triesJourneys)('the account', () => {
     await dialog.getByLabel('New password').fill('a quite different battery');
     await dialog.getByRole('button', { name: 'Change password' }).click();
     await dialog.getByText('wrong_password').waitFor();
-    expect(await flaws(here)).toEqual([]);
+    expect(await findFlaws(here)).toEqual([]);
     await dialog.getByLabel('Current password').fill(ownPassword);
     await dialog.getByRole('button', { name: 'Change password' }).click();
     await here.getByText('Password changed. 1 other session ended.').waitFor();
     ownPassword = 'a quite different battery';
     await there.reload();
     await there.getByRole('heading', { name: 'Sign in' }).waitFor();
-    expect(await flaws(here)).toEqual([]);
+    expect(await findFlaws(here)).toEqual([]);
   });
 
   test('ends one session, and all others', async () => {
@@ -350,7 +327,7 @@ describe.runIf(triesJourneys)('the account', () => {
     const link = dialog.getByRole('link', { name: 'Open the app on this device' });
     const secret = new URL((await link.getAttribute('href')) ?? '').searchParams.get('secret') ?? '';
     expect((await dialog.locator('code').innerText()).replaceAll(' ', '')).toBe(secret);
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByLabel('Code from the app').fill(totp(secret));
     await dialog.getByRole('button', { name: 'Switch on' }).click();
     await dialog.getByText('Keep your backup codes').waitFor();
@@ -359,7 +336,7 @@ describe.runIf(triesJourneys)('the account', () => {
     const download = page.waitForEvent('download');
     await dialog.getByRole('button', { name: 'Download' }).click();
     expect(await readFile(await (await download).path(), 'utf8')).toBe(`${codes.join('\n')}\n`);
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
 
     const again = await signIn('/account', 'carla@example.com', password);
@@ -401,7 +378,7 @@ describe.runIf(triesJourneys)('the account', () => {
     await dialog.getByLabel('Name').fill('Work laptop');
     await dialog.getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('button', { name: 'More actions for Work laptop' }).waitFor();
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
 
     await page.context().clearCookies();
     await page.goto(`${cadiz.url}/sign-in?to=/account`);

@@ -7,6 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { methodsQuery, projectsQuery, queryClient, sessionQuery } from './queries.ts';
+import { toAuditSearch } from './screens/audit/search.ts';
 import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
 import { Files } from './screens/files/files.tsx';
 import { Root } from './screens/root.tsx';
@@ -155,6 +156,12 @@ const members = createRoute({
   path: 'members',
   component: lazyRouteComponent(() => import('./screens/members/members.tsx'), 'Members'),
 });
+const audit = createRoute({
+  getParentRoute: () => project,
+  path: 'audit',
+  component: lazyRouteComponent(() => import('./screens/audit/audit.tsx'), 'Audit'),
+  validateSearch: toAuditSearch,
+});
 const settings = createRoute({
   getParentRoute: () => project,
   path: 'settings',
@@ -178,7 +185,7 @@ export const router = createRouter({
       home,
       projects,
       newProject,
-      shell.addChildren([project.addChildren([files, folder, trash, usage, keys, members, settings]), account]),
+      shell.addChildren([project.addChildren([files, folder, trash, usage, keys, members, audit, settings]), account]),
     ]),
   ]),
   defaultPreload: 'intent',

@@ -8,6 +8,7 @@ import {
   KeyRound,
   type LucideIcon,
   Menu as MenuIcon,
+  ScrollText,
   Settings2,
   Trash2,
   UsersRound,
@@ -29,6 +30,7 @@ export const projectPages = [
   { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
   { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
   { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
+  { to: '/projects/$projectId/audit', label: text.nav.audit, icon: ScrollText, group: 'project' },
   { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
 ] as const;
 
