@@ -172,6 +172,17 @@ const account = createRoute({
   path: '/account',
   component: lazyRouteComponent(() => import('./screens/account/account.tsx'), 'Account'),
 });
+/** For the owner of the service. */
+const users = createRoute({
+  getParentRoute: () => shell,
+  path: '/users',
+  component: lazyRouteComponent(() => import('./screens/users/users.tsx'), 'Users'),
+});
+const system = createRoute({
+  getParentRoute: () => shell,
+  path: '/system',
+  component: lazyRouteComponent(() => import('./screens/health/health.tsx'), 'Health'),
+});
 
 export const router = createRouter({
   routeTree: root.addChildren([
@@ -185,7 +196,12 @@ export const router = createRouter({
       home,
       projects,
       newProject,
-      shell.addChildren([project.addChildren([files, folder, trash, usage, keys, members, audit, settings]), account]),
+      shell.addChildren([
+        project.addChildren([files, folder, trash, usage, keys, members, audit, settings]),
+        account,
+        users,
+        system,
+      ]),
     ]),
   ]),
   defaultPreload: 'intent',

@@ -1,3 +1,4 @@
+import { ScrollFrame } from '../../components/parts.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { type Day, formatUtcDay } from './days.ts';
@@ -13,8 +14,7 @@ export function DayTable({ days, at, onAt }: TableProps) {
   const { usage } = text;
   const rows = days.map((day, index) => ({ ...day, index })).reverse();
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard.
-    <section className="panel frame days" tabIndex={0} aria-label={usage.inNumbers}>
+    <ScrollFrame className="days" label={usage.inNumbers}>
       <table className="table tight nolast">
         <thead>
           <tr>
@@ -54,6 +54,6 @@ export function DayTable({ days, at, onAt }: TableProps) {
           ))}
         </tbody>
       </table>
-    </section>
+    </ScrollFrame>
   );
 }
