@@ -28,21 +28,26 @@ export function MemberRow({ projectId, member: { userId, name, email, role }, is
     onError: toastError,
     onSettled: () => queryClient.invalidateQueries({ queryKey: membersQuery(projectId).queryKey }),
   });
+  const shown = change.isPending ? change.variables : role;
   return (
     <li className="line">
       <Avatar name={name} size="l" />
-      <span className="grow">
-        <b className="med clip">
-          <bdi>{name}</bdi> {isOneself && <span className="quiet">({text.common.you})</span>}
-        </b>
+      <span className="grow person">
+        <span className="line g2">
+          <b className="med clip">
+            <bdi>{name}</bdi>
+          </b>
+          {isOneself && <Badge>{text.common.you}</Badge>}
+        </span>
         <span className="cap quiet clip">{email}</span>
       </span>
+      <span className="quiet only-wide may">{members.explained[shown]}</span>
       {isOwner ? (
         <>
           <Select
             isLabelHidden
             label={members.roleOf(name)}
-            value={change.isPending ? change.variables : role}
+            value={shown}
             options={roleOptions}
             onChange={change.mutate}
           />

@@ -13,6 +13,7 @@ import { Page } from '../page.tsx';
 import { Invite } from './invite.tsx';
 import { MemberRow } from './member-row.tsx';
 import { type Member, RemoveMember } from './remove-member.tsx';
+import './members.css';
 
 /** Who works in a project, and who is invited to. */
 export function Members() {
