@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
 
 const executablePath = '/usr/bin/chromium';
@@ -134,4 +135,25 @@ export async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+}
+
+/** What axe finds wrong in a page, in both themes, wide and on a phone; and whether it is too wide for phones. */
+export async function findFlaws(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const width of [1440, 390, 360]) {
+    await page.setViewportSize({ width, height: 900 });
+    const overflow = await page.evaluate<number>(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    if (overflow > 0) found.push(`${width}: ${overflow} pixels too wide`);
+    if (width === 360) continue;
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+      // Colours that are still on their way to the other theme have the contrast of neither.
+      await expect.poll(() => page.evaluate<number>('document.getAnimations().length')).toBe(0);
+      for (const barrier of await findBarriers(page)) found.push(`${width} ${colorScheme} ${barrier}`);
+    }
+  }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  return found;
 }

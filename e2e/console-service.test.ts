@@ -1,9 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, email, password, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, email, findFlaws, password, startConsole, triesJourneys } from './console-page.ts';
 
 let cadiz: ConsoleUnderTest;
 let ownPassword = password;
@@ -24,6 +23,33 @@ async function signIn(path: string, name = email, word = ownPassword): Promise<P
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   return page;
 }
+
+/** Stores a file of so many bytes in a project. */
+async function storeFile(projectId: string, fileSize: number): Promise<void> {
+  const file = {
+    projectId,
+    fileName: `${fileSize}.bin`,
+    mimeType: 'application/octet-stream',
+    fileSize,
+    folderId: null,
+  };
+  const { presignedUrl, storeKey } = await cadiz.ask<{ presignedUrl: string; storeKey: string }>(
+    'POST',
+    '/api/storage/presign',
+    file,
+  );
+  const headers = { 'Content-Type': file.mimeType };
+  expect((await fetch(presignedUrl, { method: 'PUT', headers, body: Buffer.alloc(fileSize) })).status).toBe(200);
+  await cadiz.ask('POST', '/api/storage/record', { ...file, storeKey });
+}
+
+/** How many points of the first plot are painted. */
+const inkOf = (page: Page): Promise<number> =>
+  page.evaluate(() => {
+    const canvas = document.querySelector('canvas');
+    const pixels = canvas?.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+    return pixels.filter((alpha, index) => index % 4 === 3 && alpha > 0).length;
+  });
 
 /** Somebody with an account of their own, and the page that they have opened. */
 async function signUp(name: string, path: string): Promise<Page> {
@@ -49,27 +75,169 @@ function totp(secret: string, later = 0): string {
   return String((digest.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
 
-/** What axe finds wrong in a page, in both themes and on a phone. */
-async function flaws(page: Page): Promise<string[]> {
-  const found: string[] = [];
-  await page.evaluate(axe.source);
-  for (const width of [1440, 390])
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      // Colours that are still on their way to the other theme have the contrast of neither.
-      await expect.poll(() => page.evaluate<number>('document.getAnimations().length')).toBe(0);
-      const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-      const overflow = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      if (overflow > 0) found.push(`${width}: ${overflow} pixels too wide`);
-      for (const { id, nodes } of violations)
-        found.push(`${width} ${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-    }
-  await page.setViewportSize({ width: 1440, height: 900 });
-  return found;
-}
+describe.runIf(triesJourneys)('usage', () => {
+  test('is plotted by day, with the same figures in the table and in the CSV, and the share of the limit', async () => {
+    const projectId = await cadiz.createProject('Measured photos');
+    await cadiz.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 4_000_000 });
+    for (const fileSize of [1_500_000, 500_000]) await storeFile(projectId, fileSize);
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/usage`);
+    await page.getByText('50% of the limit').waitFor();
+    const table = page.getByRole('region', { name: 'The same in numbers' });
+    const rows = table.locator('tbody tr');
+    expect(await rows.count()).toBe(30);
+    expect(await rows.first().locator('td').allInnerTexts()).toEqual([
+      expect.any(String),
+      '2',
+      '2 MB',
+      '0 B',
+      '2',
+      '2 MB',
+    ]);
+    // Before there was a project, nothing was in it.
+    expect(await rows.last().locator('td').allInnerTexts()).toEqual([
+      expect.any(String),
+      '0',
+      '0 B',
+      '0 B',
+      '0',
+      '0 B',
+    ]);
+
+    const chart = page.getByRole('slider', { name: 'By day' });
+    await expect.poll(() => chart.locator('canvas').count()).toBe(4);
+    await expect.poll(() => inkOf(page)).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'CSV' }).focus();
+    await page.keyboard.press('Tab');
+    expect(await chart.getAttribute('aria-valuetext')).toMatch(
+      /, Files 2, Stored 2 MB, In the trash 0 B, Uploads 2, Uploaded 2 MB$/,
+    );
+    await page.keyboard.press('ArrowLeft');
+    expect(await chart.getAttribute('aria-valuetext')).toMatch(/, Files 0, /);
+    expect(await rows.nth(1).getAttribute('class')).toBe('is-hover');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('.tip').count()).toBe(0);
+    const plot = (await chart.locator('.u-over').first().boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    await page.mouse.move(plot.x + plot.width - 2, plot.y + 40);
+    await page.locator('.tip').getByText('2 MB').first().waitFor();
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const lines = (await readFile(await (await download).path(), 'utf8')).trimEnd().split('\r\n');
+    expect(lines[0]).toBe('day,files,bytes,trashedBytes,uploads,addedBytes');
+    expect(lines.length).toBe(31);
+    expect(lines.at(-1)).toMatch(/^\d{4}-\d\d-\d\d,2,2000000,0,2,2000000$/);
+
+    await page.getByRole('button', { name: '7 days' }).click();
+    await expect.poll(() => rows.count()).toBe(7);
+    await page.reload();
+    await expect.poll(() => rows.count()).toBe(7);
+    expect(await findFlaws(page)).toEqual([]);
+  });
+
+  test('is drawn anew in the colours of the other theme, and as wide as there is room', async () => {
+    const projectId = await cadiz.createProject('Painted photos');
+    await storeFile(projectId, 1000);
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/usage`, { colorScheme: 'light' });
+    const canvas = page.getByRole('slider').locator('canvas').first();
+    await expect.poll(() => inkOf(page)).toBeGreaterThan(0);
+    const light = await canvas.evaluate((element) => (element as HTMLCanvasElement).toDataURL());
+    const wide = await canvas.evaluate((element) => element.clientWidth);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expect.poll(() => canvas.evaluate((element) => (element as HTMLCanvasElement).toDataURL())).not.toBe(light);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect.poll(() => canvas.evaluate((element) => element.clientWidth)).toBeLessThan(wide);
+    await expect
+      .poll(() =>
+        page
+          .getByRole('slider')
+          .locator('canvas')
+          .last()
+          .evaluate((element) => element.clientWidth),
+      )
+      .toBeLessThan(391);
+  });
+
+  test('leaves days empty that the service did not count', async () => {
+    const projectId = await cadiz.createProject('Older photos');
+    const page = await cadiz.openAsOwner('/account');
+    // As if the project were older than the counting of days.
+    await page.route('**/api/projects', async (route) => {
+      const answer = await (await route.fetch()).text();
+      await route.fulfill({ body: answer.replaceAll(/"createdAt":"\d{4}/g, '"createdAt":"2020') });
+    });
+    await page.goto(`${cadiz.url}/projects/${projectId}/usage`);
+    await expect.poll(() => page.getByText('not counted yet', { exact: true }).count()).toBe(29);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const lines = (await readFile(await (await download).path(), 'utf8')).trimEnd().split('\r\n');
+    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d,,,,,$/);
+    expect(lines.at(-1)).toMatch(/^\d{4}-\d\d-\d\d,0,0,0,0,0$/);
+  });
+
+  test('says what went wrong, with the request id', async () => {
+    const projectId = await cadiz.createProject('Unlucky photos');
+    const page = await cadiz.openAsOwner('/projects');
+    // A project that is not there, which the service refuses.
+    const elsewhere = projectId.replace(/.{4}$/, '0000');
+    await page.route('**/usage/daily**', (route) =>
+      route.continue({ url: route.request().url().replace(projectId, elsewhere) }),
+    );
+    await page.goto(`${cadiz.url}/projects/${projectId}/usage`);
+    const note = page.getByRole('alert');
+    await note.getByText('project_not_found').waitFor();
+    await note.getByText('Request id').waitFor();
+    expect(await findFlaws(page)).toEqual([]);
+    await page.unroute('**/usage/daily**');
+    await note.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('slider').waitFor();
+  });
+});
+
+describe.runIf(triesJourneys)('the members of a project', () => {
+  test('a role is changed at once, and taken back when the service refuses', async () => {
+    const projectId = await cadiz.createProject('Shared photos');
+    await cadiz.openAsMember(projectId, 'editor', '/');
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/members`);
+    let release = () => {};
+    await page.route('**/members/*', async (route) => {
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await route.continue();
+    });
+    const asked = () => page.waitForRequest((request) => request.method() === 'PATCH');
+    const answered = () => page.waitForResponse((response) => response.request().method() === 'PATCH');
+    const role = page.getByLabel('Role of Vera the editor');
+    const rolesThere = async () => {
+      const { members } = await cadiz.ask<{ members: { role: string }[] }>('GET', `/api/projects/${projectId}/members`);
+      return members.map((member) => member.role).sort();
+    };
+
+    const first = asked();
+    await role.selectOption('viewer');
+    await first;
+    expect(await role.inputValue()).toBe('viewer');
+    expect(await rolesThere()).toEqual(['editor', 'owner']);
+    release();
+    await expect.poll(rolesThere).toEqual(['owner', 'viewer']);
+    expect(await role.inputValue()).toBe('viewer');
+
+    // The last owner stays.
+    const own = page.getByLabel('Role of Ada Example');
+    const second = asked();
+    await own.focus();
+    await own.selectOption('editor');
+    await second;
+    expect(await own.inputValue()).toBe('editor');
+    const refusal = answered();
+    release();
+    expect((await refusal).status()).toBe(409);
+    await expect.poll(() => own.inputValue()).toBe('owner');
+    await page.locator('.toast').getByText(/owner/).waitFor();
+    expect(await own.evaluate((element) => element === document.activeElement)).toBe(true);
+    expect(await findFlaws(page)).toEqual([]);
+  });
+});
 
 describe.runIf(triesJourneys)('the settings of a project', () => {
   test('are saved by a bar that names the change, and leaving with a change asks', async () => {
@@ -81,7 +249,7 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
     await page.getByLabel('Allowed types').fill('image/*\napplication/pdf');
     await page.getByLabel('If the content is not of the stated type').selectOption('refuse');
     await page.getByText('Name: Harbour Journal · All files together: 120 GB · Largest file: 1.5 GB').waitFor();
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('link', { name: 'Trash' }).click();
     await page.getByRole('dialog').getByText('Leave without saving?').waitFor();
     await page.getByRole('button', { name: 'Stay' }).click();
@@ -101,7 +269,7 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
       .getByText(/media type without parameters/)
       .first()
       .waitFor();
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByLabel('Allowed types').fill('');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await expect
@@ -117,7 +285,7 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
     await page.getByRole('button', { name: 'Delete project…' }).click();
     const last = page.getByRole('button', { name: 'Delete for good' });
     expect(await last.isDisabled()).toBe(true);
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByLabel('Type “Old photos” to confirm').fill('Old photos');
     await last.click();
     await page.getByText('Old photos is deleted.').waitFor();
@@ -137,14 +305,14 @@ describe.runIf(triesJourneys)('the account', () => {
     await dialog.getByLabel('New password').fill('a quite different battery');
     await dialog.getByRole('button', { name: 'Change password' }).click();
     await dialog.getByText('wrong_password').waitFor();
-    expect(await flaws(here)).toEqual([]);
+    expect(await findFlaws(here)).toEqual([]);
     await dialog.getByLabel('Current password').fill(ownPassword);
     await dialog.getByRole('button', { name: 'Change password' }).click();
     await here.getByText('Password changed. 1 other session ended.').waitFor();
     ownPassword = 'a quite different battery';
     await there.reload();
     await there.getByRole('heading', { name: 'Sign in' }).waitFor();
-    expect(await flaws(here)).toEqual([]);
+    expect(await findFlaws(here)).toEqual([]);
   });
 
   test('ends one session, and all others', async () => {
@@ -172,7 +340,7 @@ describe.runIf(triesJourneys)('the account', () => {
     const link = dialog.getByRole('link', { name: 'Open the app on this device' });
     const secret = new URL((await link.getAttribute('href')) ?? '').searchParams.get('secret') ?? '';
     expect((await dialog.locator('code').innerText()).replaceAll(' ', '')).toBe(secret);
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByLabel('Code from the app').fill(totp(secret));
     await dialog.getByRole('button', { name: 'Switch on' }).click();
     await dialog.getByText('Keep your backup codes').waitFor();
@@ -181,7 +349,7 @@ describe.runIf(triesJourneys)('the account', () => {
     const download = page.waitForEvent('download');
     await dialog.getByRole('button', { name: 'Download' }).click();
     expect(await readFile(await (await download).path(), 'utf8')).toBe(`${codes.join('\n')}\n`);
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Done' }).click();
 
     const again = await signIn('/account', 'carla@example.com', password);
@@ -223,7 +391,7 @@ describe.runIf(triesJourneys)('the account', () => {
     await dialog.getByLabel('Name').fill('Work laptop');
     await dialog.getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('button', { name: 'More actions for Work laptop' }).waitFor();
-    expect(await flaws(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
 
     await page.context().clearCookies();
     await page.goto(`${cadiz.url}/sign-in?to=/account`);

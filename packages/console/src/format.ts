@@ -17,6 +17,11 @@ export function formatBytes(bytes: number): string {
   return `${number} ${units[unit]}`;
 }
 
+const share = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
+
+/** `65 %`, from 0.65. */
+export const formatShare = (part: number): string => share.format(part);
+
 export const formatCount = (count: number): string => count.toLocaleString(language);
 
 const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit' });

@@ -7,6 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { methodsQuery, projectsQuery, queryClient, sessionQuery } from './queries.ts';
+import { toAuditSearch } from './screens/audit/search.ts';
 import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
 import { Files } from './screens/files/files.tsx';
 import { Root } from './screens/root.tsx';
@@ -141,6 +142,9 @@ const usage = createRoute({
   getParentRoute: () => project,
   path: 'usage',
   component: lazyRouteComponent(() => import('./screens/usage/usage.tsx'), 'Usage'),
+  validateSearch: ({ days }: Record<string, unknown>): { days?: 7 | 90 | 365 | undefined } => ({
+    days: days === 7 || days === 90 || days === 365 ? days : undefined,
+  }),
 });
 const keys = createRoute({
   getParentRoute: () => project,
@@ -152,6 +156,12 @@ const members = createRoute({
   path: 'members',
   component: lazyRouteComponent(() => import('./screens/members/members.tsx'), 'Members'),
 });
+const audit = createRoute({
+  getParentRoute: () => project,
+  path: 'audit',
+  component: lazyRouteComponent(() => import('./screens/audit/audit.tsx'), 'Audit'),
+  validateSearch: toAuditSearch,
+});
 const settings = createRoute({
   getParentRoute: () => project,
   path: 'settings',
@@ -161,6 +171,17 @@ const account = createRoute({
   getParentRoute: () => shell,
   path: '/account',
   component: lazyRouteComponent(() => import('./screens/account/account.tsx'), 'Account'),
+});
+/** For the owner of the service. */
+const users = createRoute({
+  getParentRoute: () => shell,
+  path: '/users',
+  component: lazyRouteComponent(() => import('./screens/users/users.tsx'), 'Users'),
+});
+const system = createRoute({
+  getParentRoute: () => shell,
+  path: '/system',
+  component: lazyRouteComponent(() => import('./screens/health/health.tsx'), 'Health'),
 });
 
 export const router = createRouter({
@@ -175,7 +196,12 @@ export const router = createRouter({
       home,
       projects,
       newProject,
-      shell.addChildren([project.addChildren([files, folder, trash, usage, keys, members, settings]), account]),
+      shell.addChildren([
+        project.addChildren([files, folder, trash, usage, keys, members, audit, settings]),
+        account,
+        users,
+        system,
+      ]),
     ]),
   ]),
   defaultPreload: 'intent',

@@ -93,3 +93,13 @@ export function Skeleton({ rows = 6 }: { rows?: number }) {
     </div>
   );
 }
+
+/** A frame in which a wide or long table is scrolled, also by the keyboard. */
+export function ScrollFrame({ label, className, children }: { label: string; className: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without the focus, the keyboard cannot scroll it.
+    <section className={`panel frame wide-table ${className}`} tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  );
+}

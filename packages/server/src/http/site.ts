@@ -14,7 +14,7 @@ const ofReference =
 
 /** The addresses at which the console opens. It shows what is there, and says so if there is nothing. */
 const consolePages =
-  /^\/(?:[?]|$|(?:setup|sign-in|forgot-password|invitation|reset-password|verify-email|projects|account)(?:[/?]|$))/;
+  /^\/(?:[?]|$|(?:setup|sign-in|forgot-password|invitation|reset-password|verify-email|projects|account|users|system)(?:[/?]|$))/;
 
 /** What the console may load and send: nothing but its own, and the files, which lie in the object store. */
 function toConsolePolicy(storeUrl: string): string {

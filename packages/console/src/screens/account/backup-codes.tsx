@@ -2,8 +2,8 @@ import { Download } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { save } from '../../save.ts';
 import { text } from '../../text/text.ts';
-import { save } from './save.ts';
 
 /** Backup codes, which are shown this once. */
 export function BackupCodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {

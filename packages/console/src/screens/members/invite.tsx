@@ -8,7 +8,7 @@ import { ProblemNote, problemOf } from '../../components/problem.tsx';
 import { queryClient, type Role } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { useForm } from '../entry/form.ts';
-import { roleOptions } from './members.tsx';
+import { roleOptions } from './roles.ts';
 
 interface InviteProps {
   open: boolean;

@@ -4,33 +4,24 @@ import { UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { Select } from '../../components/field.tsx';
-import { Avatar, Badge, Moment, Skeleton } from '../../components/parts.tsx';
+import { Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toastError } from '../../components/toast.tsx';
-import { membersQuery, queryClient, type Role, useRole, useUser } from '../../queries.ts';
+import { membersQuery, queryClient, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import { Invite } from './invite.tsx';
+import { MemberRow } from './member-row.tsx';
 import { type Member, RemoveMember } from './remove-member.tsx';
-
-export const roles: readonly Role[] = ['owner', 'editor', 'viewer'];
-export const roleOptions = roles.map((value) => ({ value, label: text.members.roles[value] }));
+import './members.css';
 
 /** Who works in a project, and who is invited to. */
 export function Members() {
   const { projectId = '' } = useParams({ strict: false });
   const isOwner = useRole(projectId) === 'owner';
-  const user = useUser();
   const query = useQuery(membersQuery(projectId));
   const [isInviting, setInviting] = useState(false);
   const { members } = text;
-  const reload = () => queryClient.invalidateQueries({ queryKey: ['members', projectId] });
-  const change = useMutation({
-    mutationFn: ({ userId, role }: { userId: string; role: Role }) => call('changeMember', { projectId, userId, role }),
-    onError: toastError,
-    onSettled: reload,
-  });
   const [leaving, setLeaving] = useState<Member>();
   return (
     <Page
@@ -44,40 +35,17 @@ export function Members() {
         )
       }
     >
-      <ProblemNote error={query.error} />
+      <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
       {query.isPending && <Skeleton />}
-      <ul className="panel frame people">
-        {query.data?.map(({ userId, name, email, role }) => (
-          <li key={userId} className="line">
-            <Avatar name={name} size="l" />
-            <span className="grow">
-              <b className="med clip">
-                <bdi>{name}</bdi> {userId === user.id && <span className="quiet">({text.common.you})</span>}
-              </b>
-              <span className="cap quiet clip">{email}</span>
-            </span>
-            {isOwner ? (
-              <>
-                <Select
-                  isLabelHidden
-                  label={members.roleOf(name)}
-                  value={role}
-                  options={roleOptions}
-                  onChange={(next) => change.mutate({ userId, role: next })}
-                />
-                <Button
-                  look="ghost"
-                  className="bad"
-                  onClick={() => setLeaving({ userId, name })}
-                  aria-label={userId === user.id ? members.leave : members.removeTitle(name)}
-                >
-                  {userId === user.id ? members.leave : text.common.remove}
-                </Button>
-              </>
-            ) : (
-              <Badge>{members.roles[role]}</Badge>
-            )}
-          </li>
+      <ul className="panel frame people" hidden={!query.data}>
+        {query.data?.map((member) => (
+          <MemberRow
+            key={member.userId}
+            projectId={projectId}
+            member={member}
+            isOwner={isOwner}
+            onRemove={() => setLeaving(member)}
+          />
         ))}
       </ul>
       <RemoveMember projectId={projectId} member={leaving} onClose={() => setLeaving(undefined)} />

@@ -5,18 +5,21 @@ import {
   ChevronsUpDown,
   CircleUser,
   FolderOpen,
+  HeartPulse,
   KeyRound,
   type LucideIcon,
   Menu as MenuIcon,
+  ScrollText,
   Settings2,
   Trash2,
+  UserRoundCog,
   UsersRound,
 } from 'lucide-react';
 import { Mark } from '../../components/mark.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Meter } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
-import { projectsQuery, usageQuery } from '../../queries.ts';
+import { projectsQuery, usageQuery, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { DropZone } from '../uploads/drop-zone.tsx';
 import { Tray } from '../uploads/tray.tsx';
@@ -29,8 +32,17 @@ export const projectPages = [
   { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
   { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
   { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
+  { to: '/projects/$projectId/audit', label: text.nav.audit, icon: ScrollText, group: 'project' },
   { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
 ] as const;
+
+/** The pages of the service, for its owner. */
+const servicePages = [
+  { to: '/system', label: text.nav.health, icon: HeartPulse },
+  { to: '/users', label: text.nav.people, icon: UserRoundCog },
+] as const;
+
+const useServicePages = () => (useUser().role === 'owner' ? servicePages : []);
 
 /** The frame of every screen with a session: navigation at the side, one sheet on a wall. */
 export function Shell() {
@@ -52,6 +64,7 @@ export function Shell() {
               <ProjectNav projectId={projectId} group="project" label={text.nav.project} hasHead />
             </>
           )}
+          <ServiceNav />
           <div className="side-foot">
             {projectId && <Quota projectId={projectId} />}
             <AccountMenu />
@@ -61,7 +74,7 @@ export function Shell() {
           <Outlet />
           {projectId && <DropZone projectId={projectId} />}
         </main>
-        {projectId && <TabBar projectId={projectId} />}
+        {projectId ? <TabBar projectId={projectId} /> : <ServiceTabBar />}
       </div>
       <Tray />
     </>
@@ -123,6 +136,23 @@ function ProjectNav({
   );
 }
 
+function ServiceNav() {
+  const pages = useServicePages();
+  const { service } = text.nav;
+  if (pages.length === 0) return null;
+  return (
+    <nav className="nav" aria-label={service}>
+      <div className="nav-h">{service}</div>
+      {pages.map(({ to, label, icon: Icon }) => (
+        <Link key={to} to={to} activeProps={{ 'aria-current': 'page' }}>
+          <Icon className="i" aria-hidden="true" />
+          {label}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
 function Quota({ projectId }: { projectId: string }) {
   const { data } = useQuery(usageQuery(projectId));
   if (!data) return null;
@@ -143,6 +173,7 @@ function Quota({ projectId }: { projectId: string }) {
 function TabBar({ projectId }: { projectId: string }) {
   const navigate = useNavigate();
   const { nav } = text;
+  const service = useServicePages();
   const others = projectPages.filter(({ to }) => !/files|trash|usage/.test(to));
   return (
     <nav className="tabbar" aria-label={nav.main}>
@@ -163,10 +194,36 @@ function TabBar({ projectId }: { projectId: string }) {
             icon,
             run: () => void navigate({ to, params: { projectId } }),
           })),
+          ...service.map(({ to, label, icon }, index) => ({
+            label,
+            icon,
+            isNewGroup: index === 0,
+            run: () => void navigate({ to }),
+          })),
           { label: nav.allProjects, icon: FolderOpen, isNewGroup: true, run: () => void navigate({ to: '/projects' }) },
           { label: nav.account, icon: CircleUser, run: () => void navigate({ to: '/account' }) },
         ]}
       />
+    </nav>
+  );
+}
+
+/** The same, where no project is open. */
+function ServiceTabBar() {
+  const { nav } = text;
+  const pages = [
+    { to: '/projects', label: nav.allProjects, icon: FolderOpen },
+    ...useServicePages(),
+    { to: '/account', label: nav.account, icon: CircleUser },
+  ] as const;
+  return (
+    <nav className="tabbar" aria-label={nav.main}>
+      {pages.map(({ to, label, icon: Icon }) => (
+        <Link key={to} to={to} activeProps={{ 'aria-current': 'page' }}>
+          <Icon className="i" aria-hidden="true" />
+          {label}
+        </Link>
+      ))}
     </nav>
   );
 }

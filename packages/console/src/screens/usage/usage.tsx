@@ -1,101 +1,160 @@
-import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { keepPreviousData, useQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
-import { call } from '../../api.ts';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Meter, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
-import { formatBytes, formatCount } from '../../format.ts';
-import { usageQuery } from '../../queries.ts';
+import { toCsv } from '../../csv.ts';
+import { formatBytes, formatCount, formatShare } from '../../format.ts';
+import { projectsQuery, usageQuery } from '../../queries.ts';
+import { save } from '../../save.ts';
 import { text } from '../../text/text.ts';
+import { ScreenNotFound } from '../fallbacks.tsx';
 import { Page } from '../page.tsx';
+import './usage.css';
+import { type Day, dailyQuery, fillDays, formatUtcDay, type Period, periods } from './days.ts';
+import { DayTable } from './table.tsx';
 
-/** What a project stores now, and what it stored on each day. */
+const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
+
+/** What a project stores now, and what it stored and got on each day: as a chart, as a table, as CSV. */
 export function Usage() {
-  const { projectId = '' } = useParams({ strict: false });
+  const { projectId } = useParams({ from: '/signed-in/shell/projects/$projectId/usage' });
+  const { days: period = 30 } = useSearch({ from: '/signed-in/shell/projects/$projectId/usage' });
+  const { data: projects } = useSuspenseQuery(projectsQuery);
+  const project = projects.find(({ id }) => id === projectId);
   const now = useQuery(usageQuery(projectId));
-  const daily = useQuery({
-    queryKey: ['usage', projectId, 'daily'],
-    queryFn: async () => (await call('dailyUsage', { projectId })).days,
-  });
+  const daily = useQuery({ ...dailyQuery(projectId, period), placeholderData: keepPreviousData });
+  const [at, setAt] = useState<number>();
+  const createdAt = project?.createdAt ?? '';
+  const days = useMemo(() => daily.data && fillDays(daily.data, period, createdAt), [daily.data, period, createdAt]);
   const { usage } = text;
-  const days = daily.data ?? [];
-  function save() {
-    const rows = days.map((day) => [day.day, day.files, day.bytes, day.trashedBytes, day.uploads, day.addedBytes]);
-    const csv = [['day', 'files', 'bytes', 'trashedBytes', 'uploads', 'addedBytes'], ...rows].join('\n');
-    const link = document.createElement('a');
-    link.href = URL.createObjectURL(new Blob([`${csv}\n`], { type: 'text/csv' }));
-    link.download = `usage-${projectId}.csv`;
-    link.click();
-    URL.revokeObjectURL(link.href);
-  }
+  if (!project) return <ScreenNotFound />;
+  const error = now.error ?? daily.error;
+  const retry = () => Promise.all([now.refetch(), daily.refetch()]);
   return (
     <Page
       title={text.nav.usage}
       actions={
-        days.length > 0 && (
-          <Button icon={Download} onClick={save}>
+        <>
+          <PeriodSwitch period={period} className="only-wide" />
+          <Button icon={Download} disabled={!days} onClick={() => days && saveDays(projectId, days)}>
             CSV
           </Button>
-        )
+        </>
       }
     >
-      <ProblemNote error={now.error ?? daily.error} />
-      {now.data && (
-        <dl className="figs">
-          <Figure label={usage.files} value={formatCount(now.data.fileCount)} />
-          <Figure label={usage.stored} value={formatBytes(now.data.totalBytes)} />
-          <Figure label={usage.inTrash} value={formatBytes(now.data.trashedBytes)} />
-          <Figure
-            label={usage.limit}
-            value={now.data.quotaBytes === null ? usage.noLimit : formatBytes(now.data.quotaBytes)}
-          />
-        </dl>
-      )}
-      {now.data?.quotaBytes ? (
-        <Meter
-          isLimit
-          share={(now.data.totalBytes + now.data.trashedBytes) / now.data.quotaBytes}
-          label={usage.ofLimit}
-        />
-      ) : null}
+      <PeriodSwitch period={period} className="wide only-phone" />
+      <ProblemNote error={error} action={<Button onClick={retry}>{text.common.retry}</Button>} />
+      {now.data && days && <Figures now={now.data} days={days} period={period} />}
       {daily.isPending && <Skeleton />}
-      {days.length > 0 && (
-        <div className="panel frame wide-table">
-          <table className="table">
-            <caption className="sr">{usage.byDay}</caption>
-            <thead>
-              <tr>
-                <th>{usage.day}</th>
-                <th className="end">{usage.files}</th>
-                <th className="end">{usage.stored}</th>
-                <th className="end">{usage.inTrash}</th>
-                <th className="end">{usage.uploads}</th>
-                <th className="end">{usage.added}</th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...days].reverse().map((day) => (
-                <tr key={day.day}>
-                  <td className="num">{day.day}</td>
-                  <td className="end num">{formatCount(day.files)}</td>
-                  <td className="end num">{formatBytes(day.bytes)}</td>
-                  <td className="end num">{formatBytes(day.trashedBytes)}</td>
-                  <td className="end num">{formatCount(day.uploads)}</td>
-                  <td className="end num">{formatBytes(day.addedBytes)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+      {days && (
+        <div className="usage-grid">
+          <section className="sect">
+            <header>
+              <h2 className="grow">{usage.byDay}</h2>
+            </header>
+            <Suspense fallback={<div className="chart-room" />}>
+              <Chart days={days} limit={project.quotaBytes} at={at} onAt={setAt} />
+            </Suspense>
+          </section>
+          <section className="sect">
+            <header>
+              <h2 className="grow">{usage.inNumbers}</h2>
+              <span className="quiet">{usage.utcDays}</span>
+            </header>
+            <DayTable days={days} at={at} onAt={setAt} />
+          </section>
         </div>
       )}
     </Page>
   );
 }
 
-const Figure = ({ label, value }: { label: string; value: string }) => (
+function PeriodSwitch({ period, className }: { period: Period; className: string }) {
+  const navigate = useNavigate();
+  return (
+    <fieldset className={`segs ${className}`}>
+      <legend className="sr">{text.usage.period}</legend>
+      {periods.map((days) => (
+        <button
+          key={days}
+          type="button"
+          aria-pressed={days === period}
+          onClick={() => void navigate({ to: '.', search: { days: days === 30 ? undefined : days } })}
+        >
+          {days === 365 ? text.usage.year : text.usage.days(days)}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+interface FiguresProps {
+  now: { fileCount: number; totalBytes: number; trashedBytes: number; quotaBytes: number | null };
+  days: readonly Day[];
+  period: Period;
+}
+
+function Figures({ now, days, period }: FiguresProps) {
+  const { usage } = text;
+  const { fileCount, totalBytes, trashedBytes, quotaBytes } = now;
+  const used = totalBytes + trashedBytes;
+  const uploads = days.reduce((sum, { figures }) => sum + (figures?.uploads ?? 0), 0);
+  const busiest = days.reduce((most, day) => ((day.figures?.uploads ?? 0) > (most.figures?.uploads ?? 0) ? day : most));
+  const periodName = period === 365 ? text.usage.year : usage.days(period);
+  return (
+    <dl className="figs">
+      <Figure
+        label={usage.used}
+        value={formatBytes(used)}
+        of={quotaBytes === null ? usage.noLimit : usage.of(formatBytes(quotaBytes))}
+      >
+        {quotaBytes !== null && (
+          <>
+            <dd>
+              <Meter isLimit share={used / quotaBytes} label={usage.ofLimit} />
+            </dd>
+            <dd className="cap num">{usage.share(formatShare(used / quotaBytes))}</dd>
+          </>
+        )}
+      </Figure>
+      <Figure label={usage.files} value={formatCount(fileCount)} of={formatBytes(totalBytes)} />
+      <Figure label={usage.uploadsIn(periodName)} value={formatCount(uploads)}>
+        {busiest.figures && busiest.figures.uploads > 0 && (
+          <dd className="cap num">{usage.mostOn(formatUtcDay(busiest.day), formatCount(busiest.figures.uploads))}</dd>
+        )}
+      </Figure>
+      <Figure label={usage.inTrash} value={formatBytes(trashedBytes)}>
+        {quotaBytes !== null && <dd className="cap">{usage.counts}</dd>}
+      </Figure>
+    </dl>
+  );
+}
+
+interface FigureProps {
+  label: string;
+  value: string;
+  /** Small, beside the value. */
+  of?: string;
+  /** Below it. */
+  children?: ReactNode;
+}
+
+const Figure = ({ label, value, of, children }: FigureProps) => (
   <div className="fig">
     <dt>{label}</dt>
-    <dd>{value}</dd>
+    <dd>
+      {value} {of && <small>{of}</small>}
+    </dd>
+    {children}
   </div>
 );
+
+const columns = ['files', 'bytes', 'trashedBytes', 'uploads', 'addedBytes'] as const;
+
+function saveDays(projectId: string, days: readonly Day[]): void {
+  const rows = days.map(({ day, figures }) => [day, ...columns.map((column) => figures?.[column] ?? null)]);
+  save(`usage-${projectId}.csv`, 'text/csv', toCsv([['day', ...columns], ...rows]));
+}
