@@ -241,19 +241,28 @@ export const de: Text = {
   uploads: {
     upload: 'Hochladen',
     chooseFolder: 'Ordner wählen',
-    drop: 'Loslassen zum Hochladen',
+    drop: (name) => `Loslassen und nach ${name} hochladen`,
     mayNot: 'Du darfst in dieses Projekt nichts hochladen',
+    preparing: (count) => `${plural(count, 'Datei wird', 'Dateien werden')} vorbereitet`,
     title: (done, all) => `${done} von ${all} hochgeladen`,
+    waitForNetwork: (count) =>
+      count === 1 ? '1 Datei wartet auf das Netz' : `${count.toLocaleString('de')} Dateien warten auf das Netz`,
+    nothingLost: 'nichts geht verloren',
+    allUploads: 'Alle Uploads',
+    started: (count) => `${plural(count, 'Datei wird', 'Dateien werden')} hochgeladen`,
     finished: (done, failed) =>
       failed > 0
         ? `${plural(done, 'Datei', 'Dateien')} hochgeladen, ${failed} gescheitert`
         : `${plural(done, 'Datei', 'Dateien')} hochgeladen`,
     counts: (done, now, waiting) => `${done} fertig · ${now} gerade · ${waiting} warten`,
     failed: (count) => `${count} gescheitert`,
+    unlisted: (count) => `und ${count.toLocaleString('de')} weitere`,
     waiting: 'wartet',
-    recording: 'Wird verzeichnet',
+    waitsAt: (percent) => (percent > 0 ? `Wartet bei ${percent} % auf das Netz` : 'Wartet auf das Netz'),
+    recording: 'Wird eingetragen',
     done: 'fertig',
     canceled: 'Abgebrochen',
+    allCanceled: (count) => `${plural(count, 'Upload', 'Uploads')} abgebrochen`,
     paused: 'Angehalten',
     pause: 'Alle anhalten',
     resume: 'Alle fortsetzen',
@@ -263,8 +272,35 @@ export const de: Text = {
     retryFailed: 'Gescheiterte noch einmal',
     retry: (name) => `${name} noch einmal`,
     cancel: (name) => `${name} abbrechen`,
+    dismiss: (name) => `${name} aus der Liste nehmen`,
     left: (seconds) =>
       seconds < 60 ? `noch ${Math.max(1, Math.round(seconds))} s` : `noch ${Math.round(seconds / 60)} min`,
+    none: 'Gerade wird nichts hochgeladen.',
+
+    taken: (name) => `„${name}“ gibt es hier schon`,
+    takenIn: (folder) => `In ${folder} liegt schon eine Datei mit diesem Namen.`,
+    othersTaken: (others, count, folder) =>
+      `Der Name ist in ${folder} vergeben, und auch die Namen von ${others.toLocaleString('de')} weiteren deiner ${plural(count, 'Datei', 'Dateien')}.`,
+    decide: 'Was wird aus deiner?',
+    inFolder: 'Im Ordner',
+    yours: 'Deine',
+    ways: { keep: 'Beide behalten', replace: 'Ersetzen', skip: 'Auslassen' },
+    willBe: (name) => `Deine heißt dann „${name}“.`,
+    willReplace: 'Deine übernimmt ihren Platz und ihre Links. Die alte kommt in den Papierkorb.',
+    willSkip: 'Deine wird nicht hochgeladen.',
+    forOthers: (count) =>
+      count === 1 ? 'Mit der anderen genauso' : `Mit den ${count.toLocaleString('de')} anderen genauso`,
+    cancelUpload: 'Nicht hochladen',
+
+    unfinished: (count) =>
+      count === 1 ? 'Ein Upload wurde unterbrochen' : `${count.toLocaleString('de')} Uploads wurden unterbrochen`,
+    needsFile: (percent) => `${percent} % sind da. Wähle die Datei noch einmal, dann geht es weiter.`,
+    chooseAgain: 'Datei wählen',
+    discard: (name) => `Verwerfen, was von ${name} schon da ist`,
+    otherFile: (name, size) => `Das ist eine andere Datei. Wähle ${name} mit ${size}.`,
+    noNetwork: 'Kein Netz.',
+    noNetworkHint: 'Uploads warten und gehen von selbst weiter.',
+    tryNow: 'Jetzt versuchen',
   },
 
   trash: {

@@ -242,19 +242,28 @@ export const en = {
   uploads: {
     upload: 'Upload',
     chooseFolder: 'Choose a folder',
-    drop: 'Drop to upload',
+    drop: (name: string) => `Drop to upload to ${name}`,
     mayNot: 'You may not upload to this project',
+    preparing: (count: number) => `Preparing ${plural(count, 'file', 'files')}`,
     title: (done: number, all: number) => `Uploading ${done} of ${all}`,
+    waitForNetwork: (count: number) =>
+      count === 1 ? '1 upload waits for the network' : `${count.toLocaleString('en')} uploads wait for the network`,
+    nothingLost: 'nothing is lost',
+    allUploads: 'All uploads',
+    started: (count: number) => `${plural(count, 'upload', 'uploads')} started`,
     finished: (done: number, failed: number) =>
       failed > 0
         ? `${plural(done, 'file', 'files')} uploaded, ${failed} failed`
         : `${plural(done, 'file', 'files')} uploaded`,
     counts: (done: number, now: number, waiting: number) => `${done} done · ${now} now · ${waiting} waiting`,
     failed: (count: number) => `${count} failed`,
+    unlisted: (count: number) => `and ${count.toLocaleString('en')} more`,
     waiting: 'waiting',
+    waitsAt: (percent: number) => (percent > 0 ? `Waiting for the network at ${percent} %` : 'Waiting for the network'),
     recording: 'Recording',
     done: 'done',
     canceled: 'Canceled',
+    allCanceled: (count: number) => `${plural(count, 'upload', 'uploads')} canceled`,
     paused: 'Paused',
     pause: 'Pause all',
     resume: 'Resume all',
@@ -264,8 +273,35 @@ export const en = {
     retryFailed: 'Retry failed',
     retry: (name: string) => `Retry ${name}`,
     cancel: (name: string) => `Cancel ${name}`,
+    dismiss: (name: string) => `Remove ${name} from this list`,
     left: (seconds: number) =>
       seconds < 60 ? `${Math.max(1, Math.round(seconds))} s left` : `${Math.round(seconds / 60)} min left`,
+    none: 'Nothing is being uploaded.',
+
+    taken: (name: string) => `“${name}” is here already`,
+    takenIn: (folder: string) => `There is a file with this name in ${folder}.`,
+    othersTaken: (others: number, count: number, folder: string) =>
+      `The name is taken in ${folder}, and so are the names of ${others.toLocaleString('en')} more of your ${plural(count, 'file', 'files')}.`,
+    decide: 'What becomes of yours?',
+    inFolder: 'In the folder',
+    yours: 'Yours',
+    ways: { keep: 'Keep both', replace: 'Replace', skip: 'Skip' },
+    willBe: (name: string) => `Yours becomes “${name}”.`,
+    willReplace: 'Yours takes its place and its links. The old one goes to the trash.',
+    willSkip: 'Yours is not uploaded.',
+    forOthers: (count: number) =>
+      count === 1 ? 'Do the same for the other one' : `Do the same for the ${count.toLocaleString('en')} others`,
+    cancelUpload: 'Cancel upload',
+
+    unfinished: (count: number) =>
+      count === 1 ? 'An upload was interrupted' : `${count.toLocaleString('en')} uploads were interrupted`,
+    needsFile: (percent: number) => `${percent} % has arrived. Choose the file again to go on.`,
+    chooseAgain: 'Choose the file',
+    discard: (name: string) => `Discard what has arrived of ${name}`,
+    otherFile: (name: string, size: string) => `That is another file. Choose ${name}, which has ${size}.`,
+    noNetwork: 'No network.',
+    noNetworkHint: 'Uploads wait, and go on by themselves.',
+    tryNow: 'Try now',
   },
 
   trash: {

@@ -12,6 +12,7 @@ import {
   Trash2,
   UsersRound,
 } from 'lucide-react';
+import { useState } from 'react';
 import { Mark } from '../../components/mark.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Meter } from '../../components/parts.tsx';
@@ -19,8 +20,10 @@ import { formatBytes } from '../../format.ts';
 import { projectsQuery, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { DropZone } from '../uploads/drop-zone.tsx';
-import { Tray } from '../uploads/tray.tsx';
+import { UploadsRegion } from '../uploads/uploads-region.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { NetworkStrip } from './network-strip.tsx';
+import { useIsPhone } from './use-is-phone.ts';
 
 /** The pages of a project, in the order of the navigation. */
 export const projectPages = [
@@ -35,6 +38,8 @@ export const projectPages = [
 /** The frame of every screen with a session: navigation at the side, one sheet on a wall. */
 export function Shell() {
   const { projectId } = useParams({ strict: false });
+  const isPhone = useIsPhone();
+  const [isTrayOpen, setTrayOpen] = useState(!isPhone);
   return (
     <>
       <a className="btn skip" href="#content">
@@ -58,12 +63,13 @@ export function Shell() {
           </div>
         </aside>
         <main className="sheet" id="content" tabIndex={-1}>
+          <NetworkStrip />
           <Outlet />
           {projectId && <DropZone projectId={projectId} />}
         </main>
         {projectId && <TabBar projectId={projectId} />}
       </div>
-      <Tray />
+      <UploadsRegion projectId={projectId} isOpen={isTrayOpen} setOpen={setTrayOpen} />
     </>
   );
 }
