@@ -1,5 +1,8 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
-import type { Page } from 'playwright-core';
+import type { Page, Request, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConsoleUnderTest, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
 
@@ -75,6 +78,78 @@ async function drop(page: Page, tree: Tree): Promise<void> {
   }, tree);
 }
 
+interface Hindrance {
+  release(): Promise<void>;
+}
+
+const isBytes = (request: Request, part = '') => request.method() === 'PUT' && request.url().includes(part);
+
+/** Keeps bytes from the object store until they are released. @param part only of requests with this in their address */
+async function holdBytes(page: Page, part = ''): Promise<Hindrance> {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  const handler = async (route: Route) => {
+    if (isBytes(route.request(), part)) await promise;
+    // What the page has given up meanwhile cannot go on.
+    await route.continue().catch(() => undefined);
+  };
+  await page.route('**/*', handler);
+  return {
+    async release() {
+      resolve();
+      await page.unroute('**/*', handler);
+    },
+  };
+}
+
+/** The object store refuses files with this text. */
+async function refuseBytes(page: Page, text: string): Promise<Hindrance> {
+  const handler = async (route: Route) => {
+    if (!isBytes(route.request()) || route.request().postData() !== text) return route.continue();
+    const headers = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'retry-after' };
+    return route.fulfill({ status: 400, headers, body: 'No.' });
+  };
+  await page.route('**/*', handler);
+  return { release: () => page.unroute('**/*', handler) };
+}
+
+async function breakNetwork(page: Page): Promise<Hindrance> {
+  const handler = (route: Route) => route.abort('connectionrefused');
+  await page.route('**/*', handler);
+  return { release: () => page.unroute('**/*', handler) };
+}
+
+/** Notes what a screen reader is told about uploads. */
+const listen = (page: Page) =>
+  page.evaluate(() => {
+    const said: string[] = [];
+    Object.assign(globalThis, { said });
+    const region = document.querySelector('p[role=status]');
+    if (!region) throw new Error('Nothing is said.');
+    new MutationObserver(() => said.push(region.textContent ?? '')).observe(region, {
+      childList: true,
+      characterData: true,
+      subtree: true,
+    });
+  });
+
+const heard = (page: Page) => page.evaluate(() => (globalThis as unknown as { said: string[] }).said);
+
+/** Whether the browser asks before the page is left. Then it stays. */
+async function asksBeforeLeaving(page: Page): Promise<boolean> {
+  const asked = page.waitForEvent('dialog', { timeout: 2000 }).then(
+    async (dialog) => {
+      await dialog.dismiss();
+      return true;
+    },
+    () => false,
+  );
+  await page.evaluate(() => setTimeout(() => location.reload()));
+  return asked;
+}
+
 describe.runIf(triesJourneys)('uploads', () => {
   test('ask what becomes of names that are taken: once, or for all', async () => {
     const { cadiz, page } = await openProject('Same names');
@@ -133,6 +208,149 @@ describe.runIf(triesJourneys)('uploads', () => {
     await dialog.getByLabel('Do the same for the other one').check();
     await dialog.getByRole('button', { name: 'Replace' }).click();
     await expect.poll(() => read(cadiz, 'tree')).toEqual({ 'x.txt': 'third', 'y.txt': 'first' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are counted, paused, canceled and repeated, and say how they go', async () => {
+    const { page } = await openProject('Tray');
+    await listen(page);
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    const heading = (name: string) => tray.getByRole('heading', { name, exact: true });
+    const held = await holdBytes(page);
+
+    await filesOf(page).setInputFiles(['one.txt', 'two.txt', 'three.txt'].map((name) => toFile(name)));
+    await heading('Uploading 0 of 3').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await tray.getByRole('button', { name: 'Cancel two.txt' }).click();
+    await heading('Uploading 0 of 2').waitFor();
+    await tray.getByRole('button', { name: 'Pause all' }).click();
+    await tray.getByText('Paused').waitFor();
+    await held.release();
+    await tray.getByRole('button', { name: 'Resume all' }).click();
+    await heading('2 files uploaded').waitFor();
+    expect(await heard(page)).toEqual(['3 uploads started', '2 files uploaded']);
+
+    // What failed stays when what is done has left, and earlier uploads are not counted.
+    const refused = await refuseBytes(page, 'bad');
+    await filesOf(page).setInputFiles([
+      toFile('good.txt'),
+      toFile('bad 1.txt', 'bad'),
+      toFile('bad 2.txt', 'bad'),
+      toFile('empty', '', ''),
+    ]);
+    await heading('2 files uploaded, 2 failed').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.mouse.move(5, 5);
+    await expect.poll(() => tray.getByRole('listitem').count(), { timeout: 20_000 }).toBe(2);
+    await filesOf(page).setInputFiles([toFile('later.txt')]);
+    await heading('1 file uploaded').waitFor();
+    await refused.release();
+    await tray.getByRole('button', { name: 'Retry bad 1.txt' }).click();
+    await heading('1 file uploaded').waitFor();
+    await entryOf(page, 'bad 1.txt').waitFor();
+    await tray.getByRole('button', { name: 'Retry failed' }).click();
+    await entryOf(page, 'bad 2.txt').waitFor();
+    expect(await heard(page)).toContain('2 files uploaded, 2 failed');
+
+    // All that is canceled can be taken back; and only while something runs does leaving ask.
+    const again = await holdBytes(page);
+    await filesOf(page).setInputFiles(['x.txt', 'y.txt'].map((name) => toFile(name)));
+    await heading('Uploading 0 of 2').waitFor();
+    expect(await asksBeforeLeaving(page)).toBe(true);
+    await tray.getByRole('button', { name: 'Cancel all' }).click();
+    await page.getByText('2 uploads canceled').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await heading('Uploading 0 of 2').waitFor();
+    await again.release();
+    await heading('2 files uploaded').waitFor();
+    await page.mouse.move(5, 5);
+    await tray.waitFor({ state: 'detached' });
+    expect(await asksBeforeLeaving(page)).toBe(false);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('wait for the network, and for somebody whose session has ended', async () => {
+    const { page, cadiz } = await openProject('Interrupted');
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
+    await page.getByRole('heading', { name: 'Uploading 0 of 2' }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('heading', { name: '2 uploads wait for the network' }).waitFor();
+    await page.getByText('No network.').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await held.release();
+    await page.context().setOffline(false);
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
+    await page.getByText('No network.').waitFor({ state: 'detached' });
+
+    // A network that the browser believes in, but nothing answers.
+    const broken = await breakNetwork(page);
+    await filesOf(page).setInputFiles([toFile('three.txt')]);
+    await page.getByText('No network.').waitFor();
+    await broken.release();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor({ timeout: 60_000 });
+    await page.getByText('No network.').waitFor({ state: 'detached' });
+
+    const again = await holdBytes(page);
+    await filesOf(page).setInputFiles([toFile('four.txt')]);
+    await page.getByRole('heading', { name: 'Uploading 0 of 1' }).waitFor();
+    await page.context().clearCookies();
+    await again.release();
+    await page.getByText('Your session has ended').waitFor();
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['four.txt', 'one.txt', 'three.txt', 'two.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('of large files go on after a reload, once the file is chosen again', async () => {
+    const { page, projectId, cadiz } = await openProject('Large');
+    const folder = await mkdtemp(join(tmpdir(), 'cadiz-large-'));
+    const path = join(folder, 'film.mov');
+    await writeFile(path, Buffer.alloc(24_000_000, 'sea'));
+    const held = await holdBytes(page, 'partNumber=2');
+    const first = page.waitForResponse((answer) => answer.url().includes('partNumber=1'));
+    await filesOf(page).setInputFiles(path);
+    await first;
+    await page.getByText('16.8 MB of 24 MB · 69 %').waitFor();
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.reload();
+    await held.release();
+    await page.getByRole('heading', { name: 'An upload was interrupted' }).waitFor();
+    await page.getByText('69 % has arrived').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+
+    const parts: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') parts.push(new URL(request.url()).searchParams.get('partNumber') ?? '');
+    });
+    const choosing = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Choose the file' }).click();
+    await (await choosing).setFiles(path);
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(parts).toEqual(['2']);
+    await page.reload();
+    await entryOf(page, 'film.mov').waitFor();
+    expect(await page.getByText('An upload was interrupted').count()).toBe(0);
+
+    // What nobody goes on with can be discarded.
+    const other = await holdBytes(page, 'partNumber=2');
+    await writeFile(path, Buffer.alloc(24_000_001, 'sea'));
+    await filesOf(page).setInputFiles(path);
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep both' }).click();
+    await page.getByText('16.8 MB of 24 MB · 69 %').waitFor();
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.reload();
+    await other.release();
+    await page.getByLabel('Discard what has arrived of film (2).mov').click();
+    await page.getByText('An upload was interrupted').waitFor({ state: 'detached' });
+    expect((await cadiz.uploads.page()).items).toEqual([]);
+    expect(projectId).not.toBe('');
+    await rm(folder, { recursive: true });
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -46,7 +46,7 @@ export function Tray(props: TrayProps) {
           {uploads.unlisted > 0 && <li className="up cap">{text.uploads.unlisted(uploads.unlisted)}</li>}
         </ul>
       )}
-      {isOpen && uploads.all > 0 && <Foot uploads={uploads} />}
+      {isOpen && uploads.items.length > 0 && <Foot uploads={uploads} />}
     </section>
   );
 }
@@ -122,15 +122,16 @@ function Sum({ uploads: { loaded, total, isIdle, isPaused, isOffline }, speed }:
   );
 }
 
-function Foot({ uploads: { counts } }: { uploads: Uploads }) {
+function Foot({ uploads: { counts, items } }: { uploads: Uploads }) {
   const { uploads: words } = text;
+  const hasFailures = items.some(({ phase }) => phase === 'failed');
   return (
     <div className="tray-foot">
       <span className="grow num">
         {words.counts(counts.done, counts.uploading, counts.waiting + counts.offline)}
         {counts.failed > 0 && <span className="bad"> · {words.failed(counts.failed)}</span>}
       </span>
-      {counts.failed > 0 && (
+      {hasFailures && (
         <Button look="ghost" size="s" onClick={retryFailed}>
           {words.retryFailed}
         </Button>

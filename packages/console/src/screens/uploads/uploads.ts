@@ -339,6 +339,7 @@ export function cancelAll(): () => void {
 }
 
 export function retry(isMeant: (one: Listed) => boolean): void {
+  beginAnew();
   for (const target of targets)
     for (const upload of target.queue.snapshot().uploads) {
       const phase = toPhase(upload);
