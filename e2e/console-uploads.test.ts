@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
-import type { Page, Request, Route } from 'playwright-core';
+import type { Locator, Page, Request, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConsoleUnderTest, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
 
@@ -77,6 +77,18 @@ async function drop(page: Page, tree: Tree): Promise<void> {
     }
   }, tree);
 }
+
+/** So many names in their order. */
+const names = (count: number) =>
+  Array.from({ length: count }, (_, index) => `file ${String(index).padStart(3, '0')}.txt`);
+
+/** Drags a file over something. */
+const dragOver = (target: Locator) =>
+  target.evaluate((element) => {
+    const event = new DragEvent('dragover', { bubbles: true, cancelable: true });
+    Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items: [{}] } });
+    element.dispatchEvent(event);
+  });
 
 interface Hindrance {
   release(): Promise<void>;
@@ -351,6 +363,61 @@ describe.runIf(triesJourneys)('uploads', () => {
     expect((await cadiz.uploads.page()).items).toEqual([]);
     expect(projectId).not.toBe('');
     await rm(folder, { recursive: true });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('of whole folders keep their structure, and go on while somebody looks elsewhere', async () => {
+    const { page, cadiz, projectId } = await openProject('Trees');
+    await cadiz.folders.create('Winter');
+    await page.reload();
+    await page.getByRole('row', { name: /Winter/ }).waitFor();
+    // Above the row of a folder, that folder is meant.
+    await dragOver(page.getByRole('row', { name: /Winter/ }));
+    await page.getByText('Drop to upload to Winter').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await dragOver(page.locator('body'));
+    await page.getByText('Drop to upload to Trees').waitFor();
+
+    const tree: Tree = { 'top.txt': 'top', bare: { nothing: {} } };
+    for (let folder = 0; folder < 10; folder++)
+      tree[`deep ${folder}`] = { inner: Object.fromEntries(names(40).map((name) => [name, `${folder} ${name}`])) };
+    await drop(page, { tree });
+    await page.getByText(/Uploading \d+ of 401/).waitFor();
+    expect(await page.getByRole('region', { name: 'Uploads' }).getByRole('listitem').count()).toBeLessThanOrEqual(101);
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('heading', { name: '401 files uploaded' }).waitFor({ timeout: 60_000 });
+    expect(Object.keys(await read(cadiz, 'tree/deep 7/inner')).sort()).toEqual(names(40).sort());
+    expect((await cadiz.folders.getByPath('tree/bare/nothing')).projectId).toBe(projectId);
+    await page.getByRole('link', { name: 'Files', exact: true }).click();
+    await page.getByRole('row', { name: /tree/ }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('come into the list in their places, which is neither read again nor moved', async () => {
+    const { page } = await openProject('Places');
+    await drop(page, Object.fromEntries(names(300).map((name) => [name, name])));
+    await page.getByRole('heading', { name: '300 files uploaded' }).waitFor({ timeout: 60_000 });
+    await page.reload();
+    await page.getByText('300 items').waitFor();
+    const list = page.getByRole('grid');
+    await list.evaluate((element) => element.scrollTo(0, 3600));
+    const row = page.getByRole('row', { name: /file 110\.txt/ });
+    const place = await row.boundingBox();
+    let listings = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/api/storage/list') && request.url().includes('counts')) listings++;
+    });
+    await filesOf(page).setInputFiles([toFile('a first one.txt'), toFile('file 115 b.txt'), toFile('zebra.txt')]);
+    await page.getByText('303 items').waitFor();
+    await entryOf(page, 'file 115 b.txt').waitFor();
+    expect(await row.boundingBox()).toEqual(place);
+    await page.keyboard.press('Escape');
+    await list.evaluate((element) => element.scrollTo(0, 0));
+    const [first] = await page.getByRole('row', { name: /txt/ }).all();
+    expect(await first?.textContent()).toContain('a first one');
+    expect(listings).toBe(0);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
