@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Check } from '../../components/field.tsx';
@@ -13,11 +13,13 @@ export function ConflictDialog({ question: { conflict, answer } }: { question: Q
   const { name, mine, theirs, folderName, others, count } = conflict;
   const [how, setHow] = useState<Decision['how']>('keep');
   const [isForAll, setForAll] = useState(false);
+  const first = useRef<HTMLInputElement>(null);
   const { uploads: words } = text;
   return (
     <Dialog
       open
       width="w"
+      initialFocus={first}
       onClose={() => answer(undefined)}
       title={words.taken(name)}
       lead={others > 0 ? words.othersTaken(others, count, folderName) : words.takenIn(folderName)}

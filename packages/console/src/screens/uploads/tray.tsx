@@ -54,18 +54,18 @@ export function Tray(props: TrayProps) {
 function Head({ uploads, isOpen, setOpen, isPhone }: TrayProps) {
   const { uploads: words } = text;
   const { isIdle, isPaused } = uploads;
-  const isEmpty = uploads.items.length === 0 && isIdle;
+  const isUnderWay = countUnderWay(uploads) > 0;
   return (
     <div className="line">
       <h2 className="grow">{toTitle(uploads)}</h2>
-      {!isIdle && (
+      {isUnderWay && (
         <IconButton
           icon={isPaused ? Play : Pause}
           label={isPaused ? words.resume : words.pause}
           onClick={isPaused ? resumeAll : pauseAll}
         />
       )}
-      {!isEmpty && (
+      {uploads.items.length > 0 && (
         <IconButton
           icon={isOpen ? ChevronDown : ChevronUp}
           label={isOpen ? words.collapse : words.expand}
@@ -73,29 +73,34 @@ function Head({ uploads, isOpen, setOpen, isPhone }: TrayProps) {
           onClick={() => setOpen(!isOpen)}
         />
       )}
-      <IconButton
-        icon={X}
-        label={isIdle ? text.common.close : words.cancelAll}
-        onClick={() => {
-          if (!isIdle) return cancelWithUndo(uploads);
-          close();
-          if (isPhone) setOpen(false);
-        }}
-      />
+      {(isUnderWay || isIdle) && (
+        <IconButton
+          icon={X}
+          label={isUnderWay ? words.cancelAll : text.common.close}
+          onClick={() => {
+            if (isUnderWay) return cancelWithUndo(uploads);
+            close();
+            if (isPhone) setOpen(false);
+          }}
+        />
+      )}
     </div>
   );
 }
 
-function cancelWithUndo({ counts: { uploading, waiting, offline } }: Uploads): void {
+const countUnderWay = ({ counts }: Uploads): number => counts.uploading + counts.waiting + counts.offline;
+
+function cancelWithUndo(uploads: Uploads): void {
   const undo = cancelAll();
-  void toast(text.uploads.allCanceled(uploading + waiting + offline), { undo });
+  void toast(text.uploads.allCanceled(countUnderWay(uploads)), { undo });
 }
 
-function toTitle({ isIdle, isOffline, preparing, counts, all }: Uploads): string {
+function toTitle(uploads: Uploads): string {
+  const { isIdle, isOffline, preparing, counts, all } = uploads;
   const { uploads: words } = text;
   if (all === 0) return preparing > 0 ? words.preparing(preparing) : text.nav.uploads;
   if (isIdle) return words.finished(counts.done, counts.failed);
-  if (isOffline) return words.waitForNetwork(counts.uploading + counts.waiting + counts.offline);
+  if (isOffline) return words.waitForNetwork(countUnderWay(uploads));
   return words.title(counts.done, all);
 }
 
@@ -122,13 +127,15 @@ function Sum({ uploads: { loaded, total, isIdle, isPaused, isOffline }, speed }:
   );
 }
 
-function Foot({ uploads: { counts, items } }: { uploads: Uploads }) {
+function Foot({ uploads: { counts, items, isOffline } }: { uploads: Uploads }) {
   const { uploads: words } = text;
+  const now = isOffline ? 0 : counts.uploading;
+  const waiting = counts.waiting + counts.offline + counts.uploading - now;
   const hasFailures = items.some(({ phase }) => phase === 'failed');
   return (
     <div className="tray-foot">
       <span className="grow num">
-        {words.counts(counts.done, counts.uploading, counts.waiting + counts.offline)}
+        {words.counts(counts.done, now, waiting)}
         {counts.failed > 0 && <span className="bad"> · {words.failed(counts.failed)}</span>}
       </span>
       {hasFailures && (

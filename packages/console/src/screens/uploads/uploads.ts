@@ -57,7 +57,7 @@ interface Target {
 }
 
 /** How many are listed at once: the others are counted. */
-const mostListed = 100;
+const mostListed = 50;
 
 /** How long what is done stays in the list, in milliseconds. */
 const doneMilliseconds = 8000;
