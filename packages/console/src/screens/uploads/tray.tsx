@@ -1,10 +1,11 @@
 import { ChevronDown, ChevronUp, Pause, Play, X } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Meter } from '../../components/parts.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
+import { uploadsTab } from '../shell/overlays.ts';
 import * as network from './network.ts';
 import { TrayItem } from './tray-item.tsx';
 import { cancelAll, close, hold, pauseAll, resumeAll, retryFailed, toShare, type Uploads } from './uploads.ts';
@@ -18,16 +19,22 @@ interface TrayProps {
 
 /** All uploads of this window, in the corner, and how far they are together. On phones, one line or a sheet. */
 export function Tray(props: TrayProps) {
-  const { uploads, isPhone, isOpen } = props;
+  const { uploads, isPhone, isOpen, setOpen } = props;
   const speed = useSpeed(uploads);
   useEffect(() => () => hold(false), []);
+  const section = useCovering(isPhone && isOpen);
   if (isPhone && !isOpen) return <MiniTray {...props} />;
   return (
     <section
+      ref={section}
+      tabIndex={-1}
       className="tray"
       aria-label={text.nav.uploads}
       onPointerEnter={() => hold(true)}
       onPointerLeave={() => hold(false)}
+      onKeyDown={({ key }) => {
+        if (key === 'Escape' && isPhone) setOpen(false);
+      }}
     >
       <div className="tray-head">
         <Head {...props} />
@@ -46,6 +53,7 @@ export function Tray(props: TrayProps) {
           {uploads.unlisted > 0 && <li className="up cap">{text.uploads.unlisted(uploads.unlisted)}</li>}
         </ul>
       )}
+      {uploads.items.length === 0 && uploads.isIdle && <p className="tray-none">{text.shell.noneHint}</p>}
       {isOpen && uploads.items.length > 0 && <Foot uploads={uploads} />}
     </section>
   );
@@ -98,7 +106,7 @@ function cancelWithUndo(uploads: Uploads): void {
 function toTitle(uploads: Uploads): string {
   const { isIdle, isOffline, preparing, counts, all } = uploads;
   const { uploads: words } = text;
-  if (all === 0) return preparing > 0 ? words.preparing(preparing) : text.nav.uploads;
+  if (all === 0) return preparing > 0 ? words.preparing(preparing) : text.shell.none;
   if (isIdle) return words.finished(counts.done, counts.failed);
   if (isOffline) return words.waitForNetwork(countUnderWay(uploads));
   return words.title(counts.done, all);
@@ -166,6 +174,17 @@ function MiniTray({ uploads, setOpen }: TrayProps) {
       </div>
     </section>
   );
+}
+
+/** Gets the focus when it covers everything, and gives it back to the tab that opened it. */
+function useCovering(isCovering: boolean): RefObject<HTMLElement | null> {
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!isCovering) return;
+    section.current?.focus();
+    return () => document.getElementById(uploadsTab)?.focus();
+  }, [isCovering]);
+  return section;
 }
 
 /** How long nothing may move before it is looked whether there is a network, in seconds. */

@@ -1,4 +1,5 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react';
+import { isTrayOpen } from '../shell/overlays.ts';
 import { useIsPhone } from '../shell/use-is-phone.ts';
 import { Announcer } from './announcer.tsx';
 import * as conflicts from './conflicts.ts';
@@ -10,14 +11,9 @@ const ConflictDialog = lazy(async () => ({ default: (await import('./conflict-di
 
 const Unfinished = lazy(async () => ({ default: (await import('./unfinished.tsx')).Unfinished }));
 
-interface UploadsRegionProps {
-  projectId: string | undefined;
-  isOpen: boolean;
-  setOpen: (isOpen: boolean) => void;
-}
-
 /** What is seen of uploads, on every screen of a project. */
-export function UploadsRegion({ projectId, isOpen, setOpen }: UploadsRegionProps) {
+export function UploadsRegion({ projectId }: { projectId: string | undefined }) {
+  const isOpen = useSyncExternalStore(isTrayOpen.subscribe, isTrayOpen.read);
   const uploads = useSyncExternalStore(subscribe, readUploads);
   const question = useSyncExternalStore(conflicts.subscribe, conflicts.readQuestion);
   const isPhone = useIsPhone();
@@ -31,9 +27,11 @@ export function UploadsRegion({ projectId, isOpen, setOpen }: UploadsRegionProps
           <span style={{ width: `${toShare(uploads) * 100}%` }} />
         </div>
       )}
-      {isPhone && isOpen && isShown && <div className="scrim" aria-hidden="true" onClick={() => setOpen(false)} />}
+      {isPhone && isOpen && isShown && (
+        <div className="scrim" aria-hidden="true" onClick={() => isTrayOpen.set(false)} />
+      )}
       <Suspense>
-        {isShown && <Tray uploads={uploads} isPhone={isPhone} isOpen={isOpen} setOpen={setOpen} />}
+        {isShown && <Tray uploads={uploads} isPhone={isPhone} isOpen={isOpen} setOpen={isTrayOpen.set} />}
         {!isShown && projectId && hasUnfinished() && <Unfinished key={projectId} projectId={projectId} />}
         {question && <ConflictDialog key={question.serial} question={question} />}
       </Suspense>

@@ -105,6 +105,7 @@ export async function upload(
   emptyFolders: readonly string[] = [],
 ): Promise<void> {
   const incoming = Array.from(files, toIncoming);
+  if (incoming.length + emptyFolders.length === 0) return;
   const client = clientOf(projectId);
   beginAnew();
   preparing += incoming.length;
