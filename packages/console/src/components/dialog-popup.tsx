@@ -32,7 +32,6 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
               )}
             </header>
             {rest.children && (
-              // biome-ignore lint/a11y/noNoninteractiveTabindex: text that is scrolled through by keys has to have the focus
               <div className="in" tabIndex={rest.isText ? 0 : undefined}>
                 {rest.children}
               </div>

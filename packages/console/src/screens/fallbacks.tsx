@@ -69,12 +69,15 @@ export function ScreenProblem({ error }: { error: unknown }) {
 }
 
 interface NotFoundProps {
-  title?: string;
-  hint?: string;
+  title: string;
+  hint: string;
 }
 
 /** An address that leads nowhere. */
-export function ScreenNotFound({ title = text.errors.notFound, hint = text.errors.notFoundHint }: NotFoundProps) {
+export const ScreenNotFound = () => <NotFound title={text.errors.notFound} hint={text.errors.notFoundHint} />;
+
+/** Says what is not there, and leads to what is. */
+export function NotFound({ title, hint }: NotFoundProps) {
   return (
     <Fallback title={title}>
       <Empty

@@ -19,7 +19,7 @@ export function Palette(here: Here) {
   const commands = groups.flatMap((group) => group.commands);
   const index = Math.min(active, commands.length - 1);
   const current = commands[index];
-  const idOf = (command: Command) => `${id}-${command.id}`;
+  const idOf = (command: Command) => `${id}-${commands.indexOf(command)}`;
   const { palette } = text;
   const words = typed.trim();
 
@@ -80,19 +80,19 @@ export function Palette(here: Here) {
               <kbd className="kbd">Esc</kbd>
             </label>
             <div id={id} className="found" role="listbox" aria-label={palette.results} aria-busy={isPending}>
-              {groups.map(({ title, commands }) => (
+              {groups.map(({ title, commands: some }) => (
                 <fieldset key={title} className="grp" aria-label={title}>
                   <div className="cap" aria-hidden="true">
                     {title}
                   </div>
-                  {commands.map((command) => (
+                  {some.map((command) => (
                     <Option
                       key={command.id}
                       id={idOf(command)}
                       command={command}
                       words={words}
                       isOn={command === current}
-                      onEnter={() => setActive(groups.flatMap((group) => group.commands).indexOf(command))}
+                      onEnter={() => setActive(commands.indexOf(command))}
                       onClick={({ ctrlKey, metaKey }) => run(command, ctrlKey || metaKey)}
                     />
                   ))}

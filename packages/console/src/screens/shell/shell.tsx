@@ -20,7 +20,7 @@ import { Meter } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { projectsQuery, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
-import { InShell, ScreenNotFound } from '../fallbacks.tsx';
+import { InShell, NotFound } from '../fallbacks.tsx';
 import { DropZone } from '../uploads/drop-zone.tsx';
 import { UploadsRegion } from '../uploads/uploads-region.tsx';
 import { AccountMenu } from './account-menu.tsx';
@@ -93,7 +93,7 @@ export function Shell() {
   );
 }
 
-const ProjectNotFound = () => <ScreenNotFound title={text.shell.noProject} hint={text.shell.noProjectHint} />;
+const ProjectNotFound = () => <NotFound title={text.shell.noProject} hint={text.shell.noProjectHint} />;
 
 function Switcher({ projectId }: { projectId: string | undefined }) {
   const { data: projects } = useSuspenseQuery(projectsQuery);

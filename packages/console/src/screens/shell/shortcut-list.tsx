@@ -43,7 +43,7 @@ export function ShortcutList() {
         </label>
       }
       footer={
-        <label className="line grow letters">
+        <label className="line letters">
           <input type="checkbox" className="switch" checked={lettersOn} onChange={() => setLetters(!lettersOn)} />
           <span>{shortcuts.letters}</span>
           <span className="quiet only-wide">{shortcuts.lettersHint}</span>

@@ -5,7 +5,7 @@ import { useSyncExternalStore } from 'react';
 import { call } from '../../api.ts';
 import type { MenuAction } from '../../components/menu.tsx';
 import { toastError } from '../../components/toast.tsx';
-import { queryClient } from '../../queries.ts';
+import { queryClient, sessionQuery } from '../../queries.ts';
 import { type Language, language, languages, setLanguage, text } from '../../text/text.ts';
 import { setTheme, type Theme, theme } from '../../theme.ts';
 import { openOverlay } from './overlays.ts';
@@ -23,6 +23,8 @@ export function useAccountActions(): readonly MenuAction[] {
     onError: toastError,
     onSuccess: async () => {
       await navigate({ to: '/sign-in' });
+      // Who looks at it hears of this, but not of what is cleared.
+      queryClient.setQueryData(sessionQuery.queryKey, null);
       queryClient.clear();
     },
   });

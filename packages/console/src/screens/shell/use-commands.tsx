@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { Box, CircleUser, FolderPlus, KeyRound, LayoutGrid, Search, Upload, UserPlus } from 'lucide-react';
-import { type ReactNode, useDeferredValue } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { projectsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
@@ -47,17 +47,31 @@ const matches =
 
 /** What can be done from here, as far as it fits what was typed. */
 export function useCommands(here: Here, typed: string): { groups: readonly CommandGroup[]; isPending: boolean } {
-  const words = useDeferredValue(typed.trim());
-  const found = useFound(here.projectId, words);
+  const words = typed.trim();
+  const found = useFound(here.projectId, useSettled(words));
   const actions = useActions(here, words);
   const places = usePlaces(here);
   const fits = matches(words);
   const groups = [
-    { title: text.palette.files, commands: found.commands },
+    // Those of what was typed before are shown until the next come, as far as they fit.
+    { title: text.palette.files, commands: words === '' ? [] : found.commands.filter(fits) },
     { title: text.palette.do, commands: actions.filter((one) => one.id === 'search' || fits(one)) },
     { title: text.palette.goTo, commands: places.filter(fits) },
   ];
   return { groups: groups.filter(({ commands }) => commands.length > 0), isPending: found.isPending };
+}
+
+/** How long nothing is typed before the service is asked, in milliseconds. */
+const settleMilliseconds = 120;
+
+/** What was typed, once somebody pauses. */
+function useSettled(words: string): string {
+  const [settled, setSettled] = useState(words);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(words), settleMilliseconds);
+    return () => clearTimeout(timer);
+  }, [words]);
+  return settled;
 }
 
 function useGo(): (href: string) => Pick<Command, 'href' | 'run'> {
@@ -119,9 +133,6 @@ function useActions({ projectId, folderId, role }: Here, words: string): readonl
   const canChange = projectId !== undefined && role !== undefined && role !== 'viewer';
   const search = `/projects/${projectId}/files?scope=project&q=${encodeURIComponent(words)}`;
   return [
-    ...(projectId && words !== ''
-      ? [{ ...go(search), id: 'search', label: palette.searchProject(words), icon: <Icon of={Search} /> }]
-      : []),
     ...(canChange
       ? [
           {
@@ -150,6 +161,9 @@ function useActions({ projectId, folderId, role }: Here, words: string): readonl
       ? [{ id: 'invite', label: palette.invite, icon: <Icon of={UserPlus} />, run: () => openOverlay('invite') }]
       : []),
     ...account,
+    ...(projectId && words !== ''
+      ? [{ ...go(search), id: 'search', label: palette.searchProject(words), icon: <Icon of={Search} /> }]
+      : []),
   ];
 }
 
