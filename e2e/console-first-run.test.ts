@@ -26,7 +26,7 @@ test.runIf(hasBrowser)('from the printed link to a project, by keyboard, in Germ
   await page.goto(tested.url);
   await page.waitForURL(/\/projects\/[^/]+\/files/);
   await page.getByRole('button', { name: 'Ada Example' }).click();
-  await page.getByRole('menuitem', { name: 'Deutsch' }).click();
+  await page.getByRole('menuitemradio', { name: 'Deutsch' }).click();
   await page.getByRole('link', { name: 'Papierkorb' }).waitFor();
   await page.getByRole('button', { name: 'Ada Example' }).click();
   await page.getByRole('menuitem', { name: 'Abmelden' }).click();

@@ -2,6 +2,7 @@ import { type Client, createClient, isCadizError } from '@cadiz/client';
 import type { Answer, OperationId, routes } from '@cadiz/contract';
 import type { z } from 'zod';
 import { operations } from './operations.ts';
+import { createResumeStore } from './screens/uploads/resume-store.ts';
 import { untilSignedIn } from './signed-out.ts';
 
 type Routes = typeof routes;
@@ -33,9 +34,15 @@ const options = { baseUrl: location.origin, session: true, retries: 2, fetch: pa
 const service = createClient(options);
 const clients = new Map<string, Client>();
 
+/** Files from this size in bytes on are sent in parts: a page that is opened anew can go on with them. */
+const partsFrom = 16 * 1024 ** 2;
+
+const createProjectClient = (projectId: string): Client =>
+  createClient({ ...options, retries: 6, projectId, partsFrom, resume: createResumeStore(projectId) });
+
 /** The client of a project: what is stored in it, and uploads. */
 export function clientOf(projectId: string): Client {
-  const client = clients.get(projectId) ?? createClient({ ...options, retries: 6, projectId });
+  const client = clients.get(projectId) ?? createProjectClient(projectId);
   clients.set(projectId, client);
   return client;
 }

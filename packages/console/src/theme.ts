@@ -1,20 +1,25 @@
+import { createStore } from './store.ts';
+
 export type Theme = 'light' | 'dark' | 'system';
 
 const name = 'cadiz.theme';
 
-export function readTheme(): Theme {
-  const stored = localStorage.getItem(name);
-  return stored === 'light' || stored === 'dark' ? stored : 'system';
-}
+const stored = localStorage.getItem(name);
 
-export function setTheme(theme: Theme): void {
-  if (theme === 'system') localStorage.removeItem(name);
-  else localStorage.setItem(name, theme);
+/** What is chosen, which this browser keeps. */
+export const theme = createStore<Theme>(stored === 'light' || stored === 'dark' ? stored : 'system');
+
+export const readTheme = (): Theme => theme.read();
+
+export function setTheme(chosen: Theme): void {
+  if (chosen === 'system') localStorage.removeItem(name);
+  else localStorage.setItem(name, chosen);
+  theme.set(chosen);
   applyTheme();
 }
 
 export function applyTheme(): void {
-  const theme = readTheme();
-  if (theme === 'system') delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
+  const chosen = readTheme();
+  if (chosen === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = chosen;
 }

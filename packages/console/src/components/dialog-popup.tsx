@@ -24,13 +24,18 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
                 <Base.Title>{title}</Base.Title>
                 {lead && <Base.Description>{lead}</Base.Description>}
               </div>
+              {rest.headEnd}
               {!isKept && (
                 <Base.Close className="btn icon ghost" aria-label={text.common.close}>
                   <X className="i" aria-hidden="true" />
                 </Base.Close>
               )}
             </header>
-            {rest.children && <div className="in">{rest.children}</div>}
+            {rest.children && (
+              <div className="in" tabIndex={rest.isText ? 0 : undefined}>
+                {rest.children}
+              </div>
+            )}
             {rest.footer && <footer>{rest.footer}</footer>}
           </Base.Popup>
         </Base.Viewport>

@@ -12,6 +12,10 @@ export interface DialogProps {
   isKept?: boolean;
   /** What gets the focus at first; the first field by default. */
   initialFocus?: RefObject<HTMLElement | null>;
+  /** Whether it has text alone, to be scrolled through by keys. */
+  isText?: boolean;
+  /** Stands in the head, after the title. */
+  headEnd?: ReactNode;
   children?: ReactNode;
   /** Buttons, the main one last. */
   footer?: ReactNode;

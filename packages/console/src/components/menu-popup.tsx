@@ -1,4 +1,5 @@
 import { Menu as Base } from '@base-ui/react/menu';
+import { Check } from 'lucide-react';
 import type { MenuAction, MenuProps } from './menu.tsx';
 
 /** The menu itself, open from the beginning: it is loaded when somebody opens the first. */
@@ -20,16 +21,17 @@ export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'en
   );
 }
 
-function MenuItem({ label, icon: Icon, shortcut, isBad, isOff, isNewGroup, run }: MenuAction) {
+function MenuItem({ label, icon: Icon, shortcut, isBad, isOn, isOff, isNewGroup, run }: MenuAction) {
+  const choice = isOn === undefined ? {} : { role: 'menuitemradio', 'aria-checked': isOn };
   return (
     <>
       {isNewGroup && <Base.Separator className="line-between" />}
-      <Base.Item className={isBad ? 'bad' : ''} disabled={isOff ?? false} onClick={run}>
+      <Base.Item className={isBad ? 'bad' : ''} disabled={isOff ?? false} onClick={run} {...choice}>
         {Icon && <Icon className="i" aria-hidden="true" />}
         {label}
-        {shortcut && (
+        {(shortcut || isOn) && (
           <span className="keys">
-            <kbd className="kbd">{shortcut}</kbd>
+            {isOn ? <Check className="i" aria-hidden="true" /> : <kbd className="kbd">{shortcut}</kbd>}
           </span>
         )}
       </Base.Item>

@@ -7,6 +7,8 @@ export interface MenuAction {
   /** As people read it, such as `⌘A`. */
   shortcut?: string;
   isBad?: boolean;
+  /** For one of several choices: whether it is the present one. */
+  isOn?: boolean;
   isOff?: boolean;
   /** Whether a line stands above it. */
   isNewGroup?: boolean;

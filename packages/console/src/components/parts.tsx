@@ -59,12 +59,14 @@ interface EmptyProps {
   hint?: ReactNode;
   /** The one next thing to do. */
   action?: ReactNode;
+  /** Whether something is wrong. */
+  isBad?: boolean;
 }
 
 /** Where nothing is yet, or nothing was found. */
-export function Empty({ icon: Icon, title, hint, action }: EmptyProps) {
+export function Empty({ icon: Icon, title, hint, action, isBad = false }: EmptyProps) {
   return (
-    <div className="empty">
+    <div className={`empty ${isBad ? 'is-bad' : ''}`}>
       <Icon className="i" aria-hidden="true" />
       <h2>{title}</h2>
       {hint && <p>{hint}</p>}

@@ -1,10 +1,17 @@
+import { isCadizError } from '@cadiz/client';
 import { useQueryErrorResetBoundary } from '@tanstack/react-query';
 import { Link, useRouter } from '@tanstack/react-router';
-import { MapPinOff } from 'lucide-react';
+import { CloudAlert, MapPinOff, RotateCw } from 'lucide-react';
+import { createContext, type ReactNode, useContext } from 'react';
 import { Button } from '../components/button.tsx';
+import { CopyButton } from '../components/copy-button.tsx';
 import { Empty, Skeleton } from '../components/parts.tsx';
-import { ProblemNote } from '../components/problem.tsx';
+import { messageOf } from '../components/problem.tsx';
 import { text } from '../text/text.ts';
+import { useTitle } from './title.ts';
+
+/** Whether a screen is shown in the frame that all screens of a project have. */
+export const InShell = createContext(false);
 
 /** While a screen is being loaded. */
 export function Pending() {
@@ -15,31 +22,88 @@ export function Pending() {
   );
 }
 
-/** A screen that failed. */
+/** A screen that failed: the service refused something, or the page itself has a mistake. */
 export function ScreenProblem({ error }: { error: unknown }) {
   const router = useRouter();
   const { reset } = useQueryErrorResetBoundary();
-  const retry = (
-    <Button
-      onClick={() => {
-        reset();
-        void router.invalidate();
-      }}
-    >
-      {text.common.retry}
-    </Button>
-  );
+  const { errors, shell } = text;
+  const isRefused = isCadizError(error);
+  const code = isRefused ? error.code : 'error';
+  const requestId = isRefused ? error.requestId : undefined;
+  const retry = () => {
+    reset();
+    void router.invalidate();
+  };
   return (
-    <div className="page">
-      <h1 className="t-title">{text.errors.pageFailed}</h1>
-      <ProblemNote error={error} action={retry} />
-    </div>
+    <Fallback title={isRefused ? errors.pageFailed : shell.crashed}>
+      <Empty
+        icon={CloudAlert}
+        isBad
+        title={isRefused ? messageOf(error) : shell.crashed}
+        hint={isRefused ? shell.refusedHint : shell.crashedHint}
+        action={
+          <>
+            <div className="line wrap">
+              <Button look="main" icon={RotateCw} onClick={isRefused ? retry : () => location.reload()}>
+                {isRefused ? text.common.retry : shell.reload}
+              </Button>
+              <Link className="btn" to="/projects">
+                {errors.toProjects}
+              </Link>
+            </div>
+            <div className="reqid" role="alert">
+              <span className="mono">{isRefused ? code : messageOf(error)}</span>
+              {requestId && (
+                <>
+                  <span>{errors.requestId}</span>
+                  <span className="mono">{requestId}</span>
+                </>
+              )}
+              <CopyButton value={`${code} ${requestId ?? ''}: ${messageOf(error)}`} label={errors.copyDetails} />
+            </div>
+          </>
+        }
+      />
+    </Fallback>
   );
 }
 
-export function ScreenNotFound() {
-  const { notFound, notFoundHint, toProjects } = text.errors;
+interface NotFoundProps {
+  title: string;
+  hint: string;
+}
+
+/** An address that leads nowhere. */
+export const ScreenNotFound = () => <NotFound title={text.errors.notFound} hint={text.errors.notFoundHint} />;
+
+/** Says what is not there, and leads to what is. */
+export function NotFound({ title, hint }: NotFoundProps) {
   return (
-    <Empty icon={MapPinOff} title={notFound} hint={notFoundHint} action={<Link to="/projects">{toProjects}</Link>} />
+    <Fallback title={title}>
+      <Empty
+        icon={MapPinOff}
+        title={title}
+        hint={hint}
+        action={
+          <Link className="btn main" to="/projects">
+            {text.errors.toProjects}
+          </Link>
+        }
+      />
+    </Fallback>
+  );
+}
+
+/** In the middle of the frame, or of the window if that is missing. */
+function Fallback({ title, children }: { title: string; children: ReactNode }) {
+  const heading = useTitle(title);
+  const Frame = useContext(InShell) ? 'div' : 'main';
+  return (
+    <Frame className="scroll fallback">
+      <h1 className="sr" ref={heading} tabIndex={-1}>
+        {title}
+      </h1>
+      {children}
+    </Frame>
   );
 }

@@ -5,6 +5,7 @@ import { Toasts } from '../components/toast.tsx';
 import { sessionQuery } from '../queries.ts';
 import { SessionEnded } from './entry/session-ended.tsx';
 import { Pending } from './fallbacks.tsx';
+import { OverlaysRegion } from './shell/overlays-region.tsx';
 
 /** What is there on every screen. */
 export function Root() {
@@ -14,6 +15,7 @@ export function Root() {
       <Suspense fallback={<Pending />}>
         <Outlet />
       </Suspense>
+      {session && <OverlaysRegion />}
       <SessionEnded email={session?.user.email} />
       <Toasts />
     </>

@@ -12,6 +12,7 @@ import { Tile } from './tile.tsx';
 import { useGridSizes } from './use-grid-sizes.ts';
 import type { Entry } from './use-listing.ts';
 import type { Selection } from './use-selection.ts';
+import { useSteadyRows } from './use-steady-rows.ts';
 
 const ContextMenu = lazy(async () => ({ default: (await import('./context-menu.tsx')).ContextMenu }));
 
@@ -51,6 +52,7 @@ export function FileList(props: FileListProps) {
     scrollPaddingStart: headHeight,
   });
   useEffect(() => virtual.measure(), [virtual, height]);
+  useSteadyRows(scroller, entries, { columns, height });
   const lines = virtual.getVirtualItems();
   const lastIndex = (lines.at(-1)?.index ?? 0) * columns;
   useEffect(() => {

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { areLettersOn } from '../shell/shortcuts.ts';
 
 /** Single letters do something while nobody types, and no dialog or menu is open. */
 export function useLetterKeys(keys: Record<string, () => void>): void {
@@ -7,7 +8,8 @@ export function useLetterKeys(keys: Record<string, () => void>): void {
   useEffect(() => {
     function onKeyDown(event: KeyboardEvent) {
       const run = current.current[event.key];
-      if (!run || event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
+      const isOff = event.key !== 'Escape' && !areLettersOn.read();
+      if (!run || isOff || event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
       const isTyping =
         event.target instanceof Element && event.target.closest('input:not([type=checkbox]), textarea, select');
       if (isTyping || document.querySelector('[role=dialog], [role=menu], dialog[open]')) return;

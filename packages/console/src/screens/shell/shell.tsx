@@ -1,6 +1,7 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router';
 import {
+  ArrowUpToLine,
   ChartColumn,
   ChevronsUpDown,
   CircleUser,
@@ -10,20 +11,28 @@ import {
   type LucideIcon,
   Menu as MenuIcon,
   ScrollText,
+  Search,
   Settings2,
   Trash2,
   UserRoundCog,
   UsersRound,
 } from 'lucide-react';
+import { useSyncExternalStore } from 'react';
 import { Mark } from '../../components/mark.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Meter } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { projectsQuery, usageQuery, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { InShell, NotFound } from '../fallbacks.tsx';
 import { DropZone } from '../uploads/drop-zone.tsx';
-import { Tray } from '../uploads/tray.tsx';
+import { UploadsRegion } from '../uploads/uploads-region.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { Keys } from './keys.tsx';
+import { NetworkStrip } from './network-strip.tsx';
+import { isTrayOpen, openOverlay, uploadsTab } from './overlays.ts';
+import { commandKey } from './shortcuts.ts';
+import { useIsPhone } from './use-is-phone.ts';
 
 /** The pages of a project, in the order of the navigation. */
 export const projectPages = [
@@ -42,22 +51,38 @@ const servicePages = [
   { to: '/users', label: text.nav.people, icon: UserRoundCog },
 ] as const;
 
-const useServicePages = () => (useUser().role === 'owner' ? servicePages : []);
+export const useServicePages = () => (useUser().role === 'owner' ? servicePages : []);
 
 /** The frame of every screen with a session: navigation at the side, one sheet on a wall. */
 export function Shell() {
-  const { projectId } = useParams({ strict: false });
+  const { projectId: asked } = useParams({ strict: false });
+  const { data: projects, isFetching } = useSuspenseQuery(projectsQuery);
+  const isMissing = asked !== undefined && !isFetching && !projects.some(({ id }) => id === asked);
+  const projectId = isMissing ? undefined : asked;
+  const isPhone = useIsPhone();
+  const isCovered = useSyncExternalStore(isTrayOpen.subscribe, isTrayOpen.read) && isPhone;
   return (
     <>
       <a className="btn skip" href="#content">
         {text.common.skipToContent}
       </a>
-      <div className="app">
+      <div className="app" inert={isCovered}>
         <aside className="side">
           <div className="side-top">
             <Mark />
             <Switcher projectId={projectId} />
           </div>
+          <button
+            type="button"
+            className="jump"
+            title={text.palette.title}
+            aria-haspopup="dialog"
+            onClick={() => openOverlay('palette')}
+          >
+            <Search className="i s" aria-hidden="true" />
+            {text.palette.title}
+            <Keys keys={[commandKey, 'K']} />
+          </button>
           {projectId && (
             <>
               <ProjectNav projectId={projectId} group="content" label={text.nav.content} />
@@ -71,15 +96,18 @@ export function Shell() {
           </div>
         </aside>
         <main className="sheet" id="content" tabIndex={-1}>
-          <Outlet />
+          <NetworkStrip />
+          <InShell value={true}>{isMissing ? <ProjectNotFound /> : <Outlet />}</InShell>
           {projectId && <DropZone projectId={projectId} />}
         </main>
         {projectId ? <TabBar projectId={projectId} /> : <ServiceTabBar />}
       </div>
-      <Tray />
+      <UploadsRegion projectId={projectId} />
     </>
   );
 }
+
+const ProjectNotFound = () => <NotFound title={text.shell.noProject} hint={text.shell.noProjectHint} />;
 
 function Switcher({ projectId }: { projectId: string | undefined }) {
   const { data: projects } = useSuspenseQuery(projectsQuery);
@@ -169,41 +197,24 @@ function Quota({ projectId }: { projectId: string }) {
   );
 }
 
+/** Whether a page has a tab of its own on phones. */
+export const hasTab = (to: string): boolean => /\/(?:files|usage)$/.test(to);
+
 /** The navigation of phones. */
 function TabBar({ projectId }: { projectId: string }) {
-  const navigate = useNavigate();
   const { nav } = text;
-  const service = useServicePages();
-  const others = projectPages.filter(({ to }) => !/files|trash|usage/.test(to));
   return (
     <nav className="tabbar" aria-label={nav.main}>
       <Tab to="/projects/$projectId/files" projectId={projectId} icon={FolderOpen} label={nav.files} />
-      <Tab to="/projects/$projectId/trash" projectId={projectId} icon={Trash2} label={nav.trash} />
+      <button type="button" id={uploadsTab} aria-haspopup="true" onClick={() => isTrayOpen.set(true)}>
+        <ArrowUpToLine className="i" aria-hidden="true" />
+        {nav.uploads}
+      </button>
       <Tab to="/projects/$projectId/usage" projectId={projectId} icon={ChartColumn} label={nav.usage} />
-      <Menu
-        side="top"
-        trigger={
-          <button type="button">
-            <MenuIcon className="i" aria-hidden="true" />
-            {nav.more}
-          </button>
-        }
-        actions={[
-          ...others.map(({ to, label, icon }) => ({
-            label,
-            icon,
-            run: () => void navigate({ to, params: { projectId } }),
-          })),
-          ...service.map(({ to, label, icon }, index) => ({
-            label,
-            icon,
-            isNewGroup: index === 0,
-            run: () => void navigate({ to }),
-          })),
-          { label: nav.allProjects, icon: FolderOpen, isNewGroup: true, run: () => void navigate({ to: '/projects' }) },
-          { label: nav.account, icon: CircleUser, run: () => void navigate({ to: '/account' }) },
-        ]}
-      />
+      <button type="button" aria-haspopup="dialog" onClick={() => openOverlay('more')}>
+        <MenuIcon className="i" aria-hidden="true" />
+        {nav.more}
+      </button>
     </nav>
   );
 }

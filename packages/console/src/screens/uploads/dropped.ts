@@ -1,25 +1,35 @@
 import type { QueueEntry } from '@cadiz/client';
 import { toastError } from '../../components/toast.tsx';
 
-/** All files that were dropped, also those in folders, with their paths. Says so if something cannot be read, and takes the rest. */
-export async function readDropped(data: DataTransfer): Promise<QueueEntry[]> {
+/** What was dropped: files with their paths, and the paths of folders with nothing in them. */
+export interface Dropped {
+  files: QueueEntry[];
+  emptyFolders: string[];
+}
+
+/** All that was dropped, also what is in folders. Says so if something cannot be read, and takes the rest. */
+export async function readDropped(data: DataTransfer): Promise<Dropped> {
   // The list is emptied as soon as the event is over.
   const dropped = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
   const roots = dropped.map(({ entry }) => entry).filter((entry) => entry !== null);
   // What another page drags, rather than a desktop, is in no file system.
-  const found: QueueEntry[] = dropped.flatMap(({ entry, file }) => (entry || !file ? [] : { file }));
+  const files = dropped.flatMap(({ entry, file }) => (entry || !file ? [] : [{ file }]));
+  const found: Dropped = { files, emptyFolders: [] };
   const failures: unknown[] = [];
   for (const root of roots) await walk(root, found).catch((error: unknown) => failures.push(error));
   if (failures.length > 0) void toastError(failures[0]);
   return found;
 }
 
-async function walk(entry: FileSystemEntry, found: QueueEntry[]): Promise<void> {
+async function walk(entry: FileSystemEntry, found: Dropped): Promise<void> {
+  const path = entry.fullPath.slice(1);
   if (isFile(entry)) {
     const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
-    found.push({ file, path: entry.fullPath.slice(1) });
+    found.files.push({ file, path });
   } else if (isDirectory(entry)) {
-    for (const child of await readAll(entry)) await walk(child, found);
+    const children = await readAll(entry);
+    if (children.length === 0) found.emptyFolders.push(path);
+    for (const child of children) await walk(child, found);
   }
 }
 

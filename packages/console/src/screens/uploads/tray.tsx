@@ -1,167 +1,213 @@
-import type { UploadState } from '@cadiz/client';
-import { ChevronDown, ChevronUp, CircleCheck, Pause, Play, RotateCw, X } from 'lucide-react';
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { ChevronDown, ChevronUp, Pause, Play, X } from 'lucide-react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Meter } from '../../components/parts.tsx';
-import { messageOf } from '../../components/problem.tsx';
+import { toast } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
-import { FileName } from '../files/file-name.tsx';
-import {
-  cancelAll,
-  close,
-  type Listed,
-  pauseAll,
-  readUploads,
-  resumeAll,
-  retryFailed,
-  subscribe,
-  type Uploads,
-} from './uploads.ts';
+import { uploadsTab } from '../shell/overlays.ts';
+import * as network from './network.ts';
+import { TrayItem } from './tray-item.tsx';
+import { cancelAll, close, hold, pauseAll, resumeAll, retryFailed, toShare, type Uploads } from './uploads.ts';
 
-/** How many are listed at once: the rest is counted. */
-const shown = 100;
-
-const urgency: Record<UploadState, number> = { failed: 0, uploading: 1, waiting: 2, done: 3, canceled: 4 };
-
-/** Bytes a second, over the last seconds. */
-function useSpeed(loaded: number): number {
-  const past = useRef<{ at: number; loaded: number }[]>([]);
-  const [speed, setSpeed] = useState(0);
-  const latest = useRef(loaded);
-  latest.current = loaded;
-  useEffect(() => {
-    const timer = setInterval(() => {
-      past.current = [...past.current.slice(-5), { at: performance.now(), loaded: latest.current }];
-      const [first] = past.current;
-      const last = past.current.at(-1);
-      if (first && last && last.at > first.at)
-        setSpeed(Math.max(0, ((last.loaded - first.loaded) * 1000) / (last.at - first.at)));
-    }, 1000);
-    return () => clearInterval(timer);
-  }, []);
-  return speed;
+interface TrayProps {
+  uploads: Uploads;
+  isPhone: boolean;
+  isOpen: boolean;
+  setOpen: (isOpen: boolean) => void;
 }
 
-/** All uploads of this window, in the corner, and how far they are together. */
-export function Tray() {
-  const uploads = useSyncExternalStore(subscribe, readUploads);
-  const speed = useSpeed(uploads.loaded);
-  const [isOpen, setOpen] = useState(true);
-  const { items, loaded, total, isPaused, isIdle } = uploads;
-  if (items.length === 0) return null;
-  const count = (state: UploadState) => items.filter(({ upload }) => upload.state === state).length;
-  const done = count('done');
-  const failed = count('failed');
-  const { uploads: words } = text;
-  const title = isIdle ? words.finished(done, failed) : words.title(done, items.length);
-  const share = total > 0 ? loaded / total : isIdle ? 1 : 0;
+/** All uploads of this window, in the corner, and how far they are together. On phones, one line or a sheet. */
+export function Tray(props: TrayProps) {
+  const { uploads, isPhone, isOpen, setOpen } = props;
+  const speed = useSpeed(uploads);
+  useEffect(() => () => hold(false), []);
+  const section = useCovering(isPhone && isOpen);
+  if (isPhone && !isOpen) return <MiniTray {...props} />;
   return (
-    <>
-      {!isIdle && (
-        <div className="tide" aria-hidden="true">
-          <span style={{ width: `${share * 100}%` }} />
-        </div>
+    <section
+      ref={section}
+      tabIndex={-1}
+      className="tray"
+      aria-label={text.nav.uploads}
+      onPointerEnter={() => hold(true)}
+      onPointerLeave={() => hold(false)}
+      onKeyDown={({ key }) => {
+        if (key === 'Escape' && isPhone) setOpen(false);
+      }}
+    >
+      <div className="tray-head">
+        <Head {...props} />
+        {uploads.all > 0 && (
+          <>
+            <TotalMeter uploads={uploads} />
+            <Sum uploads={uploads} speed={speed} />
+          </>
+        )}
+      </div>
+      {isOpen && uploads.items.length > 0 && (
+        <ul className="tray-list">
+          {uploads.items.map((one) => (
+            <TrayItem key={one.key} one={one} isOffline={uploads.isOffline} />
+          ))}
+          {uploads.unlisted > 0 && <li className="up cap">{text.uploads.unlisted(uploads.unlisted)}</li>}
+        </ul>
       )}
-      <section className={`tray ${isOpen ? '' : 'is-mini'}`} aria-label={text.nav.uploads}>
-        <div className="tray-head">
-          <div className="line">
-            <h2 className="grow">{title}</h2>
-            {/* Once, and not for every file. */}
-            <span className="sr" role="status">
-              {isIdle ? title : ''}
-            </span>
-            {!isIdle && (
-              <IconButton
-                icon={isPaused ? Play : Pause}
-                label={isPaused ? words.resume : words.pause}
-                onClick={isPaused ? resumeAll : pauseAll}
-              />
-            )}
-            <IconButton
-              icon={isOpen ? ChevronDown : ChevronUp}
-              label={isOpen ? words.collapse : words.expand}
-              onClick={() => setOpen(!isOpen)}
-            />
-            <IconButton
-              icon={X}
-              label={isIdle ? text.common.close : words.cancelAll}
-              onClick={isIdle ? close : cancelAll}
-            />
-          </div>
-          <Meter share={share} label={title} valueText={`${Math.round(share * 100)} %`} />
-          <Sum uploads={uploads} speed={speed} />
-        </div>
-        {isOpen && (
-          <ul className="tray-list">
-            {[...items]
-              .sort((a, b) => urgency[a.upload.state] - urgency[b.upload.state])
-              .slice(0, shown)
-              .map(({ key, upload, queue }) => (
-                <Item key={key} upload={upload} queue={queue} />
-              ))}
-          </ul>
-        )}
-        {isOpen && (
-          <div className="tray-foot">
-            <span className="grow num">
-              {words.counts(done, count('uploading'), count('waiting'))}
-              {failed > 0 && <span className="bad"> · {words.failed(failed)}</span>}
-            </span>
-            {failed > 0 && (
-              <Button look="ghost" size="s" onClick={retryFailed}>
-                {words.retryFailed}
-              </Button>
-            )}
-          </div>
-        )}
-      </section>
-    </>
+      {uploads.items.length === 0 && uploads.isIdle && <p className="tray-none">{text.shell.noneHint}</p>}
+      {isOpen && uploads.items.length > 0 && <Foot uploads={uploads} />}
+    </section>
   );
 }
 
-function Sum({ uploads: { loaded, total, isIdle, isPaused }, speed }: { uploads: Uploads; speed: number }) {
-  const isRunning = !isIdle && !isPaused && speed > 0;
+function Head({ uploads, isOpen, setOpen, isPhone }: TrayProps) {
+  const { uploads: words } = text;
+  const { isIdle, isPaused } = uploads;
+  const isUnderWay = countUnderWay(uploads) > 0;
   return (
-    <div className="tray-sum">
-      <span>{text.common.sizeOf(formatBytes(loaded), formatBytes(total))}</span>
-      {isRunning && <span className="quiet">{formatBytes(speed)}/s</span>}
-      <span className="grow">
-        {isPaused ? text.uploads.paused : isRunning ? text.uploads.left((total - loaded) / speed) : ''}
-      </span>
+    <div className="line">
+      <h2 className="grow">{toTitle(uploads)}</h2>
+      {isUnderWay && (
+        <IconButton
+          icon={isPaused ? Play : Pause}
+          label={isPaused ? words.resume : words.pause}
+          onClick={isPaused ? resumeAll : pauseAll}
+        />
+      )}
+      {uploads.items.length > 0 && (
+        <IconButton
+          icon={isOpen ? ChevronDown : ChevronUp}
+          label={isOpen ? words.collapse : words.expand}
+          aria-expanded={isOpen}
+          onClick={() => setOpen(!isOpen)}
+        />
+      )}
+      {(isUnderWay || isIdle) && (
+        <IconButton
+          icon={X}
+          label={isUnderWay ? words.cancelAll : text.common.close}
+          onClick={() => {
+            if (isUnderWay) return cancelWithUndo(uploads);
+            close();
+            if (isPhone) setOpen(false);
+          }}
+        />
+      )}
     </div>
   );
 }
 
-function Item({ upload, queue }: Omit<Listed, 'key'>) {
-  const { id, name, size, loaded, state, error } = upload;
+const countUnderWay = ({ counts }: Uploads): number => counts.uploading + counts.waiting + counts.offline;
+
+function cancelWithUndo(uploads: Uploads): void {
+  const undo = cancelAll();
+  void toast(text.uploads.allCanceled(countUnderWay(uploads)), { undo });
+}
+
+function toTitle(uploads: Uploads): string {
+  const { isIdle, isOffline, preparing, counts, all } = uploads;
   const { uploads: words } = text;
-  const line = {
-    waiting: `${formatBytes(size)} · ${words.waiting}`,
-    uploading:
-      loaded < size || size === 0 ? text.common.sizeOf(formatBytes(loaded), formatBytes(size)) : words.recording,
-    done: `${formatBytes(size)} · ${words.done}`,
-    failed: error ? messageOf(error) : '',
-    canceled: words.canceled,
-  }[state];
+  if (all === 0) return preparing > 0 ? words.preparing(preparing) : text.shell.none;
+  if (isIdle) return words.finished(counts.done, counts.failed);
+  if (isOffline) return words.waitForNetwork(countUnderWay(uploads));
+  return words.title(counts.done, all);
+}
+
+function TotalMeter({ uploads }: { uploads: Uploads }) {
+  const share = toShare(uploads);
+  const isStill = uploads.isOffline || uploads.isPaused;
   return (
-    <li className={`up ${state === 'failed' ? 'is-bad' : ''}`}>
-      <div className="up-text">
-        <FileName name={name} />
-        <div className="cap clip" title={line}>
-          {line}
-        </div>
-        {state === 'uploading' && <Meter share={size > 0 ? loaded / size : 0} label={name} />}
-      </div>
-      <div className="line g1">
-        {state === 'done' && <CircleCheck className="i ok" aria-hidden="true" />}
-        {(state === 'failed' || state === 'canceled') && (
-          <IconButton icon={RotateCw} size="s" label={words.retry(name)} onClick={() => queue.retry(id)} />
-        )}
-        {(state === 'waiting' || state === 'uploading') && (
-          <IconButton icon={X} size="s" label={words.cancel(name)} onClick={() => queue.cancel(id)} />
-        )}
-      </div>
-    </li>
+    <div className={isStill ? 'still' : ''}>
+      <Meter share={share} label={text.uploads.allUploads} valueText={`${Math.round(share * 100)} %`} />
+    </div>
   );
+}
+
+function Sum({ uploads: { loaded, total, isIdle, isPaused, isOffline }, speed }: { uploads: Uploads; speed: number }) {
+  const { uploads: words } = text;
+  const isRunning = !isIdle && !isPaused && !isOffline && speed > 0;
+  const left = isRunning ? words.left((total - loaded) / speed) : '';
+  return (
+    <div className="tray-sum">
+      <span>{text.common.sizeOf(formatBytes(loaded), formatBytes(total))}</span>
+      {isRunning && <span className="quiet">{formatBytes(speed)}/s</span>}
+      <span className="grow">{isOffline ? words.nothingLost : isPaused ? words.paused : left}</span>
+    </div>
+  );
+}
+
+function Foot({ uploads: { counts, items, isOffline } }: { uploads: Uploads }) {
+  const { uploads: words } = text;
+  const now = isOffline ? 0 : counts.uploading;
+  const waiting = counts.waiting + counts.offline + counts.uploading - now;
+  const hasFailures = items.some(({ phase }) => phase === 'failed');
+  return (
+    <div className="tray-foot">
+      <span className="grow num">
+        {words.counts(counts.done, now, waiting)}
+        {counts.failed > 0 && <span className="bad"> · {words.failed(counts.failed)}</span>}
+      </span>
+      {hasFailures && (
+        <Button look="ghost" size="s" onClick={retryFailed}>
+          {words.retryFailed}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+/** One line above the tabs of a phone. */
+function MiniTray({ uploads, setOpen }: TrayProps) {
+  const { loaded, total, isOffline, all } = uploads;
+  if (all === 0 && uploads.preparing === 0 && uploads.items.length === 0) return null;
+  return (
+    <section className="tray is-mini" aria-label={text.nav.uploads}>
+      <div className="up">
+        <div>
+          <b className="strong">{toTitle(uploads)}</b>
+          <div className="cap">
+            {text.common.sizeOf(formatBytes(loaded), formatBytes(total))}
+            {isOffline && ` · ${text.uploads.nothingLost}`}
+          </div>
+          <TotalMeter uploads={uploads} />
+        </div>
+        <IconButton icon={ChevronUp} label={text.uploads.expand} aria-expanded={false} onClick={() => setOpen(true)} />
+      </div>
+    </section>
+  );
+}
+
+/** Gets the focus when it covers everything, and gives it back to the tab that opened it. */
+function useCovering(isCovering: boolean): RefObject<HTMLElement | null> {
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!isCovering) return;
+    section.current?.focus();
+    return () => document.getElementById(uploadsTab)?.focus();
+  }, [isCovering]);
+  return section;
+}
+
+/** How long nothing may move before it is looked whether there is a network, in seconds. */
+const stillSeconds = 3;
+
+/** Bytes a second, over the last seconds. Looks for the network if nothing moves. */
+function useSpeed(uploads: Uploads): number {
+  const past = useRef<{ at: number; loaded: number }[]>([]);
+  const [speed, setSpeed] = useState(0);
+  const latest = useRef(uploads);
+  latest.current = uploads;
+  useEffect(() => {
+    const timer = setInterval(() => {
+      const { loaded, isIdle, isPaused } = latest.current;
+      past.current = [...past.current.slice(-5), { at: performance.now(), loaded }];
+      const [first] = past.current;
+      const last = past.current.at(-1);
+      if (first && last && last.at > first.at)
+        setSpeed(Math.max(0, ((last.loaded - first.loaded) * 1000) / (last.at - first.at)));
+      const isStill = past.current.at(-1 - stillSeconds)?.loaded === loaded;
+      if (isStill && !isIdle && !isPaused && !network.isUnreachable()) void network.look();
+    }, 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return speed;
 }

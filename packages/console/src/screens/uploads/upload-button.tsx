@@ -27,7 +27,7 @@ export function UploadButton({ projectId, folderId, isFolder = false }: UploadBu
         data-folder={isFolder}
         {...(isFolder && { webkitdirectory: '' })}
         onChange={({ target }) => {
-          upload(projectId, folderId, [...(target.files ?? [])]);
+          void upload(projectId, folderId, [...(target.files ?? [])]);
           target.value = '';
         }}
       />

@@ -1,88 +1,308 @@
-import type { QueuedUpload, QueueEntry, QueueSnapshot, UploadQueue } from '@cadiz/client';
+import type { QueuedUpload, QueueEntry, UploadQueue } from '@cadiz/client';
 import { clientOf } from '../../api.ts';
-import { refresh } from '../files/commands.ts';
+import { toastError } from '../../components/toast.tsx';
+import { type Arrival, showArrived, showFolders } from './arrivals.ts';
+import { ask } from './conflicts.ts';
+import { settleNames, type Taken, toEntry, toIncoming, toPlaceKey } from './incoming.ts';
+import * as network from './network.ts';
 
 /** The uploads of this window: they go on while somebody looks at other pages. */
 
-/** One upload of one of the queues. */
+/** `offline`: it has failed for want of a network, and is tried again by itself once there is one. */
+export type Phase = 'failed' | 'uploading' | 'offline' | 'waiting' | 'done';
+
+/** One upload of one of the queues. The same object until it changes. */
 export interface Listed {
   key: string;
+  phase: Phase;
   upload: QueuedUpload;
-  queue: UploadQueue;
+  target: Target;
 }
 
+/**
+ * The present uploads, which began when nothing else was under way. What failed earlier is listed until somebody does
+ * something about it, and what was canceled is neither listed nor counted.
+ */
 export interface Uploads {
+  /** The first of them: failures, then what is under way, what waits, and for a while what is done. */
   items: readonly Listed[];
+  /** How many are not listed. */
+  unlisted: number;
+  all: number;
+  counts: Readonly<Record<Phase, number>>;
+  /** In bytes. */
   loaded: number;
   total: number;
   isPaused: boolean;
   isIdle: boolean;
+  /** Whether all of them wait for the network. */
+  isOffline: boolean;
+  /** Of how many files it is being found out whether their names are free. */
+  preparing: number;
 }
 
 interface Target {
+  /** Its number, since the page was opened. */
+  serial: number;
   name: string;
   projectId: string;
+  folderId: string | null;
   queue: UploadQueue;
-  /** How many were done when the listings were last read. */
-  seen: number;
+  /** The ids of earlier uploads, which are not counted. */
+  earlier: Set<number>;
+  /** Those whose files have been put into the listings. */
+  shown: Set<number>;
+  /** The files that uploads take the place of, by the ids of the uploads. */
+  replaced: Map<number, string>;
 }
 
-const nothing: Uploads = { items: [], loaded: 0, total: 0, isPaused: false, isIdle: true };
-const targets: Target[] = [];
+/** How many are listed at once: the others are counted. */
+const mostListed = 50;
+
+/** How long what is done stays in the list, in milliseconds. */
+const doneMilliseconds = 8000;
+
+const order: readonly Phase[] = ['failed', 'uploading', 'offline', 'waiting', 'done'];
+const noCounts = { failed: 0, uploading: 0, offline: 0, waiting: 0, done: 0 };
+const nothing: Uploads = {
+  items: [],
+  unlisted: 0,
+  all: 0,
+  counts: noCounts,
+  loaded: 0,
+  total: 0,
+  isPaused: false,
+  isIdle: true,
+  isOffline: false,
+  preparing: 0,
+};
+
+let targets: Target[] = [];
+let created = 0;
 const listeners = new Set<() => void>();
 let current = nothing;
+let preparing = 0;
+/** Whether somebody is looking at the list, so that nothing leaves it. */
+let isHeld = false;
 
-/** How often listings are read again while uploads run, in milliseconds. */
-const refreshMilliseconds = 1000;
-let refreshing: ReturnType<typeof setTimeout> | undefined;
+const listed = new WeakMap<QueuedUpload, Listed>();
+const doneAt = new WeakMap<QueuedUpload, number>();
+/** What has failed for want of a network; true while it is not known yet whether that is the reason. */
+const cutOff = new WeakMap<QueuedUpload, boolean>();
+/** What has failed, and is not to be tried again. */
+const dismissed = new WeakSet<QueuedUpload>();
 
-/** Uploads files into a folder, with the folders that they come with. @param folderId null for the root */
-export function upload(projectId: string, folderId: string | null, files: Iterable<File | QueueEntry>): void {
+/**
+ * Uploads files into a folder, with the folders that they come with. Asks first what becomes of names that are taken.
+ *
+ * @param folderId null for the root
+ * @param emptyFolders paths of folders that are created though nothing is in them
+ */
+export async function upload(
+  projectId: string,
+  folderId: string | null,
+  files: Iterable<File | QueueEntry>,
+  emptyFolders: readonly string[] = [],
+): Promise<void> {
+  const incoming = Array.from(files, toIncoming);
+  if (incoming.length + emptyFolders.length === 0) return;
+  const client = clientOf(projectId);
+  beginAnew();
+  preparing += incoming.length;
+  tell();
+  try {
+    const onTheWay = toOnTheWay(projectId, folderId);
+    const chosen = await settleNames({ client, folderId, files: incoming, onTheWay, ask });
+    if (!chosen) return;
+    if (emptyFolders.length > 0) await createFolders(projectId, folderId, emptyFolders);
+    if (chosen.length > 0) add(projectId, folderId, chosen.map(toEntry));
+  } catch (error) {
+    void toastError(error);
+  } finally {
+    preparing -= incoming.length;
+    tell();
+  }
+}
+
+/** As many paths as one request takes. */
+const mostCreated = 100;
+
+async function createFolders(projectId: string, parent: string | null, paths: readonly string[]): Promise<void> {
+  const { folders } = clientOf(projectId);
+  for (let start = 0; start < paths.length; start += mostCreated)
+    await folders.ensure(paths.slice(start, start + mostCreated), { parent });
+  showFolders(projectId);
+}
+
+/** Uploads files without a question. */
+export function add(projectId: string, folderId: string | null, entries: readonly QueueEntry[]): void {
+  beginAnew();
   const name = `${projectId} ${folderId}`;
   let target = targets.find((one) => one.name === name);
   if (!target) {
     const queue = clientOf(projectId).uploads.create([], folderId === null ? {} : { folder: folderId });
-    target = { name, projectId, queue, seen: 0 };
+    target = {
+      serial: ++created,
+      name,
+      projectId,
+      folderId,
+      queue,
+      earlier: new Set(),
+      shown: new Set(),
+      replaced: new Map(),
+    };
     targets.push(target);
     queue.subscribe(tell);
+    if (current.isPaused) queue.pause();
   }
-  target.queue.add(files);
+  const { queue, replaced } = target;
+  const { length } = queue.snapshot().uploads;
+  for (const [index, { replaces }] of entries.entries()) if (replaces) replaced.set(length + index, replaces);
+  queue.add(entries);
   tell();
 }
 
-function tell(): void {
-  const snapshots: (readonly [Target, QueueSnapshot])[] = targets.map((one) => [one, one.queue.snapshot()]);
-  current = {
-    items: snapshots.flatMap(([{ name, queue }, { uploads }]) =>
-      uploads.map((upload) => ({ key: `${name} ${upload.id}`, upload, queue })),
-    ),
-    loaded: snapshots.reduce((sum, [, { loaded }]) => sum + loaded, 0),
-    total: snapshots.reduce((sum, [, { total }]) => sum + total, 0),
-    isPaused: snapshots.some(([, { isPaused }]) => isPaused),
-    isIdle: snapshots.every(([, { isIdle }]) => isIdle),
-  };
-  window.onbeforeunload = current.isIdle ? null : (event) => event.preventDefault();
-  for (const listener of listeners) listener();
-  if (refreshing === undefined) refreshing = setTimeout(showDone, refreshMilliseconds);
+/** If nothing is under way, what has ended is not counted any more. */
+function beginAnew(): void {
+  const { waiting, uploading, offline } = current.counts;
+  if (waiting + uploading + offline > 0) return;
+  for (const { queue, earlier } of targets) for (const { id } of queue.snapshot().uploads) earlier.add(id);
 }
 
-/** Reads the listings again of projects in which files have arrived. */
-function showDone(): void {
-  refreshing = undefined;
-  const changed = new Set<string>();
-  for (const target of targets) {
-    const done = target.queue.snapshot().uploads.filter(({ state }) => state === 'done').length;
-    if (done !== target.seen) changed.add(target.projectId);
-    target.seen = done;
-  }
-  for (const projectId of changed) void refresh(projectId);
+/** The names that files on their way to a folder will have. */
+function toOnTheWay(projectId: string, folderId: string | null): ReadonlyMap<string, Taken> {
+  const name = `${projectId} ${folderId}`;
+  const taken = new Map<string, Taken>();
+  for (const { queue } of targets.filter((one) => one.name === name))
+    for (const upload of queue.snapshot().uploads)
+      if (isUnderWay(toPhase(upload)))
+        taken.set(toPlaceKey(upload), { size: upload.size, at: undefined, replace: () => queue.cancel(upload.id) });
+  return taken;
 }
+
+const isUnderWay = (phase: Phase | undefined): boolean =>
+  phase === 'waiting' || phase === 'uploading' || phase === 'offline';
+
+/** How far an upload is; undefined if nobody wants it any more. */
+function toPhase(upload: QueuedUpload): Phase | undefined {
+  const { state, error } = upload;
+  if (state === 'canceled' || dismissed.has(upload)) return undefined;
+  if (state !== 'failed') return state;
+  if (error?.code !== 'network_failed' && error?.code !== 'timed_out') return 'failed';
+  if (!cutOff.has(upload)) {
+    cutOff.set(upload, true);
+    void judge(upload);
+  }
+  return cutOff.get(upload) ? 'offline' : 'failed';
+}
+
+/** If the service can be reached, something else is wrong, which trying again does not mend. */
+async function judge(upload: QueuedUpload): Promise<void> {
+  if (network.isUnreachable()) return;
+  await network.look();
+  cutOff.set(upload, network.isUnreachable());
+  tell();
+}
+
+/** Tries again what has failed for want of a network. */
+network.subscribe(() => {
+  if (!network.isUnreachable()) retry(({ phase }) => phase === 'offline');
+  tell();
+});
+
+function toListed(upload: QueuedUpload, target: Target, phase: Phase): Listed {
+  const known = listed.get(upload);
+  if (known?.phase === phase) return known;
+  const one = { key: `${target.serial} ${upload.id}`, phase, upload, target };
+  listed.set(upload, one);
+  if (phase === 'done') doneAt.set(upload, Date.now());
+  return one;
+}
+
+/** Goes through all uploads once. */
+function summarize(): Uploads {
+  const counts = { ...noCounts };
+  const byPhase: Record<Phase, Listed[]> = { failed: [], uploading: [], offline: [], waiting: [], done: [] };
+  let loaded = 0;
+  let total = 0;
+  let found = 0;
+  const since = isHeld ? 0 : Date.now() - doneMilliseconds;
+  for (const target of targets) {
+    for (const upload of target.queue.snapshot().uploads) {
+      const phase = toPhase(upload);
+      if (!phase) continue;
+      const isEarlier = target.earlier.has(upload.id);
+      if (isEarlier && phase !== 'failed') continue;
+      if (!isEarlier) {
+        counts[phase]++;
+        loaded += upload.loaded;
+        total += upload.size;
+      }
+      const one = toListed(upload, target, phase);
+      if (phase === 'done' && (doneAt.get(upload) ?? 0) <= since) continue;
+      found++;
+      if (byPhase[phase].length < mostListed) byPhase[phase].push(one);
+    }
+  }
+  const items = order.flatMap((phase) => byPhase[phase]).slice(0, mostListed);
+  const isIdle = preparing === 0 && counts.waiting + counts.uploading + counts.offline === 0;
+  return {
+    items,
+    unlisted: found - items.length,
+    all: order.reduce((sum, phase) => sum + counts[phase], 0),
+    counts,
+    loaded,
+    total,
+    isPaused: targets.some(({ queue }) => queue.snapshot().isPaused),
+    isIdle,
+    isOffline: !isIdle && network.isUnreachable(),
+    preparing,
+  };
+}
+
+function tell(): void {
+  for (const target of targets) showDone(target);
+  current = summarize();
+  if (current.isIdle && current.items.length === 0) {
+    targets = [];
+    current = nothing;
+  }
+  window.onbeforeunload = current.isIdle ? null : (event) => event.preventDefault();
+  clearTimeout(leaving);
+  if (current.items.some(({ phase }) => phase === 'done')) leaving = setTimeout(tell, leaveMilliseconds);
+  for (const listener of listeners) listener();
+}
+
+/** How often it is looked whether something that is done has been listed long enough, in milliseconds. */
+const leaveMilliseconds = 1000;
+let leaving: ReturnType<typeof setTimeout> | undefined;
+
+/** Puts what is done into the listings. */
+function showDone({ projectId, queue, shown, replaced }: Target): void {
+  const arrivals: Arrival[] = [];
+  for (const { id, file, directory } of queue.snapshot().uploads) {
+    if (!file || shown.has(id)) continue;
+    shown.add(id);
+    arrivals.push({ file, replaced: replaced.get(id), hasFolders: directory !== '' });
+  }
+  if (arrivals.length > 0) showArrived(projectId, arrivals);
+}
+
+/** How far all are together, from 0 to 1. Empty files count as well. */
+export const toShare = ({ loaded, total, counts, all }: Uploads): number =>
+  total > 0 ? loaded / total : all > 0 ? counts.done / all : 0;
 
 export const readUploads = (): Uploads => current;
 
 export function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+/** Keeps the list as it is while somebody looks at it. */
+export function hold(held: boolean): void {
+  isHeld = held;
+  tell();
 }
 
 export function pauseAll(): void {
@@ -93,17 +313,52 @@ export function resumeAll(): void {
   for (const { queue } of targets) queue.resume();
 }
 
-export function cancelAll(): void {
-  for (const { queue } of targets) queue.cancel();
+export function cancel({ target, upload }: Listed): void {
+  if (upload.state === 'failed') dismissed.add(upload);
+  else target.queue.cancel(upload.id);
+  tell();
 }
 
-export function retryFailed(): void {
-  for (const { upload, queue } of current.items) if (upload.state === 'failed') queue.retry(upload.id);
+/** Cancels everything that is under way. @returns what takes that back */
+export function cancelAll(): () => void {
+  const canceled = targets.flatMap((target) =>
+    target.queue
+      .snapshot()
+      .uploads.filter((upload) => isUnderWay(toPhase(upload)))
+      .map((upload) => toListed(upload, target, 'waiting')),
+  );
+  for (const { upload } of canceled) if (upload.state === 'failed') dismissed.add(upload);
+  for (const { queue } of targets) queue.cancel();
+  tell();
+  return () => {
+    for (const { target, upload } of canceled) {
+      if (!targets.includes(target)) targets.push(target);
+      target.queue.retry(upload.id);
+    }
+    tell();
+  };
 }
+
+export function retry(isMeant: (one: Listed) => boolean): void {
+  beginAnew();
+  for (const target of targets)
+    for (const upload of target.queue.snapshot().uploads) {
+      const phase = toPhase(upload);
+      if (upload.state !== 'failed' || !phase || !isMeant(toListed(upload, target, phase))) continue;
+      target.earlier.delete(upload.id);
+      target.queue.retry(upload.id);
+    }
+}
+
+export function retryOne({ target, upload }: Listed): void {
+  retry((one) => one.upload === upload && one.target === target);
+}
+
+export const retryFailed = (): void => retry(({ phase }) => phase === 'failed');
 
 /** Forgets what has ended. */
 export function close(): void {
   if (!current.isIdle) return;
-  targets.length = 0;
+  targets = [];
   tell();
 }

@@ -1,0 +1,306 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+
+let tested: ConsoleUnderTest;
+let projectId: string;
+
+beforeAll(async () => {
+  if (!triesJourneys) return;
+  tested = await startConsole();
+  projectId = await tested.createProject('Harbour Journal');
+  await tested.createProject('Lighthouse app');
+});
+
+afterAll(async () => {
+  if (triesJourneys) await tested.stop();
+});
+
+const views = [
+  { colorScheme: 'light', viewport: { width: 1440, height: 900 } },
+  { colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
+  { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
+] as const;
+
+const phone = { width: 390, height: 844 };
+const field = (page: Page) => page.getByRole('combobox', { name: /Search files/ });
+const option = (page: Page, name: string | RegExp) => page.getByRole('option', { name });
+const listOf = (page: Page) => page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+const trashOf = (page: Page) => page.getByRole('heading', { name: 'Trash', level: 1 });
+
+async function openFiles(options: Parameters<ConsoleUnderTest['openAsOwner']>[1] = {}): Promise<Page> {
+  const page = await tested.openAsOwner(`/projects/${projectId}/files`, options);
+  await page.getByRole('heading', { name: 'Harbour Journal', level: 1 }).waitFor({ state: 'attached' });
+  return page;
+}
+
+async function openPalette(page: Page, words: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await field(page).fill(words);
+}
+
+const theme = (page: Page) => page.evaluate(() => document.documentElement.dataset.theme);
+
+describe.runIf(triesJourneys)('from everywhere', () => {
+  test('the palette finds, leads and does', async () => {
+    const page = await openFiles();
+    const before = await page.evaluate(() =>
+      performance
+        .getEntriesByType('resource')
+        .map(({ name }) => name)
+        .join(),
+    );
+    expect(before).not.toContain('palette');
+    await page
+      .locator('input[type=file][data-folder=false]')
+      .first()
+      .setInputFiles([
+        { name: 'first light.txt', mimeType: 'text/plain', buffer: Buffer.from('Ahoy') },
+        { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Notes.') },
+      ]);
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
+
+    // What it does: a folder is made, and found.
+    await openPalette(page, 'folder');
+    await option(page, 'New folder…').and(page.locator('[aria-selected=true]')).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name of the folder').fill('Slides, light table');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /light table/ }).waitFor();
+
+    await openPalette(page, 'light');
+    await option(page, /^Slides/)
+      .and(page.locator('[aria-selected=true]'))
+      .waitFor();
+    await option(page, /Lighthouse app/).waitFor();
+    await option(page, /first light/).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('Ahoy').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    await openPalette(page, 'light table');
+    await option(page, /^Slides/)
+      .first()
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/files\/[\w-]{36}$/);
+
+    // Going around at the ends, Escape, and other screens and projects.
+    await openPalette(page, 'trash');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('Enter');
+    await trashOf(page).waitFor();
+    await openPalette(page, 'no such thing at all');
+    await option(page, /Search the whole project/).waitFor();
+    await page.keyboard.press('Escape');
+    await field(page).waitFor({ state: 'detached' });
+    await openPalette(page, 'lighthouse');
+    await option(page, /Lighthouse app/).click();
+    await page.getByRole('heading', { name: 'Lighthouse app', level: 1 }).waitFor({ state: 'attached' });
+
+    await openPalette(page, 'create api');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Create key' }).waitFor();
+    await page.keyboard.press('Escape');
+    await openPalette(page, 'invite');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Invite' }).waitFor();
+    await page.keyboard.press('Escape');
+    const choosing = page.waitForEvent('filechooser');
+    await openPalette(page, 'upload');
+    await page.keyboard.press('Enter');
+    await (await choosing).setFiles({ name: 'by palette.txt', mimeType: 'text/plain', buffer: Buffer.from('!') });
+    await page.getByRole('button', { name: 'by palette.txt', exact: true }).waitFor();
+
+    const opening = page.context().waitForEvent('page');
+    await openPalette(page, 'settings');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Control+Enter');
+    await (await opening).waitForURL(/\/settings$/);
+
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('viewers are offered what they may do, and can sign out', async () => {
+    const page = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
+    await page.getByRole('heading', { name: 'Harbour Journal', level: 1 }).waitFor({ state: 'attached' });
+    await page
+      .getByText(/items?$/)
+      .first()
+      .waitFor();
+    await openPalette(page, '');
+    await option(page, /Trash/).waitFor();
+    expect(await option(page, /…/).count()).toBe(0);
+    await page.keyboard.press('Escape');
+    await field(page).waitFor({ state: 'detached' });
+    await openPalette(page, 'sign out');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/sign-in/);
+    await page.keyboard.press('Control+k');
+    expect(await field(page).count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('keys do what the list of shortcuts says, and single letters can be switched off', async () => {
+    const page = await openFiles();
+    await page.keyboard.press('?');
+    await listOf(page).getByText('Open or close uploads').waitFor();
+    await listOf(page).getByLabel('Find a shortcut').fill('renam');
+    await expect.poll(() => listOf(page).locator('.sc').count()).toBe(1);
+    await page.keyboard.press('Escape');
+    await listOf(page).waitFor({ state: 'detached' });
+
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await trashOf(page).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('f');
+    await page.getByRole('row', { name: /notes/ }).waitFor();
+    const choosing = page.waitForEvent('filechooser');
+    await page.keyboard.press('u');
+    await (await choosing).setFiles({ name: 'by key.txt', mimeType: 'text/plain', buffer: Buffer.from('!') });
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    await tray.getByRole('listitem').waitFor();
+    await page.keyboard.press('Shift+U');
+    await tray.getByRole('listitem').waitFor({ state: 'detached' });
+
+    await page.getByRole('button', { name: /Ada Example/ }).click();
+    await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click();
+    await listOf(page).getByLabel('Single-letter shortcuts').uncheck();
+    await page.keyboard.press('Escape');
+    await listOf(page).waitFor({ state: 'detached' });
+    await page.reload();
+    await page.getByRole('row', { name: /notes/ }).waitFor();
+    await page.keyboard.press('?');
+    await page.keyboard.press('n');
+    await page.keyboard.press('Control+k');
+    await field(page).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the appearance and the language are chosen in the menu of the account, and kept', async () => {
+    const page = await openFiles();
+    const choose = async (account: RegExp, choice: string) => {
+      await page.getByRole('button', { name: account }).click();
+      await page.getByRole('menuitemradio', { name: choice }).click();
+    };
+    await choose(/Ada Example/, 'Appearance: dark');
+    expect(await theme(page)).toBe('dark');
+    await choose(/Ada Example/, 'Appearance: light');
+    expect(await theme(page)).toBe('light');
+    await page.reload();
+    await page.getByRole('row', { name: /notes/ }).waitFor();
+    expect(await theme(page)).toBe('light');
+    await choose(/Ada Example/, 'Appearance: as the system');
+    expect(await theme(page)).toBe(undefined);
+    await choose(/Ada Example/, 'Deutsch');
+    await page.getByRole('link', { name: 'Papierkorb' }).waitFor();
+    await page.reload();
+    await page.getByRole('link', { name: 'Papierkorb' }).waitFor();
+    await page.getByRole('button', { name: /Ada Example/ }).click();
+    expect(await page.getByRole('menuitemradio', { name: 'Deutsch' }).getAttribute('aria-checked')).toBe('true');
+    await page.getByRole('menuitemradio', { name: 'English' }).click();
+    await page.getByRole('link', { name: 'Trash' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('phones have uploads and everything else at the bottom', async () => {
+    const page = await openFiles({ viewport: phone });
+    const tabs = page.getByRole('navigation', { name: 'Main' });
+    await tabs.getByRole('button', { name: 'Uploads' }).click();
+    await page.getByRole('heading', { name: 'Nothing is being uploaded' }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    expect(await tabs.getByRole('button', { name: 'Uploads' }).evaluate((tab) => tab === document.activeElement)).toBe(
+      true,
+    );
+    await page
+      .locator('input[type=file][data-folder=false]')
+      .first()
+      .setInputFiles([{ name: 'by phone.txt', mimeType: 'text/plain', buffer: Buffer.from('!') }]);
+    await page.getByRole('region', { name: 'Uploads' }).getByText('1 file uploaded').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Expand' }).click();
+    await page.getByRole('region', { name: 'Uploads' }).getByText('by phone').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Collapse' }).click();
+
+    await tabs.getByRole('button', { name: 'More' }).click();
+    const more = page.getByRole('dialog', { name: 'Harbour Journal' });
+    await more.getByText('Ada Example · Owner').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await more.getByRole('button', { name: 'Appearance: dark' }).click();
+    expect(await theme(page)).toBe('dark');
+    await tabs.getByRole('button', { name: 'More' }).click();
+    await more.getByRole('link', { name: 'Trash' }).click();
+    await trashOf(page).waitFor();
+    await more.waitFor({ state: 'detached' });
+    await tabs.getByRole('button', { name: 'More' }).click();
+    await more.getByRole('button', { name: 'Search or jump to' }).click();
+    await field(page).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test.each(views)('nothing is in the way of anybody: $colorScheme, $viewport.width', async (view) => {
+    const page = await openFiles(view);
+    const isPhone = view.viewport.width === phone.width;
+    await openPalette(page, '');
+    await option(page, /Trash/).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await field(page).waitFor({ state: 'detached' });
+    await page.keyboard.press('?');
+    await listOf(page).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    const widths = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+    expect(widths[0]).toBe(widths[1]);
+    await page.keyboard.press('Escape');
+
+    // Addresses that lead nowhere.
+    const gone = '00000000-0000-4000-8000-000000000000';
+    await page.goto(`${tested.url}/projects/${gone}/files`);
+    await page.getByRole('heading', { name: 'There is no such project', level: 2 }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.goto(`${tested.url}/projects/${projectId}/nowhere`);
+    await page.getByRole('heading', { name: 'There is nothing here', level: 2 }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+
+    expect(tested.complaints).toEqual([]);
+
+    // The service refuses.
+    const requestId = 'c0ffee00-0000-4000-8000-000000000000';
+    const problem = { type: '', title: 'No', status: 403, code: 'forbidden', detail: 'Not today.', requestId };
+    const refuse = { status: 403, contentType: 'application/problem+json', body: JSON.stringify(problem) };
+    await page.route('**/api/projects', (route) => route.fulfill(refuse));
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await page.getByRole('heading', { name: 'Not today.' }).waitFor();
+    await page.getByText(requestId).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.unroute('**/api/projects');
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.getByRole('row', { name: /notes/ }).waitFor();
+
+    // A screen has a mistake: others can still be reached.
+    await page.route('**/api/storage/trash?*', (route) => route.fulfill({ json: { entries: [null] } }));
+    if (isPhone) await page.goto(`${tested.url}/projects/${projectId}/trash`);
+    else await page.getByRole('link', { name: 'Trash' }).click();
+    await page.getByRole('heading', { name: 'This page has stopped working', level: 2 }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Load this page again' }).waitFor();
+    if (!isPhone) await page.getByRole('link', { name: 'Files', exact: true }).click();
+    if (!isPhone) await page.getByRole('row', { name: /notes/ }).waitFor();
+    // What failed is complained about.
+    tested.complaints.length = 0;
+    await page.context().close();
+  });
+});

@@ -1,0 +1,424 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@cadiz/client';
+import type { Locator, Page, Request, Route } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
+
+let tested: ConsoleUnderTest;
+
+beforeAll(async () => {
+  if (triesJourneys) tested = await startConsole();
+});
+
+afterAll(async () => {
+  if (triesJourneys) await tested.stop();
+});
+
+const toFile = (name: string, text = `This is ${name}.`, mimeType = 'text/plain') => ({
+  name,
+  mimeType,
+  buffer: Buffer.from(text),
+});
+
+const filesOf = (page: Page) => page.locator('input[type=file][data-folder=false]').first();
+const entryOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+
+async function openProject(name: string) {
+  const projectId = await tested.createProject(name);
+  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Look', projectId });
+  const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+  const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+  await page.getByText('Drop files or folders here').waitFor();
+  return { projectId, cadiz, page };
+}
+
+type Cadiz = ReturnType<typeof createClient>;
+
+/** What is in a folder, as its names and texts. */
+async function read(cadiz: Cadiz, folder: string | null): Promise<Record<string, string>> {
+  const contents: Record<string, string> = {};
+  for await (const { id, fileName } of cadiz.files.list({ folder })) {
+    const { url } = await cadiz.files.url(id);
+    contents[fileName] = await (await fetch(url)).text();
+  }
+  return contents;
+}
+
+/** A folder with its children by their names, or a file with its text. */
+type Tree = { [name: string]: Tree | string };
+
+/** Drops files and folders as a browser gives them. */
+async function drop(page: Page, tree: Tree): Promise<void> {
+  await page.evaluate((tree) => {
+    const toEntry = (path: string, content: Tree | string): object => ({
+      isFile: typeof content === 'string',
+      isDirectory: typeof content !== 'string',
+      fullPath: path,
+      file: (resolve: (file: File) => void) => resolve(new File([String(content)], path.split('/').at(-1) ?? '')),
+      createReader: () => {
+        let rest = Object.entries(content).map(([name, child]) => toEntry(`${path}/${name}`, child));
+        return {
+          readEntries(resolve: (some: object[]) => void) {
+            resolve(rest.slice(0, 100));
+            rest = rest.slice(100);
+          },
+        };
+      },
+    });
+    const items = Object.entries(tree).map(([name, content]) => ({
+      webkitGetAsEntry: () => toEntry(`/${name}`, content),
+    }));
+    for (const type of ['dragover', 'drop']) {
+      const event = new DragEvent(type, { bubbles: true, cancelable: true });
+      Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items } });
+      document.body.dispatchEvent(event);
+    }
+  }, tree);
+}
+
+/** So many names in their order. */
+const names = (count: number) =>
+  Array.from({ length: count }, (_, index) => `file ${String(index).padStart(3, '0')}.txt`);
+
+/** Drags a file over something. */
+const dragOver = (target: Locator) =>
+  target.evaluate((element) => {
+    const event = new DragEvent('dragover', { bubbles: true, cancelable: true });
+    Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items: [{}] } });
+    element.dispatchEvent(event);
+  });
+
+interface Hindrance {
+  release(): Promise<void>;
+}
+
+const isBytes = (request: Request, part = '') => request.method() === 'PUT' && request.url().includes(part);
+
+/** Keeps bytes from the object store until they are released. @param part only of requests with this in their address */
+async function holdBytes(page: Page, part = ''): Promise<Hindrance> {
+  let resolve = () => {};
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  const handler = async (route: Route) => {
+    if (isBytes(route.request(), part)) await promise;
+    // What the page has given up meanwhile cannot go on.
+    await route.continue().catch(() => undefined);
+  };
+  await page.route('**/*', handler);
+  return {
+    async release() {
+      resolve();
+      await page.unroute('**/*', handler);
+    },
+  };
+}
+
+/** The object store refuses files with this text. */
+async function refuseBytes(page: Page, text: string): Promise<Hindrance> {
+  const handler = async (route: Route) => {
+    if (!isBytes(route.request()) || route.request().postData() !== text) return route.continue();
+    const headers = { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'retry-after' };
+    return route.fulfill({ status: 400, headers, body: 'No.' });
+  };
+  await page.route('**/*', handler);
+  return { release: () => page.unroute('**/*', handler) };
+}
+
+async function breakNetwork(page: Page): Promise<Hindrance> {
+  const handler = (route: Route) => route.abort('connectionrefused');
+  await page.route('**/*', handler);
+  return { release: () => page.unroute('**/*', handler) };
+}
+
+/** Notes what a screen reader is told about uploads. */
+const listen = (page: Page) =>
+  page.evaluate(() => {
+    const said: string[] = [];
+    Object.assign(globalThis, { said });
+    const region = document.querySelector('p[role=status]');
+    if (!region) throw new Error('Nothing is said.');
+    new MutationObserver(() => said.push(region.textContent ?? '')).observe(region, {
+      childList: true,
+      characterData: true,
+      subtree: true,
+    });
+  });
+
+const heard = (page: Page) => page.evaluate(() => (globalThis as unknown as { said: string[] }).said);
+
+/** Whether the browser asks before the page is left. Then it stays. */
+async function asksBeforeLeaving(page: Page): Promise<boolean> {
+  const asked = page.waitForEvent('dialog', { timeout: 2000 }).then(
+    async (dialog) => {
+      await dialog.dismiss();
+      return true;
+    },
+    () => false,
+  );
+  await page.evaluate(() => setTimeout(() => location.reload()));
+  return asked;
+}
+
+describe.runIf(triesJourneys)('uploads', () => {
+  test('ask what becomes of names that are taken: once, or for all', async () => {
+    const { cadiz, page } = await openProject('Same names');
+    const names = ['a.txt', 'b.txt', 'c.txt'];
+    await filesOf(page).setInputFiles(names.map((name) => toFile(name, 'old')));
+    await page.getByRole('heading', { name: '3 files uploaded' }).waitFor();
+    const ids = new Map<string, string>();
+    for await (const { id, fileName } of cadiz.files.list({ folder: null })) ids.set(fileName, id);
+
+    // Another case is the same name, as it is for folders.
+    await filesOf(page).setInputFiles([
+      toFile('A.txt', 'new'),
+      ...['b.txt', 'c.txt', 'd.txt'].map((name) => toFile(name, 'new')),
+    ]);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('“A.txt” is here already').waitFor();
+    await dialog.getByText('2 more of your 4 files').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByText('Yours becomes “A (2).txt”.').waitFor();
+    await dialog.getByRole('button', { name: 'Keep both' }).click();
+    await dialog.getByText('“b.txt” is here already').waitFor();
+    await dialog.getByLabel('Replace').check();
+    await dialog.getByLabel('Do the same for the other one').check();
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    await page.getByRole('heading', { name: '4 files uploaded' }).waitFor();
+    const now = { 'a.txt': 'old', 'A (2).txt': 'new', 'b.txt': 'new', 'c.txt': 'new', 'd.txt': 'new' };
+    expect(await read(cadiz, null)).toEqual(now);
+    await entryOf(page, 'd.txt').waitFor();
+    await page.getByText('5 items').waitFor();
+
+    // The old ones went to the trash.
+    const trashed: string[] = [];
+    for await (const { id } of cadiz.trash.list()) trashed.push(id);
+    expect(trashed.sort()).toEqual([ids.get('b.txt'), ids.get('c.txt')].sort());
+
+    await filesOf(page).setInputFiles([toFile('a.txt', 'newer'), toFile('e.txt', 'new')]);
+    await dialog.getByLabel('Skip').check();
+    await dialog.getByRole('button', { name: 'Skip' }).click();
+    await entryOf(page, 'e.txt').waitFor();
+    expect(await read(cadiz, null)).toEqual({ ...now, 'e.txt': 'new' });
+
+    // Nothing is uploaded if the question is left.
+    await filesOf(page).setInputFiles([toFile('e.txt', 'newer'), toFile('f.txt', 'new')]);
+    await dialog.waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(await read(cadiz, null)).toEqual({ ...now, 'e.txt': 'new' });
+
+    // Twice in one drop, and in a folder that is there: the later one of two takes the place of the earlier one.
+    await drop(page, { tree: { 'x.txt': 'first', empty: {} } });
+    await page.getByRole('row', { name: /tree/ }).waitFor();
+    await expect.poll(() => read(cadiz, 'tree')).toEqual({ 'x.txt': 'first' });
+    await drop(page, { tree: { 'x.txt': 'second', 'X.TXT': 'third', 'y.txt': 'first' } });
+    await dialog.getByText('There is a file').or(dialog.getByText('The name is taken in tree')).waitFor();
+    await dialog.getByLabel('Replace').check();
+    await dialog.getByLabel('Do the same for the other one').check();
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    await expect.poll(() => read(cadiz, 'tree')).toEqual({ 'x.txt': 'third', 'y.txt': 'first' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are counted, paused, canceled and repeated, and say how they go', async () => {
+    const { page } = await openProject('Tray');
+    await listen(page);
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    const heading = (name: string) => tray.getByRole('heading', { name, exact: true });
+    const held = await holdBytes(page);
+
+    await filesOf(page).setInputFiles(['one.txt', 'two.txt', 'three.txt'].map((name) => toFile(name)));
+    await heading('Uploading 0 of 3').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await tray.getByRole('button', { name: 'Cancel two.txt' }).click();
+    await heading('Uploading 0 of 2').waitFor();
+    await tray.getByRole('button', { name: 'Pause all' }).click();
+    await tray.getByText('Paused').waitFor();
+    await held.release();
+    await tray.getByRole('button', { name: 'Resume all' }).click();
+    await heading('2 files uploaded').waitFor();
+    expect(await heard(page)).toEqual(['3 uploads started', '2 files uploaded']);
+
+    // What failed stays when what is done has left, and earlier uploads are not counted.
+    const refused = await refuseBytes(page, 'bad');
+    await filesOf(page).setInputFiles([
+      toFile('good.txt'),
+      toFile('bad 1.txt', 'bad'),
+      toFile('bad 2.txt', 'bad'),
+      toFile('empty', '', ''),
+    ]);
+    await heading('2 files uploaded, 2 failed').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.mouse.move(5, 5);
+    await expect.poll(() => tray.getByRole('listitem').count(), { timeout: 20_000 }).toBe(2);
+    await filesOf(page).setInputFiles([toFile('later.txt')]);
+    await heading('1 file uploaded').waitFor();
+    await refused.release();
+    await tray.getByRole('button', { name: 'Retry bad 1.txt' }).click();
+    await heading('1 file uploaded').waitFor();
+    await entryOf(page, 'bad 1.txt').waitFor();
+    await tray.getByRole('button', { name: 'Retry failed' }).click();
+    await entryOf(page, 'bad 2.txt').waitFor();
+    expect(await heard(page)).toContain('2 files uploaded, 2 failed');
+
+    // All that is canceled can be taken back; and only while something runs does leaving ask.
+    const again = await holdBytes(page);
+    await filesOf(page).setInputFiles(['x.txt', 'y.txt'].map((name) => toFile(name)));
+    await heading('Uploading 0 of 2').waitFor();
+    expect(await asksBeforeLeaving(page)).toBe(true);
+    await tray.getByRole('button', { name: 'Cancel all' }).click();
+    await page.getByText('2 uploads canceled').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await heading('Uploading 0 of 2').waitFor();
+    await again.release();
+    await heading('2 files uploaded').waitFor();
+    await page.mouse.move(5, 5);
+    await tray.waitFor({ state: 'detached' });
+    expect(await asksBeforeLeaving(page)).toBe(false);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('wait for the network, and for somebody whose session has ended', async () => {
+    const { page, cadiz } = await openProject('Interrupted');
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
+    await page.getByRole('heading', { name: 'Uploading 0 of 2' }).waitFor();
+    await page.context().setOffline(true);
+    await page.getByRole('heading', { name: '2 uploads wait for the network' }).waitFor();
+    await page.getByText('No network.').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await held.release();
+    await page.context().setOffline(false);
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
+    await page.getByText('No network.').waitFor({ state: 'detached' });
+
+    // A network that the browser believes in, but nothing answers.
+    const broken = await breakNetwork(page);
+    await filesOf(page).setInputFiles([toFile('three.txt')]);
+    await page.getByText('No network.').waitFor();
+    await broken.release();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor({ timeout: 60_000 });
+    await page.getByText('No network.').waitFor({ state: 'detached' });
+
+    const again = await holdBytes(page);
+    await filesOf(page).setInputFiles([toFile('four.txt')]);
+    await page.getByRole('heading', { name: 'Uploading 0 of 1' }).waitFor();
+    await page.context().clearCookies();
+    await again.release();
+    await page.getByText('Your session has ended').waitFor();
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['four.txt', 'one.txt', 'three.txt', 'two.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('of large files go on after a reload, once the file is chosen again', async () => {
+    const { page, projectId, cadiz } = await openProject('Large');
+    const folder = await mkdtemp(join(tmpdir(), 'cadiz-large-'));
+    const path = join(folder, 'film.mov');
+    await writeFile(path, Buffer.alloc(24_000_000, 'sea'));
+    const held = await holdBytes(page, 'partNumber=2');
+    const first = page.waitForResponse((answer) => answer.url().includes('partNumber=1'));
+    await filesOf(page).setInputFiles(path);
+    await first;
+    await page.getByText('16.8 MB of 24 MB · 69 %').waitFor();
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.reload();
+    await held.release();
+    await page.getByRole('heading', { name: 'An upload was interrupted' }).waitFor();
+    await page.getByText('69 % has arrived').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+
+    const parts: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') parts.push(new URL(request.url()).searchParams.get('partNumber') ?? '');
+    });
+    const choosing = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Choose the file' }).click();
+    await (await choosing).setFiles(path);
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(parts).toEqual(['2']);
+    await page.reload();
+    await entryOf(page, 'film.mov').waitFor();
+    expect(await page.getByText('An upload was interrupted').count()).toBe(0);
+
+    // What nobody goes on with can be discarded.
+    const other = await holdBytes(page, 'partNumber=2');
+    await writeFile(path, Buffer.alloc(24_000_001, 'sea'));
+    await filesOf(page).setInputFiles(path);
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep both' }).click();
+    await page.getByText('16.8 MB of 24 MB · 69 %').waitFor();
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.reload();
+    await other.release();
+    await page.getByLabel('Discard what has arrived of film (2).mov').click();
+    await page.getByText('An upload was interrupted').waitFor({ state: 'detached' });
+    expect((await cadiz.uploads.page()).items).toEqual([]);
+    expect(projectId).not.toBe('');
+    await rm(folder, { recursive: true });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('of whole folders keep their structure, and go on while somebody looks elsewhere', async () => {
+    const { page, cadiz, projectId } = await openProject('Trees');
+    await cadiz.folders.create('Winter');
+    await page.reload();
+    await page.getByRole('row', { name: /Winter/ }).waitFor();
+    // Above the row of a folder, that folder is meant.
+    await dragOver(page.getByRole('row', { name: /Winter/ }));
+    await page.getByText('Drop to upload to Winter').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await dragOver(page.locator('body'));
+    await page.getByText('Drop to upload to Trees').waitFor();
+
+    const tree: Tree = { 'top.txt': 'top', bare: { nothing: {} } };
+    for (let folder = 0; folder < 10; folder++)
+      tree[`deep ${folder}`] = { inner: Object.fromEntries(names(40).map((name) => [name, `${folder} ${name}`])) };
+    await drop(page, { tree });
+    await page.getByText(/Uploading \d+ of 401/).waitFor();
+    expect(await page.getByRole('region', { name: 'Uploads' }).getByRole('listitem').count()).toBeLessThanOrEqual(51);
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('heading', { name: '401 files uploaded' }).waitFor({ timeout: 60_000 });
+    expect(Object.keys(await read(cadiz, 'tree/deep 7/inner')).sort()).toEqual(names(40).sort());
+    expect((await cadiz.folders.getByPath('tree/bare/nothing')).projectId).toBe(projectId);
+    await page.getByRole('link', { name: 'Files', exact: true }).click();
+    await page.getByRole('row', { name: /tree/ }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('come into the list in their places, which is neither read again nor moved', async () => {
+    const { page } = await openProject('Places');
+    await drop(page, Object.fromEntries(names(300).map((name) => [name, name])));
+    await page.getByRole('heading', { name: '300 files uploaded' }).waitFor({ timeout: 60_000 });
+    await page.reload();
+    await page.getByText('300 items').waitFor();
+    const list = page.getByRole('grid');
+    await list.evaluate((element) => element.scrollTo(0, 3600));
+    const row = page.getByRole('row', { name: /file 110\.txt/ });
+    const place = await row.boundingBox();
+    let listings = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/api/storage/list') && request.url().includes('counts')) listings++;
+    });
+    await filesOf(page).setInputFiles([toFile('a first one.txt'), toFile('file 115 b.txt'), toFile('zebra.txt')]);
+    await page.getByText('303 items').waitFor();
+    await entryOf(page, 'file 115 b.txt').waitFor();
+    expect(await row.boundingBox()).toEqual(place);
+    await page.keyboard.press('Escape');
+    await list.evaluate((element) => element.scrollTo(0, 0));
+    const [first] = await page.getByRole('row', { name: /txt/ }).all();
+    expect(await first?.textContent()).toContain('a first one');
+    expect(listings).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});

@@ -1,0 +1,53 @@
+import { useParams } from '@tanstack/react-router';
+import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
+import { useRole } from '../../queries.ts';
+import type { Here } from './here.ts';
+import { closeOverlay, overlay } from './overlays.ts';
+import { useGlobalKeys } from './use-global-keys.ts';
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
+const ShortcutList = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }));
+const MoreSheet = lazy(async () => ({ default: (await import('./more-sheet.tsx')).MoreSheet }));
+const NewFolder = lazy(async () => ({ default: (await import('../files/new-folder.tsx')).NewFolder }));
+const Invite = lazy(async () => ({ default: (await import('../members/invite.tsx')).Invite }));
+const CreateKey = lazy(async () => ({ default: (await import('../keys/create-key.tsx')).CreateKey }));
+const SecretDialog = lazy(async () => ({ default: (await import('../keys/secret-dialog.tsx')).SecretDialog }));
+
+/** What lies over every screen of somebody who is signed in, and the keys that open it. */
+export function OverlaysRegion() {
+  const { projectId, folderId = null } = useParams({ strict: false });
+  if (projectId) return <InProject key={projectId} projectId={projectId} folderId={folderId} />;
+  return <Overlays projectId={undefined} folderId={null} />;
+}
+
+function InProject(place: { projectId: string; folderId: string | null }) {
+  return <Overlays {...place} role={useRole(place.projectId)} />;
+}
+
+function Overlays(here: Here) {
+  const shown = useSyncExternalStore(overlay.subscribe, overlay.read);
+  useGlobalKeys(here);
+  const { projectId, folderId } = here;
+  return (
+    <Suspense>
+      {shown === 'palette' && <Palette {...here} />}
+      {shown === 'shortcuts' && <ShortcutList />}
+      {projectId && (
+        <>
+          {shown === 'more' && <MoreSheet projectId={projectId} role={here.role} />}
+          {shown === 'newFolder' && <NewFolder open projectId={projectId} parentId={folderId} onClose={closeOverlay} />}
+          {shown === 'invite' && <Invite open projectId={projectId} onClose={closeOverlay} />}
+          <NewKey projectId={projectId} isOpen={shown === 'createKey'} />
+        </>
+      )}
+    </Suspense>
+  );
+}
+
+/** Creates a key, and shows it once. */
+function NewKey({ projectId, isOpen }: { projectId: string; isOpen: boolean }) {
+  const [secret, setSecret] = useState<string>();
+  if (secret !== undefined)
+    return <SecretDialog projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />;
+  return isOpen && <CreateKey open projectId={projectId} onClose={closeOverlay} onCreated={setSecret} />;
+}

@@ -1,0 +1,70 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
+import { uploadChosen } from '../uploads/upload-chosen.ts';
+import type { Here } from './here.ts';
+import { isTrayOpen, openOverlay } from './overlays.ts';
+import { areLettersOn } from './shortcuts.ts';
+
+/** How long after G another letter says where to, in milliseconds. */
+const chordMilliseconds = 1500;
+
+const isTyping = ({ target }: KeyboardEvent): boolean =>
+  target instanceof Element &&
+  target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
+
+const isCovered = (): boolean => document.querySelector('[role=dialog], [role=menu], dialog[open]') !== null;
+
+/** Keys that work on every screen. */
+export function useGlobalKeys(here: Here): void {
+  const navigate = useNavigate();
+  const now = useRef({ ...here, navigate });
+  now.current = { ...here, navigate };
+  useEffect(() => {
+    let chordUntil = 0;
+
+    const places: Record<string, () => void> = {
+      f: () => goTo('/projects/$projectId/files'),
+      t: () => goTo('/projects/$projectId/trash'),
+      u: () => goTo('/projects/$projectId/usage'),
+      k: () => goTo('/projects/$projectId/keys'),
+      p: () => void now.current.navigate({ to: '/projects' }),
+    };
+    function goTo(to: `/projects/$projectId/${'files' | 'trash' | 'usage' | 'keys'}`): void {
+      const { projectId, navigate } = now.current;
+      if (projectId) void navigate({ to, params: { projectId } });
+    }
+
+    const letters: Record<string, () => void> = {
+      '?': () => openOverlay('shortcuts'),
+      g: () => {
+        chordUntil = performance.now() + chordMilliseconds;
+      },
+      u: () => {
+        const { projectId, folderId, role } = now.current;
+        if (projectId && role && role !== 'viewer') uploadChosen(projectId, folderId);
+      },
+      U: () => isTrayOpen.set(!isTrayOpen.read()),
+    };
+
+    function onKeyDown(event: KeyboardEvent): void {
+      const { key, metaKey, ctrlKey, altKey } = event;
+      if ((metaKey || ctrlKey) && !altKey && key.toLowerCase() === 'k') {
+        event.preventDefault();
+        openOverlay('palette');
+        return;
+      }
+      if (event.defaultPrevented || metaKey || ctrlKey || altKey) return;
+      if (!areLettersOn.read() || isTyping(event) || isCovered()) return;
+      const isChord = performance.now() < chordUntil;
+      if (key !== 'Shift') chordUntil = 0;
+      const run = isChord ? places[key] : letters[key];
+      if (!run) return;
+      event.preventDefault();
+      event.stopPropagation();
+      run();
+    }
+    // Before the list, for which the second letter of two may mean something else.
+    window.addEventListener('keydown', onKeyDown, { capture: true });
+    return () => window.removeEventListener('keydown', onKeyDown, { capture: true });
+  }, []);
+}

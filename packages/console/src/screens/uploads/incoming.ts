@@ -1,0 +1,193 @@
+import type { Client, QueueEntry, Source } from '@cadiz/client';
+import type { Conflict, Decision } from './conflicts.ts';
+import { type Named, type Names, readNames, toNameKey } from './names.ts';
+
+/** What somebody wants to upload is compared with what is there already, and with itself. */
+
+/** A file on its way to a folder. */
+export interface Incoming {
+  file: Source;
+  /** Where it goes beneath the folder that it was dropped on; '' for that one. */
+  directory: string;
+  name: string;
+  /** The id of the file that it takes the place of. */
+  replaces?: string | undefined;
+}
+
+/** Whatever has a name already. */
+export interface Taken {
+  size: number;
+  /** When it was added or changed. */
+  at: string | number | undefined;
+  /** Makes way for another. */
+  replace(by: Incoming): void;
+}
+
+/** A folder that something goes to, with what goes there. */
+interface Place {
+  folderName: string;
+  find(name: string): Promise<Taken | undefined>;
+  put(name: string, taken: Taken): void;
+}
+
+interface Asked {
+  client: Client;
+  /** Where they go; null for the root. */
+  folderId: string | null;
+  files: readonly Incoming[];
+  /** What is on its way there at this moment, by its directory and name. */
+  onTheWay: ReadonlyMap<string, Taken>;
+  /** @returns undefined if nothing is to be uploaded */
+  ask(conflict: Conflict): Promise<Decision | undefined>;
+}
+
+export const toIncoming = (entry: File | QueueEntry): Incoming => {
+  const { file, path, name } = 'file' in entry ? entry : { file: entry };
+  const parts = (path ?? file.webkitRelativePath ?? '').split('/').filter(Boolean);
+  return { file, directory: parts.slice(0, -1).join('/'), name: name ?? parts.at(-1) ?? file.name ?? '' };
+};
+
+export const toEntry = ({ file, directory, name, replaces }: Incoming): QueueEntry => ({
+  file,
+  path: directory === '' ? name : `${directory}/${name}`,
+  name,
+  ...(replaces !== undefined && { replaces }),
+});
+
+export const toPlaceKey = ({ directory, name }: { directory: string; name: string }): string =>
+  `${toNameKey(directory)}/${toNameKey(name)}`;
+
+/**
+ * Asks what becomes of files whose names are taken.
+ *
+ * @returns what is to be uploaded; undefined if nothing is
+ * @throws CadizError
+ */
+export async function settleNames({ client, folderId, files, onTheWay, ask }: Asked): Promise<Incoming[] | undefined> {
+  const places = createPlaces(client, folderId, files, onTheWay);
+  const chosen = new Set<Incoming>();
+  const conflicts: Incoming[] = [];
+
+  function choose(place: Place, file: Incoming): void {
+    chosen.add(file);
+    place.put(file.name, {
+      size: file.file.size,
+      at: file.file.lastModified,
+      replace(by) {
+        chosen.delete(file);
+        by.replaces = file.replaces;
+      },
+    });
+  }
+
+  for (const file of files) {
+    const place = await places(file.directory);
+    if (await place.find(file.name)) conflicts.push(file);
+    else choose(place, file);
+  }
+  let forAll: Decision | undefined;
+  for (const [index, file] of conflicts.entries()) {
+    const place = await places(file.directory);
+    const taken = await place.find(file.name);
+    // What had the name has been left out by now.
+    if (!taken) {
+      choose(place, file);
+      continue;
+    }
+    const freeName = await findFreeName(place, file.name);
+    const decision =
+      forAll ??
+      (await ask({
+        name: file.name,
+        mine: file.file,
+        theirs: taken,
+        freeName,
+        folderName: place.folderName,
+        others: conflicts.length - index - 1,
+        count: files.length,
+      }));
+    if (!decision) return undefined;
+    if (decision.isForAll) forAll = decision;
+    if (decision.how === 'skip') continue;
+    if (decision.how === 'replace') taken.replace(file);
+    else file.name = freeName;
+    choose(place, file);
+  }
+  return [...chosen];
+}
+
+/** Finds the folders beneath one by their paths; those that do not exist yet are empty. */
+function createPlaces(
+  client: Client,
+  folderId: string | null,
+  files: readonly Incoming[],
+  onTheWay: ReadonlyMap<string, Taken>,
+): (directory: string) => Promise<Place> {
+  const wanted = countBy(files, ({ directory }) => directory);
+  const names = new Map<string, Promise<Names | undefined>>();
+  const places = new Map<string, Promise<Place>>();
+
+  function namesOf(directory: string): Promise<Names | undefined> {
+    const known = names.get(directory) ?? readDirectory(directory);
+    names.set(directory, known);
+    return known;
+  }
+
+  async function readDirectory(directory: string): Promise<Names | undefined> {
+    const count = wanted.get(directory) ?? 0;
+    if (directory === '') return readNames(client, folderId, count);
+    const parts = directory.split('/');
+    const parent = await namesOf(parts.slice(0, -1).join('/'));
+    const { folder }: Named = (await parent?.find(parts.at(-1) ?? '')) ?? {};
+    return folder && readNames(client, folder.id, count);
+  }
+
+  async function open(directory: string): Promise<Place> {
+    const found = await namesOf(directory);
+    const put = new Map<string, Taken>();
+    return {
+      folderName: found?.folderName ?? directory,
+      async find(name) {
+        const { file }: Named = put.has(toNameKey(name)) ? {} : ((await found?.find(name)) ?? {});
+        const inFolder: Taken | undefined = file && {
+          size: file.fileSize,
+          at: file.createdAt,
+          replace(by) {
+            by.replaces = file.id;
+          },
+        };
+        return put.get(toNameKey(name)) ?? onTheWay.get(toPlaceKey({ directory, name })) ?? inFolder;
+      },
+      put: (name, taken) => void put.set(toNameKey(name), taken),
+    };
+  }
+
+  return (directory) => {
+    const place = places.get(directory) ?? open(directory);
+    places.set(directory, place);
+    return place;
+  };
+}
+
+function countBy<T>(some: Iterable<T>, toKey: (one: T) => string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const one of some) counts.set(toKey(one), (counts.get(toKey(one)) ?? 0) + 1);
+  return counts;
+}
+
+const utf8 = new TextEncoder();
+const longestName = 255;
+
+/** `photo (2).jpg`, or the next number that is free. */
+async function findFreeName(place: Place, name: string): Promise<string> {
+  const dot = name.lastIndexOf('.');
+  const stem = dot > 0 ? name.slice(0, dot) : name;
+  const extension = dot > 0 ? name.slice(dot) : '';
+  for (let number = 2; ; number++) {
+    const tail = ` (${number})${extension}`;
+    const letters = [...stem];
+    while (letters.length > 0 && utf8.encode(letters.join('') + tail).length > longestName) letters.pop();
+    const free = letters.join('') + tail;
+    if (!(await place.find(free))) return free;
+  }
+}

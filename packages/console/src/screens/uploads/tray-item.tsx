@@ -1,0 +1,64 @@
+import { CircleCheck, RotateCw, X } from 'lucide-react';
+import { memo } from 'react';
+import { IconButton } from '../../components/button.tsx';
+import { Meter } from '../../components/parts.tsx';
+import { messageOf } from '../../components/problem.tsx';
+import { formatBytes } from '../../format.ts';
+import { text } from '../../text/text.ts';
+import { FileName } from '../files/file-name.tsx';
+import { cancel, type Listed, retryOne } from './uploads.ts';
+
+interface TrayItemProps {
+  one: Listed;
+  isOffline: boolean;
+}
+
+/** One upload: how far it is, or why it failed. Drawn again only when it changes. */
+export const TrayItem = memo(function TrayItem({ one, isOffline }: TrayItemProps) {
+  const { phase, upload } = one;
+  const { name, size, loaded } = upload;
+  const { uploads: words } = text;
+  const line = toLine(one, isOffline);
+  const hasBegun = phase === 'uploading' || (phase === 'offline' && loaded > 0);
+  return (
+    <li className={`up ${phase === 'failed' ? 'is-bad' : ''}`}>
+      <div className="up-text">
+        <FileName name={name} />
+        <div className="cap clip" title={line}>
+          {line}
+        </div>
+        {hasBegun && (
+          <div className={isOffline ? 'still' : ''}>
+            <Meter share={size > 0 ? loaded / size : 0} label={name} />
+          </div>
+        )}
+      </div>
+      <div className="line g1">
+        {phase === 'done' && <CircleCheck className="i ok" aria-hidden="true" />}
+        {phase === 'failed' && (
+          <IconButton icon={RotateCw} size="s" label={words.retry(name)} onClick={() => retryOne(one)} />
+        )}
+        {phase !== 'done' && (
+          <IconButton
+            icon={X}
+            size="s"
+            label={phase === 'failed' ? words.dismiss(name) : words.cancel(name)}
+            onClick={() => cancel(one)}
+          />
+        )}
+      </div>
+    </li>
+  );
+});
+
+/** What is going on with it, in one line. */
+function toLine({ phase, upload: { size, loaded, error } }: Listed, isOffline: boolean): string {
+  const { uploads: words } = text;
+  const percent = size > 0 ? Math.floor((loaded / size) * 100) : 0;
+  if (phase === 'failed') return error ? messageOf(error) : '';
+  if (phase === 'done') return `${formatBytes(size)} · ${words.done}`;
+  if (isOffline || phase === 'offline') return words.waitsAt(percent);
+  if (phase === 'waiting') return `${formatBytes(size)} · ${words.waiting}`;
+  if (loaded >= size && size > 0) return words.recording;
+  return `${text.common.sizeOf(formatBytes(loaded), formatBytes(size))} · ${percent} %`;
+}

@@ -1,0 +1,98 @@
+import type { Upload } from '@cadiz/client';
+import { useQuery } from '@tanstack/react-query';
+import { X } from 'lucide-react';
+import { clientOf, codeOf } from '../../api.ts';
+import { Button, IconButton } from '../../components/button.tsx';
+import { Meter } from '../../components/parts.tsx';
+import { toast, toastError } from '../../components/toast.tsx';
+import { formatBytes } from '../../format.ts';
+import { queryClient } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+import { FileName } from '../files/file-name.tsx';
+import { chooseFiles } from './choose-files.ts';
+import { findUnfinished, forget } from './resume-store.ts';
+import { add } from './uploads.ts';
+
+/** Large uploads that ended with their page: offered to be gone on with, once their files are chosen again. */
+
+const keyOf = (projectId: string) => ['unfinished', projectId] as const;
+
+async function read(projectId: string): Promise<Upload[]> {
+  const client = clientOf(projectId);
+  const found = await Promise.all((await findUnfinished(projectId)).map((id) => readOne(client.uploads, id)));
+  return found.filter((one) => one !== undefined);
+}
+
+/** @returns undefined for one that cannot be gone on with */
+async function readOne(uploads: ReturnType<typeof clientOf>['uploads'], id: string): Promise<Upload | undefined> {
+  try {
+    const upload = await uploads.get(id);
+    if (upload.status === 'open') return upload;
+    forget(id);
+  } catch (error) {
+    if (codeOf(error) !== 'upload_not_found') throw error;
+    forget(id);
+  }
+  return undefined;
+}
+
+export function Unfinished({ projectId }: { projectId: string }) {
+  const { data = [] } = useQuery({
+    queryKey: keyOf(projectId),
+    queryFn: () => read(projectId),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (data.length === 0) return null;
+  const leave = ({ uploadId }: Upload) =>
+    queryClient.setQueryData<Upload[]>(keyOf(projectId), (all) => all?.filter((one) => one.uploadId !== uploadId));
+
+  async function resume(upload: Upload): Promise<void> {
+    const [file] = await chooseFiles();
+    if (!file) return;
+    const { fileName, fileSize, folderId } = upload;
+    if (file.name !== fileName || file.size !== fileSize) {
+      void toast(text.uploads.otherFile(fileName, formatBytes(fileSize)));
+      return;
+    }
+    leave(upload);
+    add(projectId, folderId, [{ file }]);
+  }
+
+  async function discard(upload: Upload): Promise<void> {
+    try {
+      await clientOf(projectId).uploads.abort(upload.uploadId);
+    } catch (error) {
+      if (codeOf(error) !== 'upload_not_found') return toastError(error);
+    }
+    forget(upload.uploadId);
+    leave(upload);
+  }
+
+  const { uploads: words } = text;
+  return (
+    <section className="tray" aria-label={words.unfinished(data.length)}>
+      <div className="tray-head">
+        <h2>{words.unfinished(data.length)}</h2>
+      </div>
+      <ul className="tray-list">
+        {data.map((upload) => (
+          <li key={upload.uploadId} className="up">
+            <div className="up-text">
+              <FileName name={upload.fileName} />
+              <div className="cap">{words.needsFile(Math.floor(toShare(upload) * 100))}</div>
+              <div className="still">
+                <Meter share={toShare(upload)} label={upload.fileName} />
+              </div>
+              <Button size="s" className="word" onClick={() => void resume(upload).catch(toastError)}>
+                {words.chooseAgain}
+              </Button>
+            </div>
+            <IconButton icon={X} size="s" label={words.discard(upload.fileName)} onClick={() => discard(upload)} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const toShare = ({ parts, fileSize }: Upload): number => parts.reduce((sum, { size }) => sum + size, 0) / fileSize;
