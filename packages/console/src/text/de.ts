@@ -240,16 +240,11 @@ export const de: Text = {
 
   shell: {
     appearances: { system: 'Darstellung: wie das System', light: 'Darstellung: hell', dark: 'Darstellung: dunkel' },
-    projects: 'Projekte',
     none: 'Gerade wird nichts hochgeladen',
     noneHint: 'Was du hochlädst, steht hier, solange es unterwegs ist.',
     reload: 'Seite neu laden',
     noProject: 'Dieses Projekt gibt es nicht',
     noProjectHint: 'Es wurde gelöscht, die Adresse stimmt nicht, oder du bist kein Mitglied.',
-    noFolder: 'Diesen Ordner gibt es nicht',
-    noFolderHint:
-      'Er wurde gelöscht, oder die Adresse stimmt nicht. Gelöschte Ordner bleiben eine Weile im Papierkorb.',
-    toTrash: 'Im Papierkorb nachsehen',
     crashed: 'Diese Seite ist abgestürzt',
     crashedHint:
       'Was gespeichert war, ist noch da. Lade die Seite neu. Hilft das nicht, dann gib weiter, was unten steht, an die Leute, die diesen Dienst betreiben.',
@@ -350,7 +345,6 @@ export const de: Text = {
     dismiss: (name) => `${name} aus der Liste nehmen`,
     left: (seconds) =>
       seconds < 60 ? `noch ${Math.max(1, Math.round(seconds))} s` : `noch ${Math.round(seconds / 60)} min`,
-    none: 'Gerade wird nichts hochgeladen.',
 
     taken: (name) => `„${name}“ gibt es hier schon`,
     takenIn: (folder) => `In ${folder} liegt schon eine Datei mit diesem Namen.`,

@@ -241,15 +241,11 @@ export const en = {
 
   shell: {
     appearances: { system: 'Appearance: as the system', light: 'Appearance: light', dark: 'Appearance: dark' },
-    projects: 'Projects',
     none: 'Nothing is being uploaded',
     noneHint: 'What you upload is shown here while it is on its way.',
     reload: 'Load this page again',
     noProject: 'There is no such project',
     noProjectHint: 'It has been deleted, the address is wrong, or you are not a member.',
-    noFolder: 'There is no such folder',
-    noFolderHint: 'It has been deleted, or the address is wrong. Deleted folders stay in the trash for a while.',
-    toTrash: 'Look in the trash',
     crashed: 'This page has stopped working',
     crashedHint:
       'Nothing that was saved is lost. Load the page again; if that does not help, tell whoever runs this service what is written below.',
@@ -349,7 +345,6 @@ export const en = {
     dismiss: (name: string) => `Remove ${name} from this list`,
     left: (seconds: number) =>
       seconds < 60 ? `${Math.max(1, Math.round(seconds))} s left` : `${Math.round(seconds / 60)} min left`,
-    none: 'Nothing is being uploaded.',
 
     taken: (name: string) => `“${name}” is here already`,
     takenIn: (folder: string) => `There is a file with this name in ${folder}.`,

@@ -8,7 +8,7 @@ import { toastError } from '../../components/toast.tsx';
 import { queryClient, sessionQuery } from '../../queries.ts';
 import { type Language, language, languages, setLanguage, text } from '../../text/text.ts';
 import { setTheme, type Theme, theme } from '../../theme.ts';
-import { openOverlay } from './overlays.ts';
+import { closeOverlay, openOverlay } from './overlays.ts';
 
 const themes: readonly Theme[] = ['system', 'light', 'dark'];
 const themeIcons = { system: SunMoon, light: Sun, dark: Moon };
@@ -23,6 +23,7 @@ export function useAccountActions(): readonly MenuAction[] {
     onError: toastError,
     onSuccess: async () => {
       await navigate({ to: '/sign-in' });
+      closeOverlay();
       // Who looks at it hears of this, but not of what is cleared.
       queryClient.setQueryData(sessionQuery.queryKey, null);
       queryClient.clear();
