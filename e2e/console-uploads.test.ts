@@ -241,7 +241,9 @@ describe.runIf(triesJourneys)('uploads', () => {
     await held.release();
     await tray.getByRole('button', { name: 'Resume all' }).click();
     await heading('2 files uploaded').waitFor();
-    expect(await heard(page)).toEqual(['3 uploads started', '2 files uploaded']);
+    // The quarters in between depend on how fast the bytes go.
+    const heardOf = (await heard(page)).filter((words) => !words.includes('%'));
+    expect(heardOf).toEqual(['3 uploads started', '2 files uploaded']);
 
     // What failed stays when what is done has left, and earlier uploads are not counted.
     const refused = await refuseBytes(page, 'bad');

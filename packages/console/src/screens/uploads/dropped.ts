@@ -10,10 +10,10 @@ export interface Dropped {
 /** All that was dropped, also what is in folders. Says so if something cannot be read, and takes the rest. */
 export async function readDropped(data: DataTransfer): Promise<Dropped> {
   // The list is emptied as soon as the event is over.
-  const dropped = [...data.items].map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
-  const roots = dropped.map(({ entry }) => entry).filter((entry) => entry !== null);
+  const dropped = [...data.items].map((item) => item.webkitGetAsEntry() ?? item.getAsFile());
+  const roots = dropped.filter((one) => one instanceof Object && 'fullPath' in one);
   // What another page drags, rather than a desktop, is in no file system.
-  const files = dropped.flatMap(({ entry, file }) => (entry || !file ? [] : [{ file }]));
+  const files = dropped.filter((one) => one instanceof File).map((file) => ({ file }));
   const found: Dropped = { files, emptyFolders: [] };
   const failures: unknown[] = [];
   for (const root of roots) await walk(root, found).catch((error: unknown) => failures.push(error));
