@@ -163,31 +163,34 @@ export function FileList(props: FileListProps) {
       );
     });
   return (
-    <div
-      ref={scroller}
-      className={`scroll list ${hasPath ? 'search' : ''} ${selection.count === 0 ? '' : 'selecting'}`}
-      role="grid"
-      aria-label={text.nav.files}
-      aria-rowcount={total ? Math.ceil(total / columns) : -1}
-      aria-multiselectable="true"
-      onKeyDown={onKeyDown}
-    >
-      {!isGrid && <Head {...props} hasPath={hasPath} />}
-      <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
-        {lines.map(({ index, start }) => (
-          <div
-            key={index}
-            {...(isGrid ? { role: 'row', 'aria-rowindex': index + 1 } : { role: 'presentation' })}
-            className={`row-at ${isGrid ? 'tiles' : ''}`}
-            style={{
-              transform: `translateY(${start - headHeight}px)`,
-              ...(isGrid && { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }),
-            }}
-          >
-            {toLine(index)}
-          </div>
-        ))}
+    <>
+      <div
+        ref={scroller}
+        className={`scroll list ${hasPath ? 'search' : ''} ${selection.count === 0 ? '' : 'selecting'}`}
+        role="grid"
+        aria-label={text.nav.files}
+        aria-rowcount={total ? Math.ceil(total / columns) : -1}
+        aria-multiselectable="true"
+        onKeyDown={onKeyDown}
+      >
+        {!isGrid && <Head {...props} hasPath={hasPath} />}
+        <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+          {lines.map(({ index, start }) => (
+            <div
+              key={index}
+              {...(isGrid ? { role: 'row', 'aria-rowindex': index + 1 } : { role: 'presentation' })}
+              className={`row-at ${isGrid ? 'tiles' : ''}`}
+              style={{
+                transform: `translateY(${start - headHeight}px)`,
+                ...(isGrid && { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }),
+              }}
+            >
+              {toLine(index)}
+            </div>
+          ))}
+        </div>
       </div>
+      {/* Beside the grid, which may have nothing in it but rows. */}
       {menu && (
         <Suspense>
           <ContextMenu
@@ -198,7 +201,7 @@ export function FileList(props: FileListProps) {
           />
         </Suspense>
       )}
-    </div>
+    </>
   );
 }
 
