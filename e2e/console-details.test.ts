@@ -183,6 +183,35 @@ describe.runIf(triesJourneys)('one file', () => {
     await guest.context().close();
     await page.context().close();
   });
+
+  test.each([
+    { of: 'twice the size', viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 },
+    { of: 'a small phone', viewport: { width: 360, height: 640 } },
+    { of: 'a wall', viewport: { width: 3840, height: 2160 } },
+    { of: 'forced colours', forcedColors: 'active' as const },
+  ])('can be seen, with what is known of it: $of', async ({ of, ...options }) => {
+    const { projectId, cadiz } = await createFilled(of);
+    await fill(cadiz, { 'a.csv': `id,${'name '.repeat(99)}\n1,${'x'.repeat(999)}` }, 'text/csv');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, options);
+    await rowOf(page, 'a.csv').click({ position: { x: 80, y: 8 } });
+    const row = await rowOf(page, 'a.csv').evaluate((element) => getComputedStyle(element).color);
+    if (options.forcedColors)
+      expect(await entryOf(page, 'a.csv').evaluate((element) => getComputedStyle(element).color)).toBe(row);
+    await entryOf(page, 'a.csv').click();
+    const shown = await page.locator('.text-stage').boundingBox();
+    expect(shown?.height).toBeGreaterThan(150);
+    expect(shown?.width).toBeGreaterThan(300);
+    const isWide = () => page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    expect(await isWide()).toBe(false);
+    const button = page.getByRole('button', { name: 'Create a link and copy it' });
+    await button.scrollIntoViewIfNeeded();
+    await button.click({ trial: true });
+    await page.getByRole('button', { name: 'Edit metadata' }).click();
+    await dialogOf(page, 'Metadata').getByRole('button', { name: 'Add a key' }).click();
+    await dialogOf(page, 'Metadata').getByRole('button', { name: 'Save' }).click({ trial: true });
+    expect(await isWide()).toBe(false);
+    await page.context().close();
+  });
 });
 
 describe.runIf(triesJourneys)('a folder', () => {

@@ -256,7 +256,7 @@ export const de: Text = {
     keyHint: '1 bis 64 Zeichen aus A–Z, a–z, 0–9, _, . und -',
     keyTaken: 'Diesen Schlüssel gibt es schon.',
     kind: 'Art',
-    kinds: { string: 'Text', number: 'Zahl', boolean: 'Ja oder nein' },
+    kinds: { string: 'Text', number: 'Zahl', boolean: 'Ja/Nein' },
     value: 'Wert',
     addKey: 'Schlüssel hinzufügen',
     removeKey: (key) => `Schlüssel ${key} entfernen`,

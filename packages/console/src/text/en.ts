@@ -257,7 +257,7 @@ export const en = {
     keyHint: '1 to 64 of A–Z, a–z, 0–9, _, . and -',
     keyTaken: 'There is a key with this name already.',
     kind: 'Type',
-    kinds: { string: 'Text', number: 'Number', boolean: 'Yes or no' },
+    kinds: { string: 'Text', number: 'Number', boolean: 'Yes/No' },
     value: 'Value',
     addKey: 'Add a key',
     removeKey: (key: string) => `Remove the key ${key}`,

@@ -54,7 +54,7 @@ export function Details({ projectId, file }: DetailsProps) {
           <Fact label="ETag" code={file.etag} />
         </dl>
       </section>
-      <section>
+      <section className="stack g3">
         <h3>{preview.metadata}</h3>
         <dl className="facts">
           {file.externalId !== null && <Fact label={preview.externalId} code={file.externalId} />}

@@ -148,10 +148,10 @@ function Row({ link, onRevoke }: { link: Link; onRevoke: (() => void) | undefine
         {onRevoke && <IconButton icon={Ban} size="s" label={words.revoke} onClick={onRevoke} />}
       </span>
       <span className="line wrap cap quiet">
-        {words.dispositions[link.disposition]}
+        <span>{words.dispositions[link.disposition]}</span>
         {link.state !== 'active' && <Badge tone="warn">{words[link.state]}</Badge>}
         {link.expiresAt === null ? (
-          words.lifetimes.never
+          <span>{words.lifetimes.never}</span>
         ) : (
           <time className="num" dateTime={link.expiresAt} title={formatExactly(link.expiresAt)}>
             {words.until(formatMoment(link.expiresAt))}
