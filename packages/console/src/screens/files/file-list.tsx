@@ -217,11 +217,10 @@ export function FileList(props: FileListProps) {
 }
 
 /** Gives the focus to the entry that the keys are at, unless something else has it. */
-export const focusList = () =>
-  requestAnimationFrame(() => {
-    if (document.activeElement === document.body)
-      document.querySelector<HTMLElement>('[role=grid] [tabindex="0"]')?.focus({ preventScroll: true });
-  });
+export function focusList(): void {
+  if (document.activeElement === document.body)
+    document.querySelector<HTMLElement>('[role=grid] [tabindex="0"]')?.focus({ preventScroll: true });
+}
 
 /** Opens a folder, or the preview of a file. */
 function useOpen(projectId: string): (entry: Entry) => void {

@@ -12,7 +12,7 @@ import {
   Trash2,
   X,
 } from 'lucide-react';
-import { lazy, type Ref, Suspense, useCallback, useEffect, useRef, useState } from 'react';
+import { lazy, type Ref, Suspense, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
@@ -284,7 +284,10 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
   const { count, chosen, isEverything, everything } = selection;
   const bytes = chosen.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.item.fileSize : 0), 0);
   // The button that was pressed may be gone with the bar, or by itself.
-  useEffect(() => () => void focusList(), [isEverything]);
+  useLayoutEffect(() => {
+    focusList();
+    return () => void requestAnimationFrame(focusList);
+  }, [isEverything]);
   const mayDownload = !isEverything && chosen.entries.length <= mostArchived;
   return (
     <div className="subbar sel" role="toolbar" aria-label={files.selection}>
