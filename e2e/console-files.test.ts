@@ -126,6 +126,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     const link = await page.evaluate(() => navigator.clipboard.readText());
     expect(await (await fetch(link)).text()).toBe('Dear all,');
     await page.getByLabel('Revoke the link').click();
+    await page.getByRole('dialog', { name: 'Revoke' }).getByText('Revoke the link').click();
     await page.getByText('Nobody outside can open this file.').waitFor();
     expect((await fetch(link)).status).toBe(404);
     await page.context().close();

@@ -16,7 +16,7 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
       }}
     >
       <Base.Portal>
-        <Base.Backdrop className="backdrop" />
+        <Base.Backdrop className="backdrop" forceRender />
         <Base.Viewport className="scrim plain">
           <Base.Popup className={`dialog ${width}`} initialFocus={rest.initialFocus}>
             <header>

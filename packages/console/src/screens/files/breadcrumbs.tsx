@@ -4,6 +4,7 @@ import { Fragment } from 'react';
 import { Menu } from '../../components/menu.tsx';
 import { text } from '../../text/text.ts';
 import { useDropTarget } from './drag.ts';
+import { toLook } from './use-listing.ts';
 
 interface Crumb {
   id: string | null;
@@ -37,6 +38,7 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
                       void navigate({
                         to: '/projects/$projectId/files/$folderId',
                         params: { projectId, folderId: id ?? '' },
+                        search: toLook,
                       }),
                   }))}
                 />
@@ -66,12 +68,18 @@ function CrumbLink({ projectId, crumb }: { projectId: string; crumb: Crumb }) {
   const words = <bdi>{name}</bdi>;
   if (id === null)
     return (
-      <Link to="/projects/$projectId/files" params={{ projectId }} title={name} {...drop}>
+      <Link to="/projects/$projectId/files" params={{ projectId }} search={toLook} title={name} {...drop}>
         {words}
       </Link>
     );
   return (
-    <Link to="/projects/$projectId/files/$folderId" params={{ projectId, folderId: id }} title={name} {...drop}>
+    <Link
+      to="/projects/$projectId/files/$folderId"
+      params={{ projectId, folderId: id }}
+      search={toLook}
+      title={name}
+      {...drop}
+    >
       {words}
     </Link>
   );

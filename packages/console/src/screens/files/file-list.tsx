@@ -10,7 +10,7 @@ import type { ListCommands } from './list-commands.ts';
 import { Row } from './row.tsx';
 import { Tile } from './tile.tsx';
 import { useGridSizes } from './use-grid-sizes.ts';
-import type { Entry } from './use-listing.ts';
+import { type Entry, toLook } from './use-listing.ts';
 import type { Selection } from './use-selection.ts';
 import { useSteadyRows } from './use-steady-rows.ts';
 
@@ -37,7 +37,10 @@ interface FileListProps {
 export function FileList(props: FileListProps) {
   const { projectId, entries, total, search, selection, canChange, onEnd } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const [current, setCurrent] = useState(0);
+  const [{ id: currentId, index: currentIndex }, setCurrent] = useState<{ id?: string; index: number }>({ index: 0 });
+  // Others may have added something before it; and if it is gone, the keys go on where it was.
+  const found = entries.findIndex(({ id }) => id === currentId);
+  const current = found >= 0 ? found : Math.min(currentIndex, entries.length - 1);
   const [renamed, setRenamed] = useState<string>();
   const [menu, setMenu] = useState<{ entry: Entry; point: { x: number; y: number } }>();
   const isGrid = search.view === 'grid';
@@ -70,7 +73,7 @@ export function FileList(props: FileListProps) {
       open: (entry) => now.current.open(entry),
       choose(entry, how) {
         now.current.selection[how](entry.id);
-        setCurrent(now.current.entries.indexOf(entry));
+        setCurrent({ id: entry.id, index: now.current.entries.indexOf(entry) });
       },
       chosenWith: (entry) => (now.current.selection.has(entry.id) ? now.current.selection.chosen : toChosen([entry])),
       download: ({ entries }) => void download(now.current.projectId, entries),
@@ -91,7 +94,7 @@ export function FileList(props: FileListProps) {
     const next = Math.max(0, Math.min(entries.length - 1, to));
     const entry = entries[next];
     if (!entry) return;
-    setCurrent(next);
+    setCurrent({ id: entry.id, index: next });
     virtual.scrollToIndex(Math.floor(next / columns));
     if (isExtending) selection.extend(entry.id);
     requestAnimationFrame(() => {
@@ -100,7 +103,12 @@ export function FileList(props: FileListProps) {
       document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true });
     });
   }
-  useKeptFocus(scroller, entries, () => go(current, false));
+  useKeptFocus(scroller, entries, () => {
+    const row = currentId === undefined ? null : document.getElementById(elementIdOf(currentId));
+    // One that is only elsewhere now takes the focus, but nobody along with it.
+    if (row) row.focus({ preventScroll: true });
+    else go(current, false);
+  });
 
   function onKeyDown(event: KeyboardEvent) {
     const entry = entries[current];
@@ -129,10 +137,13 @@ export function FileList(props: FileListProps) {
     const step = steps[key];
     if (step !== undefined) return () => go(current + step, shiftKey);
     const chosen = selection.count === 0 ? toChosen([entry]) : selection.chosen;
-    const isAtEntry = (event.target as Element).id === elementIdOf(entry.id);
+    // The focus may still be on its way from the entry before.
+    const isAtEntry = event.target instanceof Element && event.target.id.startsWith(elementIdOf(''));
+    const preview = isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined;
     const forAll: Record<string, (() => void) | undefined> = {
       Enter: isAtEntry ? () => open(entry) : undefined,
-      ' ': isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined,
+      ' ': preview,
+      i: preview,
       x: () => selection.toggle(entry.id),
       D: () => commands.download(chosen),
       Escape: selection.count === 0 ? undefined : selection.clear,
@@ -156,7 +167,7 @@ export function FileList(props: FileListProps) {
           entry={entry}
           index={index}
           isSelected={selection.has(entry.id)}
-          isCurrent={index === Math.min(current, entries.length - 1)}
+          isCurrent={index === current}
           isRenamed={entry.id === renamed}
           hasPath={hasPath}
           canChange={canChange}
@@ -192,6 +203,7 @@ export function FileList(props: FileListProps) {
           ))}
         </div>
       </div>
+      {/* Beside the grid, which may have nothing in it but rows. */}
       {menu && (
         <Suspense>
           <ContextMenu
@@ -206,6 +218,12 @@ export function FileList(props: FileListProps) {
   );
 }
 
+/** Gives the focus to the entry that the keys are at, unless something else has it. */
+export function focusList(): void {
+  if (document.activeElement === document.body)
+    document.querySelector<HTMLElement>('[role=grid] [tabindex="0"]')?.focus({ preventScroll: true });
+}
+
 /** Opens a folder, or the preview of a file. */
 function useOpen(projectId: string): (entry: Entry) => void {
   const navigate = useNavigate();
@@ -214,7 +232,7 @@ function useOpen(projectId: string): (entry: Entry) => void {
       void navigate({
         to: '/projects/$projectId/files/$folderId',
         params: { projectId, folderId: id },
-        search: ({ view }) => ({ view }),
+        search: toLook,
       });
     else void navigate({ to: '.', search: (before) => ({ ...before, file: id }) });
   };

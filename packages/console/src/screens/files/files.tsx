@@ -12,7 +12,7 @@ import {
   Trash2,
   X,
 } from 'lucide-react';
-import { type Ref, useCallback, useDeferredValue, useEffect, useRef, useState } from 'react';
+import { lazy, type Ref, Suspense, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
@@ -25,14 +25,15 @@ import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { download } from './commands.ts';
-import { FileList, type Sort } from './file-list.tsx';
+import { FileList, focusList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
 import { NewFolder } from './new-folder.tsx';
-import { Preview } from './preview.tsx';
 import { useLetterKeys } from './use-letter-keys.ts';
 import { type Place, useListing } from './use-listing.ts';
 import { useQuestions } from './use-questions.tsx';
 import { type Selection, useSelection } from './use-selection.ts';
+
+const Preview = lazy(async () => ({ default: (await import('./preview.tsx')).Preview }));
 
 /** What is in a folder of a project. */
 export function Files() {
@@ -49,6 +50,7 @@ function Folder(place: Place) {
   const selection = useSelection(entries, place, total);
   const { remove, move, dialog } = useQuestions(projectId, folderId, selection.clear);
   const searchField = useRef<HTMLInputElement>(null);
+  const uploadButton = useRef<HTMLButtonElement>(null);
   const [isNaming, setNaming] = useState(false);
   const navigate = useNavigate();
   const role = useRole(projectId);
@@ -72,11 +74,13 @@ function Folder(place: Place) {
   };
   const setView = (view: FilesSearch['view']) =>
     void navigate({ to: '.', search: (before) => ({ ...before, view }), replace: true });
+  const clearSearch = () =>
+    void navigate({ to: '.', search: (before) => ({ ...before, q: undefined, scope: undefined }) });
   useLetterKeys({
     '/': () => searchField.current?.focus(),
     v: () => setView(search.view === 'grid' ? undefined : 'grid'),
-    ...(selection.count !== 0 && { Escape: selection.clear }),
-    ...(canChange && { n: () => setNaming(true) }),
+    ...(selection.count !== 0 ? { Escape: selection.clear } : search.q !== undefined && { Escape: clearSearch }),
+    ...(canChange && { n: () => setNaming(true), u: () => uploadButton.current?.click() }),
   });
   const isEmpty = !isPending && entries.length === 0;
   return (
@@ -92,7 +96,7 @@ function Folder(place: Place) {
             <Button icon={FolderPlus} className="only-wide" onClick={() => setNaming(true)}>
               {text.files.newFolder}
             </Button>
-            <UploadButton projectId={projectId} folderId={folderId} />
+            <UploadButton ref={uploadButton} projectId={projectId} folderId={folderId} />
           </>
         )}
       </header>
@@ -152,7 +156,11 @@ function Folder(place: Place) {
       )}
       <NewFolder open={isNaming} projectId={projectId} parentId={folderId} onClose={() => setNaming(false)} />
       {dialog}
-      {search.file !== undefined && <Preview projectId={projectId} entries={entries} fileId={search.file} />}
+      {search.file !== undefined && (
+        <Suspense>
+          <Preview projectId={projectId} entries={entries} hasMore={hasNextPage} onEnd={onEnd} fileId={search.file} />
+        </Suspense>
+      )}
     </>
   );
 }
@@ -162,23 +170,25 @@ function toCount(total: number | null | undefined, { q }: FilesSearch): string {
   return q === undefined ? text.common.items(total) : text.files.found(formatCount(total));
 }
 
-/** Searches as one types; what is searched for stands in the address. */
-function SearchField({ search, ref }: { search: FilesSearch; ref: Ref<HTMLInputElement> }) {
-  const [words, setWords] = useState(search.q ?? '');
-  const settled = useDeferredValue(words);
+/** Searches as one types, after a moment; what is searched for stands in the address. */
+function SearchField({ search: { q }, ref }: { search: FilesSearch; ref: Ref<HTMLInputElement> }) {
   const navigate = useNavigate();
+  const [{ words, sent, seen }, setState] = useState({ words: q ?? '', sent: q, seen: q });
+  // Another address, such as by going back, is not what was typed: that may be ahead of it.
+  if (seen !== q) setState({ words: q === sent ? words : (q ?? ''), sent: q, seen: q });
   useEffect(() => {
+    const wanted = words === '' ? undefined : words;
+    if (wanted === q) return;
     const timer = setTimeout(() => {
-      const q = settled === '' ? undefined : settled;
-      if (q !== search.q)
-        void navigate({
-          to: '.',
-          search: (before) => ({ ...before, q, ...(q === undefined && { scope: undefined }) }),
-          replace: search.q !== undefined,
-        });
+      setState({ words, sent: wanted, seen: q });
+      void navigate({
+        to: '.',
+        search: (before) => ({ ...before, q: wanted, ...(wanted === undefined && { scope: undefined }) }),
+        replace: q !== undefined,
+      });
     }, 250);
     return () => clearTimeout(timer);
-  }, [settled, search.q, navigate]);
+  }, [words, q, navigate]);
   return (
     <label className="input m soft search-field">
       <Search className="i s" aria-hidden="true" />
@@ -188,7 +198,7 @@ function SearchField({ search, ref }: { search: FilesSearch; ref: Ref<HTMLInputE
         value={words}
         aria-label={text.files.search}
         placeholder={text.files.search}
-        onChange={({ target }) => setWords(target.value)}
+        onChange={({ target }) => setState({ words: target.value, sent, seen })}
       />
     </label>
   );
@@ -273,6 +283,11 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
   const { files } = text;
   const { count, chosen, isEverything, everything } = selection;
   const bytes = chosen.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.item.fileSize : 0), 0);
+  // The button that was pressed may be gone with the bar, or by itself.
+  useLayoutEffect(() => {
+    focusList();
+    return () => void requestAnimationFrame(focusList);
+  }, [isEverything]);
   const mayDownload = !isEverything && chosen.entries.length <= mostArchived;
   return (
     <div className="subbar sel" role="toolbar" aria-label={files.selection}>

@@ -1,21 +1,34 @@
 import type { Link } from '@cadiz/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Ban } from 'lucide-react';
-import { useState } from 'react';
+import { type FormEvent, useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { copyText } from '../../clipboard.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
-import { Select } from '../../components/field.tsx';
+import { Field, Select } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Badge } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
-import { formatMoment } from '../../format.ts';
+import { formatExactly, formatMoment } from '../../format.ts';
 import { queryClient, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 
-const hours = { hour: 1, day: 24, week: 7 * 24, month: 30 * 24, never: undefined } as const;
-type Lifetime = keyof typeof hours;
+type Disposition = Link['disposition'];
+
+const hours = { hour: 1, day: 24, week: 7 * 24, month: 30 * 24 } as const;
+type Lifetime = keyof typeof hours | 'never' | 'custom';
+const lifetimes: readonly Lifetime[] = ['hour', 'day', 'week', 'month', 'custom', 'never'];
+const dispositions: readonly Disposition[] = ['inline', 'attachment'];
+
+/** As `datetime-local` has it: in the zone of the reader, to the minute. */
+function toLocal(at: Date): string {
+  const shifted = new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 16);
+}
+
+const after = (duration: number) => new Date(Date.now() + duration * 3600_000);
 
 /** The links of a file that anybody can open, until they end or are revoked. */
 export function Links({ projectId, fileId }: { projectId: string; fileId: string }) {
@@ -23,59 +36,128 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
   const { links: words } = text;
   const queryKey = ['links', fileId];
   const mayShare = useRole(projectId) !== 'viewer';
-  const [lifetime, setLifetime] = useState<Lifetime>('week');
+  const [revoked, setRevoked] = useState<Link>();
   const query = useQuery({ queryKey, queryFn: async () => (await links.page({ fileId, limit: 100 })).items });
   const reload = () => queryClient.invalidateQueries({ queryKey });
-  const create = useMutation({
-    mutationFn: async () => {
-      const duration = hours[lifetime];
-      const expiresAt = duration === undefined ? undefined : new Date(Date.now() + duration * 3600_000).toISOString();
-      const { url } = await links.create(fileId, { disposition: 'inline', ...(expiresAt && { expiresAt }) });
-      await copyText(url);
-      void toast(words.copied);
-    },
-    onSettled: reload,
-  });
-  const revoke = useMutation({ mutationFn: (id: string) => links.delete(id), onSettled: reload });
-  const options = (Object.keys(hours) as Lifetime[]).map((value) => ({ value, label: words.lifetimes[value] }));
+  async function revoke({ id }: Link) {
+    await links.delete(id);
+    setRevoked(undefined);
+    void reload();
+  }
   return (
     <section className="stack g3">
       <h3>{words.title}</h3>
-      <ProblemNote error={query.error ?? create.error ?? revoke.error} />
+      <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
       {query.data?.length === 0 && <p className="quiet">{words.none}</p>}
-      <ul className="stack g2">
+      <ul className="stack g3">
         {query.data?.map((link) => (
-          <Row key={link.id} link={link} onRevoke={mayShare ? () => revoke.mutate(link.id) : undefined} />
+          <Row key={link.id} link={link} onRevoke={mayShare ? () => setRevoked(link) : undefined} />
         ))}
       </ul>
-      {mayShare && (
-        <>
-          <Select label={words.lifetime} value={lifetime} options={options} onChange={setLifetime} />
-          <Button busy={create.isPending} onClick={() => create.mutate()}>
-            {words.create}
-          </Button>
-        </>
+      {mayShare && <NewLink projectId={projectId} fileId={fileId} onCreated={reload} />}
+      {revoked && (
+        <FormDialog
+          title={words.revokeTitle}
+          lead={words.revokeLead}
+          submit={words.revoke}
+          isDanger
+          send={() => revoke(revoked)}
+          onClose={() => setRevoked(undefined)}
+        >
+          {() => <p className="mono wrap-any">{revoked.url}</p>}
+        </FormDialog>
       )}
     </section>
+  );
+}
+
+interface NewLinkProps {
+  projectId: string;
+  fileId: string;
+  onCreated: () => void;
+}
+
+/** How long a new link works, and what it does; it is copied as soon as it is there. */
+function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
+  const { links: words } = text;
+  const [lifetime, setLifetime] = useState<Lifetime>('week');
+  const [until, setUntil] = useState('');
+  const [disposition, setDisposition] = useState<Disposition>('inline');
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: async () => {
+      const expiresAt =
+        lifetime === 'never'
+          ? undefined
+          : (lifetime === 'custom' ? new Date(until) : after(hours[lifetime])).toISOString();
+      const { url } = await clientOf(projectId).links.create(fileId, { disposition, ...(expiresAt && { expiresAt }) });
+      await copyText(url);
+      void toast(words.copied);
+    },
+    onSettled: onCreated,
+  });
+  function onSubmit(event: FormEvent) {
+    event.preventDefault();
+    mutate();
+  }
+  function choose(chosen: Lifetime) {
+    setLifetime(chosen);
+    if (chosen === 'custom' && until === '') setUntil(toLocal(after(hours.day)));
+  }
+  return (
+    <form className="stack g3" onSubmit={onSubmit}>
+      <Select
+        label={words.lifetime}
+        value={lifetime}
+        options={lifetimes.map((value) => ({ value, label: words.lifetimes[value] }))}
+        onChange={choose}
+      />
+      {lifetime === 'custom' && (
+        <Field
+          label={words.ends}
+          type="datetime-local"
+          required
+          min={toLocal(new Date())}
+          max="9999-12-30T00:00"
+          value={until}
+          onChange={({ target }) => setUntil(target.value)}
+        />
+      )}
+      <Select
+        label={words.disposition}
+        value={disposition}
+        options={dispositions.map((value) => ({ value, label: words.dispositions[value] }))}
+        onChange={setDisposition}
+      />
+      <ProblemNote error={error} />
+      <Button type="submit" busy={isPending}>
+        {words.create}
+      </Button>
+    </form>
   );
 }
 
 function Row({ link, onRevoke }: { link: Link; onRevoke: (() => void) | undefined }) {
   const { links: words } = text;
   return (
-    <li className="line">
-      <span className="grow clip mono" title={link.url}>
-        {link.url}
+    <li>
+      <span className="line">
+        <span className="grow clip mono" title={link.url}>
+          {link.url}
+        </span>
+        <CopyButton value={link.url} label={words.copy} />
+        {onRevoke && <IconButton icon={Ban} size="s" label={words.revoke} onClick={onRevoke} />}
       </span>
-      <Badge tone={link.state === 'active' ? '' : 'warn'}>
-        {link.state !== 'active'
-          ? words[link.state]
-          : link.expiresAt === null
-            ? words.lifetimes.never
-            : words.until(formatMoment(link.expiresAt))}
-      </Badge>
-      <CopyButton value={link.url} label={words.copy} />
-      {onRevoke && <IconButton icon={Ban} size="s" label={words.revoke} onClick={onRevoke} />}
+      <span className="line wrap cap quiet">
+        <span>{words.dispositions[link.disposition]}</span>
+        {link.state !== 'active' && <Badge tone="warn">{words[link.state]}</Badge>}
+        {link.expiresAt === null ? (
+          <span>{words.lifetimes.never}</span>
+        ) : (
+          <time className="num" dateTime={link.expiresAt} title={formatExactly(link.expiresAt)}>
+            {words.until(formatMoment(link.expiresAt))}
+          </time>
+        )}
+      </span>
     </li>
   );
 }

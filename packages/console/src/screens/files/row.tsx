@@ -5,7 +5,7 @@ import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { EntryCheck, EntryMenu, EntryName, type EntryProps, toType, useEntryElement } from './entry-parts.tsx';
 import { KindIcon } from './kind-icon.tsx';
-import type { Entry } from './use-listing.ts';
+import { type Entry, toLook } from './use-listing.ts';
 
 /** One file or folder of the list. */
 export const Row = memo(function Row(props: EntryProps) {
@@ -63,7 +63,7 @@ function FolderLink({ projectId, entry }: { projectId: string; entry: Entry }) {
   };
   if (!folder)
     return (
-      <Link {...link} to="/projects/$projectId/files" params={{ projectId }}>
+      <Link {...link} to="/projects/$projectId/files" params={{ projectId }} search={toLook}>
         /
       </Link>
     );
@@ -72,6 +72,7 @@ function FolderLink({ projectId, entry }: { projectId: string; entry: Entry }) {
       {...link}
       to="/projects/$projectId/files/$folderId"
       params={{ projectId, folderId: folder.id }}
+      search={toLook}
       title={entry.item.path?.map(({ name }) => name).join(' / ')}
     >
       <bdi>{folder.name}</bdi>

@@ -18,6 +18,14 @@ export interface Place {
 
 const pageSize = 200;
 
+/** How a place is looked at, which the next one keeps: neither what was searched for, nor the file that was shown. */
+export const toLook = ({ sort, order, view }: FilesSearch): FilesSearch => ({ sort, order, view });
+
+/** In milliseconds: how often it is looked whether others have changed something. */
+const lookAgainAfter = 30_000;
+/** With more pages than this, reading them all again is left to the focus. */
+const mostPagesAgain = 5;
+
 /** The name under which the listings of a project are read again after a change. */
 export const listingKey = (projectId: string) => ['list', projectId] as const;
 
@@ -40,6 +48,8 @@ export function useListing({ projectId, folderId, search }: Place) {
       }),
     getNextPageParam: (page: Listing) => page.nextCursor ?? undefined,
     placeholderData: keepPreviousData,
+    refetchOnWindowFocus: 'always',
+    refetchInterval: ({ state }) => (state.data && state.data.pages.length > mostPagesAgain ? false : lookAgainAfter),
   });
   const entries = useMemo(() => query.data?.pages.flatMap(toEntries) ?? [], [query.data]);
   const [first] = query.data?.pages ?? [];

@@ -1,0 +1,382 @@
+import { type Client, createClient } from '@cadiz/client';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+
+let tested: ConsoleUnderTest;
+
+beforeAll(async () => {
+  if (triesJourneys) tested = await startConsole();
+});
+
+afterAll(async () => {
+  if (triesJourneys) await tested.stop();
+});
+
+/** A project, and a client that fills it and looks into it. */
+async function createFilled(name: string): Promise<{ projectId: string; cadiz: Client }> {
+  const projectId = await tested.createProject(name);
+  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name, projectId });
+  return { projectId, cadiz: createClient({ baseUrl: tested.url, apiKey: key }) };
+}
+
+/** Uploads files of text. @param files their contents by their names */
+async function fill(cadiz: Client, files: Record<string, string>, type = 'text/plain'): Promise<void> {
+  const queue = cadiz.uploads.create(
+    Object.entries(files).map(([name, content]) => new File([content], name, { type })),
+  );
+  await queue.done();
+}
+
+async function idOf(cadiz: Client, name: string): Promise<string> {
+  const { files, folders } = await cadiz.files.page({ folder: null, search: name });
+  const found = [...files, ...folders].find((one) => ('name' in one ? one.name : one.fileName) === name);
+  if (!found) throw new Error(`There is no ${name}.`);
+  return found.id;
+}
+
+const entryOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ has: entryOf(page, name) });
+const tileOf = (page: Page, name: string) => page.getByRole('gridcell').filter({ has: entryOf(page, name) });
+const dialogOf = (page: Page, name: string) => page.getByRole('dialog', { name });
+/** The name at the top of a preview. */
+const titleOf = (page: Page) => page.locator('.view > header bdi');
+
+describe.runIf(triesJourneys)('one file', () => {
+  test('is shown beside the next, also beyond what the list has loaded', async () => {
+    const { projectId, cadiz } = await createFilled('Beyond');
+    const names = Array.from({ length: 203 }, (_, index) => `n${String(index).padStart(3, '0')}.txt`);
+    await fill(cadiz, Object.fromEntries(names.map((name) => [name, name])));
+    const last = await idOf(cadiz, 'n199.txt');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?file=${last}`);
+    await expect.poll(() => titleOf(page).innerText()).toBe('n199.txt');
+    for (const name of ['n200.txt', 'n201.txt', 'n202.txt']) {
+      await page.getByLabel('Next file').click();
+      await expect.poll(() => titleOf(page).innerText()).toBe(name);
+    }
+    expect(await page.getByLabel('Next file').getAttribute('aria-disabled')).toBe('true');
+    await page.keyboard.press('ArrowLeft');
+    await expect.poll(() => titleOf(page).innerText()).toBe('n201.txt');
+    // An address of one that the list has not loaded.
+    await page.goto(`${tested.url}/projects/${projectId}/files?file=${await idOf(cadiz, 'n202.txt')}`);
+    await page.getByLabel('Previous file').click();
+    await expect.poll(() => titleOf(page).innerText()).toBe('n201.txt');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is shown as a table, as indented JSON, and no further than a limit', async () => {
+    const { projectId, cadiz } = await createFilled('Texts');
+    const rows = Array.from(
+      { length: 250 },
+      (_, index) => `${index};"a ""quoted""; word\n<script>document.title = 1</script>"`,
+    );
+    await fill(cadiz, {
+      'a.csv': `id;what\r\n${rows.join('\r\n')}`,
+      'b.tsv': 'x\ty\n1,5\t2',
+      'c.json': '{"big":12345678901234567890,"list":[1,{"a":[]}],"text":"{,}"}',
+      'd.txt': 'é'.repeat(200_000),
+    });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await entryOf(page, 'a.csv').click();
+    await page.getByRole('columnheader', { name: 'what' }).waitFor();
+    expect(await page.locator('.text-stage tbody tr').count()).toBe(200);
+    const cell = page.getByRole('cell', { name: /quoted/ }).first();
+    expect(await cell.innerText()).toBe('a "quoted"; word\n<script>document.title = 1</script>');
+    await page.getByText('The first 200 rows are shown.').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('cell', { name: '1,5', exact: true }).waitFor();
+    await page.keyboard.press('ArrowRight');
+    const indented =
+      '{\n  "big": 12345678901234567890,\n  "list": [\n    1,\n    {\n      "a": []\n    }\n  ],\n  "text": "{,}"\n}';
+    await expect.poll(() => page.locator('.text-stage pre').textContent()).toBe(indented);
+    const asked = page.waitForRequest((request) => request.headers().range !== undefined);
+    await page.keyboard.press('ArrowRight');
+    expect((await asked).headers().range).toBe('bytes=0-255999');
+    await page.getByText('The first 256 KB are shown.').waitFor();
+    expect(await page.locator('.text-stage pre').textContent()).toBe('é'.repeat(128_000));
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('says all that is known of it, and keeps what an application wants to know', async () => {
+    const { projectId, cadiz } = await createFilled('Facts');
+    await cadiz.folders.ensure(['outer/inner']);
+    const file = new File(['x'], 'a.txt', { type: 'text/plain' });
+    const queue = cadiz.uploads.create([file], { folder: 'outer/inner' });
+    await queue.done();
+    const { files } = await cadiz.files.page({ search: 'a.txt' });
+    const id = files[0]?.id ?? '';
+    await cadiz.files.update(id, { metadata: { order: 4711, reviewed: false, gone: 'x' }, externalId: 'e-1' });
+    const address = `/projects/${projectId}/files?file=${id}`;
+    const page = await tested.openAsOwner(address);
+    const details = page.getByRole('complementary', { name: 'Details' });
+    await details.getByRole('link', { name: 'inner' }).waitFor();
+    await details.getByText('with an API key').waitFor();
+    await details.getByText('e-1').waitFor();
+    await page.getByRole('button', { name: 'Edit metadata' }).click();
+    const dialog = dialogOf(page, 'Metadata');
+    await dialog.getByLabel('External id').fill('e-2');
+    await dialog.getByRole('button', { name: 'Remove the key gone' }).click();
+    await dialog.getByLabel('Value').first().fill('12');
+    await dialog.getByRole('button', { name: 'Add a key' }).click();
+    await dialog.getByLabel('Key', { exact: true }).last().fill('order');
+    await dialog.getByRole('alert').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await dialog.getByLabel('Key', { exact: true }).last().fill('note');
+    await dialog.getByLabel('Value').last().fill('12 %');
+    expect(await findBarriers(page)).toEqual([]);
+    // Escape closes the dialog alone, and Enter saves.
+    await dialog.getByLabel('Value').last().press('Enter');
+    await dialog.waitFor({ state: 'detached' });
+    const { metadata, externalId } = await cadiz.files.get(id);
+    expect({ metadata, externalId }).toEqual({
+      metadata: { order: 12, reviewed: false, note: '12 %' },
+      externalId: 'e-2',
+    });
+    await details.getByText('12 %').waitFor();
+    await page.context().close();
+
+    const viewer = await tested.openAsMember(projectId, 'viewer', address);
+    await viewer.getByText('12 %').waitFor();
+    await viewer.getByText('e-2').waitFor();
+    expect(await viewer.getByRole('button', { name: /Edit|Create a link|Revoke/ }).count()).toBe(0);
+    expect(await findBarriers(viewer)).toEqual([]);
+    expect(tested.complaints).toEqual([]);
+    await viewer.context().close();
+  });
+
+  test('is shared for as long as one says, to be shown or saved, until that is revoked', async () => {
+    const { projectId, cadiz } = await createFilled('Shares');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await entryOf(page, 'letter.txt').click();
+    await page.getByLabel('When it is opened').selectOption({ label: 'Downloads the file' });
+    await page.getByLabel('Works for').selectOption({ label: 'until a date of your choice' });
+    await page.getByLabel('Works until').fill('2030-05-06T07:08');
+    await page.getByRole('button', { name: 'Create a link and copy it' }).click();
+    await page.getByText('The link is copied').waitFor();
+    const item = page.getByRole('listitem').filter({ has: page.getByLabel('Revoke the link') });
+    await item.getByText(/^until May 6, 2030, 07:08/).waitFor();
+    await item.getByText('Downloads the file').waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    // In a private window.
+    const guest = await tested.openPage();
+    const answer = await guest.request.get(link);
+    expect(await answer.text()).toBe('Dear all,');
+    expect(answer.headers()['content-disposition']).toMatch(/^attachment/);
+
+    await page.getByLabel('Revoke the link').click();
+    await dialogOf(page, 'Revoke this link?').getByRole('button', { name: 'Cancel' }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialogOf(page, 'Revoke this link?').waitFor({ state: 'detached' });
+    expect((await guest.request.get(link)).status()).toBe(200);
+    await page.getByLabel('Revoke the link').click();
+    await dialogOf(page, 'Revoke this link?').getByRole('button', { name: 'Revoke the link' }).click();
+    await page.getByText('Nobody outside can open this file.').waitFor();
+    expect((await guest.request.get(link)).status()).toBe(404);
+    expect(tested.complaints).toEqual([]);
+    await guest.context().close();
+    await page.context().close();
+  });
+
+  test.each([
+    { of: 'twice the size', viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 },
+    { of: 'a small phone', viewport: { width: 360, height: 640 } },
+    { of: 'a wall', viewport: { width: 3840, height: 2160 } },
+    { of: 'forced colours', forcedColors: 'active' as const },
+  ])('can be seen, with what is known of it: $of', async ({ of, ...options }) => {
+    const { projectId, cadiz } = await createFilled(of);
+    await fill(cadiz, { 'a.csv': `id,${'name '.repeat(99)}\n1,${'x'.repeat(999)}` }, 'text/csv');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, options);
+    await rowOf(page, 'a.csv').click({ position: { x: 80, y: 8 } });
+    const row = await rowOf(page, 'a.csv').evaluate((element) => getComputedStyle(element).color);
+    if (options.forcedColors)
+      expect(await entryOf(page, 'a.csv').evaluate((element) => getComputedStyle(element).color)).toBe(row);
+    await entryOf(page, 'a.csv').click();
+    const shown = await page.locator('.text-stage').boundingBox();
+    expect(shown?.height).toBeGreaterThan(150);
+    expect(shown?.width).toBeGreaterThan(300);
+    const isWide = () => page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    expect(await isWide()).toBe(false);
+    const button = page.getByRole('button', { name: 'Create a link and copy it' });
+    await button.scrollIntoViewIfNeeded();
+    await button.click({ trial: true });
+    await page.getByRole('button', { name: 'Edit metadata' }).click();
+    await dialogOf(page, 'Metadata').getByRole('button', { name: 'Add a key' }).click();
+    await dialogOf(page, 'Metadata').getByRole('button', { name: 'Save' }).click({ trial: true });
+    expect(await isWide()).toBe(false);
+    await page.context().close();
+  });
+});
+
+describe.runIf(triesJourneys)('a folder', () => {
+  test('is moved as a whole, and says how far that is', async () => {
+    const { projectId, cadiz } = await createFilled('Whole');
+    await cadiz.folders.ensure(['a target']);
+    const names = Array.from({ length: 1100 }, (_, index) => `from/one of many ${index}`);
+    for (let at = 0; at < names.length; at += 100) await cadiz.folders.ensure(names.slice(at, at + 100));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files/${await idOf(cadiz, 'from')}?q=many`);
+    await page.getByText('1,100 found').waitFor();
+    await rowOf(page, 'one of many 0').click();
+    await page.keyboard.press('Control+a');
+    await page.getByText('200 selected').waitFor();
+    await page.getByRole('button', { name: 'Select all 1,100 in this folder' }).click();
+    await page.getByText('1,100 selected').waitFor();
+    await page.keyboard.press('m');
+    const dialog = dialogOf(page, 'Move 1,100 items');
+    await dialog.getByRole('button', { name: 'Whole' }).click();
+    await dialog.getByRole('button', { name: 'a target' }).click();
+    // How far it is stands there until the service says more.
+    let goOn = (): void => {};
+    const said = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route('**/api/storage/operations/*', async (route) => {
+      await said;
+      await route.continue();
+    });
+    await dialog.getByRole('button', { name: 'Move to a target' }).click();
+    await page.getByText(/of 1,100 items done/).waitFor();
+    goOn();
+    await page.getByText('1,100 items moved to a target').waitFor();
+    expect((await cadiz.files.page({ folder: 'from' })).folders).toEqual([]);
+    expect((await cadiz.files.page({ folder: 'a target', counts: true })).total).toBe(1100);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is walked through by keyboard, and Escape takes back one thing at a time', async () => {
+    const { projectId, cadiz } = await createFilled('Keys');
+    await fill(cadiz, { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?q=t`);
+    let choosers = 0;
+    page.on('filechooser', () => {
+      choosers++;
+    });
+    for (const entryIn of [rowOf, tileOf]) {
+      await entryIn(page, 'a.txt').click({ position: { x: 60, y: 10 } });
+      await page.keyboard.press(entryIn === tileOf ? 'Shift+ArrowRight' : 'Shift+ArrowDown');
+      await page.getByText('2 selected').waitFor();
+      for (const key of ['Space', 'i']) {
+        await page.keyboard.press(key);
+        await expect.poll(() => titleOf(page).innerText()).toBe('b.txt');
+        await page.keyboard.press('Escape');
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toContain('b.txt');
+      }
+      // The selection is still there, and the search as well, until it is their turn.
+      await page.getByText('2 selected').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByText('3 found').waitFor();
+      await entryIn(page, 'b.txt').click({ button: 'right' });
+      await page.getByRole('menuitem', { name: /Rename/ }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('menu').waitFor({ state: 'detached' });
+      expect(await findBarriers(page)).toEqual([]);
+      if (entryIn === rowOf) await page.keyboard.press('v');
+    }
+    expect(page.url()).toContain('q=t');
+    await page.keyboard.press('Escape');
+    await page.getByText('3 items').waitFor();
+    expect(await page.getByLabel('Search this folder').inputValue()).toBe('');
+    await page.keyboard.press('u');
+    await expect.poll(() => choosers).toBe(1);
+    await page.keyboard.press('n');
+    await dialogOf(page, 'New folder').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('/');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has an address that says all there is to say, whatever it is called', async () => {
+    const { projectId, cadiz } = await createFilled('Addresses');
+    const names = ['100 % # ? & +', `"quoted" 'too' <b>`, '🐟 شاطئ %2e%2e', 'x'];
+    await cadiz.folders.ensure([names.join('/')]);
+    await cadiz.uploads
+      .create([new File(['x'], '%2F.txt', { type: 'text/plain' })], { folder: names.join('/') })
+      .done();
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?view=grid&sort=createdAt&order=desc`);
+    for (const name of names) await entryOf(page, name).click();
+    await entryOf(page, '%2F.txt').waitFor();
+    const inside = page.url();
+    expect(inside).toMatch(/sort=createdAt&order=desc&view=grid$/);
+    await page.getByLabel('Search this folder').fill('%2');
+    await page.waitForURL(/q=/);
+    const address = page.url();
+    const isWhole = async (one: Page) => {
+      await tileOf(one, '%2F.txt').waitFor();
+      expect(await one.getByLabel('Search this folder').inputValue()).toBe('%2');
+      await one.getByRole('button', { name: 'Added' }).waitFor();
+      expect(one.url()).toBe(address);
+    };
+    await page.reload();
+    await isWhole(page);
+    const other = await page.context().newPage();
+    await other.goto(address);
+    await isWhole(other);
+    await other.close();
+    // Back leads out of the search, and forward into it again.
+    await page.goBack();
+    await page.waitForURL(inside);
+    await expect.poll(() => page.getByLabel('Search this folder').inputValue()).toBe('');
+    await page.goForward();
+    await isWhole(page);
+    // The second and third of five are in a menu.
+    await page.getByLabel('2 more folders').click();
+    await page.getByRole('menuitem', { name: names[0] ?? '' }).click();
+    await tileOf(page, names[1] ?? '').waitFor();
+    expect(page.url()).toMatch(/sort=createdAt&order=desc&view=grid$/);
+    await page.getByRole('navigation').getByRole('link', { name: 'Addresses' }).click();
+    await tileOf(page, names[0] ?? '').waitFor();
+    expect(page.url()).toMatch(/files\?sort=createdAt&order=desc&view=grid$/);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('shows what somebody else has changed, and keeps its place and its selection', async () => {
+    const { projectId, cadiz } = await createFilled('Two');
+    const names = Array.from({ length: 120 }, (_, index) => `n${String(index).padStart(3, '0')}`);
+    await cadiz.folders.ensure(names.slice(0, 100));
+    await cadiz.folders.ensure(names.slice(100));
+    const here = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const there = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(here, 'n000').click();
+    await here.keyboard.press('End');
+    await rowOf(here, 'n119').getByRole('checkbox').click();
+    const scrolled = () => here.getByRole('grid').evaluate(({ scrollTop }) => scrollTop);
+    const before = await scrolled();
+    expect(before).toBeGreaterThan(0);
+
+    await rowOf(there, 'n001').click();
+    await there.keyboard.press('Delete');
+    await there.getByText('119 items').waitFor();
+    await there.keyboard.press('n');
+    await there.getByLabel('Name of the folder').fill('a new one');
+    await there.keyboard.press('Enter');
+    await rowOf(there, 'a new one').waitFor();
+    await there.keyboard.press('n');
+    await there.getByLabel('Name of the folder').fill('n118b');
+    await there.keyboard.press('Enter');
+    await there.getByText('121 items').waitFor();
+
+    // As when a window is looked at again.
+    await here.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+    await rowOf(here, 'n118b').waitFor();
+    await here.getByText('2 selected').waitFor();
+    expect(await scrolled()).toBe(before);
+    // The keys go on at what had the focus, wherever that is now.
+    await here.keyboard.press('ArrowUp');
+    await expect.poll(() => here.evaluate(() => document.activeElement?.textContent)).toContain('n118b');
+    expect(tested.complaints).toEqual([]);
+    await here.context().close();
+    await there.context().close();
+  });
+});

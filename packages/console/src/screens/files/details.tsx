@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { clientOf } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { CopyButton } from '../../components/copy-button.tsx';
+import { Badge, Moment } from '../../components/parts.tsx';
+import { formatBytes, formatCount } from '../../format.ts';
+import { membersQuery, useRole, useUser } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+import { MetadataDialog } from './metadata-dialog.tsx';
+import { type FileEntry, toLook } from './use-listing.ts';
+
+interface DetailsProps {
+  projectId: string;
+  file: FileEntry['item'];
+}
+
+/** All that is known of a file; what an application keeps with it can be changed. */
+export function Details({ projectId, file }: DetailsProps) {
+  const { preview } = text;
+  const [isEditing, setEditing] = useState(false);
+  const canChange = useRole(projectId) !== 'viewer';
+  const metadata = Object.entries(file.metadata);
+  return (
+    <>
+      <section>
+        <h3>{preview.details}</h3>
+        <dl className="facts">
+          <Fact label={text.files.size}>
+            {formatBytes(file.fileSize)} · {preview.bytes(formatCount(file.fileSize))}
+          </Fact>
+          <Fact label={text.files.type}>
+            <span className="mono">{file.mimeType}</span>{' '}
+            {file.contentCheck === 'mismatch' && file.detectedMimeType && (
+              <Badge tone="warn">{preview.looksLike(file.detectedMimeType)}</Badge>
+            )}
+          </Fact>
+          <Fact label={text.files.where}>
+            <Where projectId={projectId} folderId={file.folderId} />
+          </Fact>
+          <Fact label={text.files.added}>
+            <Moment at={file.createdAt} /> <AddedBy projectId={projectId} by={file.createdBy} />
+          </Fact>
+          <Fact label={preview.id} code={file.id} />
+          <Fact label={preview.storeKey} code={file.storeKey} />
+          {file.sha256 !== null && (
+            <Fact label="SHA-256" code={file.sha256}>
+              {file.sha256State && (
+                <Badge tone={checkTones[file.sha256State]}>{preview.sha256States[file.sha256State]}</Badge>
+              )}
+            </Fact>
+          )}
+          <Fact label="ETag" code={file.etag} />
+        </dl>
+      </section>
+      <section className="stack g3">
+        <h3>{preview.metadata}</h3>
+        <dl className="facts">
+          {file.externalId !== null && <Fact label={preview.externalId} code={file.externalId} />}
+          {metadata.map(([name, value]) => (
+            <Fact key={name} label={name}>
+              <bdi>{String(value)}</bdi>
+            </Fact>
+          ))}
+        </dl>
+        {metadata.length === 0 && file.externalId === null && <p className="quiet">{preview.noMetadata}</p>}
+        {canChange && <Button onClick={() => setEditing(true)}>{preview.editMetadata}</Button>}
+        {isEditing && <MetadataDialog projectId={projectId} file={file} onClose={() => setEditing(false)} />}
+      </section>
+    </>
+  );
+}
+
+const checkTones = { declared: '', verified: 'ok', mismatch: 'bad' } as const;
+
+/** One fact under its name. What programs need is in their type, and can be copied. */
+function Fact({ label, code, children }: { label: string; code?: string; children?: ReactNode }) {
+  return (
+    <div>
+      <dt className="cap quiet">{label}</dt>
+      <dd>
+        {code !== undefined && (
+          <>
+            <bdi className="mono">{code}</bdi> <CopyButton value={code} label={text.preview.copyFact(label)} />
+          </>
+        )}
+        {children}
+      </dd>
+    </div>
+  );
+}
+
+/** The way to the folder of a file: each part of it leads there. */
+function Where({ projectId, folderId }: { projectId: string; folderId: string | null }) {
+  const { data } = useQuery({
+    queryKey: ['folders', projectId, folderId, 'path'],
+    queryFn: async () => (await clientOf(projectId).files.page({ folder: folderId, limit: 1 })).breadcrumbs,
+  });
+  return data?.map(({ id, name }, index) => (
+    <span key={id}>
+      {index > 0 && ' / '}
+      {id === null ? (
+        <Link to="/projects/$projectId/files" params={{ projectId }} search={toLook}>
+          <bdi>{name}</bdi>
+        </Link>
+      ) : (
+        <Link to="/projects/$projectId/files/$folderId" params={{ projectId, folderId: id }} search={toLook}>
+          <bdi>{name}</bdi>
+        </Link>
+      )}
+    </span>
+  ));
+}
+
+/** Who uploaded a file, as far as that is known. */
+function AddedBy({ projectId, by }: { projectId: string; by: FileEntry['item']['createdBy'] }) {
+  const user = useUser();
+  const { data: members } = useQuery(membersQuery(projectId));
+  const { preview } = text;
+  if (by === null) return null;
+  if ('apiKeyId' in by) return preview.byKey;
+  if ('ticketId' in by) return preview.byTicket;
+  if (by.userId === user.id) return preview.byYou;
+  const name = members?.find(({ userId }) => userId === by.userId)?.name;
+  return name === undefined ? preview.byFormer : preview.by(name);
+}

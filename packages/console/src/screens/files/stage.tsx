@@ -1,0 +1,35 @@
+import { useQuery } from '@tanstack/react-query';
+import { FileQuestionMark } from 'lucide-react';
+import { clientOf } from '../../api.ts';
+import { Empty } from '../../components/parts.tsx';
+import { ProblemNote } from '../../components/problem.tsx';
+import { text } from '../../text/text.ts';
+import { TextStage } from './text-stage.tsx';
+import type { FileEntry } from './use-listing.ts';
+
+interface StageProps {
+  projectId: string;
+  file: FileEntry['item'];
+}
+
+/** What a file shows. It never runs: a picture cannot, other bytes are drawn as text, and PDFs are of another origin. */
+export function Stage({ projectId, file }: StageProps) {
+  const { data: address, error } = useQuery({
+    queryKey: ['address', file.id],
+    queryFn: () => clientOf(projectId).files.url(file.id, { disposition: 'inline' }),
+    staleTime: 600_000,
+  });
+  const { mimeType, fileName, fileSize } = file;
+  if (error) return <ProblemNote error={error} />;
+  if (!address) return null;
+  const { url } = address;
+  if (mimeType.startsWith('image/')) return <img src={url} alt={fileName} />;
+  // biome-ignore lint/a11y/useMediaCaption: the files are what people have uploaded
+  if (mimeType.startsWith('video/')) return <video src={url} controls />;
+  // biome-ignore lint/a11y/useMediaCaption: the files are what people have uploaded
+  if (mimeType.startsWith('audio/')) return <audio src={url} controls />;
+  if (mimeType === 'application/pdf') return <iframe src={url} title={fileName} />;
+  if (/^text\/|json|xml|javascript/.test(mimeType) || /\.(?:csv|tsv|json)$/i.test(fileName))
+    return <TextStage url={url} name={fileName} type={mimeType} size={fileSize} />;
+  return <Empty icon={FileQuestionMark} title={text.preview.none} hint={mimeType} />;
+}
