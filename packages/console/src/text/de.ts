@@ -210,20 +210,6 @@ export const de: Text = {
     dropHint: 'Sie gehen direkt in deinen Objektspeicher. Ordner behalten ihren Aufbau.',
     fromCode: 'Oder aus deinem Code',
     fromCodeHint: 'Schon für dieses Projekt ausgefüllt. Es braucht einen Schlüssel.',
-    keys: {
-      upload: 'Dateien hochladen',
-      preview: 'Vorschau und Einzelheiten',
-      step: 'Nach oben und unten',
-      stepGrid: 'Nach links und rechts im Raster',
-      page: 'Eine Seite nach oben und unten',
-      ends: 'Anfang und Ende',
-      range: 'Auswahl erweitern',
-      toggle: 'Auswählen oder abwählen',
-      all: 'Alles auswählen',
-      listOrGrid: 'Liste oder Raster',
-      goBack: 'Vorschau schließen, Auswahl aufheben, dann die Suche',
-      neighbours: 'Vorige und nächste Datei in der Vorschau',
-    },
   },
 
   preview: {

@@ -211,20 +211,6 @@ export const en = {
     dropHint: 'They go straight to your object store. Folders keep their structure.',
     fromCode: 'Or from your code',
     fromCodeHint: 'Filled in for this project. It needs a key.',
-    keys: {
-      upload: 'Upload files',
-      preview: 'Preview and details',
-      step: 'Up and down',
-      stepGrid: 'Left and right in the grid',
-      page: 'A page up and down',
-      ends: 'First and last',
-      range: 'Extend the selection',
-      toggle: 'Select or deselect',
-      all: 'Select all',
-      listOrGrid: 'List or grid',
-      goBack: 'Close the preview, clear the selection, then the search',
-      neighbours: 'Previous and next file in the preview',
-    },
   },
 
   preview: {

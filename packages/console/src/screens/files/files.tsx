@@ -50,7 +50,6 @@ function Folder(place: Place) {
   const selection = useSelection(entries, place, total);
   const { remove, move, dialog } = useQuestions(projectId, folderId, selection.clear);
   const searchField = useRef<HTMLInputElement>(null);
-  const uploadButton = useRef<HTMLButtonElement>(null);
   const [isNaming, setNaming] = useState(false);
   const navigate = useNavigate();
   const role = useRole(projectId);
@@ -80,7 +79,7 @@ function Folder(place: Place) {
     '/': () => searchField.current?.focus(),
     v: () => setView(search.view === 'grid' ? undefined : 'grid'),
     ...(selection.count !== 0 ? { Escape: selection.clear } : search.q !== undefined && { Escape: clearSearch }),
-    ...(canChange && { n: () => setNaming(true), u: () => uploadButton.current?.click() }),
+    ...(canChange && { n: () => setNaming(true) }),
   });
   const isEmpty = !isPending && entries.length === 0;
   return (
@@ -96,7 +95,7 @@ function Folder(place: Place) {
             <Button icon={FolderPlus} className="only-wide" onClick={() => setNaming(true)}>
               {text.files.newFolder}
             </Button>
-            <UploadButton ref={uploadButton} projectId={projectId} folderId={folderId} />
+            <UploadButton projectId={projectId} folderId={folderId} />
           </>
         )}
       </header>

@@ -49,7 +49,7 @@ export const fileShortcuts: readonly ShortcutGroup[] = [
       { keys: ['↑', '↓'], label: words.moveFocus },
       { keys: ['PgDn', 'Home', 'End'], label: words.pages },
       { keys: ['↵'], label: words.open },
-      { keys: ['Space'], label: words.preview },
+      { keys: ['Space', 'I'], label: words.preview },
       { keys: ['/'], label: words.search },
       { keys: ['V'], label: words.view },
       { keys: ['N'], label: words.newFolder },

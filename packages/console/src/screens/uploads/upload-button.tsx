@@ -1,5 +1,5 @@
 import { Upload } from 'lucide-react';
-import { type Ref, useRef } from 'react';
+import { useRef } from 'react';
 import { Button } from '../../components/button.tsx';
 import { text } from '../../text/text.ts';
 import { upload } from './uploads.ts';
@@ -9,20 +9,14 @@ interface UploadButtonProps {
   folderId: string | null;
   /** Whether whole folders are picked. */
   isFolder?: boolean;
-  ref?: Ref<HTMLButtonElement>;
 }
 
 /** Lets somebody choose files, and uploads them into a folder. */
-export function UploadButton({ projectId, folderId, isFolder = false, ref }: UploadButtonProps) {
+export function UploadButton({ projectId, folderId, isFolder = false }: UploadButtonProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <Button
-        {...(ref && { ref })}
-        look={isFolder ? 'default' : 'main'}
-        icon={Upload}
-        onClick={() => input.current?.click()}
-      >
+      <Button look={isFolder ? 'default' : 'main'} icon={Upload} onClick={() => input.current?.click()}>
         {isFolder ? text.uploads.chooseFolder : text.uploads.upload}
       </Button>
       <input
