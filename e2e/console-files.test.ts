@@ -161,7 +161,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
         ),
       );
       const event = new DragEvent('drop', { bubbles: true, cancelable: true });
-      const items = [{ webkitGetAsEntry: () => toEntry('/tree', folders) }];
+      const items = [{ webkitGetAsEntry: () => toEntry('/tree', folders), getAsFile: () => null }];
       Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items } });
       window.dispatchEvent(event);
     });
