@@ -147,6 +147,11 @@ const keys = createRoute({
   path: 'keys',
   component: lazyRouteComponent(() => import('./screens/keys/keys.tsx'), 'Keys'),
 });
+const tickets = createRoute({
+  getParentRoute: () => project,
+  path: 'tickets',
+  component: lazyRouteComponent(() => import('./screens/tickets/tickets.tsx'), 'Tickets'),
+});
 const members = createRoute({
   getParentRoute: () => project,
   path: 'members',
@@ -175,7 +180,10 @@ export const router = createRouter({
       home,
       projects,
       newProject,
-      shell.addChildren([project.addChildren([files, folder, trash, usage, keys, members, settings]), account]),
+      shell.addChildren([
+        project.addChildren([files, folder, trash, usage, keys, tickets, members, settings]),
+        account,
+      ]),
     ]),
   ]),
   defaultPreload: 'intent',

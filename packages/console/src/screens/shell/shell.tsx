@@ -9,6 +9,7 @@ import {
   type LucideIcon,
   Menu as MenuIcon,
   Settings2,
+  Ticket,
   Trash2,
   UsersRound,
 } from 'lucide-react';
@@ -28,6 +29,7 @@ export const projectPages = [
   { to: '/projects/$projectId/trash', label: text.nav.trash, icon: Trash2, group: 'content' },
   { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
   { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
+  { to: '/projects/$projectId/tickets', label: text.nav.tickets, icon: Ticket, group: 'project' },
   { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
   { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
 ] as const;
