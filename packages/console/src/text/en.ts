@@ -428,7 +428,7 @@ export const en = {
     releaseLead:
       'Everybody in the project sees them again, each in its folder, or in the root if that is gone. What another quarantine of the key covers stays hidden.',
     trash: 'Move to the trash',
-    trashOf: (name: string) => `Move what ${name} uploaded to the trash`,
+    trashOf: (name: string) => `Move to the trash what ${name} uploaded`,
     trashTitle: (files: number) => `Move ${plural(files, 'file', 'files')} to the trash?`,
     trashLead: 'They can be restored from there until they are purged.',
   },

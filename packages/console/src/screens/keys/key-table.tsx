@@ -25,7 +25,7 @@ export function KeyTable({ projectId, keys, mayManage, onAsk }: KeyTableProps) {
   const { keys: words } = text;
   return (
     <div className="panel frame wide-table">
-      <table className="table key-table">
+      <table className="table fixed-table key-table">
         <thead className="only-wide">
           <tr>
             <th>{words.name}</th>
@@ -42,7 +42,7 @@ export function KeyTable({ projectId, keys, mayManage, onAsk }: KeyTableProps) {
         <tbody>
           {keys.map((key) => (
             <tr key={key.id} className={isEnded(key) ? 'is-off' : ''}>
-              <td className="main held-name">
+              <td className="main">
                 <span className="clip" title={key.name}>
                   <bdi>{key.name}</bdi>
                 </span>
@@ -54,7 +54,7 @@ export function KeyTable({ projectId, keys, mayManage, onAsk }: KeyTableProps) {
                 </small>
               </td>
               <td className="mono nowrap only-wide">cz_live_…{key.last4}</td>
-              <td className="only-wide held-name">
+              <td className="only-wide">
                 <FolderPath projectId={projectId} folderId={key.folderId} />
               </td>
               <td className="only-wide">

@@ -39,7 +39,7 @@ export function KeyUploads({ apiKey, projectId, onClose }: KeyUploadsProps) {
       {query.isSuccess && files.length === 0 && <p className="quiet">{keys.noUploads}</p>}
       {files.length > 0 && (
         <div className="panel frame wide-table">
-          <table className="table">
+          <table className="table fixed-table upload-table">
             <thead>
               <tr>
                 <th>{keys.file}</th>
@@ -50,7 +50,7 @@ export function KeyUploads({ apiKey, projectId, onClose }: KeyUploadsProps) {
             <tbody>
               {files.map((file) => (
                 <tr key={file.id}>
-                  <td className="main held-name">
+                  <td className="main">
                     <span className="line">
                       <UploadName file={file} />
                       {file.state !== 'present' && <Badge tone="warn">{keys[file.state]}</Badge>}

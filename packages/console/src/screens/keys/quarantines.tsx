@@ -44,18 +44,18 @@ export function Quarantines({ projectId, keys }: QuarantinesProps) {
     <section className="sect">
       <header>
         <div>
-          <h2>{words.quarantines}</h2>
+          <h2 className="body">{words.quarantines}</h2>
           <p>{words.quarantinesLead}</p>
         </div>
       </header>
       <ul className="panel frame people">
         {quarantines.map((quarantine) => (
           <li key={quarantine.id} className="line wrap">
-            <span className="grow held-name">
+            <span className="held">
               <b className="med clip">
                 <bdi>{nameOf(quarantine)}</bdi>
               </b>
-              <span className="cap quiet num">
+              <span className="cap quiet">
                 {words.concerns(quarantine.files, formatBytes(quarantine.bytes))} · {words.since}{' '}
                 <Moment at={quarantine.since} />
               </span>

@@ -109,7 +109,7 @@ function FolderPicker({ projectId, at, onGo }: FolderPickerProps) {
           </li>
         )}
       </ul>
-      <p className="hint" role="status">
+      <p className="cap quiet" role="status">
         {path.length > 0 ? keys.chosenFolder(path.join(' / ')) : keys.openFolder}
       </p>
     </div>

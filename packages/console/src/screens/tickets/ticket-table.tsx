@@ -27,7 +27,7 @@ export function TicketTable({ projectId, tickets, onRevoke }: TicketTableProps) 
   const { tickets: words } = text;
   return (
     <div className="panel frame wide-table">
-      <table className="table key-table">
+      <table className="table fixed-table ticket-table">
         <thead className="only-wide">
           <tr>
             <th>{words.reaches}</th>
@@ -66,14 +66,14 @@ function Row({ projectId, ticket, onRevoke }: RowProps) {
   const bytes = tickets.usedOf(formatBytes(used.bytes), formatBytes(maxBytes));
   return (
     <tr className={state === 'revoked' || state === 'expired' ? 'is-off' : ''}>
-      <td className="main held-name">
+      <td className="main">
         <FolderPath projectId={projectId} folderId={folderId} />
         <small className="only-wide">{tickets.made(formatMoment(createdAt))}</small>
         <small className="only-phone">
           {files} · {bytes}
         </small>
       </td>
-      <td className="only-wide held-name">
+      <td className="only-wide">
         <span className="clip" title={types}>
           {types}
         </span>
