@@ -1,4 +1,6 @@
+import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findBarriersInAllLooks } from './console-looks.ts';
 import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
@@ -49,6 +51,240 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('No keys yet').waitFor();
     expect((await list()).status).toBe(401);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a key for one folder until a day of its own, found among many, with a name of any length', async () => {
+    const projectId = await tested.createProject('Many keys');
+    const inFolder = (name: string, parentId: string | null) =>
+      tested.ask<{ id: string }>('POST', '/api/storage/folders', { projectId, name, parentId });
+    await inFolder('2027', (await inFolder('Campaigns', null)).id);
+    const ids: string[] = [];
+    for (let number = 1; number <= 9; number++) {
+      const name = number === 9 ? `${'A very long name '.repeat(11)}٩` : `Importer ${number}`;
+      ids.push((await tested.ask<{ id: string }>('POST', '/api/api-keys', { name, projectId })).id);
+    }
+    await tested.ask('DELETE', `/api/api-keys/${ids[0]}`);
+    const page = await tested.openAsOwner(`/projects/${projectId}/keys`);
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Campaign form');
+    await dialog.getByRole('radio', { name: /One folder/ }).check();
+    expect(await dialog.getByRole('button', { name: 'Create key' }).isDisabled()).toBe(true);
+    await dialog.getByRole('button', { name: 'Campaigns' }).click();
+    await dialog.getByRole('button', { name: '2027' }).click();
+    await dialog.getByText('Chosen: Campaigns / 2027').waitFor();
+    await dialog.getByRole('checkbox', { name: /Read/ }).uncheck();
+    await dialog.getByRole('checkbox', { name: /Write/ }).uncheck();
+    await dialog.getByText('Tick at least one.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Create key' }).isDisabled()).toBe(true);
+    await dialog.getByRole('checkbox', { name: /Write/ }).check();
+    await dialog.getByLabel('Expires').selectOption('on a date of your own');
+    const soon = new Date(Date.now() + 3 * 86_400_000);
+    await dialog.getByLabel('Last day').fill(soon.toISOString().slice(0, 10));
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Your new key').waitFor();
+
+    // Real tabs: arrows choose, and the code is this project's.
+    const tab = page.getByRole('tab', { name: 'TypeScript' });
+    await tab.focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('tab', { name: 'curl', selected: true }).waitFor();
+    await page.getByRole('tabpanel').getByText(`projectId=${projectId}`).waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('tabpanel').getByText(`CADIZ_URL=${tested.url}`).waitFor();
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Close without copying' }).click();
+    await page.getByText('Nobody can show you this key again').waitFor();
+    await page.getByRole('button', { name: 'Close anyway' }).click();
+
+    const row = page.getByRole('row').filter({ hasText: 'Campaign form' });
+    await row.getByText('Campaigns / 2027').waitFor();
+    await row.getByText('write', { exact: true }).waitFor();
+    expect(await row.getByText('read', { exact: true }).count()).toBe(0);
+    await row.getByText('Created by you').waitFor();
+    // It ends within a week, which is marked.
+    await row.locator('.badge.warn time').waitFor();
+    const { apiKeys } = await tested.ask<{
+      apiKeys: { name: string; last4: string; expiresAt: string; folderId: string }[];
+    }>('GET', `/api/api-keys?projectId=${projectId}`);
+    const made = apiKeys.find(({ name }) => name === 'Campaign form');
+    expect(Date.parse(made?.expiresAt ?? '')).toBeGreaterThan(Date.now() + 2 * 86_400_000);
+    await page.getByText('1 key ended').click();
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'Importer 1' })
+      .getByText(/^revoked/)
+      .waitFor();
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+
+    const find = page.getByRole('searchbox', { name: 'Find a key' });
+    await find.fill('importer 7');
+    await row.waitFor({ state: 'detached' });
+    await page.getByText('Importer 7').waitFor();
+    await find.fill(`cz_live_whatever${made?.last4}`);
+    await row.waitFor();
+    await find.fill('no such key');
+    await page.getByText('No key is called “no such key”').waitFor();
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a key is rotated: both work, then only the new one; an editor is told why not', async () => {
+    const projectId = await tested.createProject('Rotation');
+    const old = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Nightly', projectId });
+    const statusOf = async (key: string) =>
+      (
+        await fetch(`${tested.url}/api/storage/list?projectId=${projectId}`, {
+          headers: { Authorization: `Bearer ${key}` },
+        })
+      ).status;
+    const editor = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/keys`);
+    await editor.getByRole('button', { name: 'Rotate Nightly?' }).click();
+    await editor.getByText('Only an owner of the project can do that.').waitFor();
+    expect(await editor.getByRole('button', { name: 'Rotate', exact: true }).count()).toBe(0);
+    expect(await findBarriersInAllLooks(editor)).toEqual([]);
+    await editor.context().close();
+
+    const page = await tested.openAsOwner(`/projects/${projectId}/keys`);
+    const rotate = async (overlap: string, explained: RegExp) => {
+      await page.getByRole('button', { name: 'Rotate Nightly?' }).first().click();
+      await page.getByRole('dialog').getByLabel('The old key works').selectOption(overlap);
+      await page.getByRole('dialog').getByText(explained).waitFor();
+      expect(await findBarriersInAllLooks(page)).toEqual([]);
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
+      await page.getByText('Your new key').waitFor();
+      const key = (await page.locator('.secret code').textContent()) ?? '';
+      // Not by accident: neither Escape nor a click beside it.
+      await page.keyboard.press('Escape');
+      await page.mouse.click(5, 5);
+      await page.getByRole('button', { name: 'Copy', exact: true }).click();
+      await page.getByRole('button', { name: 'Done' }).click();
+      await page.getByText('Your new key').waitFor({ state: 'detached' });
+      return key;
+    };
+    const second = await rotate('for an hour', /It stops working .+, for good/);
+    expect(await Promise.all([old.key, second].map(statusOf))).toEqual([200, 200]);
+    await page.getByRole('row').filter({ hasText: 'Nightly' }).nth(1).waitFor();
+    // The keys are listed the oldest first: this ends the first one at once.
+    const third = await rotate('no longer', /It stops working at once/);
+    expect(await Promise.all([old.key, second, third].map(statusOf))).toEqual([401, 200, 200]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('what a leaked key uploaded is listed, quarantined, released and moved to the trash', async () => {
+    const projectId = await tested.createProject('Leak');
+    const { id, key } = await tested.ask<{ id: string; key: string }>('POST', '/api/api-keys', {
+      name: 'Leaky',
+      projectId,
+    });
+    const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+    const folder = await cadiz.upload(new File(['Ahoy'], 'ahoy.txt', { type: 'text/plain' }), { folder: 'Logs' });
+    await cadiz.upload(new File(['There'], `${'long'.repeat(50)}.txt`, { type: 'text/plain' }));
+
+    const page = await tested.openAsOwner(`/projects/${projectId}/keys`);
+    const choose = async (action: string) => {
+      await page.getByRole('button', { name: 'Actions of Leaky' }).click();
+      await page.getByRole('menuitem', { name: action }).click();
+    };
+    // A page of the service may be empty although another follows.
+    let asked = 0;
+    await page.route('**/uploads?*', async (route) => {
+      const url = new URL(route.request().url());
+      if (asked++ === 0) return route.fulfill({ json: { files: [], nextCursor: 'next' } });
+      if (url.searchParams.get('cursor') === 'next') url.searchParams.delete('cursor');
+      await route.continue({ url: url.href });
+    });
+    await choose('What it uploaded');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('link', { name: /ahoy/ }).waitFor();
+    expect(asked).toBe(2);
+    await dialog.getByText('4 B').waitFor();
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    await dialog.getByRole('link', { name: /ahoy/ }).click();
+    await page.waitForURL(`**/files/${folder.folderId}?file=${folder.id}`);
+    await page.unrouteAll();
+
+    const served = async () => (await cadiz.files.page({ folder: null })).files.length;
+    await page.goto(`${tested.url}/projects/${projectId}/keys`);
+    await choose('This key leaked');
+    await dialog.getByText('2 files, 9 B').waitFor();
+    await dialog.getByLabel('Uploaded since').selectOption('a time of your own');
+    await dialog.getByLabel('Since', { exact: true }).fill('2099-01-01T00:00');
+    await dialog.getByText('It has uploaded nothing since then.').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Quarantine' }).isDisabled()).toBe(true);
+    await dialog.getByLabel('Since', { exact: true }).fill('2020-01-01T00:00');
+    await dialog.getByText('2 files, 9 B').waitFor();
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await served()).toBe(1);
+    await dialog.getByRole('checkbox', { name: /Revoke the key first/ }).uncheck();
+    await dialog.getByRole('button', { name: 'Quarantine' }).click();
+    await page.getByText('held', { exact: true }).waitFor();
+    expect(await served()).toBe(0);
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    await choose('What it uploaded');
+    await page.getByRole('dialog', { name: 'Uploaded with Leaky' }).getByText('in quarantine').first().waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Release what Leaky uploaded' }).click();
+    await page.getByText('Release 2 files?').waitFor();
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Release' }).click();
+    await page.getByText('released', { exact: true }).waitFor();
+    expect(await served()).toBe(1);
+
+    await choose('This key leaked');
+    await dialog.getByText('2 files, 9 B').waitFor();
+    await dialog.getByRole('button', { name: 'Quarantine' }).click();
+    await page.getByText('1 key ended').waitFor();
+    await expect(served()).rejects.toMatchObject({ code: 'invalid_api_key' });
+    await page.getByRole('button', { name: 'Move to the trash what Leaky uploaded' }).click();
+    await page.getByText('Move 2 files to the trash?').waitFor();
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Move to the trash' }).click();
+    await page.locator('.people').getByText('in the trash', { exact: true }).waitFor();
+    const { files } = await tested.ask<{ files: { state: string }[] }>(
+      'GET',
+      `/api/projects/${projectId}/api-keys/${id}/uploads?since=2020-01-01T00:00:00Z&limit=10`,
+    );
+    expect(files.map(({ state }) => state)).toEqual(['trashed', 'trashed']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('an error shows its request id, and somebody who became a viewer can still revoke a key of their own', async () => {
+    const projectId = await tested.createProject('Demoted');
+    const page = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/keys`);
+    await page.getByRole('button', { name: 'Create key' }).waitFor();
+    const created = await page.context().request.post(`${tested.url}/api/api-keys`, {
+      data: { name: 'Mine', projectId },
+      headers: { Origin: tested.url },
+    });
+    expect(created.status()).toBe(200);
+    const { members } = await tested.ask<{ members: { userId: string; role: string }[] }>(
+      'GET',
+      `/api/projects/${projectId}/members`,
+    );
+    const userId = members.find(({ role }) => role === 'editor')?.userId;
+    await tested.ask('PATCH', `/api/projects/${projectId}/members/${userId}`, { role: 'viewer' });
+    // What the open screen did not know yet is said by the service.
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Another');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('alert').getByText('role_missing').waitFor();
+    await page.getByRole('dialog').getByText('Request id').waitFor();
+    await page.reload();
+    await page.getByText('Keys are for owners and editors').waitFor();
+    await page.getByText('You made these keys.').waitFor();
+    expect(await page.getByRole('button', { name: 'Rotate Mine?' }).count()).toBe(0);
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Revoke Mine?' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
+    await page.getByText('1 key ended').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -151,6 +151,11 @@ const keys = createRoute({
   path: 'keys',
   component: lazyRouteComponent(() => import('./screens/keys/keys.tsx'), 'Keys'),
 });
+const tickets = createRoute({
+  getParentRoute: () => project,
+  path: 'tickets',
+  component: lazyRouteComponent(() => import('./screens/tickets/tickets.tsx'), 'Tickets'),
+});
 const members = createRoute({
   getParentRoute: () => project,
   path: 'members',
@@ -197,7 +202,7 @@ export const router = createRouter({
       projects,
       newProject,
       shell.addChildren([
-        project.addChildren([files, folder, trash, usage, keys, members, audit, settings]),
+        project.addChildren([files, folder, trash, usage, keys, tickets, members, audit, settings]),
         account,
         users,
         system,

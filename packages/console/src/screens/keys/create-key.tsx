@@ -1,80 +1,110 @@
 import type { Scope } from '@cadiz/client';
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Check, Field, Select } from '../../components/field.tsx';
-import { ProblemNote, problemOf } from '../../components/problem.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { problemOf } from '../../components/problem.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
-import { useForm } from '../entry/form.ts';
+import { type Reach, ReachField } from './reach-field.tsx';
 
 const scopes: readonly Scope[] = ['files:read', 'files:write', 'files:delete'];
-const days = { month: 30, quarter: 90, year: 365, never: undefined } as const;
-type Lifetime = keyof typeof days;
+const days = { month: 30, quarter: 90, year: 365 } as const;
+const lifetimes = ['month', 'quarter', 'year', 'never', 'own'] as const;
+type Lifetime = (typeof lifetimes)[number];
+
+const dayMilliseconds = 86_400_000;
+
+/** A day of this time zone as date fields have it. */
+const toDay = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+
+/** @param day the last day, for a date of one's own: the key expires with its end here */
+function expiryOf(lifetime: Lifetime, day: string): string | null {
+  if (lifetime === 'never') return null;
+  if (lifetime === 'own') return new Date(`${day}T23:59:59`).toISOString();
+  return new Date(Date.now() + days[lifetime] * dayMilliseconds).toISOString();
+}
 
 interface CreateKeyProps {
-  open: boolean;
   projectId: string;
   onClose: () => void;
   /** Gets the secret, which is held nowhere else. */
   onCreated: (secret: string) => void;
 }
 
-export function CreateKey({ open, projectId, onClose, onCreated }: CreateKeyProps) {
-  const [lifetime, setLifetime] = useState<Lifetime>('never');
+export function CreateKey({ projectId, onClose, onCreated }: CreateKeyProps) {
+  const [reach, setReach] = useState<Reach>(null);
+  const [chosen, setChosen] = useState<readonly Scope[]>(['files:read', 'files:write']);
+  const [lifetime, setLifetime] = useState<Lifetime>('quarter');
   const { keys } = text;
-  const { onSubmit, error, isPending, reset } = useForm(async (fields) => {
-    const duration = days[lifetime];
-    const { key } = await call('createApiKey', {
-      name: fields.name ?? '',
-      projectId,
-      scopes: scopes.filter((scope) => fields[scope] !== undefined),
-      ...(duration !== undefined && { expiresAt: new Date(Date.now() + duration * 86_400_000).toISOString() }),
-    });
-    await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
-    close();
-    onCreated(key);
-  });
-  function close() {
-    reset();
-    onClose();
-  }
-  const options = (Object.keys(days) as Lifetime[]).map((value) => ({ value, label: keys.lifetimes[value] }));
-  const problem = problemOf(error, 'name');
   return (
-    <Dialog
-      open={open}
-      onClose={close}
+    <FormDialog
       title={keys.create}
       lead={keys.lead}
-      footer={
-        <>
-          <Button onClick={close}>{text.common.cancel}</Button>
-          <Button look="main" type="submit" form="create-key" busy={isPending}>
-            {keys.create}
-          </Button>
-        </>
-      }
+      submit={keys.create}
+      isOff={reach === undefined || chosen.length === 0}
+      onClose={onClose}
+      send={async ({ name = '', day = '' }) => {
+        const { key } = await call('createApiKey', {
+          name,
+          projectId,
+          folderId: reach ?? null,
+          scopes: [...chosen],
+          expiresAt: expiryOf(lifetime, day),
+        });
+        await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
+        onCreated(key);
+      }}
     >
-      <form id="create-key" className="stack g4" onSubmit={onSubmit}>
-        <Field
-          label={keys.name}
-          name="name"
-          placeholder={keys.nameExample}
-          maxLength={200}
-          required
-          problem={problem}
-        />
-        <fieldset className="stack g2">
-          <legend className="label">{keys.may}</legend>
-          {scopes.map((scope) => (
-            <Check key={scope} name={scope} defaultChecked={scope !== 'files:delete'} label={keys.scopes[scope]} />
-          ))}
-        </fieldset>
-        <Select label={keys.expires} value={lifetime} options={options} onChange={setLifetime} />
-        {!problem && <ProblemNote error={error} />}
-      </form>
-    </Dialog>
+      {(error) => (
+        <>
+          <Field
+            label={keys.name}
+            name="name"
+            placeholder={keys.nameExample}
+            hint={keys.nameHint}
+            maxLength={200}
+            required
+            problem={problemOf(error, 'name')}
+          />
+          <ReachField projectId={projectId} label={keys.reaches} value={reach} onChange={setReach} />
+          <fieldset className="stack g2">
+            <legend className="label">{keys.may}</legend>
+            {scopes.map((scope) => (
+              <Check
+                key={scope}
+                checked={chosen.includes(scope)}
+                onChange={({ target }) =>
+                  setChosen(scopes.filter((one) => (one === scope ? target.checked : chosen.includes(one))))
+                }
+                label={keys.scopes[scope]}
+              />
+            ))}
+            {chosen.length === 0 && (
+              <span className="hint bad" role="alert">
+                {keys.mayNothing}
+              </span>
+            )}
+          </fieldset>
+          <Select
+            label={keys.expires}
+            value={lifetime}
+            options={lifetimes.map((value) => ({ value, label: keys.lifetimes[value] }))}
+            onChange={setLifetime}
+          />
+          {lifetime === 'own' && (
+            <Field
+              label={keys.lastDay}
+              name="day"
+              type="date"
+              min={toDay(new Date())}
+              max="9998-12-31"
+              required
+              problem={problemOf(error, 'expiresAt')}
+            />
+          )}
+        </>
+      )}
+    </FormDialog>
   );
 }

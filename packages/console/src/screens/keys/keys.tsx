@@ -1,174 +1,139 @@
 import type { ApiKey } from '@cadiz/client';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { Ban, ClockAlert, KeyRound, Plus } from 'lucide-react';
-import { useState } from 'react';
-import { call, clientOf } from '../../api.ts';
+import { KeyRound, Plus, Search } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
+import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
-import { Badge, Empty, Moment, Skeleton } from '../../components/parts.tsx';
+import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
-import { formatAgo, formatDay } from '../../format.ts';
-import { membersQuery, queryClient, useRole } from '../../queries.ts';
+import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
-import { CreateKey } from './create-key.tsx';
-import { SecretDialog } from './secret-dialog.tsx';
+import { isEnded } from './expiry.tsx';
+import { KeySecret } from './key-secret.tsx';
+import { type About, KeyTable } from './key-table.tsx';
+import { Quarantines } from './quarantines.tsx';
 
-const soonMilliseconds = 7 * 86_400_000;
+const CreateKey = lazy(async () => ({ default: (await import('./create-key.tsx')).CreateKey }));
+const RotateKey = lazy(async () => ({ default: (await import('./rotate-key.tsx')).RotateKey }));
+const RevokeKey = lazy(async () => ({ default: (await import('./revoke-key.tsx')).RevokeKey }));
+const KeyUploads = lazy(async () => ({ default: (await import('./key-uploads.tsx')).KeyUploads }));
+const LeakDialog = lazy(async () => ({ default: (await import('./leak-dialog.tsx')).LeakDialog }));
 
-const isEnded = ({ revokedAt, expiresAt }: ApiKey) =>
-  revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) < Date.now());
+/** How many keys are looked through without help. */
+const many = 8;
 
-/** The keys of a project. */
+/** Whether a key is meant by some words: a part of its name, or its end, alone or in the whole key. */
+function isMeant({ name, last4 }: ApiKey, words: string): boolean {
+  const wanted = words.trim();
+  return name.toLowerCase().includes(wanted.toLowerCase()) || wanted.endsWith(last4);
+}
+
+type Asked = { about: 'create' } | { about: About; key: ApiKey };
+
+/** The keys of a project; for viewers, their own that they may still revoke. */
 export function Keys() {
   const { projectId = '' } = useParams({ strict: false });
-  const mayChange = useRole(projectId) !== 'viewer';
-  const { isSuccess: isKnown } = useQuery(membersQuery(projectId));
+  const { isSuccess: isKnown, error: membersError } = useQuery(membersQuery(projectId));
+  const mayManage = useRole(projectId) !== 'viewer';
   const query = useQuery({
-    queryKey: ['keys', projectId],
-    queryFn: () => clientOf(projectId).keys.list(),
-    enabled: mayChange,
+    queryKey: ['keys', projectId, mayManage],
+    queryFn: async () => {
+      const { apiKeys } = await call('listApiKeys', mayManage ? { projectId } : {});
+      return apiKeys.filter((key) => key.projectId === projectId);
+    },
+    enabled: isKnown,
   });
-  const [isCreating, setCreating] = useState(false);
+  const [words, setWords] = useState('');
+  const [asked, setAsked] = useState<Asked>();
   const [secret, setSecret] = useState<string>();
-  const [revoked, setRevoked] = useState<ApiKey>();
   const { keys } = text;
-  const create = mayChange && (
-    <Button look="main" icon={Plus} onClick={() => setCreating(true)}>
-      {keys.create}
-    </Button>
-  );
-  const active = query.data?.filter((key) => !isEnded(key)) ?? [];
-  const ended = query.data?.filter(isEnded) ?? [];
+  const all = query.data ?? [];
+  const found = all.filter((key) => isMeant(key, words));
+  const active = found.filter((key) => !isEnded(key));
+  const ended = found.filter(isEnded);
+  const table = { projectId, mayManage, onAsk: (about: About, key: ApiKey) => setAsked({ about, key }) };
+  const isNone = query.isSuccess && !all.some((key) => !isEnded(key));
   return (
-    <Page title={text.nav.keys} lead={keys.lead} actions={create}>
-      <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
-      {!mayChange && isKnown && <Empty icon={KeyRound} title={keys.forEditors} hint={keys.forEditorsHint} />}
-      {mayChange && query.isPending && <Skeleton />}
-      {query.isSuccess && active.length === 0 && <Empty icon={KeyRound} title={keys.none} hint={keys.noneHint} />}
-      {active.length > 0 && <Table keys={active} onRevoke={mayChange ? setRevoked : undefined} />}
+    <Page
+      title={text.nav.keys}
+      lead={mayManage || all.length === 0 ? keys.lead : keys.yours}
+      actions={
+        <>
+          {all.length > many && (
+            <label className="input m soft search-field">
+              <Search className="i s" aria-hidden="true" />
+              <input
+                type="search"
+                value={words}
+                aria-label={keys.find}
+                placeholder={keys.find}
+                onChange={({ target }) => setWords(target.value)}
+              />
+            </label>
+          )}
+          {mayManage && (
+            <Button look="main" icon={Plus} onClick={() => setAsked({ about: 'create' })}>
+              {keys.create}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <ProblemNote
+        error={membersError ?? query.error}
+        action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>}
+      />
+      {!mayManage && isKnown && <Empty icon={KeyRound} title={keys.forEditors} hint={keys.forEditorsHint} />}
+      {query.isPending && !query.error && !membersError && <Skeleton />}
+      {mayManage && isNone && <Empty icon={KeyRound} title={keys.none} hint={keys.noneHint} />}
+      {all.length > 0 && found.length === 0 && (
+        <Empty icon={Search} title={keys.noneFound(words)} hint={keys.noneFoundHint} />
+      )}
+      {active.length > 0 && <KeyTable {...table} keys={active} />}
       {ended.length > 0 && (
-        <details>
+        <details open={words !== '' || undefined}>
           <summary>{keys.ended(ended.length)}</summary>
-          <Table keys={ended} onRevoke={undefined} />
+          <KeyTable {...table} keys={ended} />
         </details>
       )}
-      <CreateKey open={isCreating} projectId={projectId} onClose={() => setCreating(false)} onCreated={setSecret} />
-      {secret !== undefined && (
-        <SecretDialog projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />
-      )}
-      <Revoke apiKey={revoked} projectId={projectId} onClose={() => setRevoked(undefined)} />
+      {mayManage && <Quarantines projectId={projectId} keys={all} />}
+      <Suspense>
+        {asked && (
+          <Question asked={asked} projectId={projectId} onClose={() => setAsked(undefined)} onSecret={setSecret} />
+        )}
+      </Suspense>
+      {secret !== undefined && <KeySecret projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />}
     </Page>
   );
 }
 
-function Table({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke: ((key: ApiKey) => void) | undefined }) {
-  const { keys: words } = text;
-  return (
-    <div className="panel frame wide-table">
-      <table className="table">
-        <thead>
-          <tr>
-            <th>{words.name}</th>
-            <th>{words.key}</th>
-            <th>{words.reaches}</th>
-            <th>{words.may}</th>
-            <th>{words.lastUsed}</th>
-            <th>{words.expires}</th>
-            <th>
-              <span className="sr">{text.common.more}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id} className={isEnded(key) ? 'is-off' : ''}>
-              <td className="main">
-                <bdi>{key.name}</bdi>
-              </td>
-              <td className="mono nowrap">cz_live_…{key.last4}</td>
-              <td>{key.folderId === null ? words.wholeProject : words.oneFolder}</td>
-              <td>
-                <span className="line g1">
-                  {key.scopes.map((scope) => (
-                    <Badge key={scope}>{words.scopeNames[scope]}</Badge>
-                  ))}
-                </span>
-              </td>
-              <td>
-                <Moment at={key.lastUsedAt} none={words.neverUsed} />
-              </td>
-              <td>
-                <Expiry apiKey={key} />
-              </td>
-              <td className="end">
-                {onRevoke && (
-                  <Button
-                    size="s"
-                    look="ghost"
-                    icon={Ban}
-                    className="bad"
-                    aria-label={words.revokeTitle(key.name)}
-                    onClick={() => onRevoke(key)}
-                  >
-                    {words.revoke}
-                  </Button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Expiry({ apiKey: { expiresAt, revokedAt } }: { apiKey: ApiKey }) {
-  const { keys } = text;
-  if (revokedAt !== null) return <Badge tone="bad">{keys.revokedOn(formatDay(revokedAt))}</Badge>;
-  if (expiresAt === null) return <span className="quiet">{text.common.never}</span>;
-  const left = Date.parse(expiresAt) - Date.now();
-  if (left < 0) return <Badge>{keys.expiredOn(formatDay(expiresAt))}</Badge>;
-  if (left < soonMilliseconds)
-    return (
-      <Badge tone="warn" icon={ClockAlert}>
-        {formatDay(expiresAt)}
-      </Badge>
-    );
-  return <span className="num">{formatDay(expiresAt)}</span>;
-}
-
-interface RevokeProps {
-  apiKey: ApiKey | undefined;
+interface QuestionProps {
+  asked: Asked;
   projectId: string;
   onClose: () => void;
+  /** Gets a new secret, once its question is closed. */
+  onSecret: (secret: string) => void;
 }
 
-/** Asks before a key stops working, and says when it was last of use. */
-function Revoke({ apiKey, projectId, onClose }: RevokeProps) {
-  const { keys } = text;
-  const revoke = useMutation({
-    mutationFn: (id: string) => call('revokeApiKey', { id }),
-    onSuccess: onClose,
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['keys', projectId] }),
-  });
-  return (
-    <Dialog
-      open={apiKey !== undefined}
-      onClose={onClose}
-      title={keys.revokeTitle(apiKey?.name ?? '')}
-      lead={apiKey?.lastUsedAt ? keys.revokeUsed(formatAgo(apiKey.lastUsedAt)) : keys.revokeUnused}
-      footer={
-        <>
-          <Button onClick={onClose}>{text.common.cancel}</Button>
-          <Button look="danger" busy={revoke.isPending} onClick={() => apiKey && revoke.mutate(apiKey.id)}>
-            {keys.revoke}
-          </Button>
-        </>
-      }
-    >
-      <ProblemNote error={revoke.error} />
-    </Dialog>
-  );
+/** The dialog that is open. */
+function Question({ asked, projectId, onClose, onSecret }: QuestionProps) {
+  const dialog = { projectId, onClose };
+  const finish = (secret: string) => {
+    onClose();
+    onSecret(secret);
+  };
+  switch (asked.about) {
+    case 'create':
+      return <CreateKey {...dialog} onCreated={finish} />;
+    case 'rotate':
+      return <RotateKey {...dialog} apiKey={asked.key} onRotated={finish} />;
+    case 'revoke':
+      return <RevokeKey {...dialog} apiKey={asked.key} />;
+    case 'uploads':
+      return <KeyUploads {...dialog} apiKey={asked.key} />;
+    case 'leak':
+      return <LeakDialog {...dialog} apiKey={asked.key} />;
+  }
 }

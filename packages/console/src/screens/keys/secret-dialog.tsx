@@ -1,19 +1,23 @@
 import { Check, Copy } from 'lucide-react';
-import { useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { copyText } from '../../clipboard.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { text } from '../../text/text.ts';
-import { Snippets } from './snippets.tsx';
 
 interface SecretDialogProps {
-  projectId: string;
+  title: string;
+  lead: string;
   secret: string;
+  /** What it means to go without having copied it. */
+  leaving: string;
   onClose: () => void;
+  /** Code that uses it. */
+  children: ReactNode;
 }
 
 /** A secret that is shown once: nothing but a decision closes it. */
-export function SecretDialog({ projectId, secret, onClose }: SecretDialogProps) {
+export function SecretDialog({ title, lead, secret, leaving, onClose, children }: SecretDialogProps) {
   const [isCopied, setCopied] = useState(false);
   const [isLeaving, setLeaving] = useState(false);
   const copyButton = useRef<HTMLButtonElement>(null);
@@ -29,8 +33,8 @@ export function SecretDialog({ projectId, secret, onClose }: SecretDialogProps) 
       width="k"
       onClose={() => {}}
       initialFocus={copyButton}
-      title={keys.created}
-      lead={keys.createdLead}
+      title={title}
+      lead={lead}
       footer={
         <>
           {!isCopied && (
@@ -53,10 +57,10 @@ export function SecretDialog({ projectId, secret, onClose }: SecretDialogProps) 
       </div>
       {isLeaving && !isCopied && (
         <p className="warn" role="alert">
-          {keys.leaving}
+          {leaving}
         </p>
       )}
-      <Snippets projectId={projectId} apiKey={secret} />
+      {children}
     </Dialog>
   );
 }

@@ -1,5 +1,14 @@
-import { useState } from 'react';
-import { CopyButton } from '../../components/copy-button.tsx';
+import { lazy, Suspense } from 'react';
+import { Skeleton } from '../../components/parts.tsx';
+
+const SnippetTabs = lazy(async () => ({ default: (await import('./snippet-tabs.tsx')).SnippetTabs }));
+
+/** Pieces of code by name, to be copied. */
+export const CodeTabs = ({ snippets }: { snippets: Record<string, string> }) => (
+  <Suspense fallback={<Skeleton rows={4} />}>
+    <SnippetTabs snippets={snippets} />
+  </Suspense>
+);
 
 interface SnippetsProps {
   projectId: string;
@@ -14,6 +23,7 @@ export function Snippets({ projectId, apiKey = 'cz_live_…' }: SnippetsProps) {
 
 const cadiz = createClient({
   baseUrl: '${location.origin}',
+  projectId: '${projectId}',
   apiKey: process.env.CADIZ_API_KEY,
 });
 const file = await cadiz.upload(photo, { folder: 'holiday' });`,
@@ -24,25 +34,5 @@ curl -sS "${location.origin}/api/storage/list?projectId=${projectId}" \\
 CADIZ_PROJECT_ID=${projectId}
 CADIZ_API_KEY=${apiKey}`,
   };
-  const names = Object.keys(snippets) as (keyof typeof snippets)[];
-  const [chosen, setChosen] = useState<keyof typeof snippets>('TypeScript');
-  return (
-    <div>
-      <div className="line">
-        <div className="segs">
-          {names.map((name) => (
-            <button key={name} type="button" aria-pressed={name === chosen} onClick={() => setChosen(name)}>
-              {name}
-            </button>
-          ))}
-        </div>
-        <span className="grow" />
-        <CopyButton value={snippets[chosen]} />
-      </div>
-      <div className="code">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: so that it can be scrolled by keyboard */}
-        <pre tabIndex={0}>{snippets[chosen]}</pre>
-      </div>
-    </div>
-  );
+  return <CodeTabs snippets={snippets} />;
 }

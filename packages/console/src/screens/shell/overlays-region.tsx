@@ -11,7 +11,7 @@ const MoreSheet = lazy(async () => ({ default: (await import('./more-sheet.tsx')
 const NewFolder = lazy(async () => ({ default: (await import('../files/new-folder.tsx')).NewFolder }));
 const Invite = lazy(async () => ({ default: (await import('../members/invite.tsx')).Invite }));
 const CreateKey = lazy(async () => ({ default: (await import('../keys/create-key.tsx')).CreateKey }));
-const SecretDialog = lazy(async () => ({ default: (await import('../keys/secret-dialog.tsx')).SecretDialog }));
+const KeySecret = lazy(async () => ({ default: (await import('../keys/key-secret.tsx')).KeySecret }));
 
 /** What lies over every screen of somebody who is signed in, and the keys that open it. */
 export function OverlaysRegion() {
@@ -48,6 +48,6 @@ function Overlays(here: Here) {
 function NewKey({ projectId, isOpen }: { projectId: string; isOpen: boolean }) {
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined)
-    return <SecretDialog projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />;
-  return isOpen && <CreateKey open projectId={projectId} onClose={closeOverlay} onCreated={setSecret} />;
+    return <KeySecret projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />;
+  return isOpen && <CreateKey projectId={projectId} onClose={closeOverlay} onCreated={setSecret} />;
 }

@@ -1,0 +1,131 @@
+import type { Ticket } from '@cadiz/client';
+import { Ban } from 'lucide-react';
+import { IconButton } from '../../components/button.tsx';
+import { Badge, Meter, Moment, type Tone } from '../../components/parts.tsx';
+import { formatBytes, formatCount, formatMoment } from '../../format.ts';
+import { text } from '../../text/text.ts';
+import { FolderPath } from '../keys/folder-path.tsx';
+
+type State = keyof typeof text.tickets.states;
+
+/** Whether a ticket can still begin an upload, and if not, why. */
+function stateOf({ revokedAt, expiresAt, left }: Ticket): State {
+  if (revokedAt !== null) return 'revoked';
+  if (Date.parse(expiresAt) < Date.now()) return 'expired';
+  return left.files === 0 || left.bytes === 0 ? 'exhausted' : 'live';
+}
+
+const tones: Record<State, Tone> = { live: 'live', exhausted: 'warn', expired: '', revoked: 'bad' };
+
+interface TicketTableProps {
+  projectId: string;
+  tickets: readonly Ticket[];
+  onRevoke: (ticket: Ticket) => void;
+}
+
+export function TicketTable({ projectId, tickets, onRevoke }: TicketTableProps) {
+  const { tickets: words } = text;
+  return (
+    <div className="panel frame wide-table">
+      <table className="table fixed-table ticket-table">
+        <thead className="only-wide">
+          <tr>
+            <th>{words.reaches}</th>
+            <th>{words.types}</th>
+            <th>{words.files}</th>
+            <th>{words.bytes}</th>
+            <th>{words.expires}</th>
+            <th>{words.state}</th>
+            <th>
+              <span className="sr">{text.common.more}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {tickets.map((ticket) => (
+            <Row key={ticket.id} projectId={projectId} ticket={ticket} onRevoke={onRevoke} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface RowProps {
+  projectId: string;
+  ticket: Ticket;
+  onRevoke: (ticket: Ticket) => void;
+}
+
+function Row({ projectId, ticket, onRevoke }: RowProps) {
+  const { folderId, mimeTypes, used, left, maxFiles, maxBytes, createdAt, expiresAt } = ticket;
+  const { tickets } = text;
+  const state = stateOf(ticket);
+  const types = mimeTypes?.join(', ') ?? tickets.everyType;
+  const files = tickets.usedOf(formatCount(used.files), formatCount(maxFiles));
+  const bytes = tickets.usedOf(formatBytes(used.bytes), formatBytes(maxBytes));
+  return (
+    <tr className={state === 'revoked' || state === 'expired' ? 'is-off' : ''}>
+      <td className="main">
+        <FolderPath projectId={projectId} folderId={folderId} />
+        <small className="only-wide">{tickets.made(formatMoment(createdAt))}</small>
+        <small className="only-phone">
+          {files} · {bytes}
+        </small>
+      </td>
+      <td className="only-wide">
+        <span className="clip" title={types}>
+          {types}
+        </span>
+      </td>
+      <td className="only-wide">
+        <Budget
+          label={tickets.files}
+          used={files}
+          left={tickets.left(formatCount(left.files))}
+          share={used.files / maxFiles}
+        />
+      </td>
+      <td className="only-wide">
+        <Budget
+          label={tickets.bytes}
+          used={bytes}
+          left={tickets.left(formatBytes(left.bytes))}
+          share={maxBytes === 0 ? 1 : used.bytes / maxBytes}
+        />
+      </td>
+      <td className="only-wide">
+        <Moment at={expiresAt} />
+      </td>
+      <td>
+        <Badge tone={tones[state]}>{tickets.states[state]}</Badge>
+      </td>
+      <td className="end">
+        {(state === 'live' || state === 'exhausted') && (
+          <IconButton
+            icon={Ban}
+            className="bad"
+            label={tickets.revokeOf(formatMoment(createdAt))}
+            onClick={() => onRevoke(ticket)}
+          />
+        )}
+      </td>
+    </tr>
+  );
+}
+
+interface BudgetProps {
+  label: string;
+  used: string;
+  left: string;
+  share: number;
+}
+
+const Budget = ({ label, used, left, share }: BudgetProps) => (
+  <span className="stack g1 num">
+    <span>
+      {used} <span className="quiet">· {left}</span>
+    </span>
+    <Meter isLimit share={share} label={label} valueText={used} />
+  </span>
+);
