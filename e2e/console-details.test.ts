@@ -193,7 +193,7 @@ describe.runIf(triesJourneys)('one file', () => {
     const { projectId, cadiz } = await createFilled(of);
     await fill(cadiz, { 'a.csv': `id,${'name '.repeat(99)}\n1,${'x'.repeat(999)}` }, 'text/csv');
     const page = await tested.openAsOwner(`/projects/${projectId}/files`, options);
-    await rowOf(page, 'a.csv').click({ position: { x: 80, y: 8 } });
+    await rowOf(page, 'a.csv').click({ position: { x: 60, y: 8 } });
     const row = await rowOf(page, 'a.csv').evaluate((element) => getComputedStyle(element).color);
     if (options.forcedColors)
       expect(await entryOf(page, 'a.csv').evaluate((element) => getComputedStyle(element).color)).toBe(row);
