@@ -1,14 +1,4 @@
-import { lazy, Suspense } from 'react';
-import { Skeleton } from '../../components/parts.tsx';
-
-const SnippetTabs = lazy(async () => ({ default: (await import('./snippet-tabs.tsx')).SnippetTabs }));
-
-/** Pieces of code by name, to be copied. */
-export const CodeTabs = ({ snippets }: { snippets: Record<string, string> }) => (
-  <Suspense fallback={<Skeleton rows={4} />}>
-    <SnippetTabs snippets={snippets} />
-  </Suspense>
-);
+import { SnippetTabs } from './snippet-tabs.tsx';
 
 interface SnippetsProps {
   projectId: string;
@@ -34,5 +24,5 @@ curl -sS "${location.origin}/api/storage/list?projectId=${projectId}" \\
 CADIZ_PROJECT_ID=${projectId}
 CADIZ_API_KEY=${apiKey}`,
   };
-  return <CodeTabs snippets={snippets} />;
+  return <SnippetTabs snippets={snippets} />;
 }

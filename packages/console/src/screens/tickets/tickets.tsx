@@ -10,7 +10,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
-import { CodeTabs } from '../keys/snippets.tsx';
+import { SnippetTabs } from '../keys/snippet-tabs.tsx';
 import { Page } from '../page.tsx';
 import { ticketSnippets } from './snippets.ts';
 import { TicketTable } from './ticket-table.tsx';
@@ -79,7 +79,7 @@ export function Tickets() {
           secret={created.ticket}
           onClose={() => setCreated(undefined)}
         >
-          <CodeTabs snippets={ticketSnippets(created)} />
+          <SnippetTabs snippets={ticketSnippets(created)} />
         </SecretDialog>
       )}
     </Page>
