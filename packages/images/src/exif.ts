@@ -1,8 +1,13 @@
+import type { Read } from './header.ts';
+
 /** What is taken from EXIF. */
 export interface ExifFacts {
   takenAt: string | null;
   hasLocation: boolean;
 }
+
+/** Far more than there are tags. */
+const maxEntries = 1000;
 
 const tags = { exif: 0x8769, gps: 0x8825, dateTimeOriginal: 0x9003, gpsVersion: 0 };
 
@@ -14,14 +19,13 @@ interface Entry {
 }
 
 /**
- * Reads the time and whether there is a place. Damaged entries are passed over; where GPS entries cannot be read, there may be
+ * Reads the time, and whether there is a place. Damaged entries are passed over; where GPS entries cannot be read, there may be
  * a place.
  *
- * @param exif - as sharp gives it: a TIFF structure (CIPA DC-008, 4.5), perhaps after `Exif\0\0`
+ * @param read - of a TIFF structure (CIPA DC-008, 4.5): a TIFF file, or what the other formats contain
  */
-export function readExif(exif: Buffer): ExifFacts {
-  const tiff = exif.toString('latin1', 0, 4) === 'Exif' ? exif.subarray(6) : exif;
-  const isLittle = tiff.toString('latin1', 0, 2) === 'II';
+export function readExif(read: Read): ExifFacts {
+  const isLittle = read(0, 2).toString('latin1') === 'II';
   const first = entriesAt(long(4));
   const takenAt = entriesAt(target(first, tags.exif)).find(({ tag }) => tag === tags.dateTimeOriginal);
   return { takenAt: takenAt ? readTime(takenAt) : null, hasLocation: hasLocation() };
@@ -34,19 +38,20 @@ export function readExif(exif: Buffer): ExifFacts {
   }
 
   function short(at: number): number {
-    if (at < 0 || at + 2 > tiff.length) return 0;
-    return isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at);
+    const bytes = read(at, 2);
+    if (bytes.length < 2) return 0;
+    return isLittle ? bytes.readUInt16LE() : bytes.readUInt16BE();
   }
 
   function long(at: number): number {
-    if (at < 0 || at + 4 > tiff.length) return 0;
-    return isLittle ? tiff.readUInt32LE(at) : tiff.readUInt32BE(at);
+    const bytes = read(at, 4);
+    if (bytes.length < 4) return 0;
+    return isLittle ? bytes.readUInt32LE() : bytes.readUInt32BE();
   }
 
   function entriesAt(directory: number): Entry[] {
     if (directory === 0) return [];
-    const room = Math.max(0, Math.floor((tiff.length - directory - 2) / 12));
-    return Array.from({ length: Math.min(short(directory), room) }, (_, index) => {
+    return Array.from({ length: Math.min(short(directory), maxEntries) }, (_, index) => {
       const at = directory + 2 + index * 12;
       return { tag: short(at), count: long(at + 4), at: at + 8 };
     });
@@ -58,9 +63,8 @@ export function readExif(exif: Buffer): ExifFacts {
   }
 
   function readTime({ count, at }: Entry): string | null {
-    const from = long(at);
-    if (count < 19 || from + 19 > tiff.length) return null;
-    const found = /^(\d{4}):(\d\d):(\d\d) (\d\d:\d\d:\d\d)$/.exec(tiff.toString('latin1', from, from + 19));
+    if (count < 19) return null;
+    const found = /^(\d{4}):(\d\d):(\d\d) (\d\d:\d\d:\d\d)$/.exec(read(long(at), 19).toString('latin1'));
     if (!found) return null;
     const text = `${found[1]}-${found[2]}-${found[3]}T${found[4]}`;
     const time = new Date(`${text}Z`);

@@ -1,5 +1,4 @@
 import { rgbaToThumbHash } from 'thumbhash';
-import { readExif } from './exif.ts';
 import { decoding, type OpenImage } from './open-image.ts';
 import type { ImageFacts } from './types.ts';
 
@@ -7,8 +6,7 @@ import type { ImageFacts } from './types.ts';
 const thumbhashSide = 100;
 
 /** What is known of an image; it is decoded once, since only then it is known to be whole. */
-export async function look({ header, metadata, width, height, pipeline }: OpenImage): Promise<ImageFacts> {
-  const { takenAt, hasLocation } = metadata.exif ? readExif(metadata.exif) : { takenAt: null, hasLocation: false };
+export async function look({ header, metadata, exif, width, height, pipeline }: OpenImage): Promise<ImageFacts> {
   const small = pipeline()
     .resize({ width: thumbhashSide, height: thumbhashSide, fit: 'inside', withoutEnlargement: true })
     .toColourspace('srgb')
@@ -22,9 +20,9 @@ export async function look({ header, metadata, width, height, pipeline }: OpenIm
     frames: metadata.pages ?? 1,
     orientation: metadata.orientation ?? 1,
     hasAlpha: metadata.hasAlpha,
-    takenAt,
+    takenAt: exif.takenAt,
     // XMP may say it, too: exif:GPSLatitude, as an attribute or an element.
-    hasLocation: hasLocation || (metadata.xmp?.includes('GPSLatitude') ?? false),
+    hasLocation: exif.hasLocation || (metadata.xmp?.includes('GPSLatitude') ?? false),
     thumbhash: Buffer.from(rgbaToThumbHash(info.width, info.height, data)).toString('base64'),
   };
 }

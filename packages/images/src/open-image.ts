@@ -2,7 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import type { Metadata, Sharp } from 'sharp';
 import sharp from 'sharp';
 import { ImageRefused } from './errors.ts';
-import { type Header, readHeader } from './header.ts';
+import { type ExifFacts, readExif } from './exif.ts';
+import { type Header, type Read, readFrom, readHeader } from './header.ts';
 import { maxPixels, maxSide } from './limits.ts';
 import type { ImageFormat } from './types.ts';
 
@@ -19,6 +20,7 @@ sharp.unblock({
 export interface OpenImage {
   header: Header;
   metadata: Metadata;
+  exif: ExifFacts;
   /** Upright, in pixels. */
   width: number;
   height: number;
@@ -28,7 +30,7 @@ export interface OpenImage {
 
 /** @throws ImageRefused */
 export async function openImage(file: string): Promise<OpenImage> {
-  const header = readFile(file);
+  const header = readFile(file, requireHeader);
   requireWithinLimits(header);
   const options = { limitInputPixels: maxPixels[header.format], failOn: 'error', pages: 1 } as const;
   const metadata = await decoding(sharp(file, options).metadata());
@@ -39,6 +41,7 @@ export async function openImage(file: string): Promise<OpenImage> {
   return {
     header: { ...header, width, height: pageHeight },
     metadata,
+    exif: exifOf(file, header, metadata),
     width: metadata.autoOrient.width,
     height: metadata.autoOrient.height,
     pipeline: () => sharp(file, { ...options, autoOrient: true }),
@@ -73,16 +76,27 @@ export async function decoding<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-function readFile(file: string): Header {
+function requireHeader(read: Read): Header {
+  const header = readHeader(read);
+  if (header === null) throw new ImageRefused('unsupported', 'It is no image of a format that is read.');
+  return header;
+}
+
+function readFile<T>(file: string, work: (read: Read) => T): T {
   const opened = openSync(file, 'r');
   try {
-    const header = readHeader((offset, length) => {
+    return work((offset, length) => {
       const bytes = Buffer.alloc(length);
       return bytes.subarray(0, readSync(opened, bytes, 0, length, offset));
     });
-    if (header === null) throw new ImageRefused('unsupported', 'It is no image of a format that is read.');
-    return header;
   } finally {
     closeSync(opened);
   }
+}
+
+/** libvips gives no EXIF of a TIFF, which is what EXIF is made of. */
+function exifOf(file: string, { format }: Header, { exif }: Metadata): ExifFacts {
+  if (format === 'tiff') return readFile(file, readExif);
+  if (!exif) return { takenAt: null, hasLocation: false };
+  return readExif(readFrom(exif.toString('latin1', 0, 4) === 'Exif' ? exif.subarray(6) : exif));
 }
