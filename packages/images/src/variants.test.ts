@@ -213,15 +213,16 @@ describe('colours', () => {
   });
 
   test.each(['webp', 'jpeg', 'png', 'avif'] as const)('a CMYK JPEG becomes sRGB as %s', async (format) => {
-    // Within what can be printed, so that it comes back as it was.
-    const srgb = { r: 150, g: 125, b: 110 };
+    // Most colours are changed when they become CMYK, by up to 25; this one hardly.
+    // Inverted, it would be nearly black. By the plain formula, without a profile, its green would be off by 16.
+    const srgb = { r: 120, g: 150, b: 170 };
     const bare = flat(srgb).toColourspace('cmyk');
     for (const cmyk of [bare.clone(), bare.clone().withIccProfile('cmyk')]) {
       const bytes = await cmyk.jpeg({ quality: 95 }).toBuffer();
       expect(await sharp(bytes).metadata()).toMatchObject({ space: 'cmyk', channels: 4 });
       const made = await make(bytes, { format, width: 32 });
       expect((await sharp(made.bytes).metadata()).space).toBe('srgb');
-      expectNear(await meanOf(made.bytes), [srgb.r, srgb.g, srgb.b], 12);
+      expectNear(await meanOf(made.bytes), [srgb.r, srgb.g, srgb.b], 8);
     }
   });
 
