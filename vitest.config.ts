@@ -9,6 +9,7 @@ const longest = [
   'e2e/client-faults.test.ts',
   'e2e/start.test.ts',
   'e2e/orphans.test.ts',
+  'packages/images/src/hostile-images.test.ts',
   'packages/server/src/http/access.test.ts',
   'packages/server/src/db/embedded-durability.test.ts',
   'e2e/left-behind.test.ts',
@@ -37,6 +38,7 @@ const longest = [
 const alone = [
   'e2e/**/*.test.ts',
   'packages/contract/src/fields.test.ts',
+  'packages/images/src/hostile-images.test.ts',
   'packages/server/src/db/embedded-failure.test.ts',
   'packages/server/src/features/downloads/archives.test.ts',
   'packages/server/src/features/downloads/write-zip.test.ts',

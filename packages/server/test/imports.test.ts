@@ -42,12 +42,21 @@ function findCycle(imports: Map<string, string[]>): string[] | undefined {
   return undefined;
 }
 
-describe.each(['contract', 'client', 'sigv4', 'store', 'server'])('packages/%s', (name) => {
+describe.each(['contract', 'client', 'sigv4', 'images', 'store', 'server'])('packages/%s', (name) => {
   test('has no cycle of imports', () => {
     const imports = readImports(name);
     expect(imports.size).toBeGreaterThan(3);
     expect(findCycle(imports)).toBeUndefined();
   });
+});
+
+test('the process that asks for images loads neither sharp nor what uses it, not even for types', () => {
+  const imports = readImports('images');
+  const reached = new Set(['index.ts']);
+  for (const file of reached) for (const target of imports.get(file) ?? []) reached.add(target);
+  expect([...reached]).toContain('child.ts');
+  const child = ['look.ts', 'open-image.ts', 'render.ts', 'transfer.ts', 'worker.ts'];
+  expect([...imports.keys()].filter((file) => !reached.has(file)).sort()).toEqual(['exif.ts', ...child]);
 });
 
 /**

@@ -1,0 +1,86 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FromChild, ToChild } from './messages.ts';
+
+const program = fileURLToPath(new URL('../dist/worker.js', import.meta.url));
+
+/** How programs are loaded, where temporary files are, and which certificates are trusted. Nothing else of the service is passed on. */
+const passedOn = [
+  'LD_LIBRARY_PATH',
+  'LD_PRELOAD',
+  'MALLOC_CONF',
+  'NODE_EXTRA_CA_CERTS',
+  'SSL_CERT_DIR',
+  'SSL_CERT_FILE',
+  'SystemRoot',
+  'TEMP',
+  'TMP',
+  'TMPDIR',
+];
+
+export interface Child {
+  readonly pid: number | undefined;
+  /** Its own; removed when it has ended. */
+  readonly folder: string;
+  send(message: ToChild): void;
+  /** Ends it at once, whatever it does. */
+  kill(): void;
+}
+
+export interface ChildEnd {
+  code: number | null;
+  signal: string | null;
+  /** The end of what it wrote to stderr. */
+  words: string;
+}
+
+const maxWords = 2000;
+
+/**
+ * Starts a child.
+ *
+ * @param onEnd - called once, also if it cannot be started
+ * @throws the system's error if it can have no folder
+ */
+export function startChild(onMessage: (message: FromChild) => void, onEnd: (end: ChildEnd) => void): Child {
+  const folder = mkdtempSync(join(tmpdir(), 'cadiz-images-'));
+  const child = fork(program, {
+    // One thread: besides libvips, only small reads and lookups of names use it. Few arenas: glibc keeps what is freed.
+    env: { ...environment(), UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let words = '';
+  child.stderr?.on('data', (chunk) => {
+    words = (words + chunk).slice(-maxWords);
+  });
+  child.on('message', onMessage);
+
+  let ended = false;
+  const end = (ending: ChildEnd) => {
+    if (ended) return;
+    ended = true;
+    rmSync(folder, { recursive: true, force: true });
+    onEnd(ending);
+  };
+  // An 'error' may also be a signal or message that did not reach it, and then 'exit' follows.
+  child.on('error', ({ message }) => {
+    if (child.pid === undefined) end({ code: null, signal: null, words: message });
+    else child.kill('SIGKILL');
+  });
+  child.once('exit', (code, signal) => end({ code, signal, words }));
+  return { pid: child.pid, folder, send: (message) => sendTo(child, message), kill: () => child.kill('SIGKILL') };
+}
+
+function sendTo(child: ChildProcess, message: ToChild): void {
+  // Whether it is still there is told by 'exit'.
+  if (child.connected) child.send(message, () => {});
+}
+
+function environment(): Record<string, string> {
+  const known = passedOn.map((name): [string, string | undefined] => [name, process.env[name]]);
+  return Object.fromEntries(known.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}

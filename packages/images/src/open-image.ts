@@ -1,0 +1,102 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import type { Metadata, Sharp } from 'sharp';
+import sharp from 'sharp';
+import { ImageRefused } from './errors.ts';
+import { type ExifFacts, readExif } from './exif.ts';
+import { type Header, type Read, readFrom, readHeader } from './header.ts';
+import { maxPixels, maxSide } from './limits.ts';
+import type { ImageFormat } from './types.ts';
+
+// Images are looked at once: a cache would only hold their memory.
+sharp.cache(false);
+sharp.concurrency(1);
+// What libvips could read besides (SVG, PDF, and whatever a system's libvips adds) is out of reach.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({
+  operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif', 'Tiff'].map((loader) => `VipsForeignLoad${loader}`),
+});
+
+/** An image whose header is read and within the limits. Nothing of it is decoded. */
+export interface OpenImage {
+  header: Header;
+  metadata: Metadata;
+  exif: ExifFacts;
+  /** Upright, in pixels. */
+  width: number;
+  height: number;
+  /** A pipeline of its first frame, upright. */
+  pipeline(): Sharp;
+}
+
+/** @throws ImageRefused */
+export async function openImage(file: string): Promise<OpenImage> {
+  const header = readFile(file, requireHeader);
+  requireWithinLimits(header);
+  const options = { limitInputPixels: maxPixels[header.format], failOn: 'error', pages: 1 } as const;
+  const metadata = await decoding(sharp(file, options).metadata());
+  const { format, width, height, pageHeight = height } = metadata;
+  if ((format === 'heif' ? 'avif' : format) !== header.format)
+    throw new ImageRefused('broken', `It begins as ${header.format} and is ${format}.`);
+  requireWithinLimits({ format: header.format, width, height: pageHeight });
+  return {
+    header: { ...header, width, height: pageHeight },
+    metadata,
+    exif: exifOf(file, header, metadata),
+    width: metadata.autoOrient.width,
+    height: metadata.autoOrient.height,
+    pipeline: () => sharp(file, { ...options, autoOrient: true }),
+  };
+}
+
+/** @throws ImageRefused if an image has more pixels than are read of its format; what is not known is within the limits */
+export function requireWithinLimits({
+  format,
+  width,
+  height,
+}: { format: ImageFormat } & Pick<Header, 'width' | 'height'>) {
+  if (width === null || height === null) return;
+  if (width > maxSide || height > maxSide || width * height > maxPixels[format]) {
+    const pixels = `${maxPixels[format] / 1e6} megapixels`;
+    throw new ImageRefused(
+      'too_large',
+      `It is ${width} × ${height}; ${format} is read up to ${pixels}, and ${maxSide} a side.`,
+    );
+  }
+}
+
+const tooLarge = /exceeds pixel limit|out of memory|too large|unable to allocate|maximum size/i;
+
+/** What libvips throws is the image's fault. */
+export async function decoding<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new ImageRefused(tooLarge.test(message) ? 'too_large' : 'broken', message);
+  }
+}
+
+function requireHeader(read: Read): Header {
+  const header = readHeader(read);
+  if (header === null) throw new ImageRefused('unsupported', 'It is no image of a format that is read.');
+  return header;
+}
+
+function readFile<T>(file: string, work: (read: Read) => T): T {
+  const opened = openSync(file, 'r');
+  try {
+    return work((offset, length) => {
+      const bytes = Buffer.alloc(length);
+      return bytes.subarray(0, readSync(opened, bytes, 0, length, offset));
+    });
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/** libvips gives no EXIF of a TIFF, which is what EXIF is made of. */
+function exifOf(file: string, { format }: Header, { exif }: Metadata): ExifFacts {
+  if (format === 'tiff') return readFile(file, readExif);
+  if (!exif) return { takenAt: null, hasLocation: false };
+  return readExif(readFrom(exif.toString('latin1', 0, 4) === 'Exif' ? exif.subarray(6) : exif));
+}

@@ -1,0 +1,272 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import sharp from 'sharp';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { type ImageServer, startImageServer } from '../test/image-server.ts';
+import {
+  createImageMaker,
+  estimateMemory,
+  type ImageMaker,
+  type ImageMakerOptions,
+  type RenderOptions,
+} from './index.ts';
+
+const temporary = mkdtempSync(join(tmpdir(), 'image-processes-'));
+const options: RenderOptions = { width: 64, height: 64, fit: 'cover', position: 'center', quality: 80, format: 'webp' };
+const makers: ImageMaker[] = [];
+let server: ImageServer;
+let photo: Buffer;
+
+beforeAll(async () => {
+  vi.stubEnv('TMPDIR', temporary);
+  server = await startImageServer();
+  photo = await sharp({ create: { width: 400, height: 300, channels: 3, background: '#c40' } })
+    .jpeg()
+    .toBuffer();
+});
+
+afterEach(async () => {
+  await Promise.all(makers.splice(0).map((maker) => maker.close()));
+  expect(readdirSync(temporary)).toEqual([]);
+});
+
+afterAll(() => {
+  server.close();
+  vi.unstubAllEnvs();
+  rmSync(temporary, { recursive: true, force: true });
+});
+
+/** A maker, and the ids of the children that it has started and that have ended. */
+function open(more: ImageMakerOptions = {}) {
+  const started: number[] = [];
+  const ended: number[] = [];
+  const images = createImageMaker({
+    processes: 1,
+    log: (event) => {
+      if (!('pid' in event && 'event' in event && typeof event.pid === 'number')) return;
+      (event.event === 'image process started' ? started : ended).push(event.pid);
+    },
+    ...more,
+  });
+  makers.push(images);
+  return { images, started, ended };
+}
+
+const makeOne = (images: ImageMaker, name: string) =>
+  images.render(server.offer(name, photo), options, () => server.target(name));
+
+/** Waits until a child has asked for the source that never comes. */
+async function untilAsked(before: number): Promise<void> {
+  await expect.poll(() => server.requests.slice(before).filter((line) => line.includes('/silent'))).not.toEqual([]);
+}
+
+test('no child is started before it is needed, and one that is unused ends', async () => {
+  const { images, started, ended } = open({ idleMs: 50 });
+  expect(await images.support).toMatchObject({ available: true, version: expect.stringMatching(/^0\./) });
+  expect(started).toEqual([]);
+  await makeOne(images, 'idle');
+  await expect.poll(() => ended).toEqual(started);
+  expect(readdirSync(temporary)).toEqual([]);
+  expect(images.figures()).toMatchObject({ made: 1, restarts: 0, running: 0, waiting: 0 });
+  await makeOne(images, 'idle again');
+  expect(started).toHaveLength(2);
+});
+
+test('a child has nothing of the environment of this process', async () => {
+  vi.stubEnv('SECRET_OF_THE_SERVICE', 'a secret');
+  vi.stubEnv('NODE_OPTIONS', '');
+  const { images, started } = open();
+  await makeOne(images, 'environment');
+  const environment = readFileSync(`/proc/${started[0]}/environ`, 'latin1').split('\0').filter(Boolean);
+  const names = environment.map((line) => line.split('=')[0]).sort();
+  const passedOn = ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
+  expect(names.filter((name) => !passedOn.includes(name ?? ''))).toEqual([
+    'MALLOC_ARENA_MAX',
+    'NODE_CHANNEL_FD',
+    'NODE_CHANNEL_SERIALIZATION_MODE',
+    'TMPDIR',
+    'UV_THREADPOOL_SIZE',
+  ]);
+});
+
+test('a child is replaced after so many images', async () => {
+  const { images, started } = open({ recycleAfter: 2 });
+  for (const name of ['1', '2', '3', '4', '5']) await makeOne(images, name);
+  expect(new Set(started).size).toBe(3);
+  expect(images.figures()).toMatchObject({ made: 5, restarts: 2 });
+});
+
+test('a child that is killed while it reads fails its job alone, and nothing is put', async () => {
+  const { images, started } = open();
+  const asked = server.requests.length;
+  const failed = images.render(server.silent(), options, () => server.target('killed'));
+  const waiting = makeOne(images, 'after the kill');
+  await untilAsked(asked);
+  process.kill(started[0] ?? 0, 'SIGKILL');
+  await expect(failed).rejects.toMatchObject({ name: 'ImageFailed', reason: 'crashed' });
+  expect(await waiting).toMatchObject({ width: 64, height: 64 });
+  expect(server.received.has('/killed')).toBe(false);
+  expect(images.figures()).toMatchObject({ made: 1, failed: { crashed: 1 }, restarts: 1 });
+});
+
+test('a child that is killed when the variant is made puts nothing', async () => {
+  const { images, started } = open();
+  const failed = images.render(server.offer('made', photo), options, () => {
+    process.kill(started[0] ?? 0, 'SIGKILL');
+    return server.target('never');
+  });
+  await expect(failed).rejects.toMatchObject({ name: 'ImageFailed', reason: 'crashed' });
+  expect(server.received.has('/never')).toBe(false);
+});
+
+test('a job that takes too long fails, and its child is gone', async () => {
+  const { images, started, ended } = open({ timeoutMs: 200 });
+  await expect(images.look(server.silent())).rejects.toMatchObject({ name: 'ImageFailed', reason: 'timeout' });
+  await expect.poll(() => ended).toEqual(started);
+  expect(existsSync(`/proc/${started[0]}`)).toBe(false);
+});
+
+test('a signal ends what is under way and what waits, with its reason', async () => {
+  const { images, ended } = open();
+  const abort = new AbortController();
+  const asked = server.requests.length;
+  const running = images.look(server.silent(), abort.signal);
+  await untilAsked(asked);
+  const waiting = images.look(server.silent(), abort.signal);
+  await expect.poll(() => images.figures()).toMatchObject({ running: 1, waiting: 1 });
+  abort.abort(new Error('changed my mind'));
+  for (const job of [running, waiting]) await expect(job).rejects.toThrow('changed my mind');
+  await expect(images.look(server.silent(), abort.signal)).rejects.toThrow('changed my mind');
+  await expect.poll(() => ended).toHaveLength(1);
+  expect(images.figures()).toMatchObject({ running: 0, waiting: 0 });
+  expect(await makeOne(images, 'after the signal')).toMatchObject({ width: 64 });
+});
+
+test('more than 200 that wait are refused as busy, and closing fails the rest', async () => {
+  const { images } = open();
+  const asked = server.requests.length;
+  const all = Array.from({ length: 202 }, () => images.look(server.silent()).catch((error) => error));
+  expect(await all[201]).toMatchObject({ name: 'ImageFailed', reason: 'busy' });
+  await untilAsked(asked);
+  await images.close();
+  expect(await Promise.all(all)).toEqual(
+    Array.from({ length: 202 }, () => expect.objectContaining({ name: 'ImageFailed', reason: 'busy' })),
+  );
+  await expect(makeOne(images, 'closed')).rejects.toMatchObject({ reason: 'busy' });
+});
+
+test('a source or target that refuses or is not there is unreachable', async () => {
+  const { images } = open();
+  const { url } = server.offer('there', photo);
+  const source = { url, size: photo.length };
+  const nowhere = 'http://127.0.0.1:1/x?X-Amz-Signature=secret';
+  const failures = [
+    images.look({ url: `${url}-not`, size: 10 }),
+    images.look({ url: nowhere, size: 10 }),
+    images.look({ url, size: photo.length + 1 }),
+    images.look({ url, size: 100_000 }),
+    images.render(source, options, () => server.target('refused/x')),
+    images.render(source, options, () => ({ url: nowhere })),
+  ];
+  for (const failure of failures) {
+    const error = await failure.catch((thrown) => thrown);
+    expect(error).toMatchObject({ name: 'ImageFailed', reason: 'unreachable' });
+    expect(error.message).not.toContain('secret');
+  }
+  expect(images.figures()).toMatchObject({ failed: { unreachable: 6 }, restarts: 0 });
+});
+
+test('what the target throws is thrown', async () => {
+  const { images } = open();
+  const thrown = images.render(server.offer('thrown', photo), options, () => {
+    throw new Error('no address');
+  });
+  await expect(thrown).rejects.toThrow('no address');
+});
+
+test('headers are sent along with both requests', async () => {
+  const { images } = open();
+  const target = { ...server.target('headers'), headers: { 'content-type': 'image/webp', 'x-amz-meta-a': 'b' } };
+  const made = await images.render(server.offer('headers', photo), options, () => target);
+  expect(server.received.get('/headers')?.headers).toMatchObject({
+    'content-length': `${made.size}`,
+    'content-type': 'image/webp',
+    'x-amz-meta-a': 'b',
+  });
+});
+
+test('an image is fetched once: 64 KiB, and then the rest', async () => {
+  const { images } = open();
+  const noise = { type: 'gaussian', mean: 128, sigma: 60 } as const;
+  const large = await sharp({ create: { width: 600, height: 400, channels: 3, background: '#000', noise } })
+    .png()
+    .toBuffer();
+  const asked = server.requests.length;
+  await images.look(server.offer('large', large));
+  expect(server.requests.slice(asked)).toEqual([
+    `GET /large bytes=0-65535`,
+    `GET /large bytes=65536-${large.length - 1}`,
+  ]);
+});
+
+test('two children together keep within the memory, and all images are made', async () => {
+  const avif = readFileSync(new URL('../test/24-megapixels.avif', import.meta.url));
+  const { images, started } = open({ processes: 2, timeoutMs: 120_000 });
+  const source = server.offer('large.avif', avif);
+  expect(estimateMemory(avif)).toBe(480_000_000);
+  const jobs = [source, server.offer('small', photo), source, server.offer('small', photo)].map((one, index) =>
+    images.render(one, options, () => server.target(`together-${index}`)),
+  );
+  let most = 0;
+  const sampling = setInterval(() => {
+    const sizes = started.map((pid) => {
+      const file = `/proc/${pid}/statm`;
+      return existsSync(file) ? Number(readFileSync(file, 'utf8').split(' ')[1]) * 4096 : 0;
+    });
+    most = Math.max(
+      most,
+      sizes.reduce((sum, size) => sum + size, 0),
+    );
+  }, 10);
+  expect(await Promise.all(jobs)).toHaveLength(4);
+  clearInterval(sampling);
+  expect(most).toBeGreaterThan(200 * 1024 * 1024);
+  expect(most).toBeLessThan(700 * 1024 * 1024);
+});
+
+test('an image that could never be read within the memory is too large', async () => {
+  const { images } = open({ memoryBudgetBytes: 300 * 1024 * 1024 });
+  const avif = readFileSync(new URL('../test/24-megapixels.avif', import.meta.url));
+  await expect(images.look(server.offer('too-large', avif))).rejects.toMatchObject({ reason: 'too_large' });
+  expect(await makeOne(images, 'small enough')).toMatchObject({ width: 64 });
+});
+
+test('without sharp, images are unsupported and nothing else happens', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'no-sharp-'));
+  try {
+    cpSync(fileURLToPath(new URL('../dist', import.meta.url)), join(folder, 'dist'), { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    writeFileSync(
+      join(folder, 'try.mjs'),
+      `import { createImageMaker } from './dist/index.js';
+      const images = createImageMaker({ log: (event) => { throw event; } });
+      const source = { url: 'http://127.0.0.1:1/', size: 10 };
+      const reasons = await Promise.all([images.look(source), images.render(source, {}, () => source)].map((job) => job.catch((error) => [error.name, error.reason])));
+      console.log(JSON.stringify({ support: await images.support, reasons }));
+      await images.close();`,
+    );
+    const said = JSON.parse(execFileSync(process.execPath, ['try.mjs'], { cwd: folder, encoding: 'utf8' }));
+    expect(said).toEqual({
+      support: { available: false, version: null, reads: [], writes: [] },
+      reasons: [
+        ['ImageRefused', 'unsupported'],
+        ['ImageRefused', 'unsupported'],
+      ],
+    });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,85 @@
+import type { Sharp } from 'sharp';
+import { ImageRefused } from './errors.ts';
+import { maxVariantBytes } from './limits.ts';
+import { decoding, type OpenImage } from './open-image.ts';
+import type { RenderOptions } from './types.ts';
+
+export interface Made {
+  bytes: Buffer;
+  width: number;
+  height: number;
+  contentType: string;
+}
+
+/** Above this, in pixels of either side, AVIF is made as fast as it can be: slower settings take seconds. */
+const quickAvifFrom = 1200;
+
+const transparent = { r: 0, g: 0, b: 0, alpha: 0 };
+
+/**
+ * Makes a variant: upright, sRGB, of the first frame, without EXIF, XMP, IPTC and colour profile, which sharp leaves out unless
+ * asked for.
+ *
+ * @throws ImageRefused
+ */
+export async function render(image: OpenImage, options: RenderOptions): Promise<Made> {
+  const sized = resize(image, options).toColourspace('srgb');
+  const { data, info } = await decoding(encode(sized, options).toBuffer({ resolveWithObject: true }));
+  if (data.length > maxVariantBytes) throw new ImageRefused('too_large', `The variant has ${data.length} bytes.`);
+  return { bytes: data, width: info.width, height: info.height, contentType: `image/${options.format}` };
+}
+
+function resize(image: OpenImage, { width, height, fit, position }: RenderOptions): Sharp {
+  const pipeline = image.pipeline();
+  if (width === null && height === null) return pipeline;
+  if (fit === 'cover' && width !== null && height !== null && typeof position === 'object') {
+    const { size, crop } = cropAround(position, image, { width, height });
+    return pipeline.resize({ ...size, fit: 'fill' }).extract(crop);
+  }
+  return pipeline.resize({
+    ...(width !== null && { width }),
+    ...(height !== null && { height }),
+    fit,
+    position: fit === 'cover' && position === 'attention' ? 'attention' : 'centre',
+    background: transparent,
+    withoutEnlargement: true,
+  });
+}
+
+interface Size {
+  width: number;
+  height: number;
+}
+
+/** How large the image becomes, so that it just covers the box, and which part of it is then kept: the point is in its middle, if possible. */
+function cropAround(point: { x: number; y: number }, image: Size, box: Size) {
+  const scale = Math.min(1, Math.max(box.width / image.width, box.height / image.height));
+  const size = {
+    width: Math.max(1, Math.round(image.width * scale)),
+    height: Math.max(1, Math.round(image.height * scale)),
+  };
+  const width = Math.min(box.width, size.width);
+  const height = Math.min(box.height, size.height);
+  const place = (at: number, kept: number, all: number) =>
+    Math.max(0, Math.min(all - kept, Math.round(at * all - kept / 2)));
+  return {
+    size,
+    crop: { left: place(point.x, width, size.width), top: place(point.y, height, size.height), width, height },
+  };
+}
+
+function encode(pipeline: Sharp, { format, quality, width, height }: RenderOptions): Sharp {
+  switch (format) {
+    case 'webp':
+      return pipeline.webp({ quality });
+    case 'jpeg':
+      return pipeline.flatten({ background: '#ffffff' }).jpeg({ quality });
+    case 'png':
+      // `quality` would reduce it to a palette, which takes seconds.
+      return pipeline.png();
+    case 'avif': {
+      const isLarge = width === null || height === null || Math.max(width, height) > quickAvifFrom;
+      return pipeline.avif({ quality, effort: isLarge ? 0 : 2 });
+    }
+  }
+}
