@@ -10,6 +10,7 @@ import type {
   File,
   Folder,
   Ids,
+  ImageOptions,
   Link,
   ListedFile,
   ListedFolder,
@@ -50,6 +51,17 @@ export interface ListOptions {
   counts?: boolean;
   /** Whether each file and folder says its `path`. */
   paths?: boolean;
+  /** Whether images say a `thumbnailUrl`: the side of the square that they fit inside. */
+  thumbnail?: 64 | 128 | 256 | 384 | 640;
+}
+
+/** What an address serves, and for how long. */
+export interface UrlOptions {
+  /** Seconds; an hour by default. */
+  expiresIn?: number;
+  disposition?: 'inline' | 'attachment';
+  /** Serves an image in this form. */
+  image?: ImageOptions;
 }
 
 export interface PageOptions {
@@ -251,10 +263,18 @@ export function createClient(options: UploaderOptions) {
        * @example
        * const { url } = await cadiz.files.url(id, { expiresIn: 600, disposition: 'inline' });
        */
-      url: (id: string, how: { expiresIn?: number; disposition?: 'inline' | 'attachment' } = {}) =>
-        post<DownloadUrl>(at('files', id, '/url'), how),
+      url: (id: string, how: UrlOptions = {}) => post<DownloadUrl>(at('files', id, '/url'), how),
+      /**
+       * An address of an image in another size and format, which is made when it is first asked for. For the public, make a
+       * link, and ask that with `imageUrl` and `srcset`.
+       *
+       * @example
+       * const { url } = await cadiz.files.image(id, { w: 640 });
+       */
+      image: (id: string, image: ImageOptions, how: Omit<UrlOptions, 'image'> = {}) =>
+        post<DownloadUrl>(at('files', id, '/url'), { disposition: 'inline', ...how, image }),
       /** Addresses of up to a thousand files. */
-      urls: (fileIds: string[], how: { expiresIn?: number; disposition?: 'inline' | 'attachment' } = {}) =>
+      urls: (fileIds: string[], how: UrlOptions = {}) =>
         post<{ urls: ((DownloadUrl & { fileId: string }) | { fileId: string; problem: object })[] }>(
           '/api/storage/files/urls',
           { fileIds, ...how },
@@ -338,8 +358,10 @@ export function createClient(options: UploaderOptions) {
        * @example
        * const { url } = await cadiz.links.create(id, { expiresAt: '2027-12-31T00:00:00Z' });
        */
-      create: (fileId: string, how: { expiresAt?: string; disposition?: 'inline' | 'attachment' } = {}) =>
-        postOnce<Link>('/api/storage/links', { fileId, ...how }),
+      create: (
+        fileId: string,
+        how: { expiresAt?: string; disposition?: 'inline' | 'attachment'; image?: ImageOptions } = {},
+      ) => postOnce<Link>('/api/storage/links', { fileId, ...how }),
       /** Of one file, or of the whole project. */
       ...paged<Link, { fileId?: string }>('/api/storage/links', 'links', (asked) =>
         asked.fileId ? asked : mine(asked),

@@ -103,6 +103,10 @@ export type ErrorCode =
   | 'oidc_unavailable'
   | 'range_not_satisfiable'
   | 'links_busy'
+  | 'image_refused'
+  | 'image_not_ready'
+  | 'images_off'
+  | 'image_not_found'
   | 'archives_busy'
   | 'not_ready'
   | 'dependency_down';

@@ -5,9 +5,11 @@ export {
   type ListOptions,
   type Page,
   type PageOptions,
+  type UrlOptions,
 } from './client.ts';
 export { CadizError, type ClientErrorCode, isCadizError } from './error.ts';
 export type { ErrorCode } from './error-codes.ts';
+export { imageUrl, srcset } from './images.ts';
 export type { Resumable, ResumeStore } from './platform/platform.ts';
 export type { ClientOptions, GrantedTicket, Secret } from './request.ts';
 export { createTicketHandler, type TicketHandlerOptions } from './ticket-handler.ts';

@@ -17,6 +17,44 @@ export type By = { userId: string } | { apiKeyId: string } | { ticketId: string 
 /** Folders, the outermost first. */
 export type FolderPath = { id: string; name: string }[];
 
+/** What is known of an image. */
+export interface ImageFacts {
+  /** Whether variants can be made of it; otherwise everything else is null. */
+  state: 'ready' | 'unsupported' | 'too_large' | 'broken';
+  /** In pixels, upright. */
+  width: number | null;
+  height: number | null;
+  /** More than one for an animation. */
+  frames: number | null;
+  /** As its EXIF says, 1 to 8. Variants are upright. */
+  orientation: number | null;
+  hasAlpha: boolean | null;
+  /** In the local time of the camera, such as `2026-08-01T12:00:00`. */
+  takenAt: string | null;
+  hasLocation: boolean | null;
+  /** A ThumbHash in Base64, to show until the image is there. */
+  thumbhash: string | null;
+}
+
+/** How an image is to be made: at least `w`, `h` or `preset`. */
+export interface ImageOptions {
+  /** Pixels, at most 4096; with `h` alone, the proportions decide. */
+  w?: number | undefined;
+  h?: number | undefined;
+  /** `cover` fills both sides and cuts off the rest; the default. */
+  fit?: 'cover' | 'contain' | 'inside' | undefined;
+  /** What `cover` keeps: `center`, `attention`, or a point as fractions of the sides, such as `0.5,0.25`. */
+  pos?: string | undefined;
+  /** Quality, 1 to 100; 80 by default. */
+  q?: number | undefined;
+  /** `webp` by default; `auto` is what the browser accepts. */
+  f?: 'auto' | 'webp' | 'avif' | 'jpeg' | 'png' | undefined;
+  /** Multiplies both sides: 1 to 4. */
+  dpr?: number | undefined;
+  /** A preset of the project, in place of all others. */
+  preset?: string | undefined;
+}
+
 /** A file that has been recorded. Times are ISO 8601 in UTC, sizes are bytes. */
 export interface File {
   id: string;
@@ -40,6 +78,8 @@ export interface File {
   externalId: string | null;
   /** The ticket that it was uploaded with. */
   ticketId: string | null;
+  /** Null for what is no image, and until it has been looked at. */
+  image: ImageFacts | null;
   /** Who recorded it; null if that is not known. */
   createdBy: By | null;
   createdAt: string;
@@ -60,6 +100,8 @@ export interface Folder {
 export interface ListedFile extends File {
   /** With `paths`: the folders that it is in; none for the root. */
   path?: FolderPath | undefined;
+  /** With `thumbnail`: where it is, if it has been made; signed, for an hour at least. */
+  thumbnailUrl?: string | undefined;
 }
 
 export interface ListedFolder extends Folder {
@@ -198,6 +240,8 @@ export interface Usage {
   fileCount: number;
   totalBytes: number;
   trashedBytes: number;
+  /** Of images that were made; not counted in the quota. */
+  variantBytes: number;
   quotaBytes: number | null;
 }
 
@@ -310,6 +354,8 @@ export interface Link {
   fileName: string;
   url: string;
   disposition: 'inline' | 'attachment';
+  /** The form in which it serves an image; null for the file itself. */
+  image: ImageOptions | null;
   /** `hidden`: the file is in the trash or in quarantine, and the link works again when it comes back. */
   state: 'active' | 'expired' | 'hidden';
   expiresAt: string | null;

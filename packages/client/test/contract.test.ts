@@ -54,8 +54,8 @@ const calls: Record<string, (cadiz: Client) => Promise<unknown>> = {
   getOwnTicket: (cadiz) => cadiz.tickets.current(),
 };
 
-/** `files.download` does what it is for: a redirect to a download address. */
-const withoutCall = ['redirectToContent'];
+/** `files.download` and `files.image` do what they are for: redirects to an address. */
+const withoutCall = ['redirectToContent', 'redirectToImage'];
 
 const opened = (Object.entries(routes) as [string, Route][]).filter(
   ([, { access }]) => !['anybody', 'session', 'serviceOwner'].includes(access),

@@ -98,6 +98,8 @@ export const operations = {
   createDownloadUrl: 'POST /api/storage/files/{id}/url',
   createDownloadUrls: 'POST /api/storage/files/urls',
   redirectToContent: 'GET /api/storage/files/{id}/content',
+  redirectToImage: 'GET /api/storage/files/{id}/image',
+  openImage: 'GET /i/{token}/{name}',
   createArchiveUrl: 'POST /api/storage/archives',
   downloadArchive: 'GET /api/storage/archives/{token}',
   createLink: 'POST /api/storage/links',

@@ -6,6 +6,7 @@ import * as batches from './batches.ts';
 import * as bulk from './bulk.ts';
 import { descriptions } from './descriptions.ts';
 import * as downloads from './downloads.ts';
+import * as images from './images.ts';
 import * as links from './links.ts';
 import * as members from './members.ts';
 import * as oidc from './oidc.ts';
@@ -28,6 +29,7 @@ const modules = [
   uploads,
   batches,
   downloads,
+  images,
   links,
   trash,
   bulk,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { fileName, timestampOut, uuid, uuidOut } from './fields.ts';
+import { ImageOptions } from './images.ts';
 import { Problem } from './operation.ts';
 
 /** The longest that Signature V4 lets a URL be valid: seven days. */
@@ -20,7 +21,12 @@ const disposition = z
       'Whether a browser shows or saves the file. Types that are not known to be safe to show are always attachments.',
   });
 
-export const DownloadUrlRequest = z.object({ expiresIn, disposition });
+const image = ImageOptions.optional().meta({
+  description:
+    'Serves an image in this form. The URL leads to the service while that has not been made, and with `f: auto`.',
+});
+
+export const DownloadUrlRequest = z.object({ expiresIn, disposition, image });
 export const DownloadUrl = z.strictObject({ url: z.url(), expiresAt: timestampOut });
 
 /** The most files in one batch of download URLs. */
@@ -33,6 +39,7 @@ export const DownloadUrlsRequest = z.object({
     .max(maxDownloadUrls, { error: `must name at most ${maxDownloadUrls} files` }),
   expiresIn,
   disposition,
+  image,
 });
 export const DownloadUrls = z.object({
   urls: z.array(

@@ -677,6 +677,32 @@ export const errorCatalogue = {
       'With `LINKS_STREAM=on`, the bytes of links go through the service, which sends `LINKS_AT_ONCE` files at once, at most half of them to one address or from one project. None of them ended in time.',
     mend: 'Try again after the time in `Retry-After`.',
   },
+  image_refused: {
+    status: 422,
+    title: 'No image can be made of this file.',
+    happened:
+      'The file is not an image that the service reads (JPEG, PNG, WebP, GIF, AVIF and TIFF), its bytes are broken, or it would take more memory than is allowed. `detail` says which. The file itself is untouched.',
+    mend: 'Show the file itself, or an icon. `image.state` of the file says the same before anything is asked for.',
+  },
+  image_not_ready: {
+    status: 503,
+    title: 'The image could not be made in time.',
+    happened:
+      'Images are made when they are first asked for, a few at a time. This one waited too long for its turn, or took too long.',
+    mend: 'Try again after the time in `Retry-After`. Presets of the project are made before anybody asks.',
+  },
+  images_off: {
+    status: 409,
+    title: 'This service makes no images.',
+    happened: '`IMAGES` is `off`, or the optional package `sharp` is not installed. Everything else works.',
+    mend: 'Show the file itself. Whoever runs the service can turn images on; `npm run doctor` says what is missing.',
+  },
+  image_not_found: {
+    status: 404,
+    title: 'There is no such image.',
+    happened: 'The token of the URL is not valid or has expired, or its file has been deleted or is hidden.',
+    mend: 'Ask for a new URL with `POST /api/storage/files/{id}/url`.',
+  },
   archives_busy: {
     status: 503,
     title: 'Too many archives are being made right now.',

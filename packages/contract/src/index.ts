@@ -6,6 +6,7 @@ export * from './bulk.ts';
 export * from './downloads.ts';
 export * from './errors.ts';
 export { nameProblem } from './fields.ts';
+export * from './images.ts';
 export * from './links.ts';
 export * from './members.ts';
 export { findMetadataFilters, type MetadataEntries, type MetadataValue, metadataProblem } from './metadata.ts';

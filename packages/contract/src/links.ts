@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp, timestampOut, uuid, uuidOut } from './fields.ts';
+import { ImageOptions } from './images.ts';
 import { cursor, pageLimit } from './storage.ts';
 
 export const CreateLinkRequest = z.object({
@@ -9,6 +10,9 @@ export const CreateLinkRequest = z.object({
     description:
       'Whether a browser shows or saves the file. Types that are not known to be safe to show are always attachments.',
   }),
+  image: ImageOptions.nullable()
+    .optional()
+    .meta({ description: 'The form in which the link serves an image; null for the file itself.' }),
 });
 
 export const Link = z.object({
@@ -20,6 +24,9 @@ export const Link = z.object({
   fileName: z.string(),
   url: z.url().meta({ description: 'The URL for the public. The last part is only there to be read.' }),
   disposition: z.enum(['inline', 'attachment']),
+  image: ImageOptions.nullable().meta({
+    description: 'The form in which it serves an image; null for the file itself, or whatever its query asks for.',
+  }),
   state: z.enum(['active', 'expired', 'hidden']).meta({
     description: '`hidden`: the file is in the trash or in quarantine, and the link works again when it comes back.',
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { allowedMimeTypes, byteLimit, label, timestampOut, uuid, uuidOut } from './fields.ts';
+import { ImagePresets } from './images.ts';
 
 /** What a member may do: viewers read, editors also change files and API keys, owners do everything. */
 export const roles = ['owner', 'editor', 'viewer'] as const;
@@ -9,12 +10,19 @@ const contentMismatch = z
   .enum(['report', 'refuse'], { error: 'must be report or refuse' })
   .meta({ description: 'What happens to a file whose first bytes are not of the type in its mimeType.' });
 
+const stripLocation = z.enum(['never', 'links'], { error: 'must be never or links' }).meta({
+  description:
+    '`links`: links serve images without their EXIF, so that nobody learns where they were taken. Images that cannot be read are then refused.',
+});
+
 /** What a project accepts. Null means no limit of its own. */
 const settings = {
   quotaBytes: byteLimit.nullable(),
   maxFileSizeBytes: byteLimit.nullable(),
   allowedMimeTypes: allowedMimeTypes.nullable(),
   contentMismatch,
+  imagePresets: ImagePresets,
+  stripLocation,
 };
 
 export const Project = z.object({
@@ -24,6 +32,8 @@ export const Project = z.object({
   maxFileSizeBytes: z.int().nullable(),
   allowedMimeTypes: z.array(z.string()).nullable(),
   contentMismatch,
+  imagePresets: ImagePresets,
+  stripLocation,
   createdAt: timestampOut,
   updatedAt: timestampOut,
 });

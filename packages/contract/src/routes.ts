@@ -56,6 +56,7 @@ import {
   DownloadUrlsRequest,
 } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
+import { ImageQuery, LinkQuery, SignedImageParams } from './images.ts';
 import {
   CreateLinkRequest,
   DeletedLink,
@@ -187,6 +188,7 @@ export const tags = {
   Files: 'Get, rename, move, delete and restore files.',
   Folders: 'Create, rename, move, delete and restore folders.',
   Downloads: 'URLs that serve a file, or many files as one ZIP.',
+  Images: 'Images in the size and format that is asked for, without EXIF.',
   Links: 'URLs for the public, which need no credential and last until they are deleted.',
   Trash: 'What was deleted and can still be restored.',
   Projects: 'Projects with their limits, audit events and reconciliations.',
@@ -1545,7 +1547,7 @@ export const routes = {
     body: DownloadUrlRequest,
     rate: 'reads',
     answer: DownloadUrl,
-    errors: ['file_not_found'],
+    errors: ['file_not_found', 'image_refused', 'images_off'],
   },
   createDownloadUrls: {
     method: 'POST',
@@ -1560,7 +1562,7 @@ export const routes = {
     batchOf: 'fileIds',
     rate: 'reads',
     answer: DownloadUrls,
-    errors: ['file_not_found'],
+    errors: ['file_not_found', 'image_refused', 'images_off'],
   },
   redirectToContent: {
     method: 'GET',
@@ -1576,6 +1578,36 @@ export const routes = {
     writesAnswer: true,
     answer: z.undefined(),
     errors: ['file_not_found'],
+  },
+  redirectToImage: {
+    method: 'GET',
+    path: '/api/storage/files/{id}/image',
+    summary: 'Redirects to an image in the size and format that is asked for',
+    description:
+      'For `src`: the variant is made when it is first asked for, kept, and served by the object store from then on. It is upright, in sRGB, and has no EXIF; it is never larger than the image itself. With `f=auto`, the format depends on `Accept`.',
+    tag: 'Images',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    params: FileParams,
+    query: ImageQuery,
+    redirectsTo: 'The variant at the object store; the URL is valid for at least 15 minutes.',
+    writesAnswer: true,
+    answer: z.undefined(),
+    errors: ['file_not_found', 'image_refused', 'image_not_ready', 'images_off', 'store_unavailable'],
+  },
+  openImage: {
+    method: 'GET',
+    path: '/i/{token}/{name}',
+    summary: 'The image behind a URL; the token in it is the credential',
+    description:
+      'What `POST /api/storage/files/{id}/url` with `image` answers while the variant has not been made, or if its format depends on `Accept`.',
+    tag: 'Images',
+    access: 'anybody',
+    params: SignedImageParams,
+    redirectsTo: 'The variant at the object store.',
+    writesAnswer: true,
+    answer: z.undefined(),
+    errors: ['image_not_found', 'image_refused', 'image_not_ready', 'images_off', 'store_unavailable'],
   },
   createArchiveUrl: {
     method: 'POST',
@@ -1615,7 +1647,7 @@ export const routes = {
     scope: 'files:write',
     body: CreateLinkRequest,
     answer: Link,
-    errors: ['file_not_found'],
+    errors: ['file_not_found', 'image_refused', 'images_off'],
   },
   listLinks: {
     method: 'GET',
@@ -1651,11 +1683,20 @@ export const routes = {
     tag: 'Links',
     access: 'anybody',
     params: LinkParams,
+    query: LinkQuery,
     redirectsTo: 'The file at the object store; the URL is valid for five to ten minutes.',
     sendsFile: true,
     writesAnswer: true,
     answer: z.undefined(),
-    errors: ['link_not_found', 'range_not_satisfiable', 'links_busy', 'store_unavailable'],
+    errors: [
+      'link_not_found',
+      'range_not_satisfiable',
+      'links_busy',
+      'image_refused',
+      'image_not_ready',
+      'images_off',
+      'store_unavailable',
+    ],
   },
   live: {
     method: 'GET',

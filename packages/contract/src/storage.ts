@@ -15,6 +15,7 @@ import {
   uuid,
   uuidOut,
 } from './fields.ts';
+import { ImageFacts } from './images.ts';
 import { metadata, metadataChange, metadataFilterProblems, recordedExtras, withoutUnknown } from './metadata.ts';
 
 export const PresignRequest = z.object({ projectId: uuid, fileName, mimeType, fileSize, folderId, sha256 });
@@ -63,6 +64,9 @@ export const File = z.object({
     .meta({ description: 'The ticket that the file was uploaded with; null for any other file.' }),
   metadata,
   externalId: z.string().nullable(),
+  image: ImageFacts.nullable().meta({
+    description: 'What is known of an image; null for any other file, and until it has been looked at.',
+  }),
   createdBy: By.nullable().meta({ description: 'Who recorded it; null if that is not known.' }),
   createdAt: timestampOut,
   updatedAt: timestampOut,
@@ -143,6 +147,17 @@ export const cursor = z.string().min(1).max(512, { error: 'must be the nextCurso
 /** A folder by its id, or the root of the project. */
 export const listedPlace = z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' });
 
+/** The sides of the square that thumbnails in listings fit inside. */
+export const thumbnailWidths = [64, 128, 256, 384, 640] as const;
+
+const thumbnailWidth = z
+  .enum(thumbnailWidths.map(String) as [string, ...string[]], { error: `must be one of ${thumbnailWidths.join(', ')}` })
+  .transform(Number)
+  .meta({
+    description:
+      'Whether to answer `thumbnailUrl` with images: the side, in pixels, of the square that they fit inside, as WebP. It is the variant with `w`, `h` and `fit=inside`.',
+  });
+
 const listParameters = {
   projectId: uuid,
   folderId: listedPlace.optional(),
@@ -176,6 +191,7 @@ const listParameters = {
     .optional(),
   counts: flag.meta({ description: 'Whether to answer `total`, and `childCount` with each folder.' }).optional(),
   paths: flag.meta({ description: 'Whether to answer `path` with each file and folder.' }).optional(),
+  thumbnail: thumbnailWidth.optional(),
 };
 
 export const ListQuery = z
@@ -193,6 +209,10 @@ export const Usage = z.object({
   fileCount: z.int().meta({ description: 'The number of files, without those in the trash or in a deleted folder.' }),
   totalBytes: z.int().meta({ description: 'The total size of these files.' }),
   trashedBytes: z.int().meta({ description: 'What is stored in addition, until it is purged from the trash.' }),
+  variantBytes: z.int().meta({
+    description:
+      'The size of the variants of images that are kept, which do not count towards the quota; 0 for a folder.',
+  }),
   quotaBytes: z
     .int()
     .nullable()
@@ -209,7 +229,12 @@ const path = FolderPath.optional().meta({
   description: 'With `paths=true`: the folders that it is in, the outermost first; none for the root of the project.',
 });
 
-export const ListedFile = File.extend({ path });
+export const ListedFile = File.extend({
+  path,
+  thumbnailUrl: z.url().optional().meta({
+    description: 'With `thumbnail`: a signed URL of the thumbnail, if it has been made; valid for at least an hour.',
+  }),
+});
 export const ListedFolder = Folder.extend({
   path,
   childCount: z

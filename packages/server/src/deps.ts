@@ -1,3 +1,4 @@
+import type { ImageMaker } from '@cadiz/images';
 import type { Logger } from 'pino';
 import type { Access } from './access/access.ts';
 import type { AccessChanges } from './access/access-changes.ts';
@@ -11,6 +12,7 @@ import type { Issuer } from './identity/oidc/issuer.ts';
 import type { Passwords } from './identity/passwords/passwords.ts';
 import type { SignInLimits } from './identity/sign-in-limits.ts';
 import type { Setup } from './identity/sign-up/setup.ts';
+import type { ImageTokens } from './images/image-tokens.ts';
 import type { LimitsCache } from './limits/find-limits.ts';
 import type { PresignedBytes } from './limits/presigned-bytes.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -33,6 +35,7 @@ export type JobName =
   | 'audit'
   | 'expired'
   | 'tickets'
+  | 'variants'
   | 'days'
   | 'tidy';
 
@@ -68,6 +71,9 @@ export interface Deps {
   archiveLinks: ArchiveLinks;
   archiveSlots: StreamSlots;
   linkTokens: LinkTokens;
+  imageTokens: ImageTokens;
+  /** Makes images in processes of its own; undefined if that is switched off, or `sharp` is not installed. */
+  images: ImageMaker | undefined;
   /** For links whose bytes go through the service. */
   linkSlots: StreamSlots;
   /** Starts work that a request has just enqueued, soon and in this process. */

@@ -14,6 +14,8 @@ import { createPasswords } from './identity/passwords/passwords.ts';
 import { createSignInLimits } from './identity/sign-in-limits.ts';
 import { makeSetup, type Setup } from './identity/sign-up/setup.ts';
 import { hasAnybody } from './identity/users/has-anybody.ts';
+import { createImageTokens } from './images/image-tokens.ts';
+import { openImages } from './images/open-images.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createKinds } from './jobs/kinds.ts';
 import { startJobs } from './jobs/run-jobs.ts';
@@ -105,6 +107,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
     if (counts) opened.push(shareRegularly(rateLimits, counts, log));
     const mail = config.mail && createMailer(config.mail, log);
     if (mail) opened.push({ close: () => mail.idle() });
+    const images = config.images ? await openImages(log) : undefined;
+    if (images) opened.push(images);
     const deps: Deps = {
       config,
       mail,
@@ -123,6 +127,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
       archiveSlots: createStreamSlots(config.archivesAtOnce, 'archives_busy', now),
       linkTokens: createLinkTokens(secret),
       linkSlots: createStreamSlots(config.linksAtOnce, 'links_busy', now),
+      imageTokens: createImageTokens(secret, now),
+      images,
       work: { offer: (kind) => work.offer(kind), take: (task) => work.take(task) },
       log,
       observe: (answer) => {

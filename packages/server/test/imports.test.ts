@@ -65,7 +65,7 @@ test('the process that asks for images loads neither sharp nor what uses it, not
  */
 const floors: string[][] = [
   ['settings', 'telemetry', 'mail', 'rate-limits', 'db', 'store'],
-  ['content', 'events', 'access', 'work', 'serving', 'checkup'],
+  ['content', 'events', 'access', 'work', 'serving', 'images', 'checkup'],
   ['limits', 'tickets'],
   ['tree'],
   ['features', 'identity'],

@@ -5,6 +5,7 @@ import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type OperationId, type Role, type Route, routes, toOpenApiDocument } from '@cadiz/contract';
+import type { ImageMaker } from '@cadiz/images';
 import { openStore } from '@cadiz/store';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -19,6 +20,7 @@ import { createIssuer } from '../src/identity/oidc/issuer.ts';
 import { createPasswords, type Passwords } from '../src/identity/passwords/passwords.ts';
 import { createSignInLimits } from '../src/identity/sign-in-limits.ts';
 import type { Setup } from '../src/identity/sign-up/setup.ts';
+import { createImageTokens } from '../src/images/image-tokens.ts';
 import { createMailer } from '../src/mail/mailer.ts';
 import { openCaches } from '../src/open-caches.ts';
 import { createRateLimits } from '../src/rate-limits/rate-limits.ts';
@@ -121,6 +123,8 @@ export interface TestServiceOptions {
    * Shares the object store of another test service, which outlives this one, and its database unless `db` is given.
    */
   beside?: TestService;
+  /** Makes images; by default nothing does. */
+  images?: ImageMaker;
   /** The clock that `advance` moves; the machine's by default. Milliseconds since 1970. */
   clock?: () => number;
   /** Signs the cookies: the secret of another service makes that service's cookies valid here. */
@@ -169,6 +173,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     archiveSlots: createStreamSlots(config.archivesAtOnce, 'archives_busy', now),
     linkTokens: createLinkTokens(secret),
     linkSlots: createStreamSlots(config.linksAtOnce, 'links_busy', now),
+    imageTokens: createImageTokens(secret, now),
+    images: options.images,
     work: {
       offer: () => options.checkContent && randomUUID(),
       take: options.checkContent ?? (() => undefined),

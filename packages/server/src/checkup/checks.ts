@@ -15,6 +15,7 @@ import {
   writeOnlyKey,
 } from './checks/attacks.ts';
 import { browserChecks } from './checks/browsers.ts';
+import { imagesRead } from './checks/images.ts';
 import { downloadCache, linkGet, linkHead, linkOldest, linksArrive, linksCache } from './checks/links.ts';
 import { addressFits, clientsReach, isLoopback, serviceReaches } from './checks/reach.ts';
 import {
@@ -46,6 +47,7 @@ export function toSections({ origins, config, publicUrl }: ExaminationOptions): 
       checks: [presignedPut, presignedGet, downloadCache, wrongLength, bothFramings, twice, multipart],
     },
     { title: 'Links', checks: [...ofRedirects, linksCache, ...ofPublic] },
+    { title: 'Images', checks: [imagesRead] },
     { title: 'Browsers', checks: origins.flatMap(browserChecks) },
     {
       title: 'What attackers try',

@@ -26,8 +26,8 @@ export interface ExaminationOptions {
   publicUrl: string;
   /** The origins whose pages must be able to upload. */
   origins: readonly string[];
-  /** LINKS_STREAM and LINKS_CACHE_SECONDS */
-  config: Pick<Config, 'linksStream' | 'linksCacheSeconds'>;
+  /** LINKS_STREAM, LINKS_CACHE_SECONDS and IMAGES */
+  config: Pick<Config, 'linksStream' | 'linksCacheSeconds' | 'images'>;
   now: () => number;
   signal: AbortSignal;
 }

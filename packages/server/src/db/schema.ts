@@ -1,5 +1,10 @@
+import type * as contract from '@cadiz/contract';
 import type { EventType, MetadataEntries, Role, Scope } from '@cadiz/contract';
 import type { ColumnType, Generated } from 'kysely';
+import type { z } from 'zod';
+
+type ImageFacts = z.output<typeof contract.ImageFacts>;
+type ImageOptions = z.output<typeof contract.ImageOptions>;
 
 interface Times {
   created_at: Generated<Date>;
@@ -93,6 +98,9 @@ interface ProjectsTable extends Times {
   max_file_size_bytes: number | null;
   allowed_mime_types: string[] | null;
   content_mismatch: Generated<'report' | 'refuse'>;
+  /** Written as JSON text. Null: none. */
+  image_presets: ColumnType<Record<string, ImageOptions> | null, string | undefined, string | undefined>;
+  strip_location: Generated<'never' | 'links'>;
   trash_emptied_at: Date | null;
   created_by: string | null;
   record_from: Date | null;
@@ -211,11 +219,37 @@ interface FilesTable extends Times, Trashed {
   replaced_by: Generated<string | null>;
 }
 
+interface ImagesTable {
+  project_id: string;
+  file_id: string;
+  /** Written as JSON text. */
+  view: ColumnType<ImageFacts, string, string>;
+}
+
+interface ImageVariantsTable {
+  project_id: string;
+  store_key: string;
+  file_id: string;
+  spec: string;
+  state: 'making' | 'ready' | 'abandoned';
+  started_at: Generated<Date>;
+  removable_at: Date | null;
+  content_type: string | null;
+  etag: string | null;
+  bytes: number | null;
+  width: number | null;
+  height: number | null;
+  /** `2027-01-31` when written. */
+  used_on: ColumnType<Date | null, string | null, string | null>;
+}
+
 interface LinksTable {
   project_id: string;
   id: string;
   file_id: string;
   disposition: 'inline' | 'attachment';
+  /** Written as JSON text. */
+  image: ColumnType<ImageOptions | null, string | null, never>;
   expires_at: Date | null;
   created_by_user: string | null;
   created_by_key: string | null;
@@ -429,6 +463,8 @@ export interface Schema {
   api_keys: ApiKeysTable;
   folders: FoldersTable;
   files: FilesTable;
+  images: ImagesTable;
+  image_variants: ImageVariantsTable;
   links: LinksTable;
   uploads: UploadsTable;
   tickets: TicketsTable;

@@ -27,7 +27,7 @@ import { type DoctorOptions, runDoctor } from './run-doctor.ts';
 vi.setConfig({ testTimeout: 90_000 });
 
 const publicUrl = 'http://localhost:4000';
-const config = { linksStream: false, linksCacheSeconds: 60 };
+const config = { linksStream: false, linksCacheSeconds: 60, images: true };
 const never = new AbortController().signal;
 /** Whether the tests run on another store than the embedded one. */
 const isOther = Boolean(process.env.TEST_S3_ENDPOINT);
@@ -234,9 +234,9 @@ describe('on the tested store', () => {
   test.runIf(!isOther)('the embedded store passes everything', async () => {
     const { isWell, results, text } = await look(tested.settings);
     expect([...results.values()].filter(({ verdict }) => verdict !== 'ok')).toEqual([]);
-    expect(results.size).toBe(41);
+    expect(results.size).toBe(42);
     expect(isWell).toBe(true);
-    expect(text).toContain('41 ok, 0 warnings, 0 failed.');
+    expect(text).toContain('42 ok, 0 warnings, 0 failed.');
   });
 
   test.runIf(isOther)('Ceph RGW has holes; --fix closes them, and leaves what others have set', async () => {
@@ -441,7 +441,7 @@ describe('what stands between', () => {
   test('a clock so far ahead that the last minutes of a link are missing', async () => {
     const settings = await openEmbedded({ now: () => Date.now() + 3 * 60_000 });
     expect((await look(settings)).failed).toEqual([]);
-    const { failed, results } = await look(settings, { config: { linksStream: false, linksCacheSeconds: 240 } });
+    const { failed, results } = await look(settings, { config: { ...config, linksCacheSeconds: 240 } });
     expect(failed).toEqual(['link-oldest']);
     expect(results.get('link-oldest')?.found).toContain('signed 540 s ago is answered 403 AccessDenied');
   });
@@ -550,12 +550,14 @@ describe('links', () => {
     [{ linksStream: false, linksCacheSeconds: 241 }, 'warning'],
     [{ linksStream: true, linksCacheSeconds: 86_400 }, 'ok'],
   ])('are kept no longer than they can be: %j', async (set, verdict) => {
-    expect((await linksCache.run({ ...examinationOf(tested.settings), config: set })).verdict).toBe(verdict);
+    expect((await linksCache.run({ ...examinationOf(tested.settings), config: { ...config, ...set } })).verdict).toBe(
+      verdict,
+    );
   });
 
   test('are looked at as they are served, and from outside', () => {
     const idsOf = (set: typeof config, address: string) =>
-      toSections({ ...examinationOf(tested.settings), config: set, publicUrl: address })
+      toSections({ ...examinationOf(tested.settings), config: { ...config, ...set }, publicUrl: address })
         .find(({ title }) => title === 'Links')
         ?.checks.map(({ id }) => id);
     const redirects = ['link-get', 'link-head', 'link-oldest'];
@@ -739,8 +741,8 @@ describe('the report', () => {
       leftOver: [],
     });
     expect(isWell).toBe(true);
-    expect(parsed.checks).toHaveLength(41);
-    expect(parsed.before).toHaveLength(41);
+    expect(parsed.checks).toHaveLength(42);
+    expect(parsed.before).toHaveLength(42);
     expect(parsed.before.filter(({ verdict }: Result) => verdict === 'failed')).toMatchObject([{ fix: 'cors' }]);
   });
 });

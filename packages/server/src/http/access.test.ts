@@ -11,6 +11,7 @@ import {
   startTestService,
   type TestService,
 } from '../../test/service.ts';
+import { insertVariant } from '../../test/variants.ts';
 import { handlers } from './app.ts';
 
 /** The callers. The project is Ada's; Bob is a stranger to it, and has one of his own. */
@@ -97,6 +98,8 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   createArchiveUrl: [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   downloadArchive:  [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   redirectToContent:[found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
+  redirectToImage:  [found,    noFile,     found,   noFile,      noKey,   noKey,   noScope,   found,    noFile,        noKey,   noKey,      found,         found],
+  openImage:        [found,    found,      found,   found,       found,   found,   found,     found,    found,         found,   found,      found,         found],
 
   createLink:       [ok,       noFile,     ok,      noFile,      noKey,   noKey,   noScope,   ok,       noFile,        noKey,   noKey,      ok,            noRole],
   listLinks:        [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
@@ -276,6 +279,15 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
     return { path: new URL(url).pathname };
   },
   redirectToContent: () => ({ path: `/api/storage/files/${fileId}/content` }),
+  redirectToImage: async () => {
+    await insertVariant(service, projectId, fileId);
+    return { path: `/api/storage/files/${fileId}/image?w=64` };
+  },
+  openImage: async () => {
+    await insertVariant(service, projectId, fileId);
+    const order = { fileId, options: { w: 64 }, disposition: 'inline', expiresAt: service.deps.now() } as const;
+    return { path: `/i/${service.deps.imageTokens.sign(order)}/photo.webp` };
+  },
   createLink: () => ({ path: '/api/storage/links', body: { fileId } }),
   listLinks: () => ({ path: `/api/storage/links?projectId=${projectId}` }),
   deleteLink: async () => ({ path: `/api/storage/links/${(await createLink()).id}` }),

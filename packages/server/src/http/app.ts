@@ -22,6 +22,7 @@ import { logProblem, toProblem, toProblemDocument } from './problem-document.ts'
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
+import { openImage, redirectToImage } from './routes/images.ts';
 import { openLink } from './routes/links.ts';
 import { errorPage, openapi } from './routes/operation.ts';
 import { list } from './routes/storage.ts';
@@ -33,6 +34,8 @@ const ownHandlers: Record<Exclude<OperationId, JsonOperationId | BatchOperationI
   redirectToContent,
   downloadArchive,
   openLink,
+  redirectToImage,
+  openImage,
   openapi,
   errorPage,
 };

@@ -3,6 +3,7 @@ import { type OperationId, type Route, routes, takesKeys } from '@cadiz/contract
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { insertOperation } from '../../test/operations.ts';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../test/service.ts';
+import { insertVariant } from '../../test/variants.ts';
 
 /**
  * A key that is tied to a folder. The project:
@@ -165,6 +166,11 @@ const asks: Partial<Record<OperationId, Ask>> = {
   }),
   createDownloadUrl: async (folderId) => ({ path: `/api/storage/files/${await makeFile(folderId)}/url`, body: {} }),
   redirectToContent: async (folderId) => ({ path: `/api/storage/files/${await makeFile(folderId)}/content` }),
+  redirectToImage: async (folderId) => {
+    const fileId = await makeFile(folderId);
+    await insertVariant(service, projectId, fileId);
+    return { path: `/api/storage/files/${fileId}/image?w=64` };
+  },
   createArchiveUrl: async (folderId) => ({
     path: '/api/storage/archives',
     body: { projectId, fileIds: [await makeFile(folderId)], folderIds: [await makeFolder(folderId)] },
@@ -247,7 +253,7 @@ describe.each(Object.keys(asks) as OperationId[])('%s with a key that is tied to
       const { path, body } = await ask(there.folders[place]);
       expect([place, (await byKey(method, path, body)).status]).toEqual([
         place,
-        operation === 'redirectToContent' ? 302 : 200,
+        operation.startsWith('redirect') ? 302 : 200,
       ]);
     }
   });

@@ -57,6 +57,8 @@ describe('what an error of the database means to the caller', () => {
       files_project_id_fkey: 'project_not_found',
       folders_parent_fkey: 'folder_not_found',
       folders_project_id_fkey: 'project_not_found',
+      image_variants_project_id_fkey: 'file_not_found',
+      images_file_fkey: 'file_not_found',
       links_file_fkey: 'file_not_found',
       operations_project_id_fkey: 'project_not_found',
       passkeys_user_id_fkey: 'session_required',

@@ -60,6 +60,8 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   api_keys_created_by_fkey: 'session_required',
   invitations_created_by_fkey: 'session_required',
   invitations_project_id_fkey: 'project_not_found',
+  image_variants_project_id_fkey: 'file_not_found',
+  images_file_fkey: 'file_not_found',
   links_file_fkey: 'file_not_found',
   operations_project_id_fkey: 'project_not_found',
   passkeys_user_id_fkey: 'session_required',

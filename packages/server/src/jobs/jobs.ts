@@ -1,6 +1,7 @@
 import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Deps, JobName } from '../deps.ts';
 import { purgeEvents } from '../features/audit/purge-events.ts';
+import { removeVariants } from '../features/images/remove-variants.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { planReconciliations } from '../features/janitor/plan-reconciliations.ts';
 import { settleProjects } from '../features/janitor/settle-projects.ts';
@@ -31,6 +32,9 @@ const expiredAtOnce = 1000;
 
 /** What a ticket reserved for an upload that never arrives is given back this much later at most. */
 const ticketsSeconds = 60;
+
+/** How soon the variants of an image go after it. If there is nothing to do, a look costs three queries. */
+const variantsSeconds = 60;
 
 /** How soon after midnight (UTC) the trash of a day is looked at. If no day is over, a look costs one query. */
 const daysSeconds = 60;
@@ -73,6 +77,10 @@ export function createJobs(deps: Deps): Job[] {
     tickets: {
       everySeconds: ticketsSeconds,
       run: (signal, count) => lookAtReservations(deps, signal, count),
+    },
+    variants: {
+      everySeconds: variantsSeconds,
+      run: async (signal, count) => count('variant', await removeVariants(deps, signal)),
     },
     days: {
       everySeconds: daysSeconds,

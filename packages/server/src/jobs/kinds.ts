@@ -1,9 +1,11 @@
 import { createContentChecks } from '../content/check-contents.ts';
 import type { Deps } from '../deps.ts';
 import { continueOperation, operationWork } from '../features/bulk/operation.ts';
+import { prepareImage } from '../features/images/prepare-image.ts';
 import { advanceReconciliation, reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
 import { continueQuarantine, quarantineWork } from '../features/quarantines/advance-quarantine.ts';
 import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
+import { imageWork } from '../images/look.ts';
 import type { Kind } from '../work/work.ts';
 
 /** Every kind of work that the service does later, about one subject each. `jobs.ts` has what it does regularly. */
@@ -24,6 +26,13 @@ export function createKinds(deps: Deps): Kind[] {
       name: uploadWork,
       atOnce: 1,
       run: (task, _signal, count) => abortOverdueUpload(deps, task, count),
+    },
+    {
+      // Fewer than there are processes that make images, so that requests find one free.
+      name: imageWork,
+      atOnce: 1,
+      ahead: 20,
+      run: (task, signal) => prepareImage(deps, task, signal),
     },
     {
       name: operationWork,

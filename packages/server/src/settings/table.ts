@@ -306,6 +306,12 @@ export const settings = defineSettings({
     schema: wholeNumber(1, 10_000),
     default: '32',
   },
+  IMAGES: {
+    sentence:
+      'Whether variants of images are made: `on` or `off`. It takes the optional package `sharp`, which `npm ci` installs where it can.',
+    schema: onOrOff(),
+    default: 'on',
+  },
   RATE_LIMITS: {
     sentence: 'Whether requests are counted and excessive ones refused: `on` or `off`.',
     schema: onOrOff(),

@@ -12,7 +12,10 @@ export interface ObjectStore {
   presignPut(storeKey: string, sizeBytes: number, sha256?: string, expiresInSeconds?: number): string;
   /** An address that serves the object with this type and disposition, whatever it was stored with. */
   presignGet(storeKey: string, options: DownloadOptions): string;
-  /** The same for one part of an upload. */
+  /** Like `presignGet` and `presignPut`, for a process beside the service: at the address by which that reaches the store. */
+  presignOwnGet(storeKey: string, expiresInSeconds: number): string;
+  presignOwnPut(storeKey: string, sizeBytes: number, expiresInSeconds: number): string;
+  /** `presignPut` for one part of an upload. */
   presignPart(storeKey: string, part: SignedPart): string;
 
   /** Size and ETag (without its quotes) of an object, or undefined if there is none. Throws `store_unavailable`. */

@@ -17,6 +17,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
   // One of its own: a presigner keeps what it has computed for one second, and downloads are signed for an earlier one.
   const presignDownload = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
+  const presignOwn = createPresigner(settings);
   const objects = createS3Objects(connection);
   const multipart = createS3Multipart(connection);
 
@@ -50,6 +51,19 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
           'response-content-disposition': contentDisposition,
           'response-content-type': contentType,
         },
+      }),
+
+    presignOwnGet: (storeKey, expiresInSeconds) =>
+      presignOwn({ method: 'GET', bucket, key: storeKey, expiresInSeconds, now: now() }),
+
+    presignOwnPut: (storeKey, sizeBytes, expiresInSeconds) =>
+      presignOwn({
+        method: 'PUT',
+        bucket,
+        key: storeKey,
+        contentLength: sizeBytes,
+        expiresInSeconds,
+        now: now(),
       }),
 
     presignPart: (storeKey, { uploadId, partNumber, sizeBytes, expiresInSeconds = presignTtlSeconds }) =>

@@ -3,13 +3,22 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../db/schema.ts';
 import { type Field, fieldsOf, type RowOf, toJsonText, toView } from '../db/view.ts';
+import { type ImageView, toImageSql } from '../images/image-view.ts';
 import { createdByOrTicket } from './created-by.ts';
 
 export type FileView = z.output<typeof File>;
 
-type Row = Selectable<Schema['files']>;
+type Row = Selectable<Schema['files']> & { image: ImageView | null };
 
 const { plain, plainOrNull, text, textOrNull, number, time, json, hexOrNull } = fieldsOf<Row>();
+
+/** What is known of an image. In SQL it is looked up, for rows of `page`. */
+const image: Field<Row, 'image', ImageView | null> = {
+  column: 'image',
+  sql: `coalesce((${toImageSql('page')})::text, 'null')`,
+  isQuoted: false,
+  read: (row) => row.image,
+};
 
 /** The public shape of a file, the same in every answer. */
 const fields = {
@@ -28,6 +37,7 @@ const fields = {
   ticketId: plainOrNull('ticket_id'),
   metadata: json('metadata'),
   externalId: textOrNull('external_id'),
+  image,
   createdBy: createdByOrTicket,
   createdAt: time('created_at'),
   updatedAt: time('updated_at'),
@@ -36,7 +46,7 @@ const fields = {
 /** The columns that the view of a file is made from. */
 export type FileRow = RowOf<Row, typeof fields>;
 
-/** The view as JSON text, in SQL. */
+/** The view as JSON text, in SQL, of a row called `page`. */
 export const fileJson = toJsonText<Row>(fields);
 
 export function toFileView(row: FileRow): FileView {

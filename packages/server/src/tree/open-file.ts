@@ -5,8 +5,12 @@ import { isWithin } from '../access/is-within.ts';
 import { type OpenProject, openProjectOf, type ReachedProject, requireScope } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
+import { type ImageView, imageOfFile } from '../images/image-view.ts';
 import { Problem, settle } from '../problem.ts';
 import { whereInSight } from './in-sight.ts';
+
+/** A file's row, with what is known of it as an image. */
+export type OpenedFile = Selectable<Schema['files']> & { image: ImageView | null };
 
 /**
  * A file by its id alone, with its project. A file that is absent, in the trash (itself or its folder) or out of the
@@ -18,11 +22,12 @@ export async function openFile<R extends Scope>(
   caller: Caller,
   fileId: string,
   scope: R,
-): Promise<{ project: OpenProject<R>; file: Selectable<Schema['files']> }> {
+): Promise<{ project: OpenProject<R>; file: OpenedFile }> {
   requireScope(caller, scope);
   const file = await deps.db.kysely
     .selectFrom('files')
     .selectAll()
+    .select(imageOfFile.as('image'))
     .where('id', '=', fileId)
     .where(whereInSight)
     .executeTakeFirst();
@@ -41,11 +46,12 @@ export async function openFiles(
   caller: Caller,
   fileIds: readonly string[],
   scope: Scope,
-): Promise<ReadonlyMap<string, Selectable<Schema['files']>>> {
+): Promise<ReadonlyMap<string, OpenedFile>> {
   requireScope(caller, scope);
   const rows = await deps.db.kysely
     .selectFrom('files')
     .selectAll()
+    .select(imageOfFile.as('image'))
     .where(sql<SqlBool>`id = any(${fileIds}::uuid[])`)
     .where(whereInSight)
     .execute();

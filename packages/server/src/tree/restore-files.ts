@@ -1,6 +1,7 @@
 import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
+import { imageOfFile } from '../images/image-view.ts';
 import { reclaimExternalIds } from './external-ids.ts';
 import type { FileRow } from './file-view.ts';
 
@@ -32,7 +33,7 @@ export async function restoreFiles(
         folder_id = case when moved_to_root then ${project.within}::uuid else folder_id end
     from entries
     where files.project_id = ${project.id} and files.id = entries.id
-    returning files.*, moved_to_root`.execute(trx);
+    returning files.*, ${imageOfFile} as image, moved_to_root`.execute(trx);
   const ids = rows.map(({ id }) => id);
   await reclaimExternalIds(trx, project.id, sql<SqlBool>`id = any(${ids}::uuid[])`);
   return rows;

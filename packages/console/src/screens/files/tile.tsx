@@ -2,7 +2,7 @@ import { memo, useState } from 'react';
 import { formatBytes, formatDay } from '../../format.ts';
 import { EntryCheck, EntryMenu, EntryName, type EntryProps, toType, useEntryElement } from './entry-parts.tsx';
 import { KindIcon } from './kind-icon.tsx';
-import type { Entry } from './use-listing.ts';
+import { type Entry, thumbnail } from './use-listing.ts';
 
 /** One file or folder of the grid. */
 export const Tile = memo(function Tile(props: EntryProps) {
@@ -27,22 +27,23 @@ export const Tile = memo(function Tile(props: EntryProps) {
   );
 });
 
-/** The most bytes that are loaded to show a picture in small. */
+/** The most bytes that are loaded to show a picture in small, where the service makes no smaller one. */
 const largestPicture = 2_000_000;
 
-/** The picture itself if it is small enough, or else what kind it is. */
+/** Where a picture in small may be, the best first. */
+function toSources(entry: Entry): readonly string[] {
+  if (entry.kind === 'folder' || !entry.item.mimeType.startsWith('image/')) return [];
+  const { id, thumbnailUrl, fileSize, image } = entry.item;
+  const made = thumbnailUrl ?? `/api/storage/files/${id}/image?w=${thumbnail}&h=${thumbnail}&fit=inside`;
+  const canBeMade = image === null || image.state === 'ready';
+  const isSmall = fileSize <= largestPicture;
+  return [...(canBeMade ? [made] : []), ...(isSmall ? [`/api/storage/files/${id}/content?disposition=inline`] : [])];
+}
+
+/** A picture in small, or else what kind of file it is. */
 function Picture({ entry }: { entry: Entry }) {
-  const [isBroken, setBroken] = useState(false);
-  const isShown =
-    entry.kind === 'file' && /^image\//.test(entry.item.mimeType) && entry.item.fileSize <= largestPicture;
-  if (!isShown || isBroken) return <KindIcon entry={entry} />;
-  return (
-    <img
-      src={`/api/storage/files/${entry.id}/content?disposition=inline`}
-      alt=""
-      loading="lazy"
-      draggable={false}
-      onError={() => setBroken(true)}
-    />
-  );
+  const [failed, setFailed] = useState(0);
+  const src = toSources(entry)[failed];
+  if (src === undefined) return <KindIcon entry={entry} />;
+  return <img src={src} alt="" loading="lazy" draggable={false} onError={() => setFailed(failed + 1)} />;
 }

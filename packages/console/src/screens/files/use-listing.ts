@@ -18,6 +18,9 @@ export interface Place {
 
 const pageSize = 200;
 
+/** The side of pictures in small, in pixels. */
+export const thumbnail = 256;
+
 /** How a place is looked at, which the next one keeps: neither what was searched for, nor the file that was shown. */
 export const toLook = ({ sort, order, view }: FilesSearch): FilesSearch => ({ sort, order, view });
 
@@ -44,6 +47,7 @@ export function useListing({ projectId, folderId, search }: Place) {
         order,
         limit: pageSize,
         counts: true,
+        thumbnail,
         ...(pageParam !== undefined && { cursor: pageParam }),
       }),
     getNextPageParam: (page: Listing) => page.nextCursor ?? undefined,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type CallOptions, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
-import { toLifetime } from './sign-download.ts';
+import { toLifetime } from '../../serving/lifetime.ts';
 
 let service: TestService;
 let ada: Person;

@@ -2,31 +2,15 @@ import type { DownloadUrl, DownloadUrlRequest } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Deps } from '../../deps.ts';
 import { toContentDisposition } from '../../serving/content-disposition.ts';
+import { toLifetime } from '../../serving/lifetime.ts';
 import { toServed } from '../../serving/served-type.ts';
 import type { FileRow } from '../../tree/file-view.ts';
-
-/** The longest that one file has the same address. */
-const longestSameSeconds = 300;
-/** The longest that Signature V4 lets an address live. */
-const longestLifeSeconds = 604_800;
-
-/**
- * When an address is signed, and for how long it lives. The time of signing is rounded down, so that one file has one
- * address for up to five minutes and browsers can cache it; the life is longer by as much, so that no address lives
- * shorter than asked for. An address that is wanted for a short time only lives at most a quarter longer.
- */
-export function toLifetime(now: number, expiresIn: number): { signedAt: number; expiresInSeconds: number } {
-  const extra = Math.min(longestSameSeconds, Math.floor(expiresIn / 4), longestLifeSeconds - expiresIn);
-  // A signature says its time in whole seconds.
-  const period = Math.max(extra, 1) * 1000;
-  return { signedAt: Math.floor(now / period) * period, expiresInSeconds: expiresIn + extra };
-}
 
 /** Signs an address at the object store that serves a file under its name and type. */
 export function signDownload(
   deps: Pick<Deps, 'objects' | 'now'>,
   file: Pick<FileRow, 'store_key' | 'file_name' | 'mime_type'>,
-  { expiresIn, disposition: wanted }: z.output<typeof DownloadUrlRequest>,
+  { expiresIn, disposition: wanted }: Omit<z.output<typeof DownloadUrlRequest>, 'image'>,
 ): z.output<typeof DownloadUrl> {
   const { contentType, disposition } = toServed(file.mime_type, wanted);
   const { signedAt, expiresInSeconds } = toLifetime(deps.now(), expiresIn);

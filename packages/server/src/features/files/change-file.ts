@@ -1,21 +1,21 @@
 import { type Input, metadataProblem } from '@cadiz/contract';
-import { type Kysely, type Selectable, sql, type Transaction } from 'kysely';
+import { type Kysely, sql, type Transaction } from 'kysely';
 import type { Caller } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import { keepFolder, keepProject } from '../../db/keep-rows.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
+import { imageOfFile } from '../../images/image-view.ts';
 import { Problem } from '../../problem.ts';
 import { cedeExternalIds, whileClaiming } from '../../tree/external-ids.ts';
 import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
-import { openFile } from '../../tree/open-file.ts';
+import { type OpenedFile, openFile } from '../../tree/open-file.ts';
 
 type Change = Input<'changeFile'>;
-type FileRow = Selectable<Schema['files']>;
 
 /**
  * Renames a file, moves it, merges entries into its metadata, sets its externalId, or any of these together. Its object
@@ -46,7 +46,7 @@ function update(
   project: OpenProject<'files:write'>,
   { id: fileId, fileName, folderId }: Change,
   extras: { metadata?: string | null; external_id?: string | null; external_id_ceded?: null } = {},
-): Promise<FileRow | undefined> {
+): Promise<OpenedFile | undefined> {
   return (
     kysely
       .updateTable('files')
@@ -70,6 +70,7 @@ function update(
         ),
       )
       .returningAll()
+      .returning(imageOfFile.as('image'))
       .executeTakeFirst()
   );
 }
@@ -79,7 +80,7 @@ async function updateExtras(
   trx: Transaction<Schema>,
   project: OpenProject<'files:write'>,
   change: Change,
-): Promise<FileRow | undefined> {
+): Promise<OpenedFile | undefined> {
   const { folderId, externalId } = change;
   // Only under the tree lock can a file that is hidden cede its externalId.
   if (typeof externalId === 'string') await lockTree(trx, project.id);

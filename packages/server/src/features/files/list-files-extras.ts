@@ -3,6 +3,11 @@ import type pg from 'pg';
 import type { Reading } from '../../db/listing-lane.ts';
 import { toStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
+import { findAllReady } from '../../images/open-variant.ts';
+import { signVariant } from '../../images/sign-image.ts';
+import { isImageType } from '../../images/source.ts';
+import { toSpec } from '../../images/spec.ts';
+import { toLifetime } from '../../serving/lifetime.ts';
 import { type PathRow, pathsStatement, toPaths } from '../../tree/folder-paths.ts';
 import type { Kind, Listed } from './cursor.ts';
 import { separator } from './list-files-sql.ts';
@@ -11,6 +16,8 @@ import { separator } from './list-files-sql.ts';
 export interface Extras {
   counts: boolean;
   paths: boolean;
+  /** The side of thumbnails, in pixels; undefined for none. */
+  thumbnail: number | undefined;
 }
 
 /** Rows of a page as JSON texts, with `separator` between them. */
@@ -21,6 +28,8 @@ interface Row {
   kind: Kind;
   id: string;
   parentId: string | null;
+  /** Whether it may have a thumbnail. */
+  isImage: boolean;
   text: string;
 }
 
@@ -31,22 +40,24 @@ const atLeast = 100;
 
 /** Adds what is asked for to the rows of a page, with one statement for each. */
 export async function addExtras(
-  deps: Pick<Deps, 'db'>,
+  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
   texts: Texts,
   listed: Listed,
-  { counts, paths }: Extras,
+  { counts, paths, thumbnail }: Extras,
   reading: Reading,
 ): Promise<Texts> {
-  if (!counts && !paths) return texts;
+  if (!counts && !paths && thumbnail === undefined) return texts;
   const rows = [...toRows('folders', texts.folders), ...toRows('files', texts.files)];
   const findPath = paths ? await readPaths(deps, listed, rows, reading) : undefined;
   const childCounts = counts ? await countChildren(deps, listed, rows, reading) : undefined;
+  const thumbnails = thumbnail === undefined ? undefined : await signThumbnails(deps, listed, rows, thumbnail, reading);
   const write = (kind: Kind) =>
     rows
       .filter((row) => row.kind === kind)
       .map(({ id, parentId, text }) =>
         withFields(text, {
           path: findPath?.(parentId),
+          thumbnailUrl: thumbnails?.get(id),
           childCount: kind === 'folders' && childCounts ? (childCounts.get(id) ?? null) : undefined,
         }),
       )
@@ -58,7 +69,14 @@ function toRows(kind: Kind, json: string): Row[] {
   if (json === '') return [];
   return json.split(separator).map((text) => {
     const row = JSON.parse(text);
-    return { kind, id: row.id, parentId: kind === 'files' ? row.folderId : row.parentId, text };
+    const isFile = kind === 'files';
+    return {
+      kind,
+      id: row.id,
+      parentId: isFile ? row.folderId : row.parentId,
+      isImage: isFile && isImageType(row.mimeType),
+      text,
+    };
   });
 }
 
@@ -66,6 +84,32 @@ function toRows(kind: Kind, json: string): Row[] {
 function withFields(text: string, fields: Record<string, unknown>): string {
   const more = JSON.stringify(fields).slice(1);
   return more === '}' ? text : `${text.slice(0, -1)},${more}`;
+}
+
+/** How long the URL of a thumbnail is valid at least: somebody may look at a page for a while before scrolling. */
+const thumbnailSeconds = 3600;
+
+/** Signed URLs of the thumbnails that have been made, by the ids of their files. */
+async function signThumbnails(
+  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
+  { projectId }: Listed,
+  rows: readonly Row[],
+  side: number,
+  reading: Reading,
+): Promise<ReadonlyMap<string, string>> {
+  const images = rows.filter(({ isImage }) => isImage);
+  if (images.length === 0) return new Map();
+  const { text } = toSpec({ w: side, h: side, fit: 'inside' });
+  const ids = images.map(({ id }) => id);
+  const ready = await findAllReady(deps, projectId, ids, text, (statement) =>
+    deps.db.listing.query(statement, reading),
+  );
+  const lifetime = toLifetime(deps.now(), thumbnailSeconds);
+  const urls = images.flatMap(({ id }): [string, string][] => {
+    const variant = ready.get(id);
+    return variant ? [[id, signVariant(deps, variant, undefined, { ...lifetime, disposition: 'inline' })]] : [];
+  });
+  return new Map(urls);
 }
 
 async function readPaths({ db }: Pick<Deps, 'db'>, listed: Listed, rows: Row[], reading: Reading) {

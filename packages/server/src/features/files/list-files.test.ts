@@ -119,6 +119,7 @@ describe('a project', () => {
         metadata: {},
         externalId: null,
         ticketId: null,
+        image: null,
         createdBy: { userId: id },
         createdAt: '2026-02-02T21:05:06.000Z',
         updatedAt: '2026-12-31T23:59:59.120Z',

@@ -17,6 +17,8 @@ import { breadcrumbsStatement, type OpeningRequest, separator } from './list-fil
  */
 const batchSize = 1000;
 
+type ListDeps = Pick<Deps, 'db' | 'objects' | 'access' | 'log' | 'now'>;
+
 /**
  * The listing as pieces of JSON text. Access, the folder and the cursor are checked before the first piece. Without
  * `limit`, every file and folder of the place follows in batches, never truncated.
@@ -25,7 +27,7 @@ const batchSize = 1000;
  * @throws TooManyListings, ListingTooSlow
  */
 export async function listFiles(
-  deps: Pick<Deps, 'db' | 'access' | 'now'>,
+  deps: ListDeps,
   caller: Caller,
   query: Input<'list'>,
   gone: AbortSignal,
@@ -34,7 +36,8 @@ export async function listFiles(
   const search = query.search === undefined ? undefined : toNameKey(query.search);
   const metadata = findMetadataFilters(query);
   const asked: Listed = { projectId, folderId, sort, order, search, metadata, externalId };
-  const extras: Extras = { counts: query.counts === 'true', paths: query.paths === 'true' };
+  const { counts, paths, thumbnail } = query;
+  const extras: Extras = { counts: counts === 'true', paths: paths === 'true', thumbnail };
   const start = query.cursor === undefined ? undefined : decodeCursor(query.cursor, asked);
   const { within } = await openProject(deps, caller, projectId, 'files:read');
   const listed: Listed = { ...asked, within };
@@ -66,7 +69,7 @@ interface Stream {
   reading: Reading;
 }
 
-async function* streamAll(deps: Pick<Deps, 'db'>, stream: Stream): AsyncGenerator<string, void> {
+async function* streamAll(deps: ListDeps, stream: Stream): AsyncGenerator<string, void> {
   yield '{"files":[';
   let count = yield* streamKind(deps, 'files', stream);
   yield '],"folders":[';
@@ -76,7 +79,7 @@ async function* streamAll(deps: Pick<Deps, 'db'>, stream: Stream): AsyncGenerato
 
 /** @returns how many there were */
 async function* streamKind(
-  deps: Pick<Deps, 'db'>,
+  deps: ListDeps,
   kind: Kind,
   { listed, extras, requireAccess, reading }: Stream,
 ): AsyncGenerator<string, number> {
@@ -100,7 +103,7 @@ async function* streamKind(
 }
 
 async function* onePage(
-  deps: Pick<Deps, 'db'>,
+  deps: ListDeps,
   request: OpeningRequest,
   extras: Extras,
   reading: Reading,

@@ -5,6 +5,7 @@ import { isWithin } from '../../access/is-within.ts';
 import { openProjectOf, type ReachedProject, requireScope } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { imageOfFile } from '../../images/image-view.ts';
 import { openDay } from '../../limits/open-day.ts';
 import { Problem } from '../../problem.ts';
 import { toFileView } from '../../tree/file-view.ts';
@@ -42,6 +43,7 @@ export async function restoreFile(
     const there = await trx
       .selectFrom('files')
       .selectAll()
+      .select(imageOfFile.as('image'))
       .where('project_id', '=', project.id)
       .where('id', '=', fileId)
       .where(whereInSight)

@@ -7,6 +7,7 @@ import type { Outcome, Subject } from '../../work/work.ts';
 import { type Comparison, comparePage } from './compare-page.ts';
 import { type Finding, toFindings } from './reconciliation-view.ts';
 import { removeObjects } from './remove-objects.ts';
+import { sweepVariants } from './sweep-variants.ts';
 
 type Row = Selectable<Schema['reconciliations']>;
 
@@ -37,7 +38,10 @@ export async function advanceReconciliation(
     count('orphan', gone);
     current = await writeDown(deps, current, page, gone);
   }
-  if (current?.finished_at) await finish(deps, current);
+  if (current?.finished_at) {
+    count('variant', await sweepVariants(deps, current, signal));
+    await finish(deps, current);
+  }
   // If another process was faster, there may still be more to do.
   return (await findUnfinished(deps, subject)) ? { again: 0 } : undefined;
 }

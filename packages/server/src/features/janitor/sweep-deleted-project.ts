@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import { toVariantsPrefix } from '../../images/image-key.ts';
 import type { Count } from '../../telemetry/observed.ts';
 import { keepMilliseconds } from './orphaned-before.ts';
 import { removeObjects } from './remove-objects.ts';
@@ -22,7 +23,10 @@ export async function sweepDeletedProject(
   const isOver = deps.now() > over;
   await deps.db.kysely.deleteFrom('stuck_orphans').where('project_id', '=', projectId).execute();
   await abortAll(deps, projectId, signal, count);
-  const { kept, more } = await removeAll(deps, projectId, signal, count);
+  const uploads = await removeAll(deps, projectId, `${projectId}/`, signal, count);
+  const variants = await removeAll(deps, projectId, toVariantsPrefix(projectId), signal, count);
+  const kept = uploads.kept + variants.kept;
+  const more = uploads.more || variants.more;
   if (more) await sweepNextAt(deps, projectId, deps.now());
   else if (kept > 0) await sweepNextAt(deps, projectId, deps.now() + deps.config.janitorIntervalSeconds * 1000);
   else if (!isOver) await sweepNextAt(deps, projectId, over + 1);
@@ -48,6 +52,7 @@ async function abortAll(
 async function removeAll(
   deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
   projectId: string,
+  prefix: string,
   signal: AbortSignal,
   count: Count,
 ): Promise<{ kept: number; more: boolean }> {
@@ -55,7 +60,7 @@ async function removeAll(
   let startAfter: string | undefined;
   for (let pages = 0; pages < pagesPerTurn; pages++) {
     signal.throwIfAborted();
-    const { objects, more } = await deps.objects.list(`${projectId}/`, startAfter === undefined ? {} : { startAfter });
+    const { objects, more } = await deps.objects.list(prefix, startAfter === undefined ? {} : { startAfter });
     const keys = objects.map(({ storeKey }) => storeKey);
     const gone = await removeObjects(deps, projectId, keys);
     count('removed_project', gone);

@@ -6,26 +6,36 @@ import { toExpiry } from '../../access/to-expiry.ts';
 import { keepProject } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { findRefusal } from '../../images/open-variant.ts';
+import { resolvePreset } from '../../images/presets.ts';
+import { requireImages, toRefused } from '../../images/require-images.ts';
 import { Problem } from '../../problem.ts';
 import { openFile } from '../../tree/open-file.ts';
 import { type LinkView, toLinkView } from './link-view.ts';
 
 /** Creates a link to a file, which anyone who has its URL can use. It outlives whoever created it. */
 export async function createLink(
-  deps: Pick<Deps, 'config' | 'db' | 'access' | 'linkTokens' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'images' | 'linkTokens' | 'now'>,
   caller: Caller,
-  { fileId, disposition, expiresAt: until }: Input<'createLink'>,
+  { fileId, disposition, image = null, expiresAt: until }: Input<'createLink'>,
 ): Promise<LinkView> {
   // Otherwise a key that may only upload could read what it links to.
   requireScope(caller, 'files:read');
   const expiresAt = toExpiry(until, deps.now());
   const { project, file } = await openFile(deps, caller, fileId, 'files:write');
+  if (image) {
+    requireImages(deps);
+    await resolvePreset(deps, project.id, image, 'image.preset');
+    const refusal = findRefusal(file);
+    if (refusal) throw toRefused(refusal);
+  }
   const at = deps.now();
   const row = {
     project_id: project.id,
     id: uuidv7({ msecs: at }),
     file_id: fileId,
     disposition,
+    image: image && JSON.stringify(image),
     expires_at: expiresAt,
     created_by_user: caller.kind === 'session' ? caller.userId : null,
     created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
@@ -38,5 +48,5 @@ export async function createLink(
     const subject = { linkId: row.id, fileId, fileName: file.file_name, disposition, expiresAt: expires };
     await recordEvent(trx, at, { type: 'link.created', projectId: project.id, by: caller, subject });
   });
-  return toLinkView(deps, row, { name: file.file_name, isInSight: true });
+  return toLinkView(deps, { ...row, image }, { name: file.file_name, isInSight: true });
 }

@@ -22,6 +22,7 @@ export function toLinkView(
     fileName: file.name,
     url: `${config.publicUrl}/l/${linkTokens.sign(row.id)}/${encodeURIComponent(file.name)}`,
     disposition: row.disposition,
+    image: row.image,
     state: isExpired ? 'expired' : file.isInSight ? 'active' : 'hidden',
     expiresAt: row.expires_at?.toISOString() ?? null,
     createdAt: row.created_at.toISOString(),

@@ -1,4 +1,6 @@
 import type { Deps } from '../../deps.ts';
+import { type ImageView, toImageSql } from '../../images/image-view.ts';
+import type { Options } from '../../images/spec.ts';
 import { Problem } from '../../problem.ts';
 import { fileInSight } from '../../tree/in-sight.ts';
 
@@ -13,12 +15,19 @@ export interface LinkedFile {
   etag: string;
   disposition: 'inline' | 'attachment';
   expiresAt: Date | null;
+  fileId: string;
+  /** The form in which the link serves an image, if it was made with one. */
+  options: Options | null;
+  image: ImageView | null;
+  stripLocation: 'never' | 'links';
 }
 
 const sql = `
   select links.id as "linkId", links.project_id as "projectId", store_key as "storeKey", file_name as "fileName",
-         mime_type as "mimeType", file_size as "fileSize", etag, disposition, expires_at as "expiresAt"
+         mime_type as "mimeType", file_size as "fileSize", etag, disposition, expires_at as "expiresAt", file_id as "fileId", links.image as options,
+         ${toImageSql('files')} as image, strip_location as "stripLocation"
   from links join files on files.project_id = links.project_id and files.id = links.file_id
+    join projects on projects.id = links.project_id
   where links.id = $1 and ${fileInSight}`;
 
 /**

@@ -64,7 +64,7 @@ export async function streamLink(
 
 async function* handOver(
   deps: Pick<Deps, 'db' | 'now'>,
-  { linkId, storeKey }: LinkedFile,
+  { linkId, fileId }: LinkedFile,
   body: Readable,
   slot: StreamSlot,
   gone: AbortController,
@@ -73,7 +73,7 @@ async function* handOver(
   for await (const piece of body as AsyncIterable<Buffer>) {
     if (performance.now() - lookedAt > lookMilliseconds) {
       lookedAt = performance.now();
-      if ((await findLinked(deps, linkId))?.storeKey !== storeKey) return gone.abort(new Error('The link has ended.'));
+      if ((await findLinked(deps, linkId))?.fileId !== fileId) return gone.abort(new Error('The link has ended.'));
     }
     slot.hand(piece.length);
     yield piece;

@@ -11,6 +11,8 @@ export function toProjectView(row: Selectable<Schema['projects']>): z.output<typ
     maxFileSizeBytes: row.max_file_size_bytes,
     allowedMimeTypes: row.allowed_mime_types,
     contentMismatch: row.content_mismatch,
+    imagePresets: row.image_presets ?? {},
+    stripLocation: row.strip_location,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };

@@ -34,6 +34,8 @@ test('a project is created, read, renamed and deleted', async () => {
     maxFileSizeBytes: null,
     allowedMimeTypes: null,
     contentMismatch: 'report',
+    imagePresets: {},
+    stripLocation: 'never',
     createdAt: expect.any(String),
     updatedAt: made.body.createdAt,
   });

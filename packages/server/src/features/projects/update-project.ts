@@ -36,6 +36,8 @@ export async function updateProject(
         max_file_size_bytes: request.maxFileSizeBytes,
         allowed_mime_types: request.allowedMimeTypes,
         content_mismatch: request.contentMismatch,
+        image_presets: request.imagePresets && JSON.stringify(request.imagePresets),
+        strip_location: request.stripLocation,
         updated_at: new Date(deps.now()),
       })
       .where('id', '=', project.id)

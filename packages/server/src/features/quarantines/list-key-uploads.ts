@@ -4,6 +4,7 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
 import type { Deps } from '../../deps.ts';
+import { toImageSql } from '../../images/image-view.ts';
 import { type FileRow, toFileView } from '../../tree/file-view.ts';
 import { idOfMoment } from './id-of-moment.ts';
 import { requireKeyOfProject } from './require-key-of-project.ts';
@@ -38,7 +39,7 @@ export async function listKeyUploads(
       ), rest as (
         select id as last from looked where (select count(*) from looked) = $4 order by id desc limit 1
       )
-      select page.*, rest.last from rest full join page on true order by page.id`,
+      select page.*, ${toImageSql('page')} as image, rest.last from rest full join page on true order by page.id`,
     values: [project.id, after, apiKeyId, lookedAt, limit],
   });
   const files = rows.filter((row) => row.id !== null);

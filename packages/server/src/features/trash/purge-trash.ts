@@ -130,7 +130,10 @@ async function purgeTreeFiles(
 
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Objects before rows: after an interruption in between, the row leads back to the object. */
+/**
+ * Objects before rows: after an interruption in between, the row leads back to the object. Variants of images have rows of
+ * their own, which remain until their objects are gone (`remove-variants.ts`).
+ */
 async function purgeBatch(
   deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
   projectId: string,
@@ -153,6 +156,9 @@ async function purgeBatch(
        where files.id = any($2::uuid[]) order by files.id for update of files skip locked
      ), gone as (
        delete from files using doomed where files.project_id = $1 and files.id = doomed.id returning file_size
+     ), variants as (
+       update image_variants set state = 'abandoned', removable_at = case state when 'ready' then now() else now() + interval '5 minutes' end
+       from doomed where project_id = $1 and file_id = doomed.id and state <> 'abandoned'
      ), counted as (
        insert into project_usage (project_id, slot, file_count, total_bytes)
        select $1, $3::integer, -count(*), -sum(file_size) from gone having count(*) > 0

@@ -26,7 +26,7 @@ import { requirePartNumbers } from './sign-parts.ts';
 export async function completeUpload(
   deps: Pick<
     Deps,
-    'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
+    'config' | 'db' | 'images' | 'inserts' | 'objects' | 'access' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
   >,
   caller: Uploader,
   { uploadId, parts, ...extras }: Input<'completeUpload'>,

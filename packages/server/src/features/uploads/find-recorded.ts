@@ -1,6 +1,8 @@
-import { type Kysely, type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
+import { type Kysely, type SqlBool, sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
+import { imageOfFile } from '../../images/image-view.ts';
+import type { OpenedFile } from '../../tree/open-file.ts';
 
 /**
  * The file that a storeKey was recorded as, wherever it is now. Answering it acknowledges it: the lock gives this a
@@ -10,10 +12,11 @@ export function findRecorded(
   kysely: Kysely<Schema>,
   project: OpenProject,
   storeKey: string,
-): Promise<Selectable<Schema['files']> | undefined> {
+): Promise<OpenedFile | undefined> {
   return kysely
     .selectFrom('files')
     .selectAll()
+    .select(imageOfFile.as('image'))
     .where('project_id', '=', project.id)
     .where('store_key', '=', storeKey)
     .forKeyShare()

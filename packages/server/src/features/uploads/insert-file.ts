@@ -11,6 +11,8 @@ import type { Database } from '../../db/open.ts';
 import type { Schema } from '../../db/schema.ts';
 import { toShapedStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
+import { imageWork } from '../../images/look.ts';
+import { isImageType } from '../../images/source.ts';
 import type { ProjectLimits } from '../../limits/find-limits.ts';
 import { type LockedLimits, lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
@@ -23,7 +25,7 @@ import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts
 import { toNameKey } from '../../tree/name-key.ts';
 import { insertWorkSql } from '../../work/enqueue.ts';
 import { findRecorded, findRecordedKeys } from './find-recorded.ts';
-import { createInsertTogether, type InsertTogether, type NewFile } from './insert-together.ts';
+import { createInsertTogether, type InsertTogether, type NewFile, type QueuedTask } from './insert-together.ts';
 import { finishReplacing, type Replaced, takePlace } from './replace-file.ts';
 
 /** What is recorded of an upload. The size, the ETag, and what the first bytes show are the object store's. */
@@ -82,8 +84,7 @@ const wantedTypes = {
   media_type: 'text',
   media_types: 'text',
   issued_at: 'timestamptz',
-  check_kind: 'text',
-  check_lease: 'uuid',
+  work: 'json',
 };
 
 /** Completes uploads in parts, under locks of their rows. */
@@ -114,9 +115,11 @@ const usedSql = `used as (
     where ticket_reservations.project_id = :projectId and ticket_reservations.store_key = inserted.store_key
   )`;
 
-const work = { kind: 'check_kind', projectId: ':projectId', subject: 'id', lease: 'check_lease' };
+const work = { kind: 'task.kind', projectId: ':projectId', subject: 'id', lease: 'task.lease' };
+const queuedFrom = `inserted join wanted using (id)
+      cross join lateral json_to_recordset(wanted.work) as task (kind text, lease uuid)`;
 const queuedSql = `queued as (
-    ${insertWorkSql({ ...work, from: 'inserted join wanted using (id) where check_kind is not null' })}
+    ${insertWorkSql({ ...work, from: queuedFrom })}
   )`;
 
 /**
@@ -199,7 +202,7 @@ function toInsertStatement(
 ): pg.QueryConfig {
   const form = {
     isLocked,
-    hasWork: files.some(({ check_kind }) => check_kind !== null),
+    hasWork: files.some(({ work: tasks }) => tasks !== null),
     hasTickets: files.some(({ ticket_id }) => ticket_id !== null),
     hasExtras: files.some((file) => 'external_id' in file),
   };
@@ -235,7 +238,10 @@ export async function insertFile(
   return outcome;
 }
 
-type InsertDeps = Pick<Deps, 'db' | 'objects' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'>;
+type InsertDeps = Pick<
+  Deps,
+  'db' | 'objects' | 'images' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
+>;
 
 /**
  * With `insertAllOrNone`, the only way to create files; each has its own outcome. Undefined if its storeKey is already
@@ -377,16 +383,11 @@ interface Candidate {
   row: FileRow;
   file: NewFile;
   /** What is to be done about it afterwards; already leased to this process if it has room for more. */
-  check: CheckWork | undefined;
-}
-
-interface CheckWork {
-  check: string;
-  lease: string | undefined;
+  tasks: readonly QueuedTask[];
 }
 
 async function toCandidates(
-  deps: Pick<Deps, 'db' | 'objects' | 'limits' | 'work' | 'now'>,
+  deps: Pick<Deps, 'db' | 'objects' | 'images' | 'limits' | 'work' | 'now'>,
   caller: Uploader,
   project: OpenProject<'files:write'>,
   uploads: readonly Facts[],
@@ -407,27 +408,29 @@ async function toCandidates(
 }
 
 function toCandidate(
-  deps: Pick<Deps, 'work' | 'now'>,
+  deps: Pick<Deps, 'images' | 'work' | 'now'>,
   caller: Uploader,
   project: OpenProject<'files:write'>,
   facts: Facts,
 ): Candidate {
   const row = toRow(deps, caller, project, facts);
-  const check =
-    row.sha256_state === 'declared' ? { check: sha256Check, lease: deps.work.offer(sha256Check) } : undefined;
-  return { facts, row, file: toNewFile(facts, row, check), check };
+  const kinds = [
+    ...(row.sha256_state === 'declared' ? [sha256Check] : []),
+    ...(deps.images && isImageType(row.mime_type) ? [imageWork] : []),
+  ];
+  const tasks = kinds.map((kind) => ({ kind, lease: deps.work.offer(kind) ?? null }));
+  return { facts, row, file: toNewFile(facts, row, tasks), tasks };
 }
 
 /** What follows once a file is inserted. */
 function announce(
   deps: Pick<Deps, 'work' | 'log' | 'onMismatch'>,
   project: OpenProject,
-  { facts, check }: Candidate,
+  { facts, tasks }: Candidate,
   row: FileRow,
 ): FileView {
-  if (check?.lease) {
-    const { check: kind, lease } = check;
-    deps.work.take({ kind, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
+  for (const { kind, lease } of tasks) {
+    if (lease) deps.work.take({ kind, projectId: project.id, id: row.id, lease, attempt: 1, payload: null });
   }
   if (facts.verdict === 'mismatch') {
     const { mimeType, detected } = facts;
@@ -463,6 +466,8 @@ function toRow(
     ticket_id: facts.ticketId ?? null,
     metadata: facts.metadata ?? null,
     external_id: facts.externalId ?? null,
+    // It is looked at afterwards.
+    image: null,
     created_at: at,
     updated_at: at,
   };
@@ -470,8 +475,8 @@ function toRow(
 
 function toNewFile(
   facts: Facts,
-  { project_id: _, sha256, created_at, updated_at, metadata, external_id, ...row }: FileRow,
-  work: CheckWork | undefined,
+  { project_id: _, sha256, created_at, updated_at, metadata, external_id, image: __, ...row }: FileRow,
+  tasks: readonly QueuedTask[],
 ): NewFile {
   const [type, types] = toPatterns(facts.mimeType);
   return {
@@ -483,8 +488,7 @@ function toNewFile(
     media_type: type,
     media_types: types,
     issued_at: facts.issuedAt === undefined ? null : new Date(facts.issuedAt).toISOString(),
-    check_kind: work?.check ?? null,
-    check_lease: work?.lease ?? null,
+    work: tasks.length > 0 ? tasks : null,
     ...toExtras(metadata, external_id, facts.replaced?.fileId ?? null),
   };
 }
@@ -572,7 +576,7 @@ async function insertSpecial(
   deps: Pick<Deps, 'now'>,
   trx: Transaction<Schema>,
   project: OpenProject<'files:write'>,
-  { facts, row, check }: Candidate,
+  { facts, row, tasks }: Candidate,
 ): Promise<FileRow | undefined> {
   const { storeKey, replaced, metadata } = facts;
   const locked = await lockLimits(trx, project, [storeKey]);
@@ -581,7 +585,7 @@ async function insertSpecial(
   requireRoom(locked, { storedBytes: 0, openBytes: 0 }, facts);
   const placed = replaced ? await takePlace(deps, trx, replaced, row, metadata !== undefined) : row;
   if (placed.external_id !== null) await cedeExternalIds(trx, project.id, [placed.external_id]);
-  const inserted = await insertUnderLock(trx, project, [toNewFile(facts, placed, check)]);
+  const inserted = await insertUnderLock(trx, project, [toNewFile(facts, placed, tasks)]);
   if (inserted.size === 0) throw (await findTaken(trx, placed)) ?? new NotInserted();
   if (replaced) await finishReplacing(deps, trx, replaced, placed);
   return placed;

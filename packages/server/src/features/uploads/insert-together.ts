@@ -5,7 +5,14 @@ export interface NewFile {
   id: string;
   /** ISO 8601, in UTC. */
   created_at: string;
-  [column: string]: string | number | MetadataEntries | null;
+  [column: string]: string | number | MetadataEntries | readonly QueuedTask[] | null;
+}
+
+/** Work that a statement queues with the file that it inserts. */
+export interface QueuedTask {
+  kind: string;
+  /** Of this process, if it does the work at once. */
+  lease: string | null;
 }
 
 /** Inserts files of one project with one statement; resolves with the ids of those that it has inserted. */

@@ -75,6 +75,7 @@ describe('success', () => {
       sha256: null,
       sha256State: null,
       ticketId: null,
+      image: null,
       metadata: {},
       externalId: null,
       createdBy: { apiKeyId: expect.any(String) },

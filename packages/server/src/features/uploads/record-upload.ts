@@ -25,7 +25,18 @@ export type Recording = z.output<typeof RecordRequest>;
 
 export type RecordDeps = Pick<
   Deps,
-  'config' | 'db' | 'inserts' | 'objects' | 'access' | 'limits' | 'presigned' | 'work' | 'log' | 'onMismatch' | 'now'
+  | 'config'
+  | 'db'
+  | 'images'
+  | 'inserts'
+  | 'objects'
+  | 'access'
+  | 'limits'
+  | 'presigned'
+  | 'work'
+  | 'log'
+  | 'onMismatch'
+  | 'now'
 >;
 
 /** Without it, fresh keys of a replica whose clock is ahead would look forged. */

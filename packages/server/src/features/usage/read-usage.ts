@@ -37,7 +37,8 @@ async function readProjectUsage({ db }: Pick<Deps, 'db'>, project: OpenProject<'
         from project_usage where project_id = $1
       ), trashed as (${trashedSql()})
       select (stored.files - trashed.files)::bigint as "fileCount", (stored.bytes - trashed.bytes)::bigint as "totalBytes",
-             trashed.bytes::bigint as "trashedBytes", projects.quota_bytes as "quotaBytes"
+             trashed.bytes::bigint as "trashedBytes", projects.quota_bytes as "quotaBytes",
+             (select coalesce(sum(bytes), 0)::bigint from image_variants where project_id = $1 and state = 'ready') as "variantBytes"
       from projects, stored, trashed where projects.id = $1`,
     values: [project.id],
   });
@@ -69,7 +70,7 @@ async function readFolderUsage(
         from tree join files on files.project_id = $1 and files.folder_id = tree.id
       )
       select live_files as "fileCount", live_bytes::bigint as "totalBytes", (bytes - live_bytes)::bigint as "trashedBytes",
-             quota_bytes as "quotaBytes"
+             quota_bytes as "quotaBytes", 0::bigint as "variantBytes"
       from projects, stored where projects.id = $1 and exists (select 1 from tree)`,
     values: [project.id, folderId],
   });

@@ -1,8 +1,10 @@
-import { LinkParams } from '@cadiz/contract';
+import { LinkParams, LinkQuery } from '@cadiz/contract';
 import type { Deps } from '../../deps.ts';
 import { type LinkedFile, openLink as openLinked } from '../../features/links/open-link.ts';
 import { signLink, toCacheSeconds } from '../../features/links/sign-link.ts';
 import { streamLink } from '../../features/links/stream-link.ts';
+import { toServedFile } from '../../features/links/to-served-file.ts';
+import { mayVary } from '../../images/spec.ts';
 import { Problem } from '../../problem.ts';
 import { toAddressBlock } from '../../rate-limits/address-block.ts';
 import { toContentDisposition } from '../../serving/content-disposition.ts';
@@ -10,7 +12,7 @@ import { toServed } from '../../serving/served-type.ts';
 import { clientAddress } from '../client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { toWanted } from '../file-range.ts';
-import { readParams } from '../input.ts';
+import { readParams, readQuery } from '../input.ts';
 import { streamBytes } from '../stream-bytes.ts';
 import { whileConnected } from '../while-connected.ts';
 
@@ -19,7 +21,10 @@ const forAnybody = { 'Cross-Origin-Resource-Policy': 'cross-origin', 'Access-Con
 
 export const openLink: Handler = async (deps, exchange) => {
   const { token } = readParams(exchange, LinkParams);
-  const file = await openLinked(deps, token);
+  const query = readQuery(exchange, LinkQuery);
+  const linked = await openLinked(deps, token);
+  if (mayVary(linked.options ?? query)) exchange.extraHeaders.push('Vary', 'Accept');
+  const file = await toServedFile(deps, linked, query, exchange.header('accept'));
   return deps.config.linksStream ? sendFile(deps, exchange, file) : redirectToFile(deps, exchange, file);
 };
 

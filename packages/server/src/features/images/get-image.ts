@@ -1,0 +1,36 @@
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { openVariant } from '../../images/open-variant.ts';
+import { resolvePreset } from '../../images/presets.ts';
+import { signVariant } from '../../images/sign-image.ts';
+import { type Options, toSpec } from '../../images/spec.ts';
+import { toLifetime } from '../../serving/lifetime.ts';
+import { openFile } from '../../tree/open-file.ts';
+
+/** A URL of the object store, and for how long a redirect to it may be kept. */
+export interface SignedImage {
+  url: string;
+  cacheSeconds: number;
+}
+
+/** How long the URL of a variant is valid at least. */
+export const imageSeconds = 900;
+
+/**
+ * A signed URL of the object store for an image in the size and format that is asked for; it is made if need be.
+ * @param accept what the client accepts, for `f=auto`
+ * @throws Problem file_not_found, invalid_request (the preset), image_refused, image_not_ready, images_off
+ */
+export async function getImage(
+  deps: Pick<Deps, 'db' | 'objects' | 'access' | 'images' | 'log' | 'now'>,
+  caller: Caller,
+  { id, ...asked }: { id: string } & Options,
+  accept: string | undefined,
+): Promise<SignedImage> {
+  const { file } = await openFile(deps, caller, id, 'files:read');
+  const options = await resolvePreset(deps, file.project_id, asked);
+  const variant = await openVariant(deps, file, toSpec(options, accept));
+  const lifetime = toLifetime(deps.now(), imageSeconds);
+  const url = signVariant(deps, variant, file.file_name, { ...lifetime, disposition: 'inline' });
+  return { url, cacheSeconds: imageSeconds / 2 };
+}

@@ -1,0 +1,456 @@
+import { createImageMaker, type ImageMaker } from '@cadiz/images';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { requireDrained } from '../../../test/drain-work.ts';
+import { expectProblem, type Library, openLibrary } from '../../../test/library.ts';
+import { type Answer, send, startTestService, type TestService } from '../../../test/service.ts';
+import { toVariantsPrefix } from '../../images/image-key.ts';
+import { createJobs } from '../../jobs/jobs.ts';
+import { purgeTrash } from '../trash/purge-trash.ts';
+import { removeVariants } from './remove-variants.ts';
+
+let images: ImageMaker;
+let service: TestService;
+let library: Library;
+
+beforeAll(async () => {
+  images = createImageMaker();
+  expect((await images.support).available).toBe(true);
+  service = await startTestService({ images });
+  library = await openLibrary(service);
+});
+afterAll(async () => {
+  await service.close();
+  await images.close();
+});
+
+const never = new AbortController().signal;
+
+/** A picture that lies on its side, as a phone takes it, with the place where it was taken. */
+function paint(width = 60, height = 40): Promise<Buffer> {
+  return sharp({ create: { width, height, channels: 3, background: '#2a6f97' } })
+    .withExif({
+      IFD0: { Make: 'Example' },
+      IFD2: { DateTimeOriginal: '2026:08:01 12:30:00' },
+      IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '36/1 31/1 0/1', GPSLongitudeRef: 'W', GPSLongitude: '6/1 17/1 0/1' },
+    })
+    .withMetadata({ orientation: 6 })
+    .jpeg()
+    .toBuffer();
+}
+
+async function record(bytes: Buffer, facts: object = {}, { key, projectId } = library): Promise<Answer['body']> {
+  const named = { fileName: 'photo.jpg', mimeType: 'image/jpeg', ...facts };
+  const recording = await service.upload({ key }, projectId, bytes, named);
+  const { status, body, text } = await service.call('POST', '/api/storage/record', { key, body: recording });
+  expect(status, text).toBe(200);
+  return body;
+}
+
+const ask = (fileId: string, query: string, headers: Record<string, string> = {}) =>
+  service.call('GET', `/api/storage/files/${fileId}/image?${query}`, { key: library.key, headers });
+
+/** The picture that an answer leads to. */
+async function follow({ status, text, headers }: Answer) {
+  expect(status, text).toBe(302);
+  return fetchImage(headers.get('location') ?? '');
+}
+
+async function fetchImage(url: string) {
+  const answer = await fetch(url);
+  expect(answer.status).toBe(200);
+  const bytes = Buffer.from(await answer.arrayBuffer());
+  const metadata = await sharp(bytes).metadata();
+  return { type: answer.headers.get('content-type'), disposition: answer.headers.get('content-disposition'), metadata };
+}
+
+async function keysOf(fileId: string, projectId = library.projectId): Promise<string[]> {
+  const { objects } = await service.deps.objects.list(`${toVariantsPrefix(projectId)}${fileId}/`);
+  return objects.map(({ storeKey }) => storeKey);
+}
+
+async function rowsOf(fileId: string) {
+  const { rows } = await service.deps.db.pool.query<{ spec: string; state: string; store_key: string }>(
+    'select spec, state, store_key from image_variants where file_id = $1 order by spec',
+    [fileId],
+  );
+  return rows;
+}
+
+describe('what is known of an image', () => {
+  test('stands in its file once the work after recording is done', async () => {
+    const { id, image } = await record(await paint());
+    expect(image).toBeNull();
+    await requireDrained(service, ['image']);
+    const facts = {
+      state: 'ready',
+      width: 40,
+      height: 60,
+      frames: 1,
+      orientation: 6,
+      hasAlpha: false,
+      takenAt: '2026-08-01T12:30:00',
+      hasLocation: true,
+      thumbhash: expect.stringMatching(/^[\w+/]{20,}={0,2}$/),
+    };
+    const path = `/api/storage/files/${id}`;
+    expect((await library.call('GET', path)).body.image).toEqual(facts);
+    expect((await library.call('PATCH', path, { fileName: 'b.jpg' })).body.image).toEqual(facts);
+    const { body } = await library.call('GET', `/api/storage/list?projectId=${library.projectId}&sort=name&order=desc`);
+    expect(body.files.find((file: { id: string }) => file.id === id).image).toEqual(facts);
+  });
+
+  test.each([
+    ['broken', Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(200)]), 'image/jpeg'],
+    ['unsupported', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), 'image/svg+xml'],
+  ])('is that it is %s, and why no variant can be made', async (state, bytes, mimeType) => {
+    const { id } = await record(bytes, { mimeType });
+    await requireDrained(service, ['image']);
+    const { image } = (await library.call('GET', `/api/storage/files/${id}`)).body;
+    expect(image).toMatchObject({ state, width: null, hasLocation: null, thumbhash: null });
+    await expectProblem(ask(id, 'w=64'), 422, 'image_refused');
+    expect(await rowsOf(id)).toEqual([]);
+  });
+
+  test('is nothing for any other file', async () => {
+    const { id } = await record(Buffer.from('text'), { mimeType: 'text/plain' });
+    expect(await requireDrained(service, ['image'])).toEqual([]);
+    await expectProblem(ask(id, 'w=64'), 422, 'image_refused');
+    expect((await library.call('GET', `/api/storage/files/${id}`)).body.image).toBeNull();
+  });
+});
+
+describe('a variant', () => {
+  test('is upright, of the size that is asked for, without EXIF, and shown', async () => {
+    const { id } = await record(await paint(600, 400), { fileName: 'Ä b.jpeg' });
+    const { type, disposition, metadata } = await follow(await ask(id, 'w=100'));
+    expect(type).toBe('image/webp');
+    expect(disposition).toMatch(/^inline; .*%C3%84%20b\.webp/);
+    expect(metadata).toMatchObject({ format: 'webp', width: 100, height: 150 });
+    expect([metadata.exif, metadata.icc, metadata.xmp, metadata.iptc]).toEqual(Array(4).fill(undefined));
+  });
+
+  test.each([
+    ['w=30&h=30', 30, 30, 'webp'],
+    ['w=30&h=30&fit=inside&f=png', 20, 30, 'png'],
+    ['w=30&h=30&fit=contain&f=jpeg', 30, 30, 'jpeg'],
+    ['h=30&f=avif&q=50', 20, 30, 'heif'],
+    ['w=4000', 400, 600, 'webp'],
+    ['w=10&dpr=2', 20, 30, 'webp'],
+    ['w=30&h=30&pos=attention', 30, 30, 'webp'],
+    ['w=30&h=30&pos=0,1', 30, 30, 'webp'],
+  ])('%s', async (query, width, height, format) => {
+    const { id } = await record(await paint(600, 400));
+    expect((await follow(await ask(id, query))).metadata).toMatchObject({ width, height, format });
+  });
+
+  test('is made once, however many ask for it first', async () => {
+    const { id } = await record(await paint(600, 400));
+    const answers = await Promise.all(Array.from({ length: 100 }, () => ask(id, 'w=120')));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([302]));
+    // In another form of the same.
+    expect((await ask(id, 'w=60&dpr=2&fit=contain&pos=attention')).status).toBe(302);
+    expect(await rowsOf(id)).toMatchObject([{ state: 'ready' }]);
+    expect(await keysOf(id)).toHaveLength(1);
+  });
+
+  test('is made once by two processes', async () => {
+    const others = createImageMaker({ processes: 1 });
+    const other = await startTestService({ beside: service, images: others, secret: service.secret });
+    const { id } = await record(await paint(2000, 1500));
+    const path = `/api/storage/files/${id}/image?w=800`;
+    const answers = await Promise.all(
+      [service, other, service, other].map((one) => one.call('GET', path, { key: library.key })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([302, 302, 302, 302]);
+    expect(await keysOf(id)).toHaveLength(1);
+    await others.close();
+  });
+
+  test.each([
+    ['w=0', 'w'],
+    ['w=4097', 'w'],
+    ['w=1e2', 'w'],
+    ['w=64&q=101', 'q'],
+    ['w=64&fit=fill', 'fit'],
+    ['w=64&pos=2,2', 'pos'],
+    ['w=64&f=gif', 'f'],
+    ['w=64&dpr=5', 'dpr'],
+    ['q=80', 'w'],
+    ['', 'w'],
+    ['w=64&width=3', ''],
+    ['w=64&preset=thumb', 'preset'],
+    ['preset=absent', 'preset'],
+  ])('%j is refused', async (query, path) => {
+    const { id } = await record(await paint());
+    const { body } = await expectProblem(ask(id, query), 400, 'invalid_request');
+    expect(body.issues[0].path).toBe(path);
+    expect(await rowsOf(id)).toEqual([]);
+  });
+
+  test.each([
+    ['image/avif,image/webp,image/apng,*/*;q=0.8', 'image/webp'],
+    ['image/webp', 'image/webp'],
+    ['*/*', 'image/webp'],
+    ['image/png,image/*;q=0', 'image/png'],
+    ['image/jpeg, image/webp;q=0', 'image/jpeg'],
+    ['image/avif', 'image/avif'],
+  ])('is in a format that %s accepts', async (accept, expected) => {
+    negotiated ??= (await record(await paint())).id as string;
+    const answer = await ask(negotiated, 'w=32&f=auto', { Accept: accept });
+    expect(answer.headers.get('vary')).toBe('Accept');
+    expect((await follow(answer)).type).toBe(expected);
+  });
+  let negotiated: string | undefined;
+
+  test('is stored once for each format, whatever the headers were', async () => {
+    expect((await rowsOf(negotiated ?? '')).map(({ spec }) => spec.split(' ').at(-1)).sort()).toEqual([
+      'avif',
+      'jpeg',
+      'png',
+      'webp',
+    ]);
+  });
+
+  test('varies also where it is refused', async () => {
+    const { id } = await record(Buffer.from('text'), { mimeType: 'image/png' });
+    const { headers } = await expectProblem(ask(id, 'w=32&f=auto'), 422, 'image_refused');
+    expect(headers.get('vary')).toBe('Accept');
+  });
+
+  test('is not made where images are off', async () => {
+    const other = await startTestService({ beside: service, secret: service.secret });
+    const { id } = await record(await paint());
+    const path = `/api/storage/files/${id}/image?w=64`;
+    await expectProblem(other.call('GET', path, { key: library.key }), 409, 'images_off');
+    await ask(id, 'w=64');
+    // What is there is served.
+    expect((await other.call('GET', path, { key: library.key })).status).toBe(302);
+  });
+
+  test('that a process began and did not finish is begun anew', async () => {
+    const { id } = await record(await paint());
+    await service.deps.db.pool.query(
+      `insert into image_variants (project_id, store_key, file_id, spec, state, started_at)
+       values ($1, $2, $3, 'w64 h inside center q80 webp', 'making', now() - interval '200 seconds')`,
+      [library.projectId, `${toVariantsPrefix(library.projectId)}${id}/dead.webp`, id],
+    );
+    expect((await ask(id, 'w=64')).status).toBe(302);
+    expect((await rowsOf(id)).map(({ state }) => state).sort()).toEqual(['abandoned', 'ready']);
+  });
+});
+
+describe('a signed URL of an image', () => {
+  const sign = async (fileId: string, image: object, more: object = {}) =>
+    (await library.call('POST', `/api/storage/files/${fileId}/url`, { image, ...more })).body;
+  const openAt = (url: string, headers = {}) => service.call('GET', new URL(url).pathname, { headers });
+
+  test('leads to the service until it has been made, and then to the object store', async () => {
+    const { id } = await record(await paint(600, 400));
+    const first = await sign(id, { w: 90 });
+    expect(first.url).toMatch(/^http:\/\/localhost:4000\/i\/[\w-]+\.[\w-]{22}\/photo\.webp$/);
+    expect((await sign(id, { w: 90 })).url).toBe(first.url);
+    expect((await follow(await openAt(first.url))).metadata.width).toBe(90);
+    const second = await sign(id, { w: 90 });
+    expect((await fetchImage(second.url)).metadata.width).toBe(90);
+    expect(second.url).not.toContain('/i/');
+    expect((await sign(id, { w: 90, f: 'auto' })).url).toContain('/i/');
+  });
+
+  test('ends when it expires, with its file, and if it is changed', async () => {
+    const { id } = await record(await paint());
+    const { url } = await sign(id, { w: 50 }, { expiresIn: 60 });
+    const [, token = ''] = /\/i\/([^/]+)/.exec(url) ?? [];
+    for (const wrong of [`${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`, `x${token}`, 'x', `${token}.x`])
+      await expectProblem(service.call('GET', `/i/${wrong}/a.webp`), 404, 'image_not_found');
+    await library.call('DELETE', `/api/storage/files/${id}`);
+    await expectProblem(openAt(url), 404, 'image_not_found');
+    await library.call('POST', `/api/storage/files/${id}/restore`);
+    expect((await openAt(url)).status).toBe(302);
+    service.advance(120_000);
+    await expectProblem(openAt(url), 404, 'image_not_found');
+  });
+
+  test('is answered for many files at once, each with its own outcome', async () => {
+    const [ready, other, broken] = [
+      await record(await paint()),
+      await record(await paint()),
+      await record(Buffer.from('x')),
+    ];
+    await requireDrained(service, ['image']);
+    await ask(ready.id, 'w=30');
+    const fileIds = [ready.id, other.id, broken.id];
+    const { body } = await library.call('POST', '/api/storage/files/urls', { fileIds, image: { w: 30 } });
+    expect(
+      body.urls.map(({ url, problem }: { url?: string; problem?: { code: string } }) =>
+        url ? url.includes('/i/') : problem?.code,
+      ),
+    ).toEqual([false, true, 'image_refused']);
+  });
+});
+
+describe('a listing', () => {
+  test('has signed URLs of the thumbnails that have been made', async () => {
+    const own = await openLibrary(service);
+    const { id } = await record(await paint(600, 400), {}, own);
+    await record(Buffer.from('text'), { mimeType: 'text/plain' }, own);
+    const list = async () =>
+      (await own.call('GET', `/api/storage/list?projectId=${own.projectId}&thumbnail=64&limit=100`)).body.files;
+    expect((await list()).filter((file: object) => 'thumbnailUrl' in file)).toEqual([]);
+    const path = `/api/storage/files/${id}/image?w=64&h=64&fit=inside`;
+    expect((await service.call('GET', path, { key: own.key })).status).toBe(302);
+    const [file] = (await list()).filter((one: object) => 'thumbnailUrl' in one);
+    expect(file.id).toBe(id);
+    expect((await fetchImage(file.thumbnailUrl)).metadata).toMatchObject({ width: 43, height: 64 });
+  });
+});
+
+describe('a project', () => {
+  test('has its presets made once an image is recorded', async () => {
+    const own = await openLibrary(service);
+    const imagePresets = { thumb: { w: 64, h: 64, fit: 'inside' }, card: { w: 120, h: 90 } };
+    const changed = await service.call('PATCH', `/api/projects/${own.projectId}`, {
+      as: own.ada,
+      body: { imagePresets },
+    });
+    expect(changed.body).toMatchObject({ imagePresets, stripLocation: 'never' });
+    const { id } = await record(await paint(600, 400), {}, own);
+    await requireDrained(service, ['image']);
+    expect(await rowsOf(id)).toMatchObject([{ state: 'ready' }, { state: 'ready' }]);
+    const { body } = await own.call('GET', `/api/storage/list?projectId=${own.projectId}&thumbnail=64`);
+    expect(body.files[0].thumbnailUrl).toEqual(expect.any(String));
+    const answer = await service.call('GET', `/api/storage/files/${id}/image?preset=card`, { key: own.key });
+    expect((await follow(answer)).metadata).toMatchObject({ width: 120, height: 90 });
+    const usage = (await own.call('GET', `/api/storage/usage?projectId=${own.projectId}`)).body;
+    const kept = await service.deps.objects.list(toVariantsPrefix(own.projectId));
+    expect(usage.variantBytes).toBe(kept.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
+    expect(usage.totalBytes).toBeGreaterThan(0);
+  });
+});
+
+describe('a link', () => {
+  const link = async (fileId: string, more: object = {}, { key } = library) =>
+    (await service.call('POST', '/api/storage/links', { key, body: { fileId, ...more } })).body;
+  const openLink = ({ url }: { url: string }, query = '', headers = {}) =>
+    service.call('GET', new URL(url).pathname + query, { headers });
+
+  test('serves the image that it was made with, whatever its query says', async () => {
+    const { id } = await record(await paint(600, 400));
+    const made = await link(id, { image: { w: 100, f: 'jpeg' } });
+    expect(made.image).toEqual({ w: 100, f: 'jpeg' });
+    const { type, metadata } = await follow(await openLink(made, '?w=30'));
+    expect({ type, width: metadata.width }).toEqual({ type: 'image/jpeg', width: 100 });
+    expect((await library.call('GET', `/api/storage/links?fileId=${id}`)).body.links[0].image).toEqual(made.image);
+  });
+
+  test('serves other sizes to anybody, of a ladder', async () => {
+    const { id } = await record(await paint(900, 600));
+    const made = await link(id);
+    const widths = ['?w=301', '?w=350', '?w=384', '?w=192&dpr=2', '?w=310&q=71'];
+    for (const query of widths) expect((await follow(await openLink(made, query))).metadata.width).toBe(384);
+    // The qualities 80 and 80 are one.
+    expect(await rowsOf(id)).toHaveLength(1);
+    const auto = await openLink(made, '?w=64&f=auto', { Accept: 'image/png' });
+    expect(auto.headers.get('vary')).toBe('Accept');
+    expect((await follow(auto)).type).toBe('image/png');
+    await expectProblem(openLink(made, '?width=64'), 400, 'invalid_request');
+    expect((await openLink(made)).headers.get('location')).not.toContain('.variants');
+  });
+
+  test('serves copies without the place, if its project says so', async () => {
+    const own = await openLibrary(service);
+    await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { stripLocation: 'links' } });
+    const { id } = await record(await paint(600, 400), {}, own);
+    const made = await link(id, {}, own);
+    const { type, metadata } = await follow(await openLink(made));
+    expect({ type, width: metadata.width, exif: metadata.exif }).toEqual({
+      type: 'image/jpeg',
+      width: 400,
+      exif: undefined,
+    });
+    const plain = await record(
+      await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+        .png()
+        .toBuffer(),
+      { mimeType: 'image/png' },
+      own,
+    );
+    expect((await openLink(await link(plain.id, {}, own))).headers.get('location')).not.toContain('.variants');
+    const unreadable = await record(Buffer.from('x'), { mimeType: 'image/heic' }, own);
+    await expectProblem(openLink(await link(unreadable.id, {}, own)), 422, 'image_refused');
+  });
+});
+
+describe('nothing is left behind', () => {
+  test('of a file that is purged, and everything stays of one that is in the trash', async () => {
+    const [gone, kept] = [await record(await paint(300, 200)), await record(await paint(300, 200))];
+    for (const { id } of [gone, kept]) for (const w of [20, 30, 40]) await ask(id, `w=${w}`);
+    await library.call('DELETE', `/api/storage/files/${gone.id}`);
+    await removeVariants(service.deps, never);
+    expect(await keysOf(gone.id)).toHaveLength(3);
+    await library.call('DELETE', `/api/storage/trash?projectId=${library.projectId}`);
+    const later = { ...service.deps, now: () => service.deps.now() + 2 * 3600_000 };
+    await purgeTrash(later, 1000);
+    expect(await removeVariants(service.deps, never)).toBe(3);
+    expect([await keysOf(gone.id), await rowsOf(gone.id)]).toEqual([[], []]);
+    expect(await keysOf(kept.id)).toHaveLength(3);
+  });
+
+  test('of a file that is purged while its variant is made', async () => {
+    const { id } = await record(await paint(3000, 2000));
+    const asked = ask(id, 'w=1500');
+    await expect.poll(() => rowsOf(id)).toHaveLength(1);
+    await library.call('DELETE', `/api/storage/files/${id}`);
+    await library.call('DELETE', `/api/storage/trash?projectId=${library.projectId}`);
+    await purgeTrash({ ...service.deps, now: () => service.deps.now() + 2 * 3600_000 }, 1000);
+    await asked;
+    await service.deps.db.pool.query('update image_variants set removable_at = now() where file_id = $1', [id]);
+    await removeVariants(service.deps, never);
+    expect([await keysOf(id), await rowsOf(id)]).toEqual([[], []]);
+  });
+
+  test('by jobs that look for what nobody knows: variants stay, and strays go', async () => {
+    const own = await openLibrary(service);
+    const { id } = await record(await paint(), {}, own);
+    await service.call('GET', `/api/storage/files/${id}/image?w=20`, { key: own.key });
+    const stray = `${toVariantsPrefix(own.projectId)}${id}/stray.webp`;
+    expect((await send('PUT', service.deps.objects.presignOwnPut(stray, 1, 60), Buffer.from('x'))).status).toBe(200);
+    service.advance(26 * 3600_000);
+    const jobs = createJobs(service.deps);
+    for (const { name, run } of jobs) if (name === 'sweep') await run(never, () => undefined);
+    expect(await keysOf(id, own.projectId)).toHaveLength(2);
+    const path = `/api/projects/${own.projectId}/reconcile`;
+    const started = await service.call('POST', path, { as: own.ada, body: { dryRun: false } });
+    expect(started.status, started.text).toBe(200);
+    await requireDrained(service, ['reconciliation']);
+    const { body } = await service.call('GET', path, { as: own.ada });
+    expect(body).toMatchObject({ state: 'done', orphans: { count: 0 }, foreign: { count: 0 }, missing: { count: 0 } });
+    expect(await keysOf(id, own.projectId)).toEqual([(await rowsOf(id))[0]?.store_key]);
+  });
+
+  test('of a project that is deleted', async () => {
+    const own = await openLibrary(service);
+    const { id } = await record(await paint(), {}, own);
+    await service.call('GET', `/api/storage/files/${id}/image?w=20`, { key: own.key });
+    const deleted = await service.call('DELETE', `/api/projects/${own.projectId}?force=true`, { as: own.ada });
+    expect(deleted.status, deleted.text).toBe(200);
+    for (const { name, run } of createJobs(service.deps)) if (name === 'sweep') await run(never, () => undefined);
+    expect([await keysOf(id, own.projectId), await rowsOf(id)]).toEqual([[], []]);
+  });
+
+  test('beyond what a project may keep: those that nobody has asked for in the longest time go', async () => {
+    const own = await openLibrary(service);
+    const { id } = await record(await paint(), {}, own);
+    for (const w of [20, 30, 40]) await service.call('GET', `/api/storage/files/${id}/image?w=${w}`, { key: own.key });
+    const rows = await rowsOf(id);
+    for (const [days, { store_key }] of rows.entries())
+      await service.deps.db.pool.query(
+        'update image_variants set bytes = 500000000, used_on = current_date - $2::int where store_key = $1',
+        [store_key, days],
+      );
+    expect(await removeVariants(service.deps, never)).toBe(1);
+    expect((await rowsOf(id)).map(({ store_key }) => store_key)).toEqual(
+      rows.slice(0, 2).map(({ store_key }) => store_key),
+    );
+  });
+});

@@ -1,0 +1,77 @@
+import type { Deps } from '../../deps.ts';
+
+const batchSize = 1000;
+
+/** What a project may keep in any case, and as a share of what it stores. */
+const leastCap = 1024 ** 3;
+const share = 0.1;
+
+/** A maker that has not finished after this long is gone, and nothing of it can arrive any more. */
+const goneSeconds = 600;
+
+/**
+ * Removes the objects of variants that are no longer wanted, and then their rows: those of files that have been purged,
+ * those that were begun and never finished, and in projects that keep too many, those that nobody has asked for in the
+ * longest time.
+ * @returns how many were removed
+ * @throws Problem store_unavailable, and the signal's reason
+ */
+export async function removeVariants(deps: Pick<Deps, 'db' | 'objects' | 'log'>, signal: AbortSignal): Promise<number> {
+  const { db } = deps;
+  await db.pool.query(
+    `update image_variants set state = 'abandoned', removable_at = now()
+     where state = 'making' and started_at < now() - interval '${goneSeconds} seconds'`,
+  );
+  await abandonLeastUsed(deps);
+  for (let removed = 0; ; ) {
+    signal.throwIfAborted();
+    const count = await removeBatch(deps);
+    removed += count;
+    if (count < batchSize) return removed;
+  }
+}
+
+async function removeBatch({ db, objects, log }: Pick<Deps, 'db' | 'objects' | 'log'>): Promise<number> {
+  const { rows } = await db.pool.query<{ project_id: string; store_key: string }>(
+    `select project_id, store_key from image_variants
+     where state = 'abandoned' and removable_at <= now() order by removable_at limit ${batchSize}`,
+  );
+  if (rows.length === 0) return 0;
+  const refused = new Set(
+    (await objects.remove(rows.map(({ store_key }) => store_key))).map(({ storeKey, reason }) => {
+      log.warn({ storeKey, reason }, 'The object store refused to remove a variant of an image');
+      return storeKey;
+    }),
+  );
+  const gone = rows.filter(({ store_key }) => !refused.has(store_key));
+  await db.pool.query(
+    `delete from image_variants using unnest($1::uuid[], $2::text[]) as gone (project_id, store_key)
+     where image_variants.project_id = gone.project_id and image_variants.store_key = gone.store_key`,
+    [gone.map(({ project_id }) => project_id), gone.map(({ store_key }) => store_key)],
+  );
+  // Those that are refused come first again: another round is for the next run.
+  return refused.size > 0 ? 0 : rows.length;
+}
+
+/** Those of the projects that keep more than a gigabyte, and more than a tenth of what they store. */
+async function abandonLeastUsed({ db }: Pick<Deps, 'db'>): Promise<void> {
+  await db.pool.query(
+    `with kept as materialized (
+       select project_id, sum(bytes) as bytes from image_variants where state = 'ready'
+       group by project_id having sum(bytes) > ${leastCap}
+     ), capped as (
+       select kept.project_id, greatest(${leastCap}, ${share} * (
+         select coalesce(sum(total_bytes), 0) from project_usage where project_usage.project_id = kept.project_id
+       )) as cap
+       from kept
+     ), ranked as (
+       select image_variants.project_id, store_key, cap,
+              sum(bytes) over (partition by image_variants.project_id order by used_on desc, store_key desc) as so_far
+       from capped join image_variants on image_variants.project_id = capped.project_id and state = 'ready'
+     )
+     update image_variants set state = 'abandoned', removable_at = now()
+     from ranked
+     where image_variants.project_id = ranked.project_id and image_variants.store_key = ranked.store_key
+       and so_far > cap and image_variants.state = 'ready'`,
+  );
+}

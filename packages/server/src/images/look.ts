@@ -1,0 +1,66 @@
+import { type ImageFacts, ImageRefused } from '@cadiz/images';
+import type { Deps } from '../deps.ts';
+import type { ImageView } from './image-view.ts';
+import { requireImages } from './require-images.ts';
+import { type ImageFile, toSource } from './source.ts';
+
+/** The kind of work that looks at an image once it is recorded, and makes the presets of its project. The subject is the id of the file. */
+export const imageWork = 'image';
+
+type LookDeps = Pick<Deps, 'db' | 'objects' | 'images'>;
+
+/**
+ * Looks at an image, and writes down what it is, or why it cannot be read. Two that look at the same time write the same.
+ * @throws Problem images_off, ImageFailed
+ */
+export async function lookAt(deps: LookDeps, file: ImageFile, signal?: AbortSignal): Promise<ImageView> {
+  const images = requireImages(deps);
+  const view = await images.look(toSource(deps, file), signal).then(toView, toRefusedView);
+  await writeDown(deps, file, view);
+  return view;
+}
+
+/** Writes down that an image cannot be read, which was found out while a variant was made of it. */
+export async function writeRefusal(
+  deps: Pick<Deps, 'db'>,
+  file: ImageFile,
+  reason: ImageRefused['reason'],
+): Promise<void> {
+  await writeDown(deps, file, { ...nothing, state: reason });
+}
+
+/** Nothing is written if the file is gone. */
+async function writeDown(
+  { db }: Pick<Deps, 'db'>,
+  { project_id: projectId, id }: ImageFile,
+  view: ImageView,
+): Promise<void> {
+  await db.pool.query({
+    name: 'write-image',
+    text: `insert into images (project_id, file_id, view)
+           select project_id, id, $3 from files where project_id = $1 and id = $2 for key share
+           on conflict (project_id, file_id) do update set view = excluded.view`,
+    values: [projectId, id, JSON.stringify(view)],
+  });
+}
+
+const nothing = {
+  width: null,
+  height: null,
+  frames: null,
+  orientation: null,
+  hasAlpha: null,
+  takenAt: null,
+  hasLocation: null,
+  thumbhash: null,
+};
+
+function toView(facts: ImageFacts): ImageView {
+  const { width, height, frames, orientation, hasAlpha, takenAt, hasLocation, thumbhash } = facts;
+  return { state: 'ready', width, height, frames, orientation, hasAlpha, takenAt, hasLocation, thumbhash };
+}
+
+function toRefusedView(error: unknown): ImageView {
+  if (error instanceof ImageRefused) return { state: error.reason, ...nothing };
+  throw error;
+}

@@ -1,0 +1,221 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
+import { LRUCache } from 'lru-cache';
+import type { Deps } from '../deps.ts';
+import { enqueue } from '../work/enqueue.ts';
+import { makeVariantKey } from './image-key.ts';
+import type { ImageView } from './image-view.ts';
+import { imageWork, writeRefusal } from './look.ts';
+import { notReady, type Refusal, requireImages, toImageProblem, toRefused } from './require-images.ts';
+import { type ImageFile, isImageType, toSource } from './source.ts';
+import type { Spec } from './spec.ts';
+
+/** An image that is ready in the object store. */
+export interface Variant {
+  storeKey: string;
+  contentType: string;
+  bytes: number;
+  etag: string;
+}
+
+type VariantDeps = Pick<Deps, 'db' | 'objects' | 'images' | 'log' | 'now'>;
+
+/** A file, with what is known of it as an image. */
+export type OpenedImage = ImageFile & { image: ImageView | null };
+
+/** How long a request waits for an image that is being made. */
+const waitMilliseconds = 10_000;
+const lookMilliseconds = 100;
+
+/** How long an address for a variant is valid: nothing arrives under its key later. */
+export const targetSeconds = 120;
+
+/** A maker that has not finished by then is gone: its process was killed. */
+const goneSeconds = 180;
+
+/**
+ * The variant of an image, which is made if there is none: once, however many ask for it at the same time, in this process
+ * or in others. A row exists before the object does, and until it is removed.
+ * @throws Problem image_refused, image_not_ready, images_off, store_unavailable
+ */
+export async function openVariant(deps: VariantDeps, file: OpenedImage, spec: Spec): Promise<Variant> {
+  const ready = await findReady(deps, file, spec.text);
+  if (ready) return ready;
+  const state = findRefusal(file);
+  if (state) throw toRefused(state);
+  return makeOnce(deps, requireImages(deps), file, spec);
+}
+
+/** Why no image can be made of a file, as far as that is known. */
+export function findRefusal({ mime_type, image }: OpenedImage): Refusal | undefined {
+  if (!isImageType(mime_type)) return 'unsupported';
+  return image === null || image.state === 'ready' ? undefined : image.state;
+}
+
+/** What this process is making, so that others wait for it without asking the database. */
+const making = new WeakMap<ImageMaker, LRUCache<string, Promise<Variant>>>();
+
+async function makeOnce(deps: VariantDeps, images: ImageMaker, file: OpenedImage, spec: Spec): Promise<Variant> {
+  const running = making.get(images) ?? new LRUCache<string, Promise<Variant>>({ max: 1000 });
+  making.set(images, running);
+  const name = `${file.project_id} ${file.id} ${spec.text}`;
+  const made = running.get(name) ?? makeOrWait(deps, images, file, spec).finally(() => running.delete(name));
+  running.set(name, made);
+  const tooLate = new AbortController();
+  try {
+    return await Promise.race([
+      made,
+      delay(waitMilliseconds, undefined, { signal: tooLate.signal }).then(() => {
+        throw notReady();
+      }),
+    ]);
+  } finally {
+    tooLate.abort();
+  }
+}
+
+/** Makes it, or waits until another process has. */
+async function makeOrWait(deps: VariantDeps, images: ImageMaker, file: OpenedImage, spec: Spec): Promise<Variant> {
+  const until = performance.now() + waitMilliseconds;
+  while (true) {
+    const storeKey = await claim(deps, file, spec);
+    if (storeKey !== undefined) return make(deps, images, file, spec, storeKey);
+    const ready = await findReady(deps, file, spec.text);
+    if (ready) return ready;
+    if (performance.now() > until) throw notReady();
+    await delay(lookMilliseconds);
+  }
+}
+
+/** The key to make it under; undefined if another process is making it, or has made it, or the file is gone. */
+async function claim({ db, now }: VariantDeps, file: ImageFile, { text, format }: Spec): Promise<string | undefined> {
+  const storeKey = makeVariantKey(file.project_id, file.id, format, now());
+  const { rows } = await db.pool.query({
+    name: 'claim-variant',
+    text: `
+      with there as materialized (
+        select 1 from files where project_id = $1 and id = $2 for key share
+      ), given_up as (
+        update image_variants set state = 'abandoned', removable_at = now()
+        where project_id = $1 and file_id = $2 and spec = $3 and state = 'making'
+          and started_at < now() - interval '${goneSeconds} seconds'
+        returning 1
+      )
+      insert into image_variants (project_id, store_key, file_id, spec, state)
+      select $1, $4, $2, $3, 'making' from there where (select count(*) from given_up) = 0
+      on conflict do nothing returning 1`,
+    values: [file.project_id, file.id, text, storeKey],
+  });
+  return rows.length > 0 ? storeKey : undefined;
+}
+
+async function make(
+  deps: VariantDeps,
+  images: ImageMaker,
+  file: OpenedImage,
+  spec: Spec,
+  storeKey: string,
+): Promise<Variant> {
+  try {
+    const rendered = await images.render(toSource(deps, file), spec, ({ size }) => ({
+      url: deps.objects.presignOwnPut(storeKey, size, targetSeconds),
+    }));
+    const variant = await finish(deps, file, storeKey, rendered);
+    // Recorded while images were switched off, or by an earlier version.
+    if (file.image === null) await enqueue(deps.db.kysely, imageWork, { projectId: file.project_id, id: file.id });
+    if (variant) return variant;
+  } catch (error) {
+    await abandon(deps, file, storeKey);
+    if (error instanceof ImageRefused) await writeRefusal(deps, file, error.reason);
+    throw toImageProblem(error);
+  }
+  // The file was purged meanwhile, and its variants with it.
+  throw toRefused('broken');
+}
+
+async function finish(
+  { db }: VariantDeps,
+  { project_id: projectId }: ImageFile,
+  storeKey: string,
+  { size, contentType, etag, width, height }: Rendered,
+): Promise<Variant | undefined> {
+  const variant: Variant = { storeKey, contentType, bytes: size, etag: etag ?? '' };
+  const { rowCount } = await db.pool.query({
+    name: 'finish-variant',
+    text: `update image_variants
+           set state = 'ready', content_type = $3, etag = $4, bytes = $5, width = $6, height = $7,
+               used_on = (now() at time zone 'UTC')::date
+           where project_id = $1 and store_key = $2 and state = 'making'`,
+    values: [projectId, storeKey, contentType, variant.etag, size, width, height],
+  });
+  return rowCount === 1 ? variant : undefined;
+}
+
+/** Its object may still arrive: the row is kept until it cannot any more. */
+async function abandon({ db }: VariantDeps, { project_id }: ImageFile, storeKey: string): Promise<void> {
+  await db.pool.query({
+    name: 'abandon-variant',
+    text: `update image_variants
+           set state = 'abandoned', removable_at = now() + interval '${targetSeconds} seconds'
+           where project_id = $1 and store_key = $2 and state = 'making'`,
+    values: [project_id, storeKey],
+  });
+}
+
+interface ReadyRow extends Variant {
+  isUsedToday: boolean;
+}
+
+const readyColumns = `store_key as "storeKey", content_type as "contentType", bytes, etag,
+  used_on >= (now() at time zone 'UTC')::date as "isUsedToday"`;
+
+/** The variant, if it is ready; it then counts as used today. */
+export async function findReady(
+  deps: Pick<Deps, 'db' | 'log'>,
+  { project_id: projectId, id }: ImageFile,
+  spec: string,
+): Promise<Variant | undefined> {
+  const { rows } = await deps.db.pool.query<ReadyRow>({
+    name: 'find-variant',
+    text: `select ${readyColumns} from image_variants
+           where project_id = $1 and file_id = $2 and spec = $3 and state = 'ready'`,
+    values: [projectId, id, spec],
+  });
+  const [row] = rows;
+  if (row && !row.isUsedToday) markUsed(deps, projectId, [row.storeKey]);
+  return row;
+}
+
+/** The variants that are ready, of several files of a project, by the ids of the files. */
+export async function findAllReady(
+  deps: Pick<Deps, 'db' | 'log'>,
+  projectId: string,
+  fileIds: readonly string[],
+  spec: string,
+  query: (config: {
+    name: string;
+    text: string;
+    values: unknown[];
+  }) => Promise<{ rows: (ReadyRow & { id: string })[] }>,
+): Promise<ReadonlyMap<string, Variant>> {
+  const { rows } = await query({
+    name: 'find-variants',
+    text: `select file_id as id, ${readyColumns} from image_variants
+           where project_id = $1 and file_id = any($2::uuid[]) and spec = $3 and state = 'ready'`,
+    values: [projectId, fileIds, spec],
+  });
+  const stale = rows.filter(({ isUsedToday }) => !isUsedToday).map(({ storeKey }) => storeKey);
+  if (stale.length > 0) markUsed(deps, projectId, stale);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Once a day for each; nobody waits for it. */
+function markUsed({ db, log }: Pick<Deps, 'db' | 'log'>, projectId: string, storeKeys: readonly string[]): void {
+  const marked = db.pool.query({
+    name: 'mark-variants-used',
+    text: `update image_variants set used_on = (now() at time zone 'UTC')::date
+           where project_id = $1 and store_key = any($2::text[]) and state = 'ready'`,
+    values: [projectId, storeKeys],
+  });
+  marked.catch((error: unknown) => log.warn({ error, projectId }, 'Could not write down which variants were used'));
+}

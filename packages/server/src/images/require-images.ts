@@ -1,0 +1,35 @@
+import { ImageFailed, type ImageMaker, ImageRefused } from '@cadiz/images';
+import type { Deps } from '../deps.ts';
+import { Problem } from '../problem.ts';
+import type { ImageView } from './image-view.ts';
+
+const retryAfterSeconds = 5;
+
+/** What makes images. @throws Problem images_off */
+export function requireImages({ images }: Pick<Deps, 'images'>): ImageMaker {
+  if (images) return images;
+  throw new Problem('images_off');
+}
+
+export type Refusal = Exclude<ImageView['state'], 'ready'>;
+
+const refusals: Record<Refusal, string> = {
+  unsupported: 'It is not an image of a format that is read here: JPEG, PNG, WebP, GIF, AVIF or TIFF.',
+  too_large: 'Reading it would take more memory than is allowed.',
+  broken: 'Its bytes are not those of a whole image.',
+};
+
+export function toRefused(reason: Refusal): Problem {
+  return new Problem('image_refused', refusals[reason]);
+}
+
+export function notReady(cause?: Error): Problem {
+  const headers = { 'Retry-After': `${retryAfterSeconds}` };
+  return new Problem('image_not_ready', undefined, { headers, ...(cause && { cause }) });
+}
+
+/** What went wrong while an image was read or made, as the answer to whoever asked for it. */
+export function toImageProblem(error: unknown): unknown {
+  if (error instanceof ImageRefused) return toRefused(error.reason);
+  return error instanceof ImageFailed ? notReady(error) : error;
+}

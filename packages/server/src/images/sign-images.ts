@@ -1,0 +1,83 @@
+import type { DownloadUrl } from '@cadiz/contract';
+import type { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import { Problem, settle } from '../problem.ts';
+import { toLifetime } from '../serving/lifetime.ts';
+import type { ImageOrder } from './image-tokens.ts';
+import { findAllReady, findRefusal, type OpenedImage } from './open-variant.ts';
+import { resolvePreset } from './presets.ts';
+import { requireImages, toRefused } from './require-images.ts';
+import { signVariant, toImageName } from './sign-image.ts';
+import { isNegotiated, type Options, toSpec } from './spec.ts';
+
+type Signed = z.output<typeof DownloadUrl>;
+
+interface Asked {
+  options: Options;
+  expiresIn: number;
+  disposition: 'inline' | 'attachment';
+}
+
+type SignDeps = Pick<Deps, 'config' | 'db' | 'objects' | 'images' | 'imageTokens' | 'log' | 'now'>;
+
+/**
+ * A URL for each of these files in the form that is asked for: of the object store where the variant is ready; of the
+ * service, which makes it then, where it is not, or where the format depends on who asks. Each has its own outcome:
+ * image_refused, or invalid_request if its project has no such preset.
+ * @throws Problem images_off
+ */
+export async function signImages(
+  deps: SignDeps,
+  files: readonly OpenedImage[],
+  { options: asked, expiresIn, disposition }: Asked,
+): Promise<ReadonlyMap<string, Signed | Problem>> {
+  requireImages(deps);
+  const { signedAt, expiresInSeconds } = toLifetime(deps.now(), expiresIn);
+  const expiresAt = Math.floor(signedAt / 1000) + expiresInSeconds;
+  const lifetime = { signedAt, expiresInSeconds };
+  const outcomes = new Map<string, Signed | Problem>();
+  for (const [projectId, ofProject] of groupByProject(files)) {
+    const options = await settle(resolvePreset(deps, projectId, asked, 'image.preset'));
+    const ready =
+      options instanceof Problem || isNegotiated(options)
+        ? noneReady
+        : await findReadyOf(deps, projectId, ofProject, options);
+    for (const file of ofProject) {
+      const sign = (wanted: Options): Signed | Problem => {
+        const variant = ready.get(file.id);
+        const refusal = variant ? undefined : findRefusal(file);
+        if (refusal) return toRefused(refusal);
+        const url = variant
+          ? signVariant(deps, variant, file.file_name, { ...lifetime, disposition })
+          : toOwnUrl(deps, file, { fileId: file.id, options: wanted, disposition, expiresAt });
+        return { url, expiresAt: new Date(expiresAt * 1000).toISOString() };
+      };
+      outcomes.set(file.id, options instanceof Problem ? options : sign(options));
+    }
+  }
+  return outcomes;
+}
+
+/** A URL of the service. */
+function toOwnUrl({ config, imageTokens }: SignDeps, file: OpenedImage, order: ImageOrder): string {
+  const { f = 'webp' } = order.options;
+  const name = f === 'auto' ? file.file_name : toImageName(file.file_name, `image/${f}`);
+  return `${config.publicUrl}/i/${imageTokens.sign(order)}/${encodeURIComponent(name)}`;
+}
+
+const noneReady: Awaited<ReturnType<typeof findAllReady>> = new Map();
+
+function findReadyOf(deps: SignDeps, projectId: string, files: readonly OpenedImage[], options: Options) {
+  const ids = files.map(({ id }) => id);
+  return findAllReady(deps, projectId, ids, toSpec(options).text, (statement) => deps.db.pool.query(statement));
+}
+
+function groupByProject(files: readonly OpenedImage[]): Map<string, OpenedImage[]> {
+  const groups = new Map<string, OpenedImage[]>();
+  for (const file of files) {
+    const group = groups.get(file.project_id);
+    if (group) group.push(file);
+    else groups.set(file.project_id, [file]);
+  }
+  return groups;
+}

@@ -1,0 +1,25 @@
+import type { Source } from '@cadiz/images';
+import type { Deps } from '../deps.ts';
+
+/** The columns of a file that an image is made from. */
+export interface ImageFile {
+  id: string;
+  project_id: string;
+  store_key: string;
+  file_name: string;
+  file_size: number;
+  mime_type: string;
+}
+
+/** Long enough to wait for a turn and to be read, and no longer. */
+const sourceSeconds = 300;
+
+/** The address that the child process reads an image from. It gets no other credential. */
+export function toSource({ objects }: Pick<Deps, 'objects'>, file: ImageFile): Source {
+  return { url: objects.presignOwnGet(file.store_key, sourceSeconds), size: file.file_size };
+}
+
+/** The types of files that are looked at as images. What their bytes are decides whether they can be read. */
+export function isImageType(mimeType: string): boolean {
+  return mimeType.startsWith('image/');
+}
