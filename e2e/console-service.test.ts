@@ -142,6 +142,10 @@ describe.runIf(triesJourneys)('usage', () => {
     await expect.poll(() => inkOf(page)).toBeGreaterThan(0);
     const light = await canvas.evaluate((element) => (element as HTMLCanvasElement).toDataURL());
     const wide = await canvas.evaluate((element) => element.clientWidth);
+    // Less motion is no reason for other colours.
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await page.reload();
+    await expect.poll(() => canvas.evaluate((element) => (element as HTMLCanvasElement).toDataURL())).toBe(light);
     await page.emulateMedia({ colorScheme: 'dark' });
     await expect.poll(() => canvas.evaluate((element) => (element as HTMLCanvasElement).toDataURL())).not.toBe(light);
     await page.setViewportSize({ width: 390, height: 844 });

@@ -1,7 +1,7 @@
 // @ts-check
 /// <reference lib="dom" />
-// npm run screenshots [folder]: starts the service with a project to look at, and writes every screen of the console into
-// a folder (screenshots/ by default): in light and dark, wide and on a phone.
+// npm run screenshots [folder [screen …]]: starts the service with a project to look at, and writes every screen of the
+// console, or those that are named, into a folder (screenshots/ by default): in light and dark, wide and on a phone.
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openBrowser } from '../bench/harness/browser.mjs';
@@ -11,19 +11,12 @@ import { prepare, root } from './prepare.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
 
-const folder = process.argv[2] ?? join(root, 'screenshots');
+const [folder = join(root, 'screenshots'), ...only] = process.argv.slice(2);
 const sizes = { wide: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } };
 const account = { name: 'Ada Example', email: 'ada@example.com', password: 'correct horse battery' };
 const story = {
   folders: ['Harbour at dawn', 'Interviews', 'Press', 'Covers/2026/Autumn'],
-  pictures: [
-    'boats-at-dawn.jpg',
-    'lighthouse.jpg',
-    'nets-and-ropes.jpg',
-    'the-old-crane.jpg',
-    'fish-market.jpg',
-    'fog.jpg',
-  ],
+  pictures: ['at-dawn.jpg', 'crossing.jpg', 'evening-run.jpg', 'high-summer.jpg', 'last-light.jpg', 'in-the-fog.jpg'],
   texts: {
     'notes from the harbour.md': '# Notes\n\nThe boats leave at four, and are back by nine.\n',
     'catch-2026.csv': 'species,kg\nherring,1200\nmackerel,840\nplaice,310\n',
@@ -49,6 +42,7 @@ await bench(async () => {
    * @param {string} [cookie]
    */
   async function shoot(name, path, ready, cookie = '') {
+    if (only.length > 0 && !only.includes(name)) return;
     for (const [size, viewport] of Object.entries(sizes)) {
       for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
         const context = await /** @type {import('playwright-core').Browser} */ (browser).newContext({
@@ -102,7 +96,12 @@ await bench(async () => {
   );
   await shoot('files-search', at('files?q=the&scope=project'), firstRow, cookie);
   const [picture] = (await cadiz.files.page({ folder: null, search: 'crossing' })).files;
-  await shoot('preview', at(`files?file=${picture?.id}`), (page) => page.getByText('image/jpeg').waitFor(), cookie);
+  await shoot(
+    'preview',
+    at(`files?file=${picture?.id}`),
+    (page) => page.getByRole('dialog').getByText('image/jpeg').waitFor(),
+    cookie,
+  );
   for (const screen of ['trash', 'usage', 'keys', 'tickets', 'members', 'audit', 'settings'])
     await shoot(screen, at(screen), heading, cookie);
   for (const screen of ['account', 'users', 'system']) await shoot(screen, `/${screen}`, heading, cookie);

@@ -25,13 +25,15 @@ const forced: Colours = {
 const isForced = () => matchMedia('(forced-colors: active)').matches;
 
 function read(): Colours {
-  const probe = document.createElement('span');
-  document.body.append(probe);
   const entries = Object.entries(isForced() ? forced : sources).map(([name, value]) => {
+    // One of its own: a colour that changes can still be on its way from the one before.
+    const probe = document.createElement('span');
     probe.style.color = value;
-    return [name, getComputedStyle(probe).color];
+    document.body.append(probe);
+    const { color } = getComputedStyle(probe);
+    probe.remove();
+    return [name, color];
   });
-  probe.remove();
   return Object.fromEntries(entries) as Colours;
 }
 
