@@ -41,8 +41,8 @@ afterAll(async () => {
 beforeEach(async () => {
   ({ projectId, apiKey } = await owner.createProject('Faults'));
   cadiz = createClient({ baseUrl: api.url, apiKey, partsFrom });
-  api.requests.length = 0;
-  store.requests.length = 0;
+  api.mend();
+  store.mend();
 });
 
 const listed = () => listFiles(service.url, apiKey);
@@ -288,6 +288,48 @@ test('a queue: some fail, are retried, canceled, paused and resumed', async () =
   expect(stateOf(await queue.done())).toEqual({ 30: 'failed' });
   expect(told).toBeGreaterThan(0);
   expect(await listed()).toHaveLength(30);
+});
+
+test('a queue: one is paused while others go on, and is gone on with or canceled where it was', async () => {
+  const file = async (name: string, size: number) => {
+    await writeFile(join(folder, name), randomBytes(size));
+    return openFile(join(folder, name));
+  };
+  const size = 40 * mebibyte;
+  const client = createClient({ baseUrl: api.url, apiKey, partsFrom, concurrency: 1 });
+  const entry = (file: Awaited<ReturnType<typeof openFile>>) => ({ file, partSize, concurrency: 1 });
+  const queue = client.uploads.create([entry(await file('kept.bin', size)), entry(await file('gone.bin', size))]);
+  const view = (id: number) => queue.snapshot().uploads[id];
+  const puts = () => store.requests.filter((request) => request.startsWith('PUT'));
+  /** Pauses an upload once its first part has arrived: one part is sent at a time, so the second is on its way. */
+  async function pauseUnderWay(id: number): Promise<void> {
+    const before = puts().length;
+    await new Promise<void>((resolve) => {
+      const stop = queue.subscribe(() => {
+        if (view(id)?.state !== 'uploading' || puts().length < before + 2) return;
+        stop();
+        queue.pause(id);
+        resolve();
+      });
+    });
+    expect(view(id)?.state).toBe('paused');
+  }
+  await pauseUnderWay(0);
+  // Its turn is the next one's.
+  await pauseUnderWay(1);
+  queue.add([new globalThis.File(['small'], 'small.txt')]);
+  await expect.poll(() => view(2)?.state).toBe('done');
+  expect(queue.snapshot().isIdle).toBe(false);
+  const before = puts().length;
+  queue.cancel(1);
+  await expect.poll(() => view(1)?.state).toBe('canceled');
+  queue.resume(0);
+  const { uploads } = await queue.done();
+  expect(uploads.map(({ state }) => state)).toEqual(['done', 'canceled', 'done']);
+  // The first part is not sent again, and nothing of the other is left.
+  expect(puts().length - before).toBeLessThan(Math.ceil(size / partSize));
+  expect((await listed()).map(({ fileName }) => fileName).sort()).toEqual(['kept.bin', 'small.txt']);
+  await expect.poll(async () => (await client.uploads.page()).items).toEqual([]);
 });
 
 const large = [

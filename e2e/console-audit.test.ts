@@ -60,6 +60,7 @@ describe.runIf(triesJourneys)('the audit of a project', () => {
     await dialog.getByText('api_key.created').waitFor();
     await dialog.getByText(/^(127\.0\.0\.1|::1)$/).waitFor();
     await dialog.getByText('apiKeyId', { exact: true }).waitFor();
+    await dialog.getByRole('button', { name: 'Copy: Request id' }).waitFor();
     expect(await findFlaws(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await expect.poll(() => page.evaluate('document.activeElement.innerText')).toBe('API key created: Previews');
@@ -68,7 +69,7 @@ describe.runIf(triesJourneys)('the audit of a project', () => {
     await page.getByLabel('Kind').selectOption('folder');
     await page.getByText('1 of the 6 newest events').waitFor();
     const [head, line] = (await download(page, 'CSV')).split('\r\n');
-    expect(head).toBe('at,type,who,userId,apiKeyId,ip,subject,id');
+    expect(head).toBe('at,type,who,userId,apiKeyId,ip,subject,id,requestId');
     expect(line).toMatch(/^[^,]+,folder\.deleted,Ada Example,/);
     expect(JSON.parse(await download(page, 'JSON'))).toEqual([
       expect.objectContaining({ type: 'folder.deleted', subject: expect.objectContaining({ name: '=Retouched' }) }),

@@ -32,11 +32,28 @@ async function namesIn(cadiz: Client, folder: string | null): Promise<string[]> 
 }
 
 const rowOf = (page: Page, name: string) =>
-  page.getByRole('row').filter({ has: page.getByRole('button', { name, exact: true }) });
+  page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
 const tileOf = (page: Page, name: string) =>
-  page.getByRole('gridcell').filter({ has: page.getByRole('button', { name, exact: true }) });
+  page.getByRole('gridcell').filter({ has: page.getByRole('link', { name, exact: true }) });
 const dialogOf = (page: Page) => page.getByRole('dialog');
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `file ${index}.txt`);
+
+describe.runIf(triesJourneys)('what others change', () => {
+  test('is seen at once, and moves nothing that somebody looks at', async () => {
+    const { projectId, cadiz } = await createFilled('Live');
+    await cadiz.folders.ensure(['m']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'm').waitFor();
+    await cadiz.folders.ensure(['new']);
+    await rowOf(page, 'new').waitFor({ timeout: 10_000 });
+    await fill(cadiz, ['from elsewhere.txt']);
+    await rowOf(page, 'from elsewhere.txt').waitFor({ timeout: 10_000 });
+    await cadiz.folders.delete((await cadiz.folders.getByPath('new')).id);
+    await rowOf(page, 'new').waitFor({ state: 'detached', timeout: 10_000 });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
 
 describe.runIf(triesJourneys)('the file browser', () => {
   test('moves what is chosen: by a dialog, by dragging, and not where it cannot go', async () => {
@@ -77,7 +94,7 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, '2026').waitFor();
 
     // Back to the top by its name above the list.
-    await rowOf(page, 'drafts').getByRole('button', { name: 'drafts', exact: true }).click();
+    await rowOf(page, 'drafts').getByRole('link', { name: 'drafts', exact: true }).click();
     await rowOf(page, 'c.txt').dragTo(page.getByRole('link', { name: 'Moves' }));
     await expect.poll(() => namesIn(cadiz, null)).toEqual(['2026', 'archive', 'drafts', 'c.txt']);
     await page.getByRole('button', { name: 'Undo' }).click();
@@ -139,6 +156,77 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('chooses a range from where the keys are, and takes it back', async () => {
+    const { projectId, cadiz } = await createFilled('Ranges');
+    await cadiz.folders.ensure(['a', 'b', 'c', 'd', 'e', 'f']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const chosen = () => page.locator('[aria-selected=true] .open').allInnerTexts();
+    const chooses = async (keys: readonly string[], expected: readonly string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+      await expect.poll(chosen).toEqual(expected);
+    };
+    await rowOf(page, 'a').click();
+    await chooses(['Escape', 'ArrowDown', 'ArrowDown', 'Shift+ArrowDown', 'Shift+ArrowDown'], ['c', 'd', 'e']);
+    await chooses(['Shift+ArrowUp'], ['c', 'd']);
+    await chooses(['Shift+ArrowUp', 'Shift+ArrowUp'], ['b', 'c']);
+    await rowOf(page, 'a').click();
+    await rowOf(page, 'd').click({ modifiers: ['Control'] });
+    // What was chosen before the range stays.
+    await rowOf(page, 'f').click({ modifiers: ['Shift'] });
+    await expect.poll(chosen).toEqual(['a', 'd', 'e', 'f']);
+    await chooses(['Shift+ArrowUp'], ['a', 'd', 'e']);
+    await chooses(['Control+a', 'Escape', 'Home', 'Shift+End'], ['a', 'b', 'c', 'd', 'e', 'f']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('opens folders and files in new tabs, as links do', async () => {
+    const { projectId, cadiz } = await createFilled('Tabs');
+    const [inside] = await cadiz.folders.ensure(['inside']);
+    await fill(cadiz, ['a.txt']);
+    await fill(cadiz, ['b.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?sort=createdAt&order=desc`);
+    const opened = async (click: Promise<void>) => {
+      const [tab] = await Promise.all([page.context().waitForEvent('page'), click]);
+      await tab.waitForURL(/files/);
+      return tab;
+    };
+    const name = (text: string) => page.getByRole('link', { name: text, exact: true });
+    const folder = await opened(name('inside').click({ button: 'middle' }));
+    expect(folder.url()).toContain(`/files/${inside?.id}?sort=createdAt&order=desc`);
+    const preview = await opened(name('a.txt').click({ modifiers: ['Control'] }));
+    await preview.getByText('This is a.txt.').waitFor();
+    expect(await page.locator('[aria-selected=true]').count()).toBe(0);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    // With Shift, names belong to their rows.
+    await rowOf(page, 'inside').click();
+    await name('a.txt').click({ modifiers: ['Shift'] });
+    await page.getByText('3 selected').waitFor();
+    expect(page.context().pages()).toHaveLength(3);
+    // Without any of these, they open here.
+    await name('b.txt').click();
+    await page.getByText('This is b.txt.').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('goes on by keys from what has the focus, however far away it is scrolled', async () => {
+    const { projectId, cadiz } = await createFilled('Far');
+    await cadiz.folders.ensure(Array.from({ length: 90 }, (_, index) => `n${String(index).padStart(2, '0')}`));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'n03').click();
+    await page.getByRole('grid').evaluate((list) => {
+      list.scrollTop = list.scrollHeight;
+    });
+    await rowOf(page, 'n89').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.id))
+      .toBe(await rowOf(page, 'n04').getAttribute('id'));
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test.each(['light', 'dark'] as const)('shows tiles, and where something was found: %s', async (colorScheme) => {
     const { projectId, cadiz } = await createFilled(`Looks ${colorScheme}`);
     await cadiz.folders.ensure(['deep/deeper']);
@@ -183,6 +271,35 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says that a folder or a file is gone, or never was, and where to go from there', async () => {
+    const { projectId, cadiz } = await createFilled('Gone');
+    const [kept, gone] = await cadiz.folders.ensure(['kept', 'gone']);
+    await fill(cadiz, ['a.txt']);
+    const { files } = await cadiz.files.page({});
+    await cadiz.files.delete(files[0]?.id ?? '');
+    await cadiz.folders.delete(gone?.id ?? '');
+    const root = `/projects/${projectId}/files`;
+    const page = await tested.openAsOwner(root);
+    for (const id of [gone?.id, 'nonsense']) {
+      await page.goto(`${tested.url}${root}/${id}?view=grid`);
+      await page.getByRole('heading', { name: 'This folder is not here' }).first().waitFor();
+      expect(await findBarriers(page)).toEqual([]);
+    }
+    await page.getByRole('link', { name: 'All files of this project' }).click();
+    await page.waitForURL(`${tested.url}${root}?view=grid`);
+    await tileOf(page, 'kept').waitFor();
+    for (const id of [files[0]?.id, 'nonsense']) {
+      await page.goto(`${tested.url}${root}/${kept?.id}?file=${id}`);
+      await dialogOf(page).getByRole('heading', { name: 'This file is not here' }).waitFor();
+      expect(await findBarriers(page)).toEqual([]);
+    }
+    await dialogOf(page).getByRole('link', { name: 'Look in the trash' }).click();
+    await page.getByRole('heading', { name: 'Trash' }).waitFor();
+    await page.getByText('a.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('a refusal puts back what was shown and says why; a listing that failed is tried again', async () => {
     const { projectId, cadiz } = await createFilled('Refusals');
     await fill(cadiz, ['a.txt']);
@@ -217,13 +334,43 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'a.txt').waitFor();
     expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
 
-    await page.route('**/api/storage/list?**', (route) => route.fulfill(fail(404, 'folder_not_found')));
+    await page.route('**/api/storage/list?**', (route) => route.fulfill(fail(403, 'role_missing')));
     await page.reload();
     await page.getByText('r-1').waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await page.unroute('**/api/storage/list?**');
     await page.getByRole('button', { name: 'Retry' }).click();
     await rowOf(page, 'a.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a search goes on until it has found something, or everything has been looked through', async () => {
+    const { projectId, cadiz } = await createFilled('Late finds');
+    await fill(cadiz, ['needle.txt', 'other.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'other.txt').waitFor();
+    // As the service answers when a large project takes long to look through.
+    let empty = 0;
+    await page.route('**/api/storage/list?**search=**', async (route) => {
+      const url = new URL(route.request().url());
+      const cursor = url.searchParams.get('cursor');
+      if (cursor !== 'more-2') {
+        empty += 1;
+        const json = { files: [], folders: [], breadcrumbs: [], nextCursor: cursor ? 'more-2' : 'more-1', total: null };
+        return route.fulfill({ json });
+      }
+      url.searchParams.delete('cursor');
+      return route.continue({ url: url.href });
+    });
+    await page.keyboard.press('/');
+    await page.keyboard.type('needle');
+    await rowOf(page, 'needle.txt').waitFor();
+    await rowOf(page, 'other.txt').waitFor({ state: 'detached' });
+    expect(empty).toBeGreaterThanOrEqual(2);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type('nowhere');
+    await page.getByText('Nothing is called “nowhere” here').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -246,7 +393,7 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'a.txt').dragTo(rowOf(page, 'folder'));
     expect(await namesIn(cadiz, null)).toEqual(['folder', 'a.txt']);
     expect(await findBarriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'folder', exact: true }).click();
+    await page.getByRole('link', { name: 'folder', exact: true }).click();
     await page.getByText('This folder is empty').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();

@@ -21,7 +21,7 @@ const toFile = (name: string, mimeType: string, text = `This is ${name}.`) => ({
 });
 
 const filesOf = (page: Page) => page.locator('input[type=file][data-folder=false]').first();
-const entryOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const entryOf = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 
 describe.runIf(triesJourneys)('the files of a project', () => {
   test('are uploaded, found, renamed, deleted and brought back', async () => {

@@ -114,6 +114,32 @@ describe.runIf(triesJourneys)('the health of the service', () => {
     expect(await findFlaws(page)).toEqual([]);
   });
 
+  test('says in German what the doctor looks at and what to do, and in English what it knows no words for', async () => {
+    const page = await cadiz.openAsOwner('/projects');
+    await page.evaluate(() => localStorage.setItem('cadiz.language', 'de'));
+    const at = new Date().toISOString();
+    await page.route('**/api/system', async (route) => {
+      const system = (await (await route.fetch()).json()) as Answer<'getSystem'>;
+      const found = { section: 'Access', found: 'It was seen.', status: 'failed' as const, mend: 'Mend it.' };
+      const findings = [
+        { ...found, id: 'region', title: 'S3_REGION is the region of the bucket' },
+        { ...found, id: 'cors https://app.example.com', title: 'A page of app.example.com may read' },
+        { ...found, id: 'of-a-later-version', title: 'Something new is right' },
+        { ...found, id: 'clock', title: 'The clocks agree', status: 'ok' as const, mend: null },
+      ];
+      await route.fulfill({ json: { ...system, doctor: { running: false, startedAt: at, finishedAt: at, findings } } });
+    });
+    await page.goto(`${cadiz.url}/system`);
+    const finding = (title: string) => page.getByRole('article').filter({ hasText: title });
+    await finding('S3_REGION ist die Region des Buckets').getByText('Setze S3_REGION auf die Region').waitFor();
+    await finding('Eine Seite von app.example.com darf die Antworten lesen').waitFor();
+    await finding('Something new is right').getByText('Mend it.').waitFor();
+    await page.locator('summary').filter({ hasText: 'Zugang' }).click();
+    await page.getByText('Die Uhren von Dienst und Speicher stimmen überein').waitFor();
+    expect(await findFlaws(page)).toEqual([]);
+    await page.context().close();
+  });
+
   test('tells what went wrong with the request id, and others why they see nothing', async () => {
     const page = await cadiz.openAsOwner('/projects');
     await page.route('**/api/system', (route) => route.continue({ url: `${cadiz.url}/api/nothing` }));

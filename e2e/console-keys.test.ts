@@ -55,6 +55,51 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.context().close();
   });
 
+  test('a secret is not left by accident, and is copied by hand where the browser refuses', async () => {
+    const projectId = await tested.createProject('Kept');
+    const page = await tested.openAsOwner(`/projects/${projectId}/members`);
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Kept');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
+    await page.getByText('Your new key').waitFor();
+    await page.evaluate(() => history.back());
+    await page.getByText('Nobody can show you this key again.').waitFor();
+    expect(page.url()).toMatch(/keys$/);
+    const asked = page.waitForEvent('dialog');
+    const reloading = page.reload({ timeout: 5000 }).catch(() => undefined);
+    const question = await asked;
+    expect(question.type()).toBe('beforeunload');
+    await question.dismiss();
+    await reloading;
+    // Without the permission of a browser, whose clipboard refuses.
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new DOMException('no', 'NotAllowedError'));
+    });
+    await page.getByRole('dialog').getByRole('button', { name: 'Copy', exact: true }).click();
+    await page.getByText('The browser did not allow it.').waitFor();
+    expect(await page.getByRole('button', { name: 'Done' }).isDisabled()).toBe(true);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.locator('.secret code').evaluate((code) => getSelection()?.selectAllChildren(code));
+    await page.keyboard.press('Control+c');
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByText('Your new key').waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('keys are shown fifty at a time', async () => {
+    const projectId = await tested.createProject('Fifty');
+    for (let n = 1; n <= 53; n++) await tested.ask('POST', '/api/api-keys', { name: `Key ${n}`, projectId });
+    const page = await tested.openAsOwner(`/projects/${projectId}/keys`);
+    const rows = page.locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(50);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => rows.count()).toBe(53);
+    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+    await page.context().close();
+  });
+
   test('a key for one folder until a day of its own, found among many, with a name of any length', async () => {
     const projectId = await tested.createProject('Many keys');
     const inFolder = (name: string, parentId: string | null) =>

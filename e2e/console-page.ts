@@ -34,6 +34,8 @@ export interface ConsoleUnderTest {
   /** Asks the service as the owner, whose account is created with the first request. @returns the JSON of a 200 */
   ask<T>(method: string, path: string, body?: unknown): Promise<T>;
   createProject(name: string): Promise<string>;
+  /** Does something with the data while the service is stopped, and starts it again. Who was signed in still is. */
+  whileStopped(work: (settings: Settings) => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -41,7 +43,7 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
   // Its own object store: the bucket of another allows no page to upload, until `npm run doctor -- --fix` adds a rule for it.
   const ofDatabase = Object.entries(await testedSettings()).filter(([name]) => !name.startsWith('S3_'));
   const settings: Settings = { ...Object.fromEntries(ofDatabase), ...change };
-  const service = await startService(settings);
+  let service = await startService(settings);
   const url = `http://localhost:${settings.PORT}`;
   const args = '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking';
   const browser = await chromium.launch({
@@ -93,7 +95,9 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
 
   return {
     url,
-    service,
+    get service() {
+      return service;
+    },
     settings,
     browser,
     complaints,
@@ -122,6 +126,11 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
       return page;
     },
     createProject: async (name) => (await ask<{ id: string }>('POST', '/api/projects', { name })).id,
+    async whileStopped(work) {
+      await stopService(service);
+      await work(settings);
+      service = await startService(settings);
+    },
     async stop() {
       await browser.close();
       await stopService(service);

@@ -116,7 +116,7 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await option(page, 'Upload files…').waitFor();
     await page.keyboard.press('Enter');
     await (await choosing).setFiles({ name: 'by palette.txt', mimeType: 'text/plain', buffer: Buffer.from('!') });
-    await page.getByRole('button', { name: 'by palette.txt', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'by palette.txt', exact: true }).waitFor();
 
     const opening = page.context().waitForEvent('page');
     await openPalette(page, 'settings');

@@ -281,6 +281,44 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
       .toMatchObject({ quotaBytes: null, allowedMimeTypes: null });
   });
 
+  test('say which pictures are made of pictures, and whether links tell where they were taken', async () => {
+    const projectId = await cadiz.createProject('Presets');
+    const address = `/api/projects/${projectId}`;
+    await cadiz.ask('PATCH', address, { imagePresets: { card: { w: 640, h: 360, pos: 'attention' } } });
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/settings`);
+    const row = (index: number) => page.locator('.preset-row').nth(index);
+    await page.getByRole('button', { name: 'Add a preset' }).click();
+    await page.keyboard.type('thumb');
+    await row(1).getByLabel('Width').fill('256');
+    await row(1).getByLabel('Fit').selectOption('inside');
+    await row(1).getByLabel('Format').selectOption('avif');
+    await row(0).getByLabel('Height').fill('480');
+    await page.getByLabel('Where pictures were taken').selectOption('links');
+    await page.getByText('Images: card, thumb · Where pictures were taken: Strip location from links').waitFor();
+    expect(await findFlaws(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Settings saved.').waitFor();
+    // What has no field stays.
+    expect(await cadiz.ask('GET', address)).toMatchObject({
+      imagePresets: { card: { w: 640, h: 480, pos: 'attention' }, thumb: { w: 256, fit: 'inside', f: 'avif' } },
+      stripLocation: 'links',
+    });
+    await page.getByRole('button', { name: 'Remove the preset card' }).click();
+    await row(0).getByLabel('Width').fill('5000');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    expect(
+      await row(0)
+        .getByLabel('Width')
+        .evaluate((field) => (field as HTMLInputElement).validity.rangeOverflow),
+    ).toBe(true);
+    await row(0).getByLabel('Width').fill('500');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await expect
+      .poll(() => cadiz.ask<{ imagePresets: object }>('GET', address).then(({ imagePresets }) => imagePresets))
+      .toEqual({ thumb: { w: 500, fit: 'inside', f: 'avif' } });
+    await page.context().close();
+  });
+
   test('compare the objects, and delete the project once its name is typed', async () => {
     const projectId = await cadiz.createProject('Old photos');
     const page = await cadiz.openAsOwner(`/projects/${projectId}/settings`);

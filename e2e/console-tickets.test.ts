@@ -1,3 +1,4 @@
+import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBarriersInAllLooks } from './console-looks.ts';
 import { type ConsoleUnderTest, startConsole, triesJourneys } from './console-page.ts';
@@ -31,6 +32,7 @@ describe.runIf(triesJourneys)('tickets', () => {
     await dialog.getByLabel('Files, at most').fill('2');
     await dialog.getByLabel('Size of all together').fill('1');
     await dialog.getByLabel('Types').fill('text/*, image/png');
+    await dialog.getByLabel('Record what arrives').check();
     await dialog.getByLabel('Pages that may use it').fill('not an origin');
     await dialog.getByLabel('Works for').selectOption('hour');
     await dialog.getByRole('button', { name: 'Create ticket' }).click();
@@ -108,6 +110,29 @@ describe.runIf(triesJourneys)('tickets', () => {
     await page.unrouteAll();
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('No tickets', { exact: true }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a ticket says that its key has ended, and how much of it is used without being asked', async () => {
+    const projectId = await tested.createProject('States');
+    const key = await tested.ask<{ id: string; key: string }>('POST', '/api/api-keys', { name: 'Website', projectId });
+    const budget = { maxFiles: 2, maxBytes: 1000 };
+    await createClient({ baseUrl: tested.url, projectId, apiKey: key.key }).tickets.create({ ...budget });
+    await tested.ask('DELETE', `/api/api-keys/${key.id}`);
+    const own = await tested.ask<{ ticket: string }>('POST', '/api/storage/tickets', {
+      projectId,
+      folderId: null,
+      ...budget,
+    });
+    const page = await tested.openAsOwner(`/projects/${projectId}/tickets`);
+    const orphan = page.getByRole('row').filter({ hasText: 'its key has ended' });
+    await orphan.waitFor();
+    expect(await orphan.getByRole('button').count()).toBe(0);
+    await page.getByText('0 of 2 · 2 left').last().waitFor();
+    await createClient({ baseUrl: tested.url, ticket: own.ticket }).upload(new File(['Ahoy'], 'ahoy.txt'));
+    await page.getByText('1 of 2 · 1 left').waitFor();
+    expect(await findBarriersInAllLooks(page)).toEqual([]);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

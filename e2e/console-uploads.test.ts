@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
 import type { Locator, Page, Request, Route } from 'playwright-core';
+import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConsoleUnderTest, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
 
@@ -23,7 +24,7 @@ const toFile = (name: string, text = `This is ${name}.`, mimeType = 'text/plain'
 });
 
 const filesOf = (page: Page) => page.locator('input[type=file][data-folder=false]').first();
-const entryOf = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const entryOf = (page: Page, name: string) => page.getByRole('link', { name, exact: true });
 
 async function openProject(name: string) {
   const projectId = await tested.createProject(name);
@@ -220,6 +221,48 @@ describe.runIf(triesJourneys)('uploads', () => {
     await dialog.getByLabel('Do the same for the other one').check();
     await dialog.getByRole('button', { name: 'Replace' }).click();
     await expect.poll(() => read(cadiz, 'tree')).toEqual({ 'x.txt': 'third', 'y.txt': 'first' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('show the pictures of both when a name is taken', async () => {
+    const { page, cadiz } = await openProject('Both pictures');
+    const paint = async (background: string) =>
+      new Uint8Array(
+        await sharp({ create: { width: 40, height: 30, channels: 3, background } })
+          .png()
+          .toBuffer(),
+      );
+    await cadiz.upload(new File([await paint('red')], 'sea.png', { type: 'image/png' }));
+    await filesOf(page).setInputFiles([
+      { name: 'sea.png', mimeType: 'image/png', buffer: Buffer.from(await paint('blue')) },
+    ]);
+    const pictures = page.getByRole('dialog').locator('.cmp-pic img');
+    const isLoaded = (one: Locator) => one.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0);
+    await expect.poll(() => pictures.count()).toBe(2);
+    for (const one of await pictures.all()) await expect.poll(() => isLoaded(one)).toBe(true);
+    expect(await pictures.last().getAttribute('src')).toMatch(/^blob:/);
+    expect(await findBarriers(page)).toEqual([]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are paused one by one: the others go on, and it goes on when it is resumed', async () => {
+    const { page } = await openProject('One paused');
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles(['one.txt', 'two.txt'].map((name) => toFile(name)));
+    await tray.getByRole('button', { name: 'Pause one.txt' }).click();
+    const resume = tray.getByRole('button', { name: 'Resume one.txt' });
+    await resume.waitFor();
+    await held.release();
+    await tray.getByRole('heading', { name: 'Uploading 1 of 2' }).waitFor();
+    await tray.getByText('Paused', { exact: true }).waitFor();
+    await entryOf(page, 'two.txt').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await resume.click();
+    await tray.getByRole('heading', { name: '2 files uploaded' }).waitFor();
+    await entryOf(page, 'one.txt').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -60,6 +61,31 @@ describe.runIf(hasBrowser)('the console', () => {
     }
   });
 
+  test('an address that nothing has shows people a page, and programs a problem', async () => {
+    const ask = (path: string, accept: string) => fetch(`${tested.url}${path}`, { headers: { accept } });
+    const asked = await ask('/nonsense', 'application/json');
+    expect([asked.status, await asked.json()]).toMatchObject([404, { code: 'not_found' }]);
+    const ofApi = await ask('/api/nonsense', 'text/html');
+    expect([ofApi.status, await ofApi.json()]).toMatchObject([404, { code: 'not_found' }]);
+    expect((await ask('/nonsense', 'text/html')).status).toBe(404);
+    const page = await tested.openPage();
+    await page.goto(`${tested.url}/nonsense/deep?q=1`);
+    await page.getByRole('heading', { name: 'There is nothing here' }).first().waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Go to your projects' }).click();
+    await page.getByLabel('E-mail').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the project is switched on tablets as well', async () => {
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, { viewport: { width: 900, height: 700 } });
+    await page.getByTitle('Switch project').click();
+    await page.getByRole('menuitem', { name: 'All projects' }).click();
+    await page.waitForURL(`${tested.url}/projects`);
+    await page.context().close();
+  });
+
   test('the first load stays small: all that is fetched before the files are seen', async () => {
     const assets = new Set<string>();
     const page = await tested.openPage();
@@ -78,7 +104,8 @@ describe.runIf(hasBrowser)('the console', () => {
     await page.goto('about:blank');
     await page.goto(tested.url);
     await page.waitForURL(/\/projects\/[^/]+\/files/);
-    await page.waitForLoadState('networkidle');
+    // The console waits for events all the time, so its network is never idle.
+    for (let seen = -1; seen < assets.size; await delay(1000)) seen = assets.size;
     const sizeOf = async (type: string) => {
       const files = [...assets].filter((name) => name.endsWith(type));
       expect(files.length).toBeGreaterThan(0);

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createPresigner } from '@cadiz/sigv4';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { series } from '../scripts/series.mjs';
 import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
 
 const executablePath = '/usr/bin/chromium';
@@ -59,6 +60,11 @@ const hostile: { name: string; content: string; mimeType: string; shown?: true }
   { name: 'parts', content: mixed, mimeType: 'multipart/x-mixed-replace; boundary=b' },
   { name: 'PDF', content: pdf, mimeType: 'application/pdf' },
 ];
+
+/** The first of each content, and some that are displayed. */
+function isInShortForm({ name }: { name: string }, index: number): boolean {
+  return index % 4 === 3 || hostile.findIndex((one) => one.name === name) === index;
+}
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAIAAAADCAIAAAA2iEnWAAAAFElEQVR4nGP4z8DAAMRAxPAfTAEAGgQD/W0yFzoAAAAASUVORK5CYII=',
@@ -242,7 +248,7 @@ suite(`downloads in Chromium${leftOut}`, () => {
     });
   });
 
-  test.each(hostile)(
+  test.each(series({ full: hostile, short: hostile.filter(isInShortForm) }))(
     '$name recorded as $mimeType runs nothing (checklist 42, T15)',
     async ({ content, mimeType, shown }) => {
       const id = await upload('file', mimeType, Buffer.from(withBeacon(content)));

@@ -28,10 +28,12 @@ export type Fault =
 
 export interface FaultProxy {
   url: string;
-  /** All requests, as `METHOD /path`. */
+  /** All requests since the last `mend`, as `METHOD /path`. */
   requests: string[];
   /** Does this to the next requests that match. */
   break(pattern: RegExp, fault: Fault, times?: number): void;
+  /** Forgets what was to be done, and the requests. */
+  mend(): void;
   close(): Promise<void>;
 }
 
@@ -56,6 +58,10 @@ export async function startFaultProxy(port: number): Promise<FaultProxy> {
     requests,
     break(pattern, fault, times = 1) {
       plans.push({ pattern, fault, times });
+    },
+    mend() {
+      plans.length = 0;
+      requests.length = 0;
     },
     close: () =>
       new Promise((resolve) => {

@@ -71,6 +71,8 @@ export interface How {
   program?: string;
   /** Options for Node. */
   node?: string[];
+  /** A program, with its arguments, that executes Node, such as `strace -D`. */
+  under?: string[];
 }
 
 /** Runs the built service, or another program of its package, until it ends on its own. */
@@ -79,8 +81,8 @@ export async function runService(settings: Settings, how: How = {}): Promise<Exi
 }
 
 /** Starts the built service and waits until it is ready; throws an error with its output if it ends before that. */
-export async function startService(settings: Settings): Promise<Service> {
-  const child = spawnService(settings);
+export async function startService(settings: Settings, how: How = {}): Promise<Service> {
+  const child = spawnService(settings, how);
   const exit = collect(child);
   const failed = exit.then(({ code, stdout, stderr }) => {
     throw new Error(`The service ended with ${code} before it was ready.\n${stdout}${stderr}`);
@@ -125,12 +127,15 @@ export function listen(port: number): Promise<{ port: number; close: () => Promi
   });
 }
 
-function spawnService(settings: Settings, { cwd = tmpdir(), program = 'main.js', node = [] }: How = {}): ChildProcess {
+function spawnService(
+  settings: Settings,
+  { cwd = tmpdir(), program = 'main.js', node = [], under = [] }: How = {},
+): ChildProcess {
   // The tester's own settings, or a .env in the working directory, must not leak in.
   const { PATH = '', HOME = '' } = process.env;
   const env = { PATH, HOME, TMPDIR: tmpdir(), ...settings };
-  const args = [...node, fileURLToPath(new URL(program, dist))];
-  const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [command = '', ...args] = [...under, process.execPath, ...node, fileURLToPath(new URL(program, dist))];
+  const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   running.add(child);
   child.once('close', () => running.delete(child));
   return child;

@@ -30,7 +30,7 @@ beforeAll(async () => {
   };
   const { PORT = '', STORE_PORT = '', CADIZ_DATA_DIR = '' } = await embeddedSettings();
   settings = [first, { ...first, PORT, STORE_PORT, CADIZ_DATA_DIR }];
-  services = await Promise.all(settings.map(startService));
+  services = await Promise.all(settings.map((each) => startService(each)));
   const answer = await fetch(`${services[0]?.url}/api/auth/sign-up/email`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },

@@ -59,7 +59,8 @@ await bench(async () => {
         try {
           await page.goto(site + path);
           await ready(page);
-          await page.waitForLoadState('networkidle');
+          // The console waits for events all the time, so its network is never idle.
+          await page.waitForTimeout(700);
           await page.screenshot({ path: join(folder, file) });
           written += 1;
         } catch (error) {
@@ -77,7 +78,7 @@ await bench(async () => {
   await post(site, cookie, '/api/projects', { name: 'Museum of the Sea' });
   const at = (/** @type {string} */ path) => `/projects/${projectId}/${path}`;
   const row = (/** @type {Page} */ page, /** @type {string} */ name) =>
-    page.getByRole('row').filter({ has: page.getByRole('button', { name, exact: true }) });
+    page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
   const firstRow = (/** @type {Page} */ page) => page.getByRole('row').nth(1).waitFor();
   const heading = (/** @type {Page} */ page) => page.getByRole('heading').first().waitFor();
 
@@ -102,7 +103,7 @@ await bench(async () => {
     (page) => page.getByRole('dialog').getByText('image/jpeg').waitFor(),
     cookie,
   );
-  for (const screen of ['trash', 'usage', 'keys', 'tickets', 'members', 'audit', 'settings'])
+  for (const screen of ['trash', 'usage', 'keys', 'tickets', 'webhooks', 'members', 'audit', 'settings'])
     await shoot(screen, at(screen), heading, cookie);
   for (const screen of ['account', 'users', 'system']) await shoot(screen, `/${screen}`, heading, cookie);
   await shoot('not-found', at('nothing-here'), heading, cookie);

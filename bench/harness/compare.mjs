@@ -22,6 +22,7 @@ export const connections = 32;
  * @property {string} [body] sent by POST; GET without
  * @property {(() => string)} [nextBody] instead of `body`: another one for each request
  * @property {number} [things] how many things one answer has; the figures are for each of them, 1 by default
+ * @property {number} [connections] 32 by default
  * @property {number} [amount] so many requests in a round instead of some seconds
  */
 
@@ -44,6 +45,7 @@ export const connections = 32;
  */
 async function load(side, duration = seconds) {
   const { name, process: measured, databaseCpu = () => 0, path, headers, body, nextBody, amount, things = 1 } = side;
+  const ofSide = side.connections ?? connections;
   const before = await measured.used();
   const databaseBefore = databaseCpu();
   const ownBefore = process.cpuUsage();
@@ -52,7 +54,7 @@ async function load(side, duration = seconds) {
   let ended = started;
   const result = await autocannon({
     url: measured.url + path,
-    connections,
+    connections: ofSide,
     ...(amount ? { amount } : { duration }),
     setupClient: (client) => {
       client.on('response', () => {

@@ -19,6 +19,16 @@ export function cpuOfThreads(pid) {
 }
 
 /**
+ * Of a process and all its children, in microseconds.
+ * @param {number} pid
+ */
+export function cpuOfFamily(pid) {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const family = [pid, ...all.map(Number).filter((each) => parentOf(each) === pid)];
+  return family.map(cpuOfThreads).reduce((sum, { main, threads }) => sum + main + threads, 0);
+}
+
+/**
  * Of a PostgreSQL server on this machine, in microseconds: every process it has or had, such as its backends and WAL writer.
  * @param {number} postmaster its process id
  */

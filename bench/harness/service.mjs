@@ -15,8 +15,9 @@ const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url));
  * The built service as `npm start` runs it: default settings except for rate limits, its own folder and ports, the embedded object store.
  * @param {BenchDatabase} database
  * @param {string} [root] of a built checkout; this one by default
+ * @param {Record<string, string>} [more] settings
  */
-export async function startService(database, root = here) {
+export async function startService(database, root = here, more = {}) {
   const [port, storePort] = [await freePort(), await freePort()];
   const settings = {
     PORT: String(port),
@@ -31,7 +32,9 @@ export async function startService(database, root = here) {
     RATE_LIMIT_UPLOADS: '1000000000',
     RATE_LIMIT_READS: '1000000000',
     RATE_LIMIT_CHANGES: '1000000000',
+    WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
     ...(database.url ? { DATABASE_URL: database.url } : {}),
+    ...more,
   };
   return startMeasured(join(root, 'packages/server/dist/main.js'), [], settings, port);
 }
@@ -70,7 +73,7 @@ export async function signUp(url, projectNames) {
   }
   const projectId = projectIds.length === 1 ? projectIds[0] : null;
   const { key } = await post(`${url}/api/api-keys`, { name: 'Bench', projectId }, { cookie });
-  return { projectIds, authorization: `Bearer ${key}` };
+  return { projectIds, authorization: `Bearer ${key}`, cookie };
 }
 
 /**

@@ -37,7 +37,7 @@ export function DropZone({ client, options }: DropZoneProps) {
       </label>
       {uploads.length > 0 && <progress value={loaded} max={total || 1} aria-label="All uploads" />}
       {!isIdle && (
-        <button type="button" onClick={isPaused ? resume : pause}>
+        <button type="button" onClick={() => (isPaused ? resume() : pause())}>
           {isPaused ? 'Go on' : 'Pause'}
         </button>
       )}

@@ -692,6 +692,38 @@ export const mutants = {
       put: 'and (select',
     },
   ],
+  53: [
+    {
+      what: 'https reaches public addresses only',
+      file: `${server}/webhooks/addresses.ts`,
+      find: 'return isSecure && isPublic(address);',
+      put: 'return isSecure;',
+    },
+    {
+      what: 'every address of a name counts',
+      file: `${server}/webhooks/target.ts`,
+      find: 'addresses.find((address) => !mayReach',
+      put: 'addresses.slice(0, 1).find((address) => !mayReach',
+    },
+    {
+      what: 'addresses are checked that nobody looks up',
+      file: `${server}/webhooks/post.ts`,
+      find: 'if (isIP(target.host)) await findAddresses(target, options);',
+      put: '',
+    },
+    {
+      what: 'an endpoint is checked when it is created',
+      file: `${server}/features/webhooks/require-deliverable.ts`,
+      find: 'await findAddresses(target, { lookup: lookupHost, allowed: config.webhookAllowNetworks });',
+      put: '',
+    },
+    {
+      what: 'secrets are sealed',
+      file: `${server}/features/webhooks/create-webhook.ts`,
+      find: 'secret: seal(deps.secret, secret),',
+      put: 'secret,',
+    },
+  ],
 };
 
 /**

@@ -7,6 +7,9 @@ import type {
   CreatedApiKey,
   CreatedTicket,
   DownloadUrl,
+  Event,
+  EventPage,
+  EventType,
   File,
   Folder,
   Ids,
@@ -22,6 +25,7 @@ import type {
   OwnTicket,
   Restored,
   Scope,
+  Selection,
   Ticket,
   TicketOptions,
   TrashEntry,
@@ -64,11 +68,32 @@ export interface UrlOptions {
   image?: ImageOptions;
 }
 
+/** Which events, and from where on. */
+export interface FollowOptions {
+  /** The `seq` of an event or the `cursor` of a page: what came after it. `latest`: what happens from now on. */
+  after?: string | number | undefined;
+  /** All by default. */
+  types?: readonly EventType[] | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface EventOptions extends FollowOptions {
+  /** From 1 to 1000. */
+  limit?: number;
+  /** How many seconds to wait for an event if there is none, at most 30. */
+  wait?: number;
+}
+
 export interface PageOptions {
   /** From 1 to 1000. */
   limit?: number;
   /** The `nextCursor` of the page before. */
   cursor?: string | null;
+}
+
+/** A page of files and folders. */
+export interface ListPageOptions extends ListOptions, PageOptions {
+  signal?: AbortSignal | undefined;
 }
 
 /** A request to any route of the service that answers JSON. */
@@ -161,6 +186,15 @@ export function createClient(options: UploaderOptions) {
     };
   }
 
+  const eventPage = async ({ types, signal, ...asked }: EventOptions = {}, retries?: number) =>
+    send<EventPage>({
+      ...(retries && { retries }),
+      method: 'GET',
+      path: '/api/storage/events',
+      query: await mine({ ...asked, types: types?.join() }),
+      signal,
+    });
+
   /** The id of a folder that must exist. */
   async function toFolderId(folder: string | null | undefined): Promise<string | null | undefined> {
     if (folder === undefined) return undefined;
@@ -171,18 +205,29 @@ export function createClient(options: UploaderOptions) {
 
   const getByPath = async (path: string) => get<Folder>('/api/storage/folders', await mine({ path: toPath(path) }));
 
-  async function page(listed: ListOptions & PageOptions): Promise<Listing> {
-    const { folder, metadata = {}, ...rest } = listed;
+  async function page(listed: ListPageOptions): Promise<Listing> {
+    const { folder, metadata = {}, signal, ...rest } = listed;
     const folderId = await toFolderId(folder);
     const facts = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]);
     const place = folderId === null ? 'root' : folderId;
-    return get(
-      '/api/storage/list',
-      await mine({ limit: 1000, ...rest, folderId: place, ...Object.fromEntries(facts) }),
-    );
+    const query = await mine({ limit: 1000, ...rest, folderId: place, ...Object.fromEntries(facts) });
+    for (let { cursor } = rest; ; ) {
+      const found = await send<Listing>({
+        method: 'GET',
+        path: '/api/storage/list',
+        query: { ...query, cursor },
+        signal,
+      });
+      // The service answers a search after a while, even if it has found nothing yet.
+      if (found.nextCursor === null || found.files.length + found.folders.length > 0) return found;
+      cursor = found.nextCursor;
+    }
   }
 
   const operation = (id: string) => get<Operation>(at('operations', id));
+
+  const toSelect = async ({ folder, ...select }: Selection) =>
+    folder === undefined ? select : { ...select, folderId: (await toFolderId(folder)) ?? 'root' };
 
   /** Changes many, and waits for what goes on in the background. */
   async function changeMany<T extends Counts = Counts>(
@@ -190,9 +235,8 @@ export function createClient(options: UploaderOptions) {
     { onProgress, ...many }: Many & Following,
     change: object,
   ): Promise<T | Counts> {
-    const { folder = undefined, ...rest } = 'select' in many ? many.select : {};
-    const select = folder === undefined ? undefined : { ...rest, folderId: (await toFolderId(folder)) ?? 'root' };
-    const body = await mine({ ...many, ...change, select });
+    const select = 'select' in many ? { select: await toSelect(many.select) } : {};
+    const body = await mine({ ...many, ...change, ...select });
     return finished(await sender<T | { operation: Operation }>('/api/storage/bulk', body), operation, onProgress);
   }
 
@@ -228,7 +272,10 @@ export function createClient(options: UploaderOptions) {
           const { files, nextCursor } = await page({ ...listed, cursor });
           return { items: files, nextCursor };
         }),
-      /** Files and folders together, with the way to them. */
+      /**
+       * Files and folders together, with the way to them. A page of a search may have fewer than `limit` although more
+       * follow; it is only empty if nothing follows.
+       */
       page,
       get: (id: string) => get<File>(at('files', id)),
       /**
@@ -414,6 +461,29 @@ export function createClient(options: UploaderOptions) {
       // Anything else could become part of the host's name, and so show the credential to another host.
       if (!rest.path.startsWith('/')) throw new CadizError('invalid_argument', 'The path must begin with /.');
       return send({ method, isOnce, ...rest });
+    },
+
+    /** What happens in the project, in order and without gaps. */
+    events: {
+      /** One page, the oldest first; with `wait`, after waiting for an event that many seconds at most. */
+      page: (asked: EventOptions = {}) => eventPage(asked),
+
+      /**
+       * Events as they happen, until you break off or abort. Failures that pass are waited out. To go on later where you
+       * left off, keep the `seq` of the last event, and give it as `after`.
+       *
+       * @example
+       * for await (const event of cadiz.events.follow({ types: ['file.created'] })) console.log(event.data.fileName);
+       * @throws CadizError `cursor_expired` if what came after `after` is no longer kept
+       */
+      async *follow({ after = 'latest', types, signal }: FollowOptions = {}): AsyncGenerator<Event, void> {
+        for (let cursor = `${after}`; ; ) {
+          const wait = cursor === 'latest' ? 0 : 30;
+          const page = await eventPage({ after: cursor, wait, limit: 1000, types, signal }, Number.POSITIVE_INFINITY);
+          cursor = page.cursor;
+          yield* page.events;
+        }
+      },
     },
 
     /** How much is stored. */

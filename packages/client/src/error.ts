@@ -7,6 +7,8 @@ export type ClientErrorCode =
   | 'aborted'
   /** An argument cannot be used; the message says which and why. */
   | 'invalid_argument'
+  /** A webhook is not signed with the secret, or is too old. */
+  | 'invalid_webhook'
   /** No connection, or it broke. */
   | 'network_failed'
   /** Nothing was sent or received for a minute. */

@@ -51,23 +51,27 @@ export function useFiles(client: Client, listed: ListOptions & { limit?: number 
     listing: nothing,
     isLoading: true,
   });
-  const turn = useRef(0);
+  const current = useRef<AbortController>(undefined);
 
   const load = useCallback(
     (after: Listing | undefined) => {
-      const mine = ++turn.current;
+      current.current?.abort();
+      const mine = new AbortController();
+      const { signal } = mine;
+      current.current = mine;
       setState((state) => ({ listing: state.listing, isLoading: true }));
       client.files
-        .page({ limit: 100, ...JSON.parse(key), ...(after?.nextCursor && { cursor: after.nextCursor }) })
+        .page({ limit: 100, ...JSON.parse(key), ...(after?.nextCursor && { cursor: after.nextCursor }), signal })
         .then((page) => {
-          if (mine !== turn.current) return;
+          if (signal.aborted) return;
           const files = [...(after?.files ?? []), ...page.files];
           const folders = [...(after?.folders ?? []), ...page.folders];
           setState({ listing: { ...page, files, folders }, isLoading: false });
         })
         .catch((error: unknown) => {
+          if (signal.aborted) return;
           if (!isCadizError(error)) throw error;
-          if (mine === turn.current) setState(({ listing }) => ({ listing, isLoading: false, error }));
+          setState(({ listing }) => ({ listing, isLoading: false, error }));
         });
     },
     [client, key],
@@ -76,9 +80,7 @@ export function useFiles(client: Client, listed: ListOptions & { limit?: number 
   useEffect(() => {
     setState({ listing: nothing, isLoading: true });
     load(undefined);
-    return () => {
-      turn.current++;
-    };
+    return () => current.current?.abort();
   }, [load]);
 
   const { listing, isLoading, error } = state;

@@ -44,6 +44,8 @@ export interface Call extends Pace {
   path: string;
   query?: Record<string, unknown> | undefined;
   body?: unknown;
+  /** How often it is repeated after a failure that passes; by default as the options say. */
+  retries?: number;
   /** Beside those of every request. */
   headers?: Record<string, string> | undefined;
   /**
@@ -173,7 +175,7 @@ export function createSender(options: ClientOptions): Sender {
 
   function sendAs<T>(call: Call): Promise<Answered<T>> {
     const isPassing = call.isOnce ? isCertainlyUndone : undefined;
-    return retrying({ ...call, retries, isPassing }, async (stop) => {
+    return retrying({ retries, ...call, isPassing }, async (stop) => {
       const ask = async (own: string | undefined): Promise<Answered<T>> => ({
         answer: await attempt<T>(call, own, call.isFinal ? undefined : stop),
         secret: ticket === undefined ? undefined : own,

@@ -181,18 +181,30 @@ export interface Ids {
   folderIds?: string[];
 }
 
-/** Everything directly in one place, also what no page has shown. */
-export interface Selection {
+/** Everything directly in one place, or what a search of the whole project finds; also what no page has shown. */
+export type Selection = (InPlace | InProject) & {
+  /** Files and folders that are left out. */
+  exceptIds?: string[];
+};
+
+interface InPlace {
   /** A folder's id or path, or null for the root. */
   folder: string | null;
   /** Only what has this in its name. */
   search?: string;
-  /** Files and folders that are left out. */
-  exceptIds?: string[];
+}
+
+interface InProject {
+  folder?: undefined;
+  /** What has this in its name, at any depth. */
+  search: string;
 }
 
 /** What a call changes: files and folders by their ids, or a selection. */
-export type Many = Ids | { select: Selection };
+export type Many = (Ids | { select: Selection }) & {
+  /** Only count what would change. */
+  dryRun?: boolean;
+};
 
 /** A change of more than a thousand files and folders, which goes on in the background. */
 export interface Operation extends Counts {
@@ -308,6 +320,8 @@ export interface OwnTicket {
   maxBytes: number;
   maxFileSize: number | null;
   mimeTypes: string[] | null;
+  /** Whether the service records what has arrived and nobody has recorded within a minute. */
+  autoRecord: boolean;
   used: Amounts;
   left: Amounts;
   createdAt: string;
@@ -337,6 +351,8 @@ export interface TicketOptions {
   maxFileSize?: number;
   /** Such as `image/png`, or `image/*`. */
   mimeTypes?: string[];
+  /** Has the service record what arrives and nobody records within a minute. */
+  autoRecord?: boolean;
   /** In seconds, from 60 to 86,400; 900 by default. */
   expiresIn?: number;
   /** The origins of the pages that may use it. */
@@ -361,4 +377,98 @@ export interface Link {
   expiresAt: string | null;
   createdAt: string;
   createdBy: { userId?: string | undefined; apiKeyId?: string | undefined };
+}
+
+/** A ticket, as events tell of it. */
+export interface TicketFacts {
+  ticketId: string;
+  folderId?: string | null | undefined;
+  maxFiles?: number | undefined;
+  maxBytes?: number | undefined;
+  expiresAt?: string | undefined;
+}
+
+/** What a change of many was about. */
+export interface BulkFacts extends Counts {
+  /** The files that were named, without those in the folders. */
+  fileIds: string[];
+  folderIds: string[];
+  /** The selection that took the place of ids. */
+  select?: { folderId?: string | undefined; search?: string | undefined; exceptIds: string[] } | undefined;
+  /** The operation, if it went on in the background. */
+  operationId?: string | undefined;
+}
+
+/** What an event of each type says; those about access, which only owners see, say ids, names and counts. */
+export interface EventData {
+  'file.created': File;
+  'file.updated': File & { changed: ('fileName' | 'folderId' | 'metadata' | 'externalId')[] };
+  'file.replaced': File & { replacedFileId: string };
+  'file.deleted': File;
+  'file.restored': File;
+  'file.purged': Pick<
+    File,
+    'id' | 'projectId' | 'storeKey' | 'fileName' | 'fileSize' | 'mimeType' | 'folderId' | 'externalId'
+  >;
+  'file.content_mismatch': File & { mismatch: 'type' | 'sha256' };
+  'folder.created': Folder;
+  'folder.updated': Folder & { changed: ('name' | 'parentId')[] };
+  'folder.deleted': Folder & Counts;
+  'folder.restored': Folder;
+  'folder.purged': { id: string; projectId: string };
+  'bulk.moved': BulkFacts & { folderId: string | null };
+  'bulk.deleted': BulkFacts;
+  'bulk.restored': BulkFacts;
+  'trash.emptied': Counts;
+  'upload.aborted': { id: string; projectId: string; storeKey: string; ticketId: string | null };
+  'image.ready': File;
+  'image.failed': File;
+  'ticket.created': TicketFacts;
+  'ticket.exhausted': TicketFacts;
+  'ticket.revoked': TicketFacts;
+  'ticket.expired': TicketFacts;
+  'quota.reached': { percent: 80 | 100; storedBytes: number; quotaBytes: number };
+  'link.created': {
+    linkId: string;
+    fileId: string;
+    fileName: string;
+    disposition?: string | undefined;
+    expiresAt?: string | null | undefined;
+  };
+  'link.deleted': { linkId: string; fileId: string; fileName: string };
+}
+
+/** The types that only owners of the project see. */
+export type AccessEventType =
+  | `project.${'created' | 'updated'}`
+  | `member.${'added' | 'changed' | 'removed'}`
+  | `invitation.${'created' | 'removed'}`
+  | `api_key.${'created' | 'rotated' | 'revoked'}`
+  | `quarantine.${'created' | 'released' | 'trashed'}`
+  | `webhook.${'created' | 'updated' | 'rotated' | 'deleted'}`;
+
+export type EventType = keyof EventData | AccessEventType;
+
+interface EventOf<T extends EventType, D> {
+  id: string;
+  /** Its number in the project: 1, 2, 3 and so on, in the order of the changes. */
+  seq: number;
+  type: T;
+  at: string;
+  projectId: string;
+  /** Null if it was the service itself. */
+  actor: By | null;
+  data: D;
+}
+
+/** Something that has happened in a project. */
+export type Event =
+  | { [T in keyof EventData]: EventOf<T, EventData[T]> }[keyof EventData]
+  | EventOf<AccessEventType, Record<string, unknown>>;
+
+/** Events, and where to go on. */
+export interface EventPage {
+  events: Event[];
+  /** The `after` of the next request. */
+  cursor: string;
 }

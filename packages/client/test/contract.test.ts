@@ -24,6 +24,7 @@ const calls: Record<string, (cadiz: Client) => Promise<unknown>> = {
   list: (cadiz) => first(cadiz.files.list()),
   usage: (cadiz) => cadiz.usage(),
   dailyUsage: (cadiz) => cadiz.usageDaily(),
+  readEvents: (cadiz) => cadiz.events.page(),
   getOwnKey: (cadiz) => cadiz.keys.current(),
   createFolder: (cadiz) => cadiz.folders.create('a'),
   ensureFolders: (cadiz) => cadiz.folders.ensure(['a']),
@@ -58,7 +59,7 @@ const calls: Record<string, (cadiz: Client) => Promise<unknown>> = {
 const withoutCall = ['redirectToContent', 'redirectToImage'];
 
 const opened = (Object.entries(routes) as [string, Route][]).filter(
-  ([, { access }]) => !['anybody', 'session', 'serviceOwner'].includes(access),
+  ([, { access }]) => !['anybody', 'session', 'serviceOwner', 'objectStore'].includes(access),
 );
 
 const large = () => new File([new Uint8Array(64 * 1024 ** 2)], 'large');
@@ -151,6 +152,44 @@ test('a list is read a page at a time, or by its pages', async () => {
     [null, 'a', 'b'],
   ]);
   expect(await cadiz.trash.page({ cursor: 'b' })).toEqual({ items: [{ id: 'b' }], nextCursor: null });
+});
+
+test('a page of a search that has found nothing yet leads on to one that has, or to the end', async () => {
+  const asked: (string | null)[] = [];
+  const empty = { files: [], folders: [], breadcrumbs: [] };
+  const pages: Record<string, object> = {
+    first: { ...empty, nextCursor: 'a' },
+    a: { ...empty, nextCursor: 'b' },
+    b: { ...empty, files: [{ id: 'b' }], nextCursor: 'c' },
+    c: { ...empty, nextCursor: 'd' },
+    d: { ...empty, nextCursor: null },
+  };
+  const fetch = async (input: unknown) => {
+    const { searchParams } = new URL(String(input));
+    expect(searchParams.get('search')).toBe('word');
+    const cursor = searchParams.get('cursor');
+    asked.push(cursor);
+    return Response.json(pages[cursor ?? 'first']);
+  };
+  const cadiz = createClient({ baseUrl: 'http://cadiz.test', projectId: id, apiKey: 'cz_live_x', fetch });
+  expect(await cadiz.files.page({ search: 'word' })).toEqual(pages.b);
+  expect(asked).toEqual([null, 'a', 'b']);
+  expect(await cadiz.files.page({ search: 'word', cursor: 'c' })).toEqual(pages.d);
+  const ids: string[] = [];
+  for await (const file of cadiz.files.list({ search: 'word' })) ids.push(file.id);
+  expect(ids).toEqual(['b']);
+});
+
+test('a page that nobody waits for any more is not asked on', async () => {
+  const gone = new AbortController();
+  let asked = 0;
+  const fetch = async () => {
+    if (++asked === 2) gone.abort();
+    return Response.json({ files: [], folders: [], breadcrumbs: [], nextCursor: 'more' });
+  };
+  const cadiz = createClient({ baseUrl: 'http://cadiz.test', projectId: id, apiKey: 'cz_live_x', fetch });
+  await expect(cadiz.files.page({ search: 'word', signal: gone.signal })).rejects.toMatchObject({ code: 'aborted' });
+  expect(asked).toBe(2);
 });
 
 describe('a selection that goes on in the background', () => {
@@ -251,6 +290,10 @@ test('the types are those of the contract', () => {
   expectTypeOf<client.Folder>().toEqualTypeOf<z.output<typeof contract.Folder>>();
   expectTypeOf<z.output<typeof contract.Listing>>().toExtend<client.Listing>();
   expectTypeOf<client.Listing>().toExtend<z.output<typeof contract.Listing>>();
+  expectTypeOf<z.output<typeof contract.Event>['type']>().toExtend<client.EventType | 'webhook.test'>();
+  expectTypeOf<client.EventType>().toExtend<z.output<typeof contract.Event>['type']>();
+  type Told = { [T in keyof client.EventData]: z.output<(typeof contract.eventCatalogue)[T]['data']> };
+  expectTypeOf<Told extends client.EventData ? true : false>().toEqualTypeOf<true>();
   expectTypeOf<client.Usage>().toEqualTypeOf<z.output<typeof contract.Usage>>();
   expectTypeOf<{ days: client.UsageOfDay[] }>().toEqualTypeOf<z.output<typeof contract.DailyUsage>>();
   expectTypeOf<client.OwnApiKey>().toEqualTypeOf<z.output<typeof contract.OwnApiKey>>();

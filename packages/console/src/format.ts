@@ -1,6 +1,8 @@
 import { language, text } from './text/text.ts';
 
-/** Sizes, moments and counts as people read them, in the reader's language. */
+/** Sizes, moments and counts as people read them, in the reader's language and as their region writes it. */
+
+const locale = navigator.languages.find((one) => one === language || one.startsWith(`${language}-`)) ?? language;
 
 const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
 
@@ -13,22 +15,22 @@ export function formatBytes(bytes: number): string {
     unit++;
   }
   const digits = unit === 0 ? 0 : value < 10 ? 2 : value < 100 ? 1 : 0;
-  const number = value.toLocaleString(language, { maximumFractionDigits: digits });
+  const number = value.toLocaleString(locale, { maximumFractionDigits: digits });
   return `${number} ${units[unit]}`;
 }
 
-const share = new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 });
+const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 1 });
 
 /** `65 %`, from 0.65. */
 export const formatShare = (part: number): string => share.format(part);
 
-export const formatCount = (count: number): string => count.toLocaleString(language);
+export const formatCount = (count: number): string => count.toLocaleString(locale);
 
-const time = new Intl.DateTimeFormat(language, { hour: '2-digit', minute: '2-digit' });
-const day = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' });
-const dayAndYear = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: 'numeric' });
-const exact = new Intl.DateTimeFormat(language, { dateStyle: 'full', timeStyle: 'long' });
-const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+const time = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
+const dayAndYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
+const exact = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 
 /** `19 Nov, 07:48`; with the year when it is another. */
 export function formatMoment(iso: string): string {

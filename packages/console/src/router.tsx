@@ -156,6 +156,11 @@ const tickets = createRoute({
   path: 'tickets',
   component: lazyRouteComponent(() => import('./screens/tickets/tickets.tsx'), 'Tickets'),
 });
+const webhooks = createRoute({
+  getParentRoute: () => project,
+  path: 'webhooks',
+  component: lazyRouteComponent(() => import('./screens/webhooks/webhooks.tsx'), 'Webhooks'),
+});
 const members = createRoute({
   getParentRoute: () => project,
   path: 'members',
@@ -202,7 +207,7 @@ export const router = createRouter({
       projects,
       newProject,
       shell.addChildren([
-        project.addChildren([files, folder, trash, usage, keys, tickets, members, audit, settings]),
+        project.addChildren([files, folder, trash, usage, keys, tickets, webhooks, members, audit, settings]),
         account,
         users,
         system,

@@ -49,6 +49,10 @@ export const eventTypes = [
   'trash.emptied',
   'link.created',
   'link.deleted',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.rotated',
+  'webhook.deleted',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
@@ -59,6 +63,9 @@ export const AuditEvent = z.object({
   userId: uuidOut.nullable().meta({ description: 'The signed-in user who did it; null when it was an API key.' }),
   apiKeyId: uuidOut.nullable().meta({ description: 'The API key that did it.' }),
   ip: z.string().nullable().meta({ description: 'The IP address that the request came from.' }),
+  requestId: uuidOut.optional().meta({
+    description: 'The request that did it, as `X-Request-Id` of its answer and the log of the service name it.',
+  }),
   subject: z
     .record(z.string(), z.unknown())
     .meta({ description: 'What it was done to: ids, names and counts, depending on the type.' }),

@@ -8,14 +8,23 @@ export const maxBulkIds = 1000;
 const ids = z.array(uuid).max(maxBulkIds, { error: `must be at most ${maxBulkIds} ids` });
 const action = z.enum(['move', 'delete', 'restore'], { error: 'must be move, delete or restore' });
 
-/** Everything that is directly in one place, also what no page has shown. */
-export const Selection = z.object({
-  folderId: listedPlace.meta({ description: 'The folder, or `root`: everything directly in it.' }),
-  search: searchText
-    .meta({ description: 'Only what has this in its name, as in a listing with this search.' })
-    .optional(),
-  exceptIds: ids.default([]).meta({ description: 'Files and folders that are left out.' }),
-});
+/** Everything that is directly in one place, or what a search of the whole project finds; also what no page has shown. */
+export const Selection = z
+  .object({
+    folderId: listedPlace.optional().meta({
+      description:
+        'The folder, or `root`: everything directly in it. Left out, with a `search`: what the search finds in the whole project.',
+    }),
+    search: searchText
+      .meta({ description: 'Only what has this in its name, as in a listing with this search.' })
+      .optional(),
+    exceptIds: ids.default([]).meta({ description: 'Files and folders that are left out.' }),
+  })
+  .superRefine(({ folderId, search }, context) => {
+    if (folderId !== undefined || search !== undefined) return;
+    const message = 'is missing: a folder, or root; it can be left out only with a search';
+    context.addIssue({ code: 'custom', path: ['folderId'], message });
+  });
 
 export const BulkRequest = z
   .object({
@@ -25,7 +34,7 @@ export const BulkRequest = z
     folderIds: ids.default([]),
     select: Selection.optional().meta({
       description:
-        'A selection in place of ids: what is in one place. For `restore`, what is in the trash and was in that place.',
+        'A selection in place of ids: what is in one place, or what a search finds. For `restore`, what is in the trash and was there.',
     }),
     folderId: uuid
       .nullable()

@@ -6,6 +6,7 @@ import * as batches from './batches.ts';
 import * as bulk from './bulk.ts';
 import { descriptions } from './descriptions.ts';
 import * as downloads from './downloads.ts';
+import * as events from './events.ts';
 import * as images from './images.ts';
 import * as links from './links.ts';
 import * as members from './members.ts';
@@ -19,6 +20,7 @@ import * as storage from './storage.ts';
 import * as system from './system.ts';
 import * as trash from './trash.ts';
 import * as uploads from './uploads.ts';
+import * as webhooks from './webhooks.ts';
 
 export type Json = { [key: string]: unknown };
 
@@ -38,6 +40,8 @@ const modules = [
   apiKeys,
   quarantines,
   audit,
+  events,
+  webhooks,
   accounts,
   secondFactor,
   passkeys,

@@ -49,6 +49,12 @@ export const errorCatalogue = {
       'The ticket is malformed, unknown, revoked or over, or whoever made it has lost their access: the API key was revoked or has expired, or the person was disabled or has left the project. After its `expiresAt`, a ticket can still record and complete the uploads that it has begun, for an hour.',
     mend: 'Ask the server of your app for a new ticket. It makes one with `POST /api/storage/tickets`.',
   },
+  invalid_store_events_secret: {
+    status: 401,
+    title: 'The secret is not the one of the object store.',
+    happened: 'The request has no secret, or another one than `STORE_EVENTS_SECRET`.',
+    mend: 'Send it as `Authorization: Bearer …`, or as the password of HTTP Basic with any user name.',
+  },
   session_required: {
     status: 401,
     title: 'This route needs a signed-in user.',
@@ -670,6 +676,13 @@ export const errorCatalogue = {
     happened: 'The header `Range` asks for bytes beyond the end of the file. `Content-Range` says how many it has.',
     mend: 'Ask for bytes that the file has, or leave out `Range`.',
   },
+  precondition_failed: {
+    status: 412,
+    title: 'The file is another one.',
+    happened:
+      'The header `If-Match` names the `ETag` of another file than the one that is here now, such as one that was replaced since.',
+    mend: 'Read the file again without `If-Match`, and go on from its new `ETag`.',
+  },
   links_busy: {
     status: 503,
     title: 'Too many files are being sent.',
@@ -691,6 +704,12 @@ export const errorCatalogue = {
       'Images are made when they are first asked for, a few at a time. This one waited too long for its turn, or took too long.',
     mend: 'Try again after the time in `Retry-After`. Presets of the project are made before anybody asks.',
   },
+  store_events_off: {
+    status: 409,
+    title: 'This service takes no events of an object store.',
+    happened: '`STORE_EVENTS_SECRET` is not set.',
+    mend: 'Set it to a secret of 16 characters or more, and give the same one to the object store. Uploads are recorded without events as well, only later.',
+  },
   images_off: {
     status: 409,
     title: 'This service makes no images.',
@@ -702,6 +721,45 @@ export const errorCatalogue = {
     title: 'There is no such image.',
     happened: 'The token of the URL is not valid or has expired, or its file has been deleted or is hidden.',
     mend: 'Ask for a new URL with `POST /api/storage/files/{id}/url`.',
+  },
+  webhook_not_found: {
+    status: 404,
+    title: 'There is no such webhook endpoint.',
+    happened: 'The endpoint does not exist, was deleted, or belongs to another project.',
+    mend: 'List the endpoints of the project with `GET /api/projects/{projectId}/webhooks`.',
+  },
+  webhook_address_refused: {
+    status: 400,
+    title: 'Nothing is delivered to this URL.',
+    happened:
+      'Webhooks are only delivered over `https://`, to hosts whose addresses are all public, without a user name or password in the URL, and not to ports of other services such as mail. `detail` says what is wrong with this one. The same is checked again at each attempt.',
+    mend: 'Use a public `https://` URL. For receivers inside your own network, whoever runs the service can set `WEBHOOK_ALLOW_NETWORKS`.',
+  },
+  webhook_disabled: {
+    status: 409,
+    title: 'This webhook endpoint is disabled.',
+    happened: 'The endpoint was disabled, so nothing is sent to it: no test and no replay either.',
+    mend: 'Enable it with `PATCH /api/projects/{projectId}/webhooks/{id}` and `{"enabled": true}`, and then ask again.',
+  },
+  too_many_webhooks: {
+    status: 409,
+    title: 'The project has too many webhook endpoints.',
+    happened: 'A project can have 50 webhook endpoints, enabled or not.',
+    mend: 'Delete endpoints that are not needed any more. One endpoint can get all types of events.',
+  },
+  cursor_expired: {
+    status: 410,
+    title: 'The events after this cursor are no longer kept.',
+    happened:
+      'Events are kept for `EVENT_RETENTION_DAYS` (30 by default), and some that came after this cursor are older. `cursor` is the oldest that can be used.',
+    mend: 'Read what has changed from the listing, and go on from the cursor in `cursor`, or from `after=latest`.',
+  },
+  too_many_streams: {
+    status: 503,
+    title: 'Too many clients wait for events right now.',
+    happened:
+      'Each process lets 5000 clients wait for events or stream them, and at most half of these with credentials of one account.',
+    mend: 'Wait the number of seconds in `Retry-After`. Close streams that are no longer read, and share one among the parts of an application.',
   },
   archives_busy: {
     status: 503,

@@ -50,6 +50,7 @@ describe('the OpenAPI document', () => {
       keyOrSession: [{ apiKey: [] }, { session: [] }],
       uploader: [{ apiKey: [] }, { ticket: [] }, { session: [] }],
       ticket: [{ ticket: [] }],
+      objectStore: [{ storeEvents: [] }],
     };
     expect(operationOf(route)?.security).toEqual(wanted[route.access]);
   });

@@ -97,6 +97,7 @@ const security: Record<Route['access'], Json[]> = {
   keyOrSession: [{ apiKey: [] }, { session: [] }],
   uploader: [{ apiKey: [] }, { ticket: [] }, { session: [] }],
   ticket: [{ ticket: [] }],
+  objectStore: [{ storeEvents: [] }],
 };
 
 function toScopeSentences({ scope, scopeOf }: Route): string[] {
@@ -170,6 +171,7 @@ export function toOpenApiDocument(server: string, version: string): Json {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `cz_live_…`.' },
         ticket: { type: 'http', scheme: 'bearer', description: 'An upload ticket, `cz_ticket_…`.' },
+        storeEvents: { type: 'http', scheme: 'bearer', description: '`STORE_EVENTS_SECRET`, for the object store.' },
         session: { type: 'apiKey', in: 'cookie', name: 'cadiz.session_token' },
       },
       headers: {

@@ -31,6 +31,8 @@ export const Problem = z.object({
   fileId: uuid.optional(),
   /** With `folder_exists` only: the folder that has the name. */
   existingId: uuid.optional(),
+  /** With `cursor_expired` only: the oldest cursor that can be used. */
+  cursor: z.string().optional(),
   /** With `not_ready` and `dependency_down` only. */
   dependencies: Dependencies.optional(),
 });

@@ -56,6 +56,7 @@ import {
   DownloadUrlsRequest,
 } from './downloads.ts';
 import type { ErrorCode } from './errors.ts';
+import { EventPage, EventsQuery } from './events.ts';
 import { ImageQuery, LinkQuery, SignedImageParams } from './images.ts';
 import {
   CreateLinkRequest,
@@ -147,6 +148,7 @@ import {
   Usage,
   UsageQuery,
 } from './storage.ts';
+import { StoreEventsAnswer, StoreEventsRequest } from './store-events.ts';
 import { DoctorRun, System } from './system.ts';
 import {
   CreatedTicket,
@@ -171,12 +173,27 @@ import {
   Upload,
   UploadParams,
 } from './uploads.ts';
+import {
+  ChangeWebhookRequest,
+  CreatedWebhook,
+  CreateWebhookRequest,
+  DeletedWebhook,
+  DeliveriesQuery,
+  DeliveryPage,
+  Replayed,
+  ReplayRequest,
+  RotateWebhookRequest,
+  TestedWebhook,
+  Webhook,
+  WebhookList,
+  WebhookParams,
+} from './webhooks.ts';
 
 /**
  * Who may use a route: anybody, a signed-in user, the owner of the service, an API key as well as a signed-in user, a
- * ticket as well as these (`uploader`), or only a ticket.
+ * ticket as well as these (`uploader`), only a ticket, or the object store with its secret.
  */
-export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession' | 'uploader' | 'ticket';
+export type Access = 'anybody' | 'session' | 'serviceOwner' | 'keyOrSession' | 'uploader' | 'ticket' | 'objectStore';
 
 /** Which rate limit a request counts against. */
 export type RateKind = 'uploads' | 'reads' | 'changes';
@@ -193,6 +210,8 @@ export const tags = {
   Trash: 'What was deleted and can still be restored.',
   Projects: 'Projects with their limits, audit events and reconciliations.',
   Members: 'The people who work in a project, and invitations.',
+  Events: 'What has happened in a project, as pages or as a stream.',
+  Webhooks: 'Events that are sent to your servers, signed, and again until they have arrived.',
   Tickets: 'Credentials for browsers and phones, each with a budget of files and bytes.',
   'API keys': 'Create, list, rotate and revoke keys, and undo what a leaked key has uploaded.',
   Accounts: 'Sign up, sign in, second factors, passkeys, sessions and the accounts of the service.',
@@ -222,6 +241,8 @@ export interface Route {
   body?: z.ZodType;
   /** How large the body may be; 64 KiB by default. */
   maxBodyBytes?: number;
+  /** Its body is JSON whatever `Content-Type` says: not every sender can say it. */
+  anyMediaType?: true;
   /**
    * The field of its body that lists what to do. Each entry is answered by itself, in this order, can fail by itself, and
    * counts by itself against the rate limit.
@@ -916,6 +937,115 @@ export const routes = {
     answer: RemovedMember,
     errors: ['project_not_found', 'role_missing', 'member_not_found', 'last_owner'],
   },
+  createWebhook: {
+    method: 'POST',
+    path: '/api/projects/{projectId}/webhooks',
+    summary: 'Create a webhook endpoint; its secret is only ever shown in this answer and by a rotation',
+    description:
+      'Events from now on are sent to its URL, signed by Standard Webhooks 1.0. A project can have 50 endpoints.',
+    tag: 'Webhooks',
+    access: 'session',
+    params: ProjectParams,
+    body: CreateWebhookRequest,
+    answer: CreatedWebhook,
+    errors: ['project_not_found', 'role_missing', 'webhook_address_refused', 'too_many_webhooks'],
+  },
+  listWebhooks: {
+    method: 'GET',
+    path: '/api/projects/{projectId}/webhooks',
+    summary: 'The webhook endpoints of a project',
+    description: 'Without their secrets.',
+    tag: 'Webhooks',
+    access: 'session',
+    params: ProjectParams,
+    answer: WebhookList,
+    errors: ['project_not_found', 'role_missing'],
+  },
+  getWebhook: {
+    method: 'GET',
+    path: '/api/projects/{projectId}/webhooks/{id}',
+    summary: 'One webhook endpoint',
+    description: 'Without its secret.',
+    tag: 'Webhooks',
+    access: 'session',
+    params: WebhookParams,
+    answer: Webhook,
+    errors: ['project_not_found', 'role_missing', 'webhook_not_found'],
+  },
+  changeWebhook: {
+    method: 'PATCH',
+    path: '/api/projects/{projectId}/webhooks/{id}',
+    summary: 'Change, enable or disable a webhook endpoint',
+    description:
+      'What is left out stays as it is. What is pending when an endpoint is disabled fails; once it is enabled again, it gets what happens from then on, and a replay delivers what it missed.',
+    tag: 'Webhooks',
+    access: 'session',
+    params: WebhookParams,
+    body: ChangeWebhookRequest,
+    answer: Webhook,
+    errors: ['project_not_found', 'role_missing', 'webhook_not_found', 'webhook_address_refused'],
+  },
+  deleteWebhook: {
+    method: 'DELETE',
+    path: '/api/projects/{projectId}/webhooks/{id}',
+    summary: 'Delete a webhook endpoint, with its deliveries',
+    description: 'Nothing more is sent to it, apart from an attempt that is being made.',
+    tag: 'Webhooks',
+    access: 'session',
+    params: WebhookParams,
+    answer: DeletedWebhook,
+    errors: ['project_not_found', 'role_missing', 'webhook_not_found'],
+  },
+  rotateWebhook: {
+    method: 'POST',
+    path: '/api/projects/{projectId}/webhooks/{id}/rotate',
+    summary: 'Give a webhook endpoint a new secret',
+    description:
+      'Deliveries have two signatures until `overlapSeconds` are over, one by each secret, so that no receiver has to change at the same moment. If a secret has leaked, rotate with 0.',
+    tag: 'Webhooks',
+    access: 'session',
+    params: WebhookParams,
+    body: RotateWebhookRequest,
+    answer: CreatedWebhook,
+    errors: ['project_not_found', 'role_missing', 'webhook_not_found'],
+  },
+  testWebhook: {
+    method: 'POST',
+    path: '/api/projects/{projectId}/webhooks/{id}/test',
+    summary: 'Send a test to a webhook endpoint',
+    description:
+      'An event of type `webhook.test`, to this endpoint only, whatever types it gets. It is tried once. It is not in the feed.',
+    tag: 'Webhooks',
+    access: 'session',
+    params: WebhookParams,
+    answer: TestedWebhook,
+    errors: ['project_not_found', 'role_missing', 'webhook_not_found', 'webhook_disabled'],
+  },
+  listDeliveries: {
+    method: 'GET',
+    path: '/api/projects/{projectId}/webhooks/{id}/deliveries',
+    summary: 'What was sent to a webhook endpoint, and what it answered',
+    description: 'Deliveries are kept as long as events (`EVENT_RETENTION_DAYS`).',
+    tag: 'Webhooks',
+    access: 'session',
+    params: WebhookParams,
+    query: DeliveriesQuery,
+    answer: DeliveryPage,
+    errors: ['project_not_found', 'role_missing', 'webhook_not_found'],
+  },
+  replayWebhook: {
+    method: 'POST',
+    path: '/api/projects/{projectId}/webhooks/{id}/replay',
+    summary: 'Deliver events again',
+    description:
+      'Events of a time, by their ids, or those that have failed or were missed. Each is sent with its first id, so a receiver that remembers ids does nothing twice. At most 10,000 at once: `next` says where to go on. What is waiting for its next attempt is attempted now.',
+    tag: 'Webhooks',
+    access: 'session',
+    params: WebhookParams,
+    body: ReplayRequest,
+    answer: Replayed,
+    errors: ['project_not_found', 'role_missing', 'webhook_not_found', 'webhook_disabled'],
+  },
   createInvitation: {
     method: 'POST',
     path: '/api/projects/{projectId}/invitations',
@@ -1111,6 +1241,21 @@ export const routes = {
     writesAnswer: true,
     answer: Listing,
     errors: ['project_not_found', 'folder_not_found', 'too_many_listings', 'listing_too_slow'],
+  },
+  readEvents: {
+    method: 'GET',
+    path: '/api/storage/events',
+    summary: 'What has happened in a project, in order and without gaps',
+    description:
+      'A page of events, the oldest first; `cursor` goes on from there. With `wait`, a request that finds none waits for one. With `Accept: text/event-stream`, the same as server-sent events, whose `id` is a cursor: a client that reconnects with `Last-Event-ID` misses nothing. Events about access (members, invitations, keys, settings) are only for the owners of the project. Not for keys that are tied to a folder.',
+    tag: 'Events',
+    access: 'keyOrSession',
+    scope: 'files:read',
+    query: EventsQuery,
+    headers: { 'Last-Event-ID': 'The id of the last event of an earlier stream; it takes the place of `after`.' },
+    writesAnswer: true,
+    answer: EventPage,
+    errors: ['project_not_found', 'cursor_expired', 'too_many_streams'],
   },
   usage: {
     method: 'GET',
@@ -1690,6 +1835,7 @@ export const routes = {
     answer: z.undefined(),
     errors: [
       'link_not_found',
+      'precondition_failed',
       'range_not_satisfiable',
       'links_busy',
       'image_refused',
@@ -1730,6 +1876,20 @@ export const routes = {
     isProbe: true,
     answer: Health,
     errors: ['dependency_down'],
+  },
+  storeEvents: {
+    method: 'POST',
+    path: '/api/store-events',
+    summary: 'Tell the service what has arrived in the object store',
+    description:
+      'For the object store itself: notifications of Ceph RGW, MinIO or S3, with `STORE_EVENTS_SECRET` as the bearer token, or as the password of HTTP Basic. Uploads of tickets with `autoRecord` are then recorded sooner. A notification only leads to a look at the object; nothing depends on it.',
+    tag: 'Operation',
+    access: 'objectStore',
+    body: StoreEventsRequest,
+    maxBodyBytes: 1024 * 1024,
+    anyMediaType: true,
+    answer: StoreEventsAnswer,
+    errors: [],
   },
   openapi: {
     method: 'GET',
@@ -1821,7 +1981,8 @@ export function takesTickets({ access }: Pick<Route, 'access'>): boolean {
 /** Every code that a route can return: its own, and those that follow from its access and its inputs. */
 export function errorsOf(route: Route): ErrorCode[] {
   const codes = new Set<ErrorCode>(route.errors);
-  if (route.access !== 'anybody' && route.method !== 'GET') codes.add('cross_site_request');
+  const isForCallers = route.access !== 'anybody' && route.access !== 'objectStore';
+  if (isForCallers && route.method !== 'GET') codes.add('cross_site_request');
   if (route.access === 'session' || route.access === 'serviceOwner') codes.add('session_required');
   if (route.access === 'serviceOwner') codes.add('owner_required');
   if (takesKeys(route)) {
@@ -1829,9 +1990,11 @@ export function errorsOf(route: Route): ErrorCode[] {
     if (route.scope !== 'files:read') codes.add('role_missing');
   }
   if (takesTickets(route)) codes.add('invalid_ticket').add('origin_not_allowed');
-  else if (route.access !== 'anybody') codes.add('ticket_not_allowed');
+  else if (isForCallers) codes.add('ticket_not_allowed');
+  if (route.access === 'objectStore') codes.add('store_events_off').add('invalid_store_events_secret');
   if (route.body || route.query || route.params) codes.add('invalid_request');
-  if (route.body) codes.add('body_too_large').add('unsupported_media_type');
+  if (route.body) codes.add('body_too_large');
+  if (route.body && !route.anyMediaType) codes.add('unsupported_media_type');
   if (!route.isProbe) codes.add('rate_limited');
   codes.add('database_unavailable').add('internal_error');
   return [...codes];

@@ -170,7 +170,8 @@ const listParameters = {
       type: 'integer',
       minimum: 1,
       maximum: maxPageSize,
-      description: 'The number of files and folders, together, in one page.',
+      description:
+        'The number of files and folders, together, in one page. With `search` or a filter, a page may have fewer although more follow.',
     })
     .transform(Number)
     .optional(),
@@ -276,7 +277,10 @@ export const Listing = z.object({
   files: z.array(ListedFile),
   folders: z.array(ListedFolder),
   breadcrumbs: z.array(z.object({ id: uuidOut.nullable(), name: z.string() })),
-  nextCursor: z.string().nullable(),
+  nextCursor: z.string().nullable().meta({
+    description:
+      'What to send as `cursor` for the next page; null on the last one. With `search` or a filter, a page may be short, even empty, although more follow.',
+  }),
   total: z
     .int()
     .nullable()

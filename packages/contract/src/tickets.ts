@@ -38,6 +38,10 @@ export const CreateTicketRequest = z.object({
     .max(20, { error: 'must name at most 20 origins' })
     .nullish(),
   metadata: metadata.nullish(),
+  autoRecord: z.boolean().default(false).meta({
+    description:
+      'Whether the service records what has arrived and nobody has recorded within a minute: under the name, type and folder it was presigned with. Uploads in parts are recorded when they are completed.',
+  }),
 });
 
 /** Files, bytes and folders, of a budget. */
@@ -52,6 +56,7 @@ export const OwnTicket = z.object({
   maxBytes: z.int(),
   maxFileSize: z.int().nullable(),
   mimeTypes: z.array(z.string()).nullable(),
+  autoRecord: z.boolean(),
   used: Amounts,
   left: Amounts,
   createdAt: timestampOut,

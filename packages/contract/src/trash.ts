@@ -27,7 +27,7 @@ export const TrashEntry = z.object({
   parentId: uuidOut.nullable(),
   path: FolderPath.meta({
     description:
-      'The folders that it was in, the outermost first. Empty for the root, and if its folder is no longer there, so that it would be restored to the root.',
+      'The folders that it was in, the outermost first. Empty for the root, and if its folder is no longer there or has been moved too deep for it, so that it would be restored to the root.',
   }),
   /** Files that are restored with it; 1 for a file. */
   files: z.int(),

@@ -51,6 +51,8 @@ export function startChild(onMessage: (message: FromChild) => void, onEnd: (end:
     // One thread: besides libvips, only small reads and lookups of names use it. Few arenas: glibc keeps what is freed.
     env: { ...environment(), UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' },
     execArgv: [],
+    // A group of its own, so that what it has started ends with it.
+    detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let words = '';
@@ -63,16 +65,27 @@ export function startChild(onMessage: (message: FromChild) => void, onEnd: (end:
   const end = (ending: ChildEnd) => {
     if (ended) return;
     ended = true;
+    killGroup(child);
     rmSync(folder, { recursive: true, force: true });
     onEnd(ending);
   };
   // An 'error' may also be a signal or message that did not reach it, and then 'exit' follows.
   child.on('error', ({ message }) => {
     if (child.pid === undefined) end({ code: null, signal: null, words: message });
-    else child.kill('SIGKILL');
+    else killGroup(child);
   });
   child.once('exit', (code, signal) => end({ code, signal, words }));
-  return { pid: child.pid, folder, send: (message) => sendTo(child, message), kill: () => child.kill('SIGKILL') };
+  return { pid: child.pid, folder, send: (message) => sendTo(child, message), kill: () => killGroup(child) };
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    // There is none left.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+  }
 }
 
 function sendTo(child: ChildProcess, message: ToChild): void {

@@ -20,6 +20,9 @@ export const readFrom =
   (offset, length) =>
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).subarray(offset, offset + length);
 
+/** What may come before the root element of an SVG. */
+const svgStart = /^(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!--[^>]*-->\s*)*(<!DOCTYPE svg[^>[]*>\s*)?<svg[\s>]/;
+
 const avifBrands = new Set(['avif', 'avis']);
 
 /** The format of an image by its first bytes, whatever it is named. Null: nothing that is read here. */
@@ -31,6 +34,7 @@ export function sniff(head: Uint8Array): ImageFormat | null {
   if (text(0, 4) === 'RIFF' && text(8, 12) === 'WEBP') return 'webp';
   if (text(0, 6) === 'GIF87a' || text(0, 6) === 'GIF89a') return 'gif';
   if (['II*\0', 'MM\0*', 'II+\0', 'MM\0+'].includes(text(0, 4))) return 'tiff';
+  if (svgStart.test(text(0, 4096))) return 'svg';
   if (text(4, 8) === 'ftyp' && bytes.length >= 16) {
     const end = Math.min(bytes.readUInt32BE(0), bytes.length, 256);
     for (let at = 8; at + 4 <= end; at += at === 8 ? 8 : 4) if (avifBrands.has(text(at, at + 4))) return 'avif';
@@ -64,6 +68,7 @@ const readers: Record<ImageFormat, (head: Buffer, read: Read) => Partial<Header>
   gif: (head) => ({ width: head.readUInt16LE(6), height: head.readUInt16LE(8), isBuffered: false, bytesPerPixel: 4 }),
   avif: readAvif,
   tiff: (_, read) => readTiff(read),
+  svg: () => ({}),
 };
 
 /** Far more than any camera or program writes before the picture. */

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type Child, type ChildEnd, startChild } from './child.ts';
 import { type FailureReason, ImageFailed, ImageRefused, type RefusalReason } from './errors.ts';
-import { childCeilingBytes, idleChildBytes, maxFileBytes, maxWaiting, recycleRssBytes } from './limits.ts';
+import { idleChildBytes, maxFileBytes, maxWaiting, recycleRssBytes } from './limits.ts';
 import type { FromChild, Outcome } from './messages.ts';
 import { findSharp, type ImageSupport } from './support.ts';
 import type { ImageFacts, Rendered, RenderOptions, Source, Target } from './types.ts';
@@ -17,8 +17,22 @@ export interface ImageMakerOptions {
   recycleAfter?: number;
   /** How long a child is kept that nobody uses. A minute unless given. */
   idleMs?: number;
+  /** An absolute path: posters of videos are made with it. None unless given. */
+  ffmpeg?: string;
+  /** Whether SVG is read. */
+  svg?: boolean;
   /** What happens to the children. */
   log?: (event: object) => void;
+  /** Called for each image that is looked at or made, or is not. */
+  observe?: (result: ImageResult) => void;
+}
+
+/** What became of an image. */
+export interface ImageResult {
+  what: 'look' | 'variant';
+  outcome: 'done' | RefusalReason | FailureReason;
+  /** From when it was asked for, with waiting. */
+  seconds: number;
 }
 
 /** Since the maker was created. */
@@ -40,6 +54,8 @@ export interface ImageMakerFigures {
 export interface ImageMaker {
   /** Whether sharp is installed, and which formats it reads and writes. Starts no child, never rejects. */
   readonly support: Promise<ImageSupport>;
+  /** Whether files of a declared type are worth looking at: what their bytes are decides. */
+  reads(mediaType: string): boolean;
   /**
    * What is known of an image.
    *
@@ -100,9 +116,11 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
     timeoutMs = 20_000,
     recycleAfter = 500,
     idleMs = 60_000,
+    ffmpeg = null,
+    svg = false,
     log = () => {},
+    observe = () => {},
   } = options;
-  const memoryCeilingBytes = Math.min(childCeilingBytes, memoryBudgetBytes);
   // Idle children together must leave room in the budget, too.
   const recycleAboveBytes = Math.min(recycleRssBytes, memoryBudgetBytes / processes);
 
@@ -122,6 +140,7 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
 
   return {
     support,
+    reads: (mediaType) => /^image\//i.test(mediaType) || (ffmpeg !== null && /^video\//i.test(mediaType)),
     async look(source, signal) {
       const outcome = await run(source, null, null, signal);
       if (outcome.kind !== 'looked') throw new ImageFailed('crashed', `A child answered ${outcome.kind} to a look.`);
@@ -162,8 +181,14 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
   ): Promise<Extract<Outcome, { kind: 'looked' | 'rendered' }>> {
     const { available } = await support;
     signal?.throwIfAborted();
+    const started = performance.now();
     const outcome = await (refusal(source, available) ?? perform(source, renderOptions, target, signal));
     if (outcome.kind === 'thrown') throw outcome.error;
+    observe({
+      what: renderOptions === null ? 'look' : 'variant',
+      outcome: 'reason' in outcome ? outcome.reason : 'done',
+      seconds: (performance.now() - started) / 1000,
+    });
     if (outcome.kind === 'refused') {
       counted.refused[outcome.reason]++;
       throw new ImageRefused(outcome.reason, outcome.message);
@@ -180,7 +205,8 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
   function refusal(source: Source, available: boolean): Outcome | null {
     if (!available) return { kind: 'refused', reason: 'unsupported', message: 'sharp is not installed.' };
     if (source.size === 0) return { kind: 'refused', reason: 'unsupported', message: 'It is empty.' };
-    if (source.size > maxFileBytes) {
+    // Of a video, only the ends are fetched: the child knows whether it is one.
+    if (source.size > maxFileBytes && ffmpeg === null) {
       return { kind: 'refused', reason: 'too_large', message: `It has more than ${maxFileBytes} bytes.` };
     }
     if (isClosed) return { kind: 'failed', reason: 'busy', message: 'The service is stopping.' };
@@ -263,7 +289,14 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
     const { source, options: renderOptions } = job;
     worker.child.send({
       kind: 'task',
-      task: { source, options: renderOptions, folder: worker.child.folder, memoryCeilingBytes },
+      task: {
+        source,
+        options: renderOptions,
+        folder: worker.child.folder,
+        ffmpeg,
+        readsSvg: svg,
+        memoryCeilingBytes: memoryBudgetBytes,
+      },
     });
   }
 

@@ -4,6 +4,16 @@ import type { RenderOptions, VariantFormat } from './types.ts';
 
 /** Measured with sharp 0.35.5: what encoding takes, in bytes for each pixel that is made. */
 const encoding: Record<VariantFormat, number> = { webp: 16, jpeg: 10, png: 10, avif: 40 };
+/** The same of AVIF with a quarter of the colour samples. */
+const encodingLargeAvif = 25;
+
+/** Above this, in pixels of either side, AVIF is made as fast as it can be, and with less colour: it would take seconds and much memory. */
+const quickAvifFrom = 1200;
+
+/** Whether an AVIF of this size is made in the quicker way. */
+export function isLargeAvif({ format, width, height }: Pick<RenderOptions, 'format' | 'width' | 'height'>): boolean {
+  return format === 'avif' && (width === null || height === null || Math.max(width, height) > quickAvifFrom);
+}
 
 /**
  * Reads format and size from an image's first bytes without decoding, and estimates the memory for reading it.
@@ -34,6 +44,9 @@ export function memoryToRead({ format, width, height, isBuffered, bytesPerPixel 
         return 9;
       case 'avif':
         return 20;
+      case 'svg':
+        // A surface for each group that is transparent or filtered.
+        return 16;
       case 'tiff':
         // A strip or tile may be as large as the image.
         return Math.max(1.5, bytesPerPixel);
@@ -43,7 +56,7 @@ export function memoryToRead({ format, width, height, isBuffered, bytesPerPixel 
 
 /** What resizing and encoding takes, in bytes, from an upright image of this size. */
 export function memoryToMake(options: RenderOptions, image: { width: number; height: number }): number {
-  return Math.ceil(madePixels(options, image) * encoding[options.format]);
+  return Math.ceil(madePixels(options, image) * (isLargeAvif(options) ? encodingLargeAvif : encoding[options.format]));
 }
 
 function madePixels({ width, height, fit }: RenderOptions, image: { width: number; height: number }): number {

@@ -7,6 +7,9 @@ export interface Task {
   options: RenderOptions | null;
   /** A folder of the child's own, where it may keep the source. */
   folder: string;
+  /** An absolute path; null: no posters of videos are made. */
+  ffmpeg: string | null;
+  readsSvg: boolean;
   /** The child ends itself rather than use more memory. */
   memoryCeilingBytes: number;
 }

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import type { Metadata, Sharp } from 'sharp';
 import sharp from 'sharp';
 import { ImageRefused } from './errors.ts';
@@ -28,12 +28,19 @@ export interface OpenImage {
   pipeline(): Sharp;
 }
 
+/** Lets this process read SVG from now on. */
+export function allowSvg(): void {
+  sharp.unblock({ operation: ['VipsForeignLoadSvg'] });
+}
+
 /** @throws ImageRefused */
 export async function openImage(file: string): Promise<OpenImage> {
   const header = readFile(file, requireHeader);
   requireWithinLimits(header);
   const options = { limitInputPixels: maxPixels[header.format], failOn: 'error', pages: 1 } as const;
-  const metadata = await decoding(sharp(file, options).metadata());
+  // From memory, an SVG has no folder that it could name other files of.
+  const input = header.format === 'svg' ? readFileSync(file) : file;
+  const metadata = await decoding(sharp(input, options).metadata());
   const { format, width, height, pageHeight = height } = metadata;
   if ((format === 'heif' ? 'avif' : format) !== header.format)
     throw new ImageRefused('broken', `It begins as ${header.format} and is ${format}.`);
@@ -44,7 +51,7 @@ export async function openImage(file: string): Promise<OpenImage> {
     exif: exifOf(file, header, metadata),
     width: metadata.autoOrient.width,
     height: metadata.autoOrient.height,
-    pipeline: () => sharp(file, { ...options, autoOrient: true }),
+    pipeline: () => sharp(input, { ...options, autoOrient: true }),
   };
 }
 

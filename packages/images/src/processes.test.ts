@@ -237,6 +237,45 @@ test('two children together keep within the memory, and all images are made', as
   expect(most).toBeLessThan(700 * 1024 * 1024);
 });
 
+test('an image of 49 megapixels that takes 20 bytes for each is made where there is that much memory', async () => {
+  const avif = readFileSync(new URL('../test/49-megapixels.avif', import.meta.url));
+  const { images } = open({ memoryBudgetBytes: 1300 * 1024 * 1024, timeoutMs: 120_000 });
+  const source = server.offer('49.avif', avif);
+  expect(await images.look(source)).toMatchObject({ width: 7000, height: 7000 });
+  expect(await images.render(source, options, () => server.target('49'))).toMatchObject({ width: 64, height: 64 });
+  expect(images.figures().peakRssBytes).toBeLessThan(1300 * 1024 * 1024);
+});
+
+test('the largest AVIF that can be asked for is made within the memory', async () => {
+  const { images } = open({ timeoutMs: 120_000 });
+  const photo = await sharp({
+    create: {
+      width: 4096,
+      height: 4096,
+      channels: 3,
+      background: '#888',
+      noise: { type: 'gaussian', mean: 128, sigma: 30 },
+    },
+  })
+    .jpeg()
+    .toBuffer();
+  const whole = { ...options, width: 4096, height: 4096, format: 'avif' } as const;
+  const made = await images.render(server.offer('16.jpg', photo), whole, () => server.target('16'));
+  expect(made).toMatchObject({ width: 4096, height: 4096, contentType: 'image/avif' });
+  expect(images.figures().peakRssBytes).toBeLessThan(640 * 1024 * 1024);
+});
+
+test('a JPEG of 108 megapixels, as phones take them, takes no more memory than a small one', async () => {
+  const { images } = open({ timeoutMs: 120_000 });
+  const huge = await sharp({ create: { width: 12_000, height: 9000, channels: 3, background: '#c40' } })
+    .jpeg()
+    .toBuffer();
+  const made = await images.render(server.offer('108.jpg', huge), options, () => server.target('108'));
+  expect(made).toMatchObject({ width: 64, height: 64 });
+  // All of its pixels at once would be 309 MiB, beside the 90 MiB of the process.
+  expect(images.figures().peakRssBytes).toBeLessThan(280 * 1024 * 1024);
+});
+
 test('an image that could never be read within the memory is too large', async () => {
   const { images } = open({ memoryBudgetBytes: 300 * 1024 * 1024 });
   const avif = readFileSync(new URL('../test/24-megapixels.avif', import.meta.url));

@@ -1,6 +1,7 @@
 import type { Sharp } from 'sharp';
 import { ImageRefused } from './errors.ts';
 import { maxVariantBytes } from './limits.ts';
+import { isLargeAvif } from './memory.ts';
 import { decoding, type OpenImage } from './open-image.ts';
 import type { RenderOptions } from './types.ts';
 
@@ -10,9 +11,6 @@ export interface Made {
   height: number;
   contentType: string;
 }
-
-/** Above this, in pixels of either side, AVIF is made as fast as it can be: slower settings take seconds. */
-const quickAvifFrom = 1200;
 
 const transparent = { r: 0, g: 0, b: 0, alpha: 0 };
 
@@ -68,7 +66,8 @@ function cropAround(point: { x: number; y: number }, image: Size, box: Size) {
   };
 }
 
-function encode(pipeline: Sharp, { format, quality, width, height }: RenderOptions): Sharp {
+function encode(pipeline: Sharp, options: RenderOptions): Sharp {
+  const { format, quality } = options;
   switch (format) {
     case 'webp':
       return pipeline.webp({ quality });
@@ -77,9 +76,9 @@ function encode(pipeline: Sharp, { format, quality, width, height }: RenderOptio
     case 'png':
       // `quality` would reduce it to a palette, which takes seconds.
       return pipeline.png();
-    case 'avif': {
-      const isLarge = width === null || height === null || Math.max(width, height) > quickAvifFrom;
-      return pipeline.avif({ quality, effort: isLarge ? 0 : 2 });
-    }
+    case 'avif':
+      return pipeline.avif(
+        isLargeAvif(options) ? { quality, effort: 0, chromaSubsampling: '4:2:0' } : { quality, effort: 2 },
+      );
   }
 }

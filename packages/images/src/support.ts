@@ -25,7 +25,12 @@ export function findSharp(): ImageSupport {
   if (sharp === null) return none;
   const { version } = JSON.parse(readFileSync(join(dirname(dirname(sharp)), 'package.json'), 'utf8'));
   if (!compiled.some((name) => resolveFrom(sharp, name))) return { ...none, version };
-  return { available: true, version, reads: [...imageFormats], writes: [...variantFormats] };
+  return {
+    available: true,
+    version,
+    reads: imageFormats.filter((format) => format !== 'svg'),
+    writes: [...variantFormats],
+  };
 }
 
 function resolveFrom(place: string, name: string): string | null {

@@ -4,7 +4,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { ImageFailed } from './errors.ts';
-import { headBytes } from './limits.ts';
+import { headBytes, videoHeadBytes, videoTailBytes } from './limits.ts';
 import type { Source, Target } from './types.ts';
 
 /** Of the first bytes of an image: 64 KiB, or all. */
@@ -42,11 +42,38 @@ export async function fetchWhole(source: Source, head: Buffer, file: string): Pr
   try {
     await pipeline(bytes, out);
   } catch (error) {
-    if (isNoSpace(error))
-      throw new ImageFailed('busy', 'There is no room for the image in the folder for temporary files.');
-    throw unreachable('source', error);
+    toFailure(error);
   }
   if (length !== source.size) throw sourceChanged();
+}
+
+function toFailure(error: unknown): never {
+  if (isNoSpace(error))
+    throw new ImageFailed('busy', 'There is no room for the image in the folder for temporary files.');
+  throw unreachable('source', error);
+}
+
+/** Writes the ends of a file, with a hole between them, as long as the whole. */
+export async function fetchEnds(source: Source, head: Buffer, file: string): Promise<void> {
+  const { size } = source;
+  if (size <= videoHeadBytes + videoTailBytes) return fetchWhole(source, head, file);
+  const ends: [number, number][] = [
+    [0, videoHeadBytes],
+    [size - videoTailBytes, size],
+  ];
+  for (const [from, to] of ends) {
+    const out = createWriteStream(file, { flags: from === 0 ? 'wx' : 'r+', mode: 0o600, start: from });
+    let length = 0;
+    async function* bytes() {
+      for await (const chunk of await get(source, `bytes=${from}-${to - 1}`)) {
+        length += chunk.length;
+        if (length > to - from) throw sourceChanged();
+        yield chunk;
+      }
+    }
+    await pipeline(bytes, out).catch(toFailure);
+    if (length !== to - from) throw sourceChanged();
+  }
 }
 
 /**

@@ -1,5 +1,5 @@
 /** What can be read. */
-export const imageFormats = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff'] as const;
+export const imageFormats = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg'] as const;
 export type ImageFormat = (typeof imageFormats)[number];
 
 /** What can be made. */
@@ -8,6 +8,7 @@ export type VariantFormat = (typeof variantFormats)[number];
 
 /** What is known of an image. */
 export interface ImageFacts {
+  /** Of a video: of its poster. */
   format: ImageFormat;
   /** In pixels, upright: as it is shown, turned as `orientation` says. */
   width: number;
@@ -19,8 +20,8 @@ export interface ImageFacts {
   hasAlpha: boolean;
   /** `YYYY-MM-DDTHH:mm:ss` as EXIF says, in an unknown time zone. */
   takenAt: string | null;
-  /** Whether EXIF or XMP say where the picture was taken. */
-  hasLocation: boolean;
+  /** Whether EXIF or XMP say where the picture was taken. Null for a video: that is not looked for. */
+  hasLocation: boolean | null;
   /** A placeholder of about 25 bytes, base64 (https://evanw.github.io/thumbhash/). */
   thumbhash: string | null;
 }

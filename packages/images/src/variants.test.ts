@@ -1,3 +1,7 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { crc32, deflateSync } from 'node:zlib';
 import { load } from 'exifreader';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -200,6 +204,108 @@ function expectNear(found: number[], wanted: number[], distance: number): void {
     expect(Math.abs((found[index] ?? -999) - value)).toBeLessThan(distance);
 }
 
+/** IEC 61966-2-1, which both spaces use: the light of a number, 0 to 1, and back. */
+const toLight = (value: number) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+const fromLight = (light: number) => (light <= 0.0031308 ? light * 12.92 : 1.055 * light ** (1 / 2.4) - 0.055);
+
+/** SMPTE EG 432-1 and ITU-R BT.709, both with a white of D65: from the light of one to that of the other. */
+const p3ToSrgb = [
+  [1.2249401, -0.2249402, 0],
+  [-0.0420569, 1.0420571, 0],
+  [-0.0196376, -0.0786361, 1.0982735],
+];
+
+/** The sRGB of a colour of Display P3, which must be one that sRGB has, both from 0 to 255. */
+function fromDisplayP3(colour: number[]): number[] {
+  const light = colour.map((value) => toLight(value / 255));
+  return p3ToSrgb.map(
+    (row) => 255 * fromLight(row.reduce((sum, share, index) => sum + share * (light[index] ?? 0), 0)),
+  );
+}
+
+/** A PNG with another colour profile in front of its pixels, which stay as they are. */
+function withProfile(png: Buffer, icc: Buffer): Buffer {
+  const data = Buffer.concat([Buffer.from('icc\0\0', 'latin1'), deflateSync(icc)]);
+  const body = Buffer.concat([Buffer.from('iCCP', 'latin1'), data]);
+  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
+  length.writeUInt32BE(data.length);
+  sum.writeUInt32BE(crc32(body));
+  const afterHeader = 8 + 25;
+  return Buffer.concat([png.subarray(0, afterHeader), length, body, sum, png.subarray(afterHeader)]);
+}
+
+/** A photograph that a package for tests ships, as it is. */
+const photographFile = createRequire(import.meta.url)
+  .resolve('autocannon/package.json')
+  .replace('package.json', 'test/j5.jpeg');
+const photograph = () => sharp(photographFile);
+
+const hasPillow = spawnSync('/usr/bin/python3', ['-c', 'from PIL import ImageCms']).status === 0;
+
+/** Pillow uses Little CMS with the profile in the file; the intent is the one that libvips uses. Adobe's CMYK JPEGs are inverted. */
+const toSrgbWithPillow = `
+import io, sys
+from PIL import Image, ImageCms
+image = Image.open(io.BytesIO(sys.stdin.buffer.read()))
+profile = ImageCms.ImageCmsProfile(io.BytesIO(image.info['icc_profile']))
+srgb = ImageCms.profileToProfile(image, profile, ImageCms.createProfile('sRGB'), renderingIntent=1, outputMode='RGB', flags=0x2000)
+sys.stdout.buffer.write(srgb.tobytes())`;
+
+describe('a photograph', () => {
+  /** As a camera writes them: the photograph untouched, with its EXIF in a segment before it. */
+  async function asFromCamera(orientation: number): Promise<Buffer> {
+    const carrier = await corners()
+      .withExif({
+        IFD0: { Make: 'Canon', Model: 'Canon EOS 80D', Software: 'Firmware 1.0.2', DateTime: '2024:02:29 13:45:06' },
+        IFD2: {
+          ...exif.IFD2,
+          ExposureTime: '1/250',
+          FNumber: '56/10',
+          LensModel: 'EF-S18-135mm f/3.5-5.6 IS USM',
+          OffsetTimeOriginal: '+01:00',
+        },
+        IFD3: exif.IFD3,
+      })
+      .withMetadata({ orientation })
+      .jpeg()
+      .toBuffer();
+    const at = carrier.indexOf(Buffer.from('Exif\0\0', 'latin1')) - 4;
+    const segment = carrier.subarray(at, at + 2 + carrier.readUInt16BE(at + 2));
+    const plain = readFileSync(photographFile);
+    return Buffer.concat([plain.subarray(0, 2), segment, plain.subarray(2)]);
+  }
+
+  test.each([1, 3, 6, 8])(
+    'of a camera that was held as orientation %i says looks the same, upright',
+    async (orientation) => {
+      const bytes = await asFromCamera(orientation);
+      const isTurned = orientation > 4;
+      expect(await images.look(server.offer('photo.jpg', bytes))).toMatchObject({
+        width: isTurned ? 584 : 1169,
+        height: isTurned ? 1169 : 584,
+        orientation,
+        takenAt: '2024-02-29T13:45:06',
+        hasLocation: true,
+      });
+      const angle = { 1: 0, 3: 180, 6: 90, 8: 270 }[orientation] ?? 0;
+      for (const format of ['webp', 'jpeg', 'png', 'avif'] as const) {
+        const made = await make(bytes, { format, width: 300 });
+        const [found, wanted] = await Promise.all([
+          sharp(made.bytes).removeAlpha().raw().toBuffer(),
+          sharp(await photograph().rotate(angle).png().toBuffer())
+            .resize(made.width, made.height, { fit: 'fill' })
+            .raw()
+            .toBuffer(),
+        ]);
+        const far = found.reduce((sum, value, index) => sum + Math.abs(value - (wanted[index] ?? 0)), 0) / found.length;
+        expect(far).toBeLessThan(6);
+        const tags = Object.keys(load(made.bytes));
+        expect(tags.filter((tag) => /gps|make|model|serial|date|lens|software|exposure/i.test(tag))).toEqual([]);
+      }
+    },
+  );
+});
+
 describe('colours', () => {
   test('a Display P3 image looks the same in sRGB', async () => {
     const srgb = { r: 180, g: 90, b: 60 };
@@ -224,6 +330,53 @@ describe('colours', () => {
       expect((await sharp(made.bytes).metadata()).space).toBe('srgb');
       expectNear(await meanOf(made.bytes), [srgb.r, srgb.g, srgb.b], 8);
     }
+  });
+
+  test('Display P3 becomes the sRGB that the primaries of both say', async () => {
+    const icc = (
+      await flat({ r: 1, g: 2, b: 3 })
+        .withIccProfile('p3')
+        .png()
+        .toBuffer()
+        .then((png) => sharp(png).metadata())
+    ).icc;
+    if (!icc) throw new Error('No profile');
+    for (const p3 of [
+      [200, 100, 60],
+      [90, 140, 90],
+      [60, 90, 180],
+      [128, 128, 128],
+      [230, 200, 190],
+    ]) {
+      const expected = fromDisplayP3(p3);
+      // The numbers are those of the wide space, and the profile that says so is put in as it is.
+      const png = await sharp(Buffer.from(Array.from({ length: 64 * 64 }, () => p3).flat()), {
+        raw: { width: 64, height: 64, channels: 3 },
+      })
+        .png()
+        .toBuffer();
+      const wide = withProfile(png, icc);
+      for (const format of ['png', 'jpeg', 'webp', 'avif'] as const)
+        expectNear(await meanOf((await make(wide, { format })).bytes), expected, format === 'png' ? 2 : 4);
+    }
+  });
+
+  test.runIf(hasPillow)('CMYK becomes the sRGB that Little CMS makes of it', async () => {
+    const bare = await photograph()
+      .resize(300)
+      .toColourspace('cmyk')
+      .withIccProfile('cmyk')
+      .jpeg({ quality: 95 })
+      .toBuffer();
+    const reference = execFileSync('/usr/bin/python3', ['-c', toSrgbWithPillow], {
+      input: bare,
+      maxBuffer: 10_000_000,
+    });
+    const made = await make(bare, { format: 'png' });
+    const found = await sharp(made.bytes).raw().toBuffer();
+    expect(found).toHaveLength(reference.length);
+    const far = found.reduce((sum, value, index) => sum + Math.abs(value - (reference[index] ?? 0)), 0) / found.length;
+    expect(far).toBeLessThan(3);
   });
 
   test('what is transparent is white in a JPEG, and transparent elsewhere', async () => {

@@ -1,23 +1,25 @@
 /** The child process: one task at a time. It has no settings, no secrets, and ends when its parent does. */
 
 import { once } from 'node:events';
-import { rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { ImageFailed, ImageRefused } from './errors.ts';
 import { readFrom, readHeader } from './header.ts';
+import { maxFileBytes, maxSvgBytes } from './limits.ts';
 import { look } from './look.ts';
 import { memoryToMake, memoryToRead } from './memory.ts';
 import type { FromChild, Outcome, Task, ToChild } from './messages.ts';
-import { openImage, requireWithinLimits } from './open-image.ts';
+import { allowSvg, openImage, requireWithinLimits } from './open-image.ts';
 import { render } from './render.ts';
-import { fetchHead, fetchWhole, put } from './transfer.ts';
+import { fetchEnds, fetchHead, fetchWhole, put } from './transfer.ts';
+import { makePoster, posterBytes, sniffVideo } from './video.ts';
 
 /** libvips works in a thread of its own, so this thread sees the memory grow. */
 const watchMilliseconds = 20;
 
 // Requests to the service are more urgent than images.
-setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+setPriority(constants.priority.PRIORITY_LOW);
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'task') void perform(message.task);
@@ -32,23 +34,22 @@ async function perform(task: Task): Promise<void> {
   const watch = setInterval(() => requireMemory(task.memoryCeilingBytes), watchMilliseconds);
   const file = join(task.folder, 'source');
   const outcome = await run(task, file).catch(toOutcome);
-  rmSync(file, { force: true });
+  for (const each of [file, join(task.folder, 'poster')]) rmSync(each, { force: true });
   clearInterval(watch);
   process.off('disconnect', giveUp);
   send(end(outcome));
 }
 
-async function run({ source, options }: Task, file: string): Promise<Outcome> {
-  const head = await fetchHead(source);
-  const header = readHeader(readFrom(head));
-  if (header === null) throw new ImageRefused('unsupported', 'It is no image of a format that is read.');
-  requireWithinLimits(header);
-  await fetchWhole(source, head, file);
-  const image = await openImage(file);
+async function run(task: Task, file: string): Promise<Outcome> {
+  const { options } = task;
+  const fetched = await fetchImage(task, file);
+  const image = await openImage(fetched);
   const bytesNeeded = memoryToRead(image.header) + (options ? memoryToMake(options, image) : 0);
-  const admitted = await ask({ kind: 'needs', bytes: bytesNeeded });
-  if (admitted.kind !== 'go') throw new ImageRefused('too_large', `It would take ${bytesNeeded} bytes of memory.`);
-  if (options === null) return { kind: 'looked', facts: await look(image) };
+  await requireRoom(bytesNeeded);
+  if (options === null) {
+    const facts = await look(image);
+    return { kind: 'looked', facts: fetched === file ? facts : { ...facts, hasLocation: null } };
+  }
 
   const { bytes, ...made } = await render(image, options);
   const { contentType } = made;
@@ -56,6 +57,33 @@ async function run({ source, options }: Task, file: string): Promise<Outcome> {
   if (answer.kind !== 'put') throw new Error(`No answer to a variant: ${answer.kind}`);
   const etag = await put(answer.target, bytes, contentType);
   return { kind: 'rendered', rendered: { ...made, size: bytes.length, etag } };
+}
+
+/** Fetches the image, or a video of which a frame is taken, and names the file that it is in. */
+async function fetchImage({ source, folder, ffmpeg, readsSvg }: Task, file: string): Promise<string> {
+  const head = await fetchHead(source);
+  const video = ffmpeg === null ? null : sniffVideo(head);
+  if (ffmpeg !== null && video !== null) {
+    await requireRoom(posterBytes);
+    await fetchEnds(source, head, file);
+    const poster = join(folder, 'poster');
+    await makePoster(ffmpeg, video, file, poster);
+    return poster;
+  }
+  const header = readHeader(readFrom(head));
+  if (header === null || (header.format === 'svg' && !readsSvg))
+    throw new ImageRefused('unsupported', 'It is no image of a format that is read.');
+  const maxBytes = header.format === 'svg' ? maxSvgBytes : maxFileBytes;
+  if (source.size > maxBytes) throw new ImageRefused('too_large', `It has more than ${maxBytes} bytes.`);
+  if (header.format === 'svg') allowSvg();
+  requireWithinLimits(header);
+  await fetchWhole(source, head, file);
+  return file;
+}
+
+async function requireRoom(bytes: number): Promise<void> {
+  const admitted = await ask({ kind: 'needs', bytes });
+  if (admitted.kind !== 'go') throw new ImageRefused('too_large', `It would take ${bytes} bytes of memory.`);
 }
 
 async function ask(question: FromChild): Promise<ToChild> {
@@ -78,14 +106,20 @@ function requireMemory(ceilingBytes: number): void {
   send(end(outcome), killSelf);
 }
 
-/** `process.exit` would wait for the thread that is inside libvips. */
+/** With ffmpeg, if that runs: `child.ts` makes this the first of a group. `process.exit` would wait for the thread that is inside libvips. */
 function killSelf(): void {
-  process.kill(process.pid, 'SIGKILL');
+  process.kill(-process.pid, 'SIGKILL');
 }
 
 function end(outcome: Outcome): FromChild {
-  const peakRssBytes = process.resourceUsage().maxRSS * 1024;
-  return { kind: 'end', outcome, rssBytes: process.memoryUsage.rss(), peakRssBytes };
+  return { kind: 'end', outcome, rssBytes: process.memoryUsage.rss(), peakRssBytes: peakRss() };
+}
+
+/** On Linux, `maxRSS` begins with what the parent had when it started this process: `execve` keeps the larger of the two. */
+function peakRss(): number {
+  const status = '/proc/self/status';
+  const [, kibibytes] = (existsSync(status) && /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(status, 'utf8'))) || [];
+  return (kibibytes === undefined ? process.resourceUsage().maxRSS : Number(kibibytes)) * 1024;
 }
 
 function send(message: FromChild, sent?: () => void): void {

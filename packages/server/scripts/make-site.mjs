@@ -18,6 +18,7 @@ cpSync(app, out, { recursive: true });
 // Its own logo is the one thing that it would ask another host for.
 const reference = readFileSync(redoc, 'utf8').replaceAll(/https:\/\/cdn\.redoc\.ly\/[^"']*/g, '/favicon.svg');
 writeFileSync(join(out, 'docs/redoc.standalone.js'), reference);
+cpSync(`${redoc}.LICENSE.txt`, join(out, 'docs/redoc.standalone.js.LICENSE.txt'));
 for (const name of readdirSync(out, { recursive: true, encoding: 'utf8' })) {
   const path = join(out, name);
   if (!statSync(path).isFile() || statSync(path).size < 1024) continue;

@@ -2,12 +2,13 @@
 // Writes docs/errors.md, docs/settings.md, the client's error codes and the console's operations from the built catalogues.
 // With --check it writes nothing, names the files that are out of date, and ends with 1 if there are any.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { errorCatalogue, routes } from '@cadiz/contract';
+import { accessTypes, errorCatalogue, eventCatalogue, File, Folder, routes } from '@cadiz/contract';
 import { settings } from '../dist/settings/table.js';
 
 const command = 'npm run build && npm run docs';
 const pages = {
   'docs/errors.md': toErrorsPage(),
+  'docs/events.md': toEventsPage(),
   'docs/settings.md': toSettingsPage(),
   'packages/client/src/error-codes.ts': toErrorCodes(),
   'packages/console/src/operations.ts': toOperations(),
@@ -52,6 +53,105 @@ export const operations = {
 ${entries.join('\n')}
 } as const;
 `;
+}
+
+function toEventsPage() {
+  const entries = Object.entries(eventCatalogue).filter(([type]) => type !== 'webhook.test');
+  const rows = entries
+    .filter(([type]) => !accessTypes.some((one) => one === type))
+    .map(([type, { when, data }]) => `| \`${type}\` | ${when} | ${toFields(data)} |`);
+  const access = entries
+    .filter(([type]) => accessTypes.some((one) => one === type))
+    .map(([type, { when }]) => `| \`${type}\` | ${when} |`);
+  return `# Events
+
+<!-- Written by packages/server/scripts/write-docs.mjs: change that, or packages/contract/src/events.ts, instead. -->
+
+Everything that happens in a project is an event: files that arrive, change and go, uploads that are given up, tickets that are used up, a quota that is reached, and every
+change of access. Events are written with the change that they tell of, in one transaction, so there is never one without the other. Each project numbers its
+events 1, 2, 3 and so on (\`seq\`), without a gap; the events of one file or folder are in the order of its changes.
+
+## Read them
+
+\`\`\`bash
+curl "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=latest" -H "Authorization: Bearer $CADIZ_API_KEY"
+# {"events":[],"cursor":"41"}
+curl "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=41&wait=30" -H "Authorization: Bearer $CADIZ_API_KEY"
+\`\`\`
+
+\`\`\`json
+{
+  "events": [
+    {
+      "id": "01a206a4-0f64-7000-8000-0fcb652fc7bf",
+      "seq": 42,
+      "type": "file.created",
+      "at": "2026-11-23T04:22:24.868Z",
+      "projectId": "01a206a4-0eee-7504-bf39-9d4c75e60f02",
+      "actor": { "apiKeyId": "01a206a4-0f29-7541-b611-241ef905ba2e" },
+      "data": { "id": "01a206a4-0f64-7789-9618-40c91c526865", "fileName": "photo.jpg", "fileSize": 48213, "…": "as in every answer with a file" }
+    }
+  ],
+  "cursor": "42"
+}
+\`\`\`
+
+- \`cursor\` is where to go on: the \`after\` of the next request. Without \`after\`, everything that is kept comes, the oldest first; \`after=latest\` starts now.
+- \`wait\` (0 to 30 seconds) holds a request that would find nothing until there is something.
+- \`types=file.created,file.deleted\` leaves out the others; \`limit\` is 100 unless you say otherwise (1 to 1000).
+- Events are kept for 30 days (\`EVENT_RETENTION_DAYS\`). A cursor from before that is answered with 410 \`cursor_expired\` and, in \`cursor\`, the oldest that can be used: compare with
+  the listing then, and go on from there.
+- A key needs \`files:read\` and must not be tied to a folder. Events about access are for the owners of the project, when they are signed in.
+
+## Stream them
+
+The same route answers \`Accept: text/event-stream\` with [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The id of each is its
+\`seq\`, so an \`EventSource\` that reconnects misses nothing (\`Last-Event-ID\`). A comment every 10 seconds keeps the connection alive. Whoever does not read is cut off, and goes on
+with the last id; a key that is revoked, within 10 seconds.
+
+\`\`\`bash
+curl -N "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=latest" -H "Accept: text/event-stream" -H "Authorization: Bearer $CADIZ_API_KEY"
+\`\`\`
+
+On a terminal, [\`cadiz events --follow\`](cli.md#events) shows them, one on a line.
+
+## In the client
+
+\`\`\`ts
+for await (const event of cadiz.events.follow({ after: lastSeq, types: ['file.created', 'file.deleted'] })) {
+  await handle(event);
+  lastSeq = event.seq; // keep it, and give it as \`after\` the next time
+}
+\`\`\`
+
+An event can come to you twice if you stop between handling it and keeping its \`seq\`: its \`id\` stays the same.
+
+## Every type
+
+A file or folder in \`data\` is as it was right after the change. \`actor\` is \`{userId}\`, \`{apiKeyId}\` or \`{ticketId}\`, or null if the service did it by itself.
+
+| type | when | \`data\` |
+|---|---|---|
+${rows.join('\n')}
+
+For owners only; \`data\` has ids, names and counts:
+
+| type | when |
+|---|---|
+${access.join('\n')}
+`;
+}
+
+/** The fields of an event's data; those of a file or a folder in one word. */
+function toFields(/** @type {object} */ schema) {
+  const names = 'shape' in schema && schema.shape ? Object.keys(schema.shape) : [];
+  for (const [word, schema] of Object.entries({ 'the file': File, 'the folder': Folder })) {
+    const own = Object.keys(schema.shape);
+    if (!own.every((name) => names.includes(name))) continue;
+    const more = names.filter((name) => !own.includes(name));
+    return [word, ...more.map((name) => `\`${name}\``)].join(', ');
+  }
+  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 function toErrorsPage() {

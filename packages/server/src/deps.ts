@@ -5,6 +5,7 @@ import type { AccessChanges } from './access/access-changes.ts';
 import type { ApiKeys } from './access/find-api-key.ts';
 import type { Tickets } from './access/find-ticket.ts';
 import type { Database } from './db/open.ts';
+import type { Feed } from './events/feed.ts';
 import type { ArchiveLinks } from './features/downloads/archive-links.ts';
 import type { LinkTokens } from './features/links/link-tokens.ts';
 import type { InsertTogether } from './features/uploads/insert-together.ts';
@@ -13,6 +14,7 @@ import type { Passwords } from './identity/passwords/passwords.ts';
 import type { SignInLimits } from './identity/sign-in-limits.ts';
 import type { Setup } from './identity/sign-up/setup.ts';
 import type { ImageTokens } from './images/image-tokens.ts';
+import type { ThumbnailUrls } from './images/thumbnail-urls.ts';
 import type { LimitsCache } from './limits/find-limits.ts';
 import type { PresignedBytes } from './limits/presigned-bytes.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -23,6 +25,7 @@ import type { ObjectStore } from './store/object-store.ts';
 import type { S3Settings } from './store/s3-settings.ts';
 import type { Health } from './telemetry/health.ts';
 import type { Answered, Mismatch } from './telemetry/observed.ts';
+import type { HostLookup } from './webhooks/target.ts';
 import type { Handover } from './work/work.ts';
 
 /** The jobs that the service runs regularly; `jobs/jobs.ts` says what each one does. */
@@ -33,9 +36,11 @@ export type JobName =
   | 'trash'
   | 'reconcile'
   | 'audit'
+  | 'events'
   | 'expired'
   | 'tickets'
   | 'variants'
+  | 'images'
   | 'days'
   | 'tidy';
 
@@ -46,7 +51,7 @@ export interface Deps {
   objects: ObjectStore;
   /** How to reach the object store, for the doctor. */
   storeSettings: S3Settings;
-  /** The secret of the service: signs cookies, and seals second factors. */
+  /** The secret of the service: signs cookies, and seals second factors and the secrets of webhooks. */
   secret: string;
   /** What the first sign-up may require; undefined if the service started with an account. */
   setup: Setup | undefined;
@@ -74,8 +79,14 @@ export interface Deps {
   imageTokens: ImageTokens;
   /** Makes images in processes of its own; undefined if that is switched off, or `sharp` is not installed. */
   images: ImageMaker | undefined;
+  /** URLs of thumbnails that have been signed, for listings. */
+  thumbnailUrls: ThumbnailUrls;
   /** For links whose bytes go through the service. */
   linkSlots: StreamSlots;
+  /** What has happened in projects, as it is numbered. */
+  feed: Feed;
+  /** Finds the addresses of the hosts of webhooks. */
+  lookupHost: HostLookup;
   /** Starts work that a request has just enqueued, soon and in this process. */
   work: Handover;
   /** Undefined if no mail server is set. */

@@ -20,6 +20,7 @@ interface CallerWith {
   keyOrSession: Caller;
   uploader: Uploader;
   ticket: TicketCaller;
+  objectStore: Visitor;
 }
 
 /** The caller of an operation, according to the access that its route requires. */

@@ -43,6 +43,7 @@ import { createQuarantine } from './features/quarantines/create-quarantine.ts';
 import { releaseQuarantine, trashQuarantine } from './features/quarantines/end-quarantine.ts';
 import { listKeyUploads } from './features/quarantines/list-key-uploads.ts';
 import { listQuarantines } from './features/quarantines/list-quarantines.ts';
+import { takeStoreEvents } from './features/store-events/take-store-events.ts';
 import { getSystem } from './features/system/get-system.ts';
 import { runDoctor } from './features/system/run-doctor.ts';
 import { createTicket } from './features/tickets/create-ticket.ts';
@@ -64,6 +65,15 @@ import { recordUpload } from './features/uploads/record-upload.ts';
 import { signParts } from './features/uploads/sign-parts.ts';
 import { readDailyUsage } from './features/usage/read-daily-usage.ts';
 import { readUsage } from './features/usage/read-usage.ts';
+import { changeWebhook } from './features/webhooks/change-webhook.ts';
+import { createWebhook } from './features/webhooks/create-webhook.ts';
+import { deleteWebhook } from './features/webhooks/delete-webhook.ts';
+import { getWebhook } from './features/webhooks/get-webhook.ts';
+import { listDeliveries } from './features/webhooks/list-deliveries.ts';
+import { listWebhooks } from './features/webhooks/list-webhooks.ts';
+import { replayWebhook } from './features/webhooks/replay-webhook.ts';
+import { rotateWebhook } from './features/webhooks/rotate-webhook.ts';
+import { testWebhook } from './features/webhooks/test-webhook.ts';
 import { finishOidc } from './identity/oidc/finish-oidc.ts';
 import { linkOidc } from './identity/oidc/link-oidc.ts';
 import { signInWithOidc } from './identity/oidc/sign-in-with-oidc.ts';
@@ -156,6 +166,16 @@ export const operations: Operations = {
   listMembers,
   changeMember,
   removeMember,
+  createWebhook,
+  listWebhooks,
+  getWebhook,
+  changeWebhook,
+  deleteWebhook,
+  rotateWebhook,
+  testWebhook,
+  listDeliveries,
+  replayWebhook,
+
   createInvitation,
   listInvitations,
   removeInvitation: withdrawInvitation,
@@ -194,6 +214,7 @@ export const operations: Operations = {
   live,
   ready,
   health,
+  storeEvents: takeStoreEvents,
 };
 
 /** The implementation of each operation that answers the entries of a list one by one. */

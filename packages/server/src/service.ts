@@ -3,7 +3,9 @@ import { serve } from '@cadiz/http-server';
 import type { Logger } from 'pino';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, withDirectPool } from './db/open.ts';
+import { serveSnapshots } from './db/snapshots.ts';
 import type { Deps } from './deps.ts';
+import { createFeed } from './events/feed.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createLinkTokens } from './features/links/link-tokens.ts';
 import { createFileInserts } from './features/uploads/insert-file.ts';
@@ -16,6 +18,7 @@ import { makeSetup, type Setup } from './identity/sign-up/setup.ts';
 import { hasAnybody } from './identity/users/has-anybody.ts';
 import { createImageTokens } from './images/image-tokens.ts';
 import { openImages } from './images/open-images.ts';
+import { createThumbnailUrls } from './images/thumbnail-urls.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createKinds } from './jobs/kinds.ts';
 import { startJobs } from './jobs/run-jobs.ts';
@@ -35,6 +38,8 @@ import { createS3Store } from './store/s3-store.ts';
 import { createHealth } from './telemetry/health.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createMetricsExporter } from './telemetry/metrics-exporter.ts';
+import { noteArrived } from './tickets/note-arrived.ts';
+import { createHostLookup } from './webhooks/host-lookup.ts';
 import { type RunningWork, startWork } from './work/run-work.ts';
 
 const flushKeysMilliseconds = 30_000;
@@ -79,7 +84,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
     // Reports a taken port at once, before the database is created.
     await requireFreePort(config.host, config.port);
-    const store = await openObjectStore(config, secrets, log);
+    let noteKeys = (_keys: readonly string[]) => {};
+    const store = await openObjectStore(config, secrets, log, (keys) => noteKeys(keys));
     opened.push({
       close: async () => {
         await store.drain(0);
@@ -93,22 +99,28 @@ export async function startService(config: Config, log: Logger): Promise<Running
     failures.push(db.failed);
     const { applied } = await withDirectPool(config.database, db, (pool) => migrate(pool));
     log.debug({ applied }, 'Migrated the database');
+    if (config.database.kind === 'embedded') opened.push(await serveSnapshots(db, config.database.dataDir, log));
 
     await store.objects.prepare();
     if (!config.withoutObjects) await requireOwnObjects(db.kysely, store.objects, config, log);
 
     const caches = openCaches(db, now, log);
     opened.push(caches.accessChanges);
-    const setup = (await hasAnybody(db)) ? undefined : makeSetup(config);
     const secret = config.secret ?? secrets?.secret ?? '';
+    const setup = (await hasAnybody(db)) ? undefined : makeSetup(config, secret);
+    const feed = createFeed(db, log);
+    opened.push(feed);
     const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
     const counts = db.kind === 'postgres' ? createSharedCounts(db.pool) : undefined;
     const rateLimits = createRateLimits(config.rateLimits, counts);
     if (counts) opened.push(shareRegularly(rateLimits, counts, log));
     const mail = config.mail && createMailer(config.mail, log);
     if (mail) opened.push({ close: () => mail.idle() });
-    const images = config.images ? await openImages(log) : undefined;
-    if (images) opened.push(images);
+    const images = config.images ? await openImages(config, log, metrics?.observeImage) : undefined;
+    if (images) {
+      opened.push(images);
+      metrics?.watchImages(images);
+    }
     const deps: Deps = {
       config,
       mail,
@@ -128,7 +140,10 @@ export async function startService(config: Config, log: Logger): Promise<Running
       linkTokens: createLinkTokens(secret),
       linkSlots: createStreamSlots(config.linksAtOnce, 'links_busy', now),
       imageTokens: createImageTokens(secret, now),
+      thumbnailUrls: createThumbnailUrls(),
       images,
+      feed,
+      lookupHost: createHostLookup({ isInside: config.webhookAllowNetworks !== undefined }),
       work: { offer: (kind) => work.offer(kind), take: (task) => work.take(task) },
       log,
       observe: (answer) => {
@@ -153,6 +168,10 @@ export async function startService(config: Config, log: Logger): Promise<Running
       now,
     };
 
+    noteKeys = (keys) => {
+      // They are looked for in any case, only later.
+      noteArrived(deps, keys).catch((error: unknown) => log.warn({ error }, 'Could not note what has arrived'));
+    };
     const flushKeys = () => Promise.all([deps.apiKeys.flushLastUsed(), deps.apiKeys.endExpired()]);
     opened.push(
       repeat(flushKeysMilliseconds, flushKeys, (error) =>
@@ -187,6 +206,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
           Promise.all([jobs.close(), work.close()]).then(() => store.drain(drainMilliseconds)),
         ]),
     });
+    // Streams of events would go on until the time to drain is over.
+    opened.push({ close: async () => feed.end() });
     return { setup, failed: Promise.race(failures), stop };
   } catch (error) {
     await close();
@@ -221,6 +242,7 @@ async function openObjectStore(
   config: Config,
   secrets: ReturnType<typeof readOrMakeSecrets> | undefined,
   log: Logger,
+  onKeys: (keys: readonly string[]) => void,
 ): Promise<OpenedObjectStore> {
   const { objectStore } = config;
   if (objectStore.kind === 's3') {
@@ -233,7 +255,7 @@ async function openObjectStore(
     };
   }
   const embedded = { ...config, objectStore };
-  const thread = await startEmbeddedStore(embedded, secrets, log);
+  const thread = await startEmbeddedStore(embedded, secrets, log, onKeys);
   const settings = toEmbeddedS3Settings(embedded, secrets, thread.port);
   return {
     settings,

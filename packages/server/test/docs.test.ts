@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { File } from '@cadiz/contract';
 import { describe, expect, test } from 'vitest';
 import { cleanUp, embeddedSettings, startService, stopService } from '../../../e2e/service.ts';
 import { readConfig } from '../src/settings/config.ts';
@@ -49,6 +50,12 @@ describe('README.md', () => {
     const [head = '', transcript = ''] = toWelcome(config, service).split(/(?=^ {2}CADIZ=)/m);
     expect(blocksOf(readme, 'text')[0]?.trim()).toBe(head.trim());
     expect(blocksOf(readme, 'sh')).toContain(`${transcript.replaceAll(/^ {2}/gm, '').trimEnd()}\n`);
+  });
+
+  test('shows a file with all of its fields', () => {
+    const [answer = ''] = blocksOf(readme, 'json');
+    expect(File.parse(JSON.parse(answer).files[0])).toMatchObject({ fileName: 'hello.txt' });
+    expect([...answer.matchAll(/^ {6}"(\w+)":/gm)].map(([, name]) => name)).toEqual(Object.keys(File.shape));
   });
 
   test('names only settings that exist', () => {

@@ -8,8 +8,9 @@ import { operationWork } from '../src/features/bulk/operation.ts';
 import { reconciliationWork } from '../src/features/janitor/advance-reconciliation.ts';
 import { planReconciliations } from '../src/features/janitor/plan-reconciliations.ts';
 import { quarantineWork } from '../src/features/quarantines/advance-quarantine.ts';
-import { lookAtReservations } from '../src/features/tickets/look-at-reservations.ts';
+import { lookAtReservations, type Recorder } from '../src/features/tickets/look-at-reservations.ts';
 import { purgeTrash } from '../src/features/trash/purge-trash.ts';
+import { recordReserved } from '../src/features/uploads/record-reserved.ts';
 import { closeDays } from '../src/features/usage/close-days.ts';
 import { createServerDatabase, testableKinds } from './database.ts';
 import { requireDrained } from './drain-work.ts';
@@ -44,6 +45,7 @@ interface Scene {
   quarantineId: string;
   uploadId: string;
   linkId: string;
+  webhookId: string;
   operationId: string;
 }
 
@@ -114,6 +116,7 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
     uploadId: (await ask(ben, 'POST', '/api/storage/uploads', { ...(await presigned(full)), storeKey: undefined }))
       .uploadId,
     operationId: await insertOperation(service, projectId, full, ben.id),
+    webhookId: (await ask(ben, 'POST', `/api/projects/${projectId}/webhooks`, { url: 'https://a.example.com/' })).id,
     linkId: (await ask(ada, 'POST', '/api/storage/links', { fileId: files[0] })).id,
   };
 }
@@ -134,6 +137,10 @@ const byTicket =
   (method: string, path: (scene: Scene) => string, body?: (scene: Scene) => object): Contestant =>
   (service, scene) =>
     service.call(method, path(scene), { key: scene.ticket.raw, ...(body ? { body: body(scene) } : {}) });
+const webhookPath =
+  (rest: string) =>
+  ({ projectId, webhookId }: Scene) =>
+    `/api/projects/${projectId}/webhooks/${webhookId}${rest}`;
 const projectPath =
   (rest = '') =>
   ({ projectId }: Scene) =>
@@ -264,9 +271,10 @@ const contestants: Record<string, Contestant> = {
     }),
   ),
   'look at reservations': (service) => {
-    const { db, objects, log, now } = service.deps;
-    const later = { db, objects, log, now: () => now() + 7200_000 };
-    return lookAtReservations(later, new AbortController().signal, () => undefined);
+    const { deps } = service;
+    const later = { ...deps, now: () => deps.now() + 7200_000 };
+    const record: Recorder = (reservation, facts) => recordReserved(later, reservation, facts);
+    return lookAtReservations(later, new AbortController().signal, () => undefined, record);
   },
   'close the day': ({ deps: { db, now } }) =>
     closeDays({ db, now: () => now() + 86_400_000 }, new AbortController().signal),
@@ -324,6 +332,12 @@ const contestants: Record<string, Contestant> = {
     ({ files }) => ({ fileId: files[0] }),
   ),
   'delete a link': one('ada', 'DELETE', ({ linkId }) => `/api/storage/links/${linkId}`),
+  'create a webhook': one('ada', 'POST', projectPath('/webhooks'), () => ({ url: 'https://b.example.com/' })),
+  'change a webhook': one('ben', 'PATCH', webhookPath(''), () => ({ enabled: true, ordered: true })),
+  'rotate a webhook': one('ada', 'POST', webhookPath('/rotate'), () => ({})),
+  'test a webhook': one('ben', 'POST', webhookPath('/test')),
+  'replay events': one('ada', 'POST', webhookPath('/replay'), () => ({ from: new Date(0).toISOString() })),
+  'delete a webhook': one('ada', 'DELETE', webhookPath('')),
   'move many': bulk('move', ({ files, folders }) => ({
     fileIds: files,
     folderIds: [folders.other],
@@ -383,6 +397,8 @@ const ofProject = [
   'ticket_reservations',
   'project_usage',
   'project_days',
+  'webhook_endpoints',
+  'webhook_deliveries',
   'quarantines',
   'operations',
   'reconciliations',

@@ -4,6 +4,7 @@ import { readColumns } from './rows.ts';
 /** The shapes of credentials, wherever they appear: keys, signed addresses, cookies, password hashes. */
 const shapes = [
   /cz_(?:live|test|ticket)_[0-9A-Za-z]{49}/,
+  /whsec_[0-9A-Za-z+/]{43}=/,
   /Signature=[0-9a-f]{64}/i,
   /session_token=[^;\s"\\]{16,}/,
   /\$argon2id?\$/,
@@ -61,8 +62,8 @@ export function createSecrecy(): Secrecy {
         // The token itself, without its signature.
         remember(decodeURIComponent(value).split('.')[0]);
       }
-      const { key, ticket, url } = (body ?? {}) as { key?: unknown; ticket?: unknown; url?: unknown };
-      for (const credential of [key, ticket]) if (typeof credential === 'string') remember(credential);
+      const { key, ticket, secret, url } = (body ?? {}) as Record<string, unknown>;
+      for (const credential of [key, ticket, secret]) if (typeof credential === 'string') remember(credential);
       if (typeof url === 'string') remember(/(?:#|\/archives\/)([\w.~-]{20,})$/.exec(url)?.[1]);
     },
     async findInDatabase(db, rows = 2_000) {

@@ -12,6 +12,7 @@ import addFormats from 'ajv-formats';
 import { pino } from 'pino';
 import type { Database } from '../src/db/open.ts';
 import type { Deps } from '../src/deps.ts';
+import { createFeed, type FeedTimes } from '../src/events/feed.ts';
 import { createArchiveLinks } from '../src/features/downloads/archive-links.ts';
 import { createLinkTokens } from '../src/features/links/link-tokens.ts';
 import { createFileInserts } from '../src/features/uploads/insert-file.ts';
@@ -21,6 +22,7 @@ import { createPasswords, type Passwords } from '../src/identity/passwords/passw
 import { createSignInLimits } from '../src/identity/sign-in-limits.ts';
 import type { Setup } from '../src/identity/sign-up/setup.ts';
 import { createImageTokens } from '../src/images/image-tokens.ts';
+import { createThumbnailUrls } from '../src/images/thumbnail-urls.ts';
 import { createMailer } from '../src/mail/mailer.ts';
 import { openCaches } from '../src/open-caches.ts';
 import { createRateLimits } from '../src/rate-limits/rate-limits.ts';
@@ -31,6 +33,7 @@ import type { S3Settings } from '../src/store/s3-settings.ts';
 import { createS3Store } from '../src/store/s3-store.ts';
 import { createHealth } from '../src/telemetry/health.ts';
 import { logOptions } from '../src/telemetry/log.ts';
+import type { HostLookup } from '../src/webhooks/target.ts';
 import { openTestDatabase } from './database.ts';
 import { createSecrecy } from './secrecy.ts';
 
@@ -125,11 +128,17 @@ export interface TestServiceOptions {
   beside?: TestService;
   /** Makes images; by default nothing does. */
   images?: ImageMaker;
+  /** Numbers events so often; by default they stay in the outbox until `numberEvents` is called. */
+  feed?: FeedTimes;
   /** The clock that `advance` moves; the machine's by default. Milliseconds since 1970. */
   clock?: () => number;
+  /** Finds the addresses of the hosts of webhooks; by default names under `example.com` have a public one, and others none. */
+  lookupHost?: HostLookup;
   /** Signs the cookies: the secret of another service makes that service's cookies valid here. */
   secret?: string;
 }
+
+const never: FeedTimes = { collectMilliseconds: 2 ** 31 - 1, pollMilliseconds: 2 ** 31 - 1 };
 
 /**
  * Starts the service with real parts: a database of its own, a real object store over the wire (the embedded one, or
@@ -155,6 +164,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     : await openTestStore(config, now);
   const secret = options.secret ?? randomBytes(32).toString('base64url');
   const mail = config.mail && createMailer(config.mail, log);
+  const feed = createFeed(db, log, options.feed ?? never);
   const deps: Deps = {
     config,
     mail,
@@ -174,7 +184,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     linkTokens: createLinkTokens(secret),
     linkSlots: createStreamSlots(config.linksAtOnce, 'links_busy', now),
     imageTokens: createImageTokens(secret, now),
+    thumbnailUrls: createThumbnailUrls(),
     images: options.images,
+    feed,
+    lookupHost: options.lookupHost ?? (async (host) => (/(^|\.)example\.com$/.test(host) ? ['93.184.215.14'] : [])),
     work: {
       offer: () => options.checkContent && randomUUID(),
       take: options.checkContent ?? (() => undefined),
@@ -272,6 +285,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     },
     async close() {
       await mail?.idle();
+      feed.end();
+      await feed.close();
       const isOwn = !beside && !db.pool.ended;
       const leak = secrecy.findIn(lines.join('')) ?? (isOwn ? await secrecy.findInDatabase(db) : undefined);
       await store.close();

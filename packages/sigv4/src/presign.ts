@@ -48,6 +48,8 @@ interface Second {
   query: string;
   /** whole queries, by lifetime and names of signed headers: most URLs differ in neither */
   queries: Map<string, string>;
+  /** The last whole query with further parameters: those of a page of thumbnails differ in nothing. */
+  last: { ownQuery: string; parameters: string; query: string } | undefined;
   sign: Sign;
 }
 
@@ -75,6 +77,7 @@ export function createPresigner(options: PresignOptions): (request: PresignReque
       toSign: stringToSign(amzDate, scope, ''),
       query: `X-Amz-Algorithm=${algorithm}&X-Amz-Credential=${credential}&X-Amz-Date=${amzDate}&X-Amz-Expires=`,
       queries: new Map(),
+      last: undefined,
       sign: signingKey(options.secretAccessKey, amzDate.slice(0, 8), region),
     };
     return second;
@@ -86,7 +89,7 @@ export function createPresigner(options: PresignOptions): (request: PresignReque
     const { lines, names } = signedHeaders(request, host);
     const path = `${base}/${uriEncode(request.bucket)}/${uriEncodePath(request.key)}`;
     const ownQuery = queryOf(of, request.expiresInSeconds, names);
-    const query = request.query ? withQuery(ownQuery, request.query) : ownQuery;
+    const query = request.query ? withLastQuery(of, ownQuery, request.query) : ownQuery;
     const canonical = `${request.method}\n${path}\n${query}\n${lines}\n${names}\n${unsignedPayload}`;
     const signature = of.sign(of.toSign + hash('sha256', canonical, 'hex'));
     return `${origin}${path}?${query}&X-Amz-Signature=${signature}`;
@@ -137,6 +140,13 @@ function sortedHeaders(headers: Record<string, string>, contentLength: number | 
     lines: sorted.map(([name, value]) => `${name}:${canonicalHeaderValue([value])}\n`).join(''),
     names: sorted.map(([name]) => name).join(';'),
   };
+}
+
+function withLastQuery(of: Second, ownQuery: string, query: Record<string, string>): string {
+  const parameters = JSON.stringify(query);
+  if (of.last?.ownQuery === ownQuery && of.last.parameters === parameters) return of.last.query;
+  of.last = { ownQuery, parameters, query: withQuery(ownQuery, query) };
+  return of.last.query;
 }
 
 /** Sorts all parameters together, as the signature requires. */

@@ -2,4 +2,4 @@ export { lockFolder, StoreFolderInUse } from './disk/lock.ts';
 export type { Log } from './disk/log.ts';
 export { StoreFolderUnwritable } from './disk/store.ts';
 export { openStore, type RunningStore, type StoreOptions } from './process/open-store.ts';
-export { startStoreThread } from './process/store-thread.ts';
+export { type StoredObject, startStoreThread } from './process/store-thread.ts';

@@ -38,6 +38,9 @@ export interface UploadOptions {
   concurrency?: number;
 }
 
+/** Why an upload is aborted that is to go on later: what has arrived of it stays. */
+export const paused = Symbol('paused');
+
 /** One file on its way. */
 export interface Job {
   source: Source;
@@ -49,6 +52,8 @@ export interface Job {
   pace: Pace;
   /** Its upload in parts, once that has begun. */
   begun?: Resumable | undefined;
+  /** Removes what has arrived of that. Never rejects. */
+  remove?: () => Promise<void>;
   /** Says that so many of its bytes have been sent. */
   report(loaded: number): void;
 }

@@ -3,7 +3,7 @@ import type { Resumable } from '../platform/platform.ts';
 import type { Answered, Call } from '../request.ts';
 import { anyOf, toCadizError } from '../retry.ts';
 import type { CreatedUpload, File, SignedParts, Upload } from '../types.ts';
-import type { Job } from './job.ts';
+import { type Job, paused } from './job.ts';
 import { type Address, sendBytes, toAddress, type Uploading } from './transfer.ts';
 
 /** How many addresses of parts one request signs: not all at once, since they expire. */
@@ -23,7 +23,7 @@ const underWay = new Set<string>();
 
 /**
  * Uploads a file in parts, several at a time, and goes on with an earlier attempt that the job or the resume store
- * knows. If it is aborted, what has arrived is removed; after any other error it can be gone on with.
+ * knows. If it is aborted, what has arrived is removed; if it is paused, and after any other error, it can be gone on with.
  *
  * @throws CadizError
  */
@@ -40,16 +40,16 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
       job.begun = { uploadId, secret };
       await resume?.set(key, job.begun);
     }
+    const call = toCall(begun, '', { method: 'DELETE' });
+    const forget = () => resume?.delete(key).catch(() => undefined);
+    // If this fails, the service aborts it when it expires.
+    job.remove = () => uploading.send(call).then(forget, forget);
     await sendParts(uploading, job, begun);
     const file = await complete(uploading, job, begun);
     await resume?.delete(key);
     return file;
   } catch (error) {
-    if (job.begun && isCadizError(error) && error.code === 'aborted') {
-      // If this fails, the service aborts it when it expires.
-      await uploading.send(toCall(job.begun, '', { method: 'DELETE' })).catch(() => undefined);
-      await resume?.delete(key);
-    }
+    if (isCadizError(error) && error.code === 'aborted' && error.cause !== paused) await job.remove?.();
     throw error;
   } finally {
     if (resume) underWay.delete(key);

@@ -2,7 +2,7 @@ import type { CadizError } from '../error.ts';
 import { anyOf, type Gate, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
 import { toPath } from './folders.ts';
-import { createJob, type Job, type UploadOptions } from './job.ts';
+import { createJob, type Job, paused, type UploadOptions } from './job.ts';
 import type { Source } from './source.ts';
 import { isLarge, type Uploader, uploadJobs } from './uploader.ts';
 import { batchSize } from './whole.ts';
@@ -14,8 +14,8 @@ export interface QueueEntry extends Omit<UploadOptions, 'folder' | 'onProgress' 
   path?: string;
 }
 
-/** `canceled` and `failed` uploads can be retried. */
-export type UploadState = 'waiting' | 'uploading' | 'done' | 'failed' | 'canceled';
+/** `canceled` and `failed` uploads can be retried, and `paused` ones resumed. */
+export type UploadState = 'waiting' | 'uploading' | 'paused' | 'done' | 'failed' | 'canceled';
 
 /** One file of a queue. */
 export interface QueuedUpload {
@@ -40,7 +40,7 @@ export interface QueueSnapshot {
   readonly loaded: number;
   readonly total: number;
   readonly isPaused: boolean;
-  /** Whether nothing waits and nothing is under way. */
+  /** Whether nothing waits, is under way or paused. */
   readonly isIdle: boolean;
 }
 
@@ -48,9 +48,10 @@ export interface QueueSnapshot {
 export interface UploadQueue {
   /** Adds files; they begin when it is their turn. */
   add(files: Iterable<Source | QueueEntry>): void;
-  /** Stops where it is, until `resume`. What has been sent of large files stays. */
-  pause(): void;
-  resume(): void;
+  /** Pauses one upload, whose turn others take, or the whole queue. What has been sent of large files stays. */
+  pause(id?: number): void;
+  /** Goes on with one upload, or with all of them. */
+  resume(id?: number): void;
   /** Cancels one upload, or all that are not done. */
   cancel(id?: number): void;
   /** Tries a failed or canceled upload again, or all of them. */
@@ -58,7 +59,7 @@ export interface UploadQueue {
   /** Calls the listener soon after each change; returns what ends that. */
   subscribe(listener: () => void): () => void;
   snapshot(): QueueSnapshot;
-  /** Resolves once nothing waits and nothing is under way. Never rejects: look at the states. */
+  /** Resolves once nothing waits, is under way or paused. Never rejects: look at the states. */
   done(): Promise<QueueSnapshot>;
 }
 
@@ -71,7 +72,10 @@ const tellMilliseconds = 50;
 interface Item {
   entry: QueueEntry;
   view: QueuedUpload;
-  canceling: AbortController;
+  /** Ends it, for good or (`paused`) for now. */
+  ending: AbortController;
+  /** As far as it had come when it was paused. */
+  job?: Job | undefined;
 }
 
 /**
@@ -125,9 +129,11 @@ export function createQueue(
   /** Starts what there is room for: a batch more as soon as the last one keeps no slot waiting. */
   function pump(): void {
     while (waiting.size > 0 && sending.size < uploader.concurrency && !whenResumed) start(nextBatch());
-    if (waiting.size + active.size > 0) return;
+    if (!isIdle()) return;
     for (const resolve of whenIdle.splice(0)) resolve();
   }
+
+  const isIdle = () => waiting.size + active.size === 0 && items.every(({ view }) => view.state !== 'paused');
 
   function begin(): void {
     uploader.folders.prepare(Array.from(waiting, toFolder));
@@ -173,16 +179,20 @@ export function createQueue(
         sending.delete(itemOf.get(job) as Item);
         pump();
       },
-      settle: (job, outcome) => settle(itemOf.get(job) as Item, outcome),
+      settle(job, outcome) {
+        const item = itemOf.get(job) as Item;
+        item.job = job;
+        settle(item, outcome);
+      },
     });
   }
 
-  function toJob(item: Item): Promise<Job> {
+  async function toJob(item: Item): Promise<Job> {
     const { file, path: _, ...own } = item.entry;
-    const signal = anyOf(item.canceling.signal, own.signal, options.signal);
+    const signal = anyOf(item.ending.signal, own.signal, options.signal);
     const onProgress = ({ loaded }: { loaded: number }) => change(item, { loaded });
     const merged = { ...options, ...own, folder: toFolder(item), onProgress, signal };
-    return createJob(file, merged, gate);
+    return { ...(await createJob(file, merged, gate)), begun: item.job?.begun };
   }
 
   const toFolder = ({ view }: Item): string => toPath(`${options.folder ?? ''}/${view.directory}`);
@@ -191,7 +201,11 @@ export function createQueue(
     active.delete(item);
     sending.delete(item);
     if (!(outcome instanceof Error)) change(item, { state: 'done', loaded: item.view.size, file: outcome });
-    else if (outcome.code === 'aborted') change(item, { state: 'canceled' });
+    else if (outcome.cause === paused) {
+      // By now it may have been resumed, or canceled.
+      if (item.view.state === 'waiting') enqueue(item);
+      if (item.view.state === 'canceled') discard(item);
+    } else if (outcome.code === 'aborted') change(item, { state: 'canceled' });
     else change(item, { state: 'failed', error: outcome });
   }
 
@@ -204,13 +218,27 @@ export function createQueue(
       loaded: counted.reduce((sum, { loaded }) => sum + loaded, 0),
       total: counted.reduce((sum, { size }) => sum + size, 0),
       isPaused: whenResumed !== undefined,
-      isIdle: waiting.size + active.size === 0,
+      isIdle: isIdle(),
     };
     return known;
   }
 
+  /** Cancels what is not under way (any more). */
+  function discard(item: Item): void {
+    waiting.delete(item);
+    void item.job?.remove?.();
+    change(item, { state: 'canceled' });
+  }
+
   const select = (id: number | undefined, states: readonly UploadState[]) =>
     items.filter(({ view }) => states.includes(view.state) && (id === undefined || view.id === id));
+
+  /** Lets it wait for its turn, unless what came before has yet to end. */
+  function enqueue(item: Item): void {
+    item.ending = new AbortController();
+    if (!active.has(item)) waiting.add(item);
+    change(item, { state: 'waiting' });
+  }
 
   function add(files: Iterable<Source | QueueEntry>): void {
     for (const file of files) {
@@ -220,7 +248,7 @@ export function createQueue(
       const directory = path.split('/').slice(0, -1).join('/');
       const { size } = entry.file;
       const view: QueuedUpload = { id: items.length, name, directory, size, loaded: 0, state: 'waiting' };
-      const item = { entry: { ...entry, name }, view, canceling: new AbortController() };
+      const item = { entry: { ...entry, name }, view, ending: new AbortController() };
       items.push(item);
       waiting.add(item);
     }
@@ -230,7 +258,15 @@ export function createQueue(
   add(files);
   return {
     add,
-    pause() {
+    pause(id) {
+      if (id !== undefined) {
+        for (const item of select(id, ['waiting', 'uploading'])) {
+          waiting.delete(item);
+          change(item, { state: 'paused' });
+          item.ending.abort(paused);
+        }
+        return pump();
+      }
       if (whenResumed) return;
       let resolve = () => {};
       const promise = new Promise<void>((done) => {
@@ -240,26 +276,28 @@ export function createQueue(
       pause.abort();
       tell();
     },
-    resume() {
-      pause = new AbortController();
-      whenResumed?.resolve();
-      whenResumed = undefined;
-      tell();
-      pump();
+    resume(id) {
+      for (const item of select(id, ['paused'])) enqueue(item);
+      if (id === undefined) {
+        pause = new AbortController();
+        whenResumed?.resolve();
+        whenResumed = undefined;
+      }
+      begin();
     },
     cancel(id) {
-      for (const item of select(id, ['waiting', 'uploading'])) {
-        item.canceling.abort();
-        if (waiting.delete(item)) change(item, { state: 'canceled' });
+      for (const item of select(id, ['waiting', 'uploading', 'paused'])) {
+        item.ending.abort();
+        if (!active.has(item)) discard(item);
+        else if (item.view.state !== 'uploading') change(item, { state: 'canceled' });
       }
       pump();
     },
     retry(id) {
       for (const item of select(id, ['failed', 'canceled'])) {
         const { error: _, ...view } = item.view;
-        item.view = { ...view, loaded: 0, state: 'waiting' };
-        item.canceling = new AbortController();
-        waiting.add(item);
+        item.view = { ...view, loaded: 0 };
+        enqueue(item);
       }
       begin();
     },

@@ -1,10 +1,14 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
+import { useRef } from 'react';
 import { text } from '../text/text.ts';
 import type { DialogProps } from './dialog.tsx';
 
 /** The dialog itself: it is loaded when the first is opened. */
 export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = false, ...rest }: DialogProps) {
+  const body = useRef<HTMLDivElement>(null);
+  const toFirstField = () =>
+    body.current?.querySelector<HTMLElement>(':is(input, textarea, select):enabled:not([type="hidden"])') ?? true;
   return (
     <Base.Root
       open={open}
@@ -18,7 +22,7 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
       <Base.Portal>
         <Base.Backdrop className="backdrop" forceRender />
         <Base.Viewport className="scrim plain">
-          <Base.Popup className={`dialog ${width}`} initialFocus={rest.initialFocus}>
+          <Base.Popup className={`dialog ${width}`} initialFocus={rest.initialFocus ?? toFirstField}>
             <header>
               <div className="grow">
                 <Base.Title>{title}</Base.Title>
@@ -32,7 +36,7 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
               )}
             </header>
             {rest.children && (
-              <div className="in" tabIndex={rest.isText ? 0 : undefined}>
+              <div ref={body} className="in" tabIndex={rest.isText ? 0 : undefined}>
                 {rest.children}
               </div>
             )}

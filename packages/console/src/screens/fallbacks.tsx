@@ -71,13 +71,15 @@ export function ScreenProblem({ error }: { error: unknown }) {
 interface NotFoundProps {
   title: string;
   hint: string;
+  /** Where to go from here; to the projects by default. */
+  ways?: ReactNode;
 }
 
 /** An address that leads nowhere. */
 export const ScreenNotFound = () => <NotFound title={text.errors.notFound} hint={text.errors.notFoundHint} />;
 
 /** Says what is not there, and leads to what is. */
-export function NotFound({ title, hint }: NotFoundProps) {
+export function NotFound({ title, hint, ways }: NotFoundProps) {
   return (
     <Fallback title={title}>
       <Empty
@@ -85,9 +87,11 @@ export function NotFound({ title, hint }: NotFoundProps) {
         title={title}
         hint={hint}
         action={
-          <Link className="btn main" to="/projects">
-            {text.errors.toProjects}
-          </Link>
+          ways ?? (
+            <Link className="btn main" to="/projects">
+              {text.errors.toProjects}
+            </Link>
+          )
         }
       />
     </Fallback>

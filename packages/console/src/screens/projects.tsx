@@ -1,14 +1,18 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { FolderOpen, Plus } from 'lucide-react';
+import { clientOf } from '../api.ts';
 import { Button } from '../components/button.tsx';
 import { Mark } from '../components/mark.tsx';
-import { Empty, Meter } from '../components/parts.tsx';
+import { Badge, Empty, Meter } from '../components/parts.tsx';
 import { formatBytes } from '../format.ts';
-import { type Project, projectsQuery, usageQuery } from '../queries.ts';
+import { membersQuery, type Project, projectsQuery, usageQuery, useRole } from '../queries.ts';
 import { text } from '../text/text.ts';
+import { Picture, toSources } from './files/picture.tsx';
+import { thumbnail } from './files/use-listing.ts';
 import { AccountMenu } from './shell/account-menu.tsx';
 import { useTitle } from './title.ts';
+import './projects.css';
 
 export function Projects() {
   const { data: projects } = useSuspenseQuery(projectsQuery);
@@ -49,10 +53,18 @@ export function Projects() {
 
 function ProjectCard({ project }: { project: Project }) {
   const { data: usage } = useQuery(usageQuery(project.id));
+  const { isSuccess: isKnown } = useQuery(membersQuery(project.id));
+  const role = useRole(project.id);
   return (
     <Link className="proj" to="/projects/$projectId/files" params={{ projectId: project.id }}>
+      <Mosaic projectId={project.id} />
       <div className="proj-text">
-        <b className="clip">{project.name}</b>
+        <span className="line">
+          <b className="clip grow">
+            <bdi>{project.name}</bdi>
+          </b>
+          {isKnown && <Badge>{text.members.roles[role]}</Badge>}
+        </span>
         <span className="cap quiet num">{usage ? usageWords(usage) : ' '}</span>
         {usage?.quotaBytes ? (
           <Meter
@@ -64,6 +76,34 @@ function ProjectCard({ project }: { project: Project }) {
         ) : null}
       </div>
     </Link>
+  );
+}
+
+const mostPictures = 4;
+/** Among how many files they are looked for. */
+const amongLatest = 20;
+
+/** The latest pictures of a project. */
+function Mosaic({ projectId }: { projectId: string }) {
+  const { data: pictures = [] } = useQuery({
+    queryKey: ['mosaic', projectId],
+    queryFn: async () => {
+      const latest = { sort: 'createdAt', order: 'desc', limit: amongLatest, thumbnail } as const;
+      const { files } = await clientOf(projectId).files.page(latest);
+      return files.filter((file) => toSources(file).length > 0).slice(0, mostPictures);
+    },
+  });
+  return (
+    <div className="mosaic">
+      {pictures.map((file) => (
+        <Picture key={file.id} sources={toSources(file)} none={<span />} />
+      ))}
+      {pictures.length === 0 && (
+        <span>
+          <FolderOpen className="i" aria-hidden="true" />
+        </span>
+      )}
+    </div>
   );
 }
 

@@ -52,6 +52,7 @@ export const de: Text = {
     usage: 'Verbrauch',
     keys: 'API-Schlüssel',
     tickets: 'Tickets',
+    webhooks: 'Webhooks',
     members: 'Mitglieder',
     audit: 'Protokoll',
     settings: 'Einstellungen',
@@ -179,28 +180,41 @@ export const de: Text = {
     selected: (count) => `${count.toLocaleString('de')} ausgewählt`,
     clearSelection: 'Auswahl aufheben',
     everything: 'Alles ausgewählt',
-    selectAll: (total) =>
-      total ? `Alle ${total.toLocaleString('de')} in diesem Ordner auswählen` : 'Alles in diesem Ordner auswählen',
+    selectAll: (total, reach) => {
+      const all = total ? `Alle ${total.toLocaleString('de')}` : 'Alles';
+      return reach === 'folder' ? `${all} in diesem Ordner auswählen` : `${all} aus der Suche im Projekt auswählen`;
+    },
     deleted: (count) => `${plural(count, 'Element', 'Elemente')} im Papierkorb`,
     files: 'Dateien',
     folders: 'Ordner',
     deleteOne: (name) => `„${name}“ löschen?`,
-    deleteMany: (count) =>
-      count === null ? 'Alles in diesem Ordner löschen?' : `${plural(count, 'Element', 'Elemente')} löschen?`,
+    deleteMany: (count, reach) => {
+      if (count !== null) return `${plural(count, 'Element', 'Elemente')} löschen?`;
+      return reach === 'folder' ? 'Alles in diesem Ordner löschen?' : 'Alles aus der Suche im Projekt löschen?';
+    },
     deleteLead: 'Gelöschtes kommt mit allem, was darin ist, in den Papierkorb und lässt sich von dort zurückholen.',
     deleteFiles: (count) => `${plural(count, 'Datei', 'Dateien')} löschen`,
     deleteFolders: (count) => `${plural(count, 'Ordner', 'Ordner')} löschen`,
     progress: (done, total) => `${done.toLocaleString('de')} von ${plural(total, 'Element', 'Elementen')} fertig`,
     move: 'Verschieben',
-    moveTitle: (count) =>
-      count === null ? 'Alles in diesem Ordner verschieben' : `${plural(count, 'Element', 'Elemente')} verschieben`,
+    moveTitle: (count, reach) => {
+      if (count !== null) return `${plural(count, 'Element', 'Elemente')} verschieben`;
+      return reach === 'folder' ? 'Alles in diesem Ordner verschieben' : 'Alles aus der Suche im Projekt verschieben';
+    },
     moveTo: (name) => `Nach ${name} verschieben`,
     moved: (count, name) => `${plural(count, 'Element', 'Elemente')} nach ${name} verschoben`,
     noFolders: 'Hier sind keine Ordner.',
     moreRows: 'Mehr zeigen',
     list: 'Liste',
     grid: 'Raster',
+    folderGone: 'Diesen Ordner gibt es nicht',
+    goneHint:
+      'Vielleicht wurde hier etwas gelöscht, oder die Adresse ist falsch. Gelöschtes lässt sich eine Zeit lang aus dem Papierkorb wiederherstellen.',
+    toAllFiles: 'Alle Dateien dieses Projekts',
+    toTrash: 'In den Papierkorb schauen',
     veryMany: 'Mehr als 10.000 Elemente',
+    between: (count) =>
+      `Dazwischen ${count === undefined ? 'sind weitere' : `${count.toLocaleString('de')} weitere`}, die beim Scrollen geladen werden`,
     found: (count) => `${count} gefunden`,
     nothingFound: (words) => `Hier heißt nichts „${words}“`,
     nothingFoundHint: 'Versuche es mit weniger Buchstaben oder im ganzen Projekt.',
@@ -217,6 +231,13 @@ export const de: Text = {
     details: 'Einzelheiten',
     previous: 'Vorige Datei',
     next: 'Nächste Datei',
+    gone: 'Diese Datei gibt es nicht',
+    showOriginal: (size) => `Original zeigen (${size})`,
+    dimensions: 'Maße',
+    pixels: (width, height) => `${width} × ${height} Pixel`,
+    takenAt: 'Aufgenommen',
+    location: 'Ort',
+    hasLocation: 'Verrät, wo es aufgenommen wurde',
     none: 'Für diese Art von Datei gibt es keine Vorschau',
     unreadable: (status) => `Der Objektspeicher antwortete ${status}.`,
     cut: (size) => `Gezeigt werden die ersten ${size}.`,
@@ -288,6 +309,12 @@ export const de: Text = {
       'Versuche es noch einmal. Bleibt es dabei, dann nenne den Leuten, die diesen Dienst betreiben, die Anfrage-ID.',
   },
 
+  live: {
+    quota: (percent) =>
+      percent < 100
+        ? `${percent} % des Kontingents dieses Projekts sind belegt.`
+        : 'Das Kontingent dieses Projekts ist aufgebraucht.',
+  },
   palette: {
     title: 'Suchen oder hingehen',
     placeholder: 'Dateien suchen, oder schreiben, was du tun willst',
@@ -370,6 +397,9 @@ export const de: Text = {
     canceled: 'Abgebrochen',
     allCanceled: (count) => `${plural(count, 'Upload', 'Uploads')} abgebrochen`,
     paused: 'Angehalten',
+    pausedAt: (percent) => (percent > 0 ? `Angehalten bei ${percent} %` : 'Angehalten'),
+    pauseOne: (name) => `${name} anhalten`,
+    resumeOne: (name) => `${name} fortsetzen`,
     pause: 'Alle anhalten',
     resume: 'Alle fortsetzen',
     cancelAll: 'Alle abbrechen',
@@ -409,7 +439,7 @@ export const de: Text = {
   },
 
   trash: {
-    lead: 'Was gelöscht wurde, bleibt eine Weile hier und kann an seinen Platz zurück.',
+    lead: 'Gelöschtes bleibt eine Zeit lang hier. Beim Zurückholen kommt es wieder an seinen alten Platz.',
     none: 'Der Papierkorb ist leer',
     noneHint: 'Was du löschst, kommt zuerst hierher.',
     where: 'War in',
@@ -543,6 +573,10 @@ export const de: Text = {
       'trash.emptied': 'Papierkorb geleert',
       'link.created': 'Link erstellt',
       'link.deleted': 'Link widerrufen',
+      'webhook.created': 'Webhook erstellt',
+      'webhook.updated': 'Webhook geändert',
+      'webhook.rotated': 'Webhook-Secret erneuert',
+      'webhook.deleted': 'Webhook gelöscht',
     },
   },
 
@@ -644,12 +678,14 @@ export const de: Text = {
       audit: 'Alte Ereignisse entfernen',
       days: 'Tage des Verbrauchs abschließen',
       expired: 'Abgelaufenes entfernen',
+      images: 'Früher erfasste Bilder ansehen',
       multiparts: 'Verlassene Uploads in Teilen abbrechen',
       reconcile: 'Objekte und Dateien vergleichen',
       sweep: 'Objekte ohne Datei entfernen',
       tickets: 'Reserviertes von Tickets zurückgeben',
       tidy: 'Eingebaute Datenbank aufräumen',
       trash: 'Abgelaufenes aus dem Papierkorb entfernen',
+      variants: 'Nicht mehr gebrauchte Bildgrößen entfernen',
     },
     givenUp: 'Aufgegeben',
     givenUpLead: 'Arbeit, die bei jedem Versuch gescheitert ist und auf jemanden wartet.',
@@ -720,6 +756,7 @@ export const de: Text = {
     done: 'Fertig',
     closeWithoutCopying: 'Schließen, ohne zu kopieren',
     closeAnyway: 'Trotzdem schließen',
+    copyFailed: 'Der Browser hat es nicht erlaubt. Markiere das Geheimnis und kopiere es von Hand.',
     leaving: 'Niemand kann dir diesen Schlüssel noch einmal zeigen. Ohne ihn musst du einen neuen anlegen.',
     snippets: 'Code',
     copySnippet: (name) => `${name} kopieren`,
@@ -797,7 +834,7 @@ export const de: Text = {
   },
 
   tickets: {
-    lead: 'Mit einem Ticket lädt eine Seite oder ein Telefon so viel hoch, so lange, ohne Schlüssel. Meist legt dein Server sie an; hier siehst du alle.',
+    lead: 'Mit einem Ticket kann eine Webseite oder App ohne Schlüssel hochladen, bis zu einer Menge und einem Zeitpunkt. Meist legt dein Server Tickets an; hier siehst du alle.',
     create: 'Ticket anlegen',
     none: 'Keine Tickets',
     noneHint:
@@ -814,7 +851,13 @@ export const de: Text = {
     usedOf: (used, limit) => `${used} von ${limit}`,
     expires: 'Läuft ab',
     state: 'Zustand',
-    states: { live: 'gilt', exhausted: 'verbraucht', expired: 'abgelaufen', revoked: 'widerrufen' },
+    states: {
+      live: 'gilt',
+      exhausted: 'verbraucht',
+      expired: 'abgelaufen',
+      keyEnded: 'ihr Schlüssel gilt nicht mehr',
+      revoked: 'widerrufen',
+    },
     made: (when) => `Angelegt ${when}`,
     moreRows: 'Mehr zeigen',
     maxFiles: 'Höchstens so viele Dateien',
@@ -825,6 +868,8 @@ export const de: Text = {
     originsHint: 'Ursprünge, durch Kommas getrennt, zum Beispiel https://www.example.com. Leer heißt: jede Seite.',
     lifetime: 'Gilt',
     lifetimes: { quarter: '15 Minuten', hour: '1 Stunde', shift: '8 Stunden', day: '1 Tag' },
+    autoRecord: 'Aufnehmen, was ankommt',
+    autoRecordHint: 'Auch wenn die Seite oder App vorher geschlossen wird: eine Minute später.',
     created: 'Dein neues Ticket',
     createdLead: 'Kopiere es jetzt: Es wird nur dieses eine Mal gezeigt und nirgends aufgehoben.',
     leaving: 'Niemand kann dir dieses Ticket noch einmal zeigen. Ohne es musst du ein neues anlegen.',
@@ -964,6 +1009,26 @@ export const de: Text = {
     refuse: 'Ablehnen',
     reportHint: 'Die Datei ist in Listen markiert.',
     refuseHint: 'Der Upload endet mit content_mismatch.',
+    images: 'Bilder',
+    imagesLead: 'Vorlagen werden aus jedem Bild gemacht, sobald es hochgeladen ist, und mit ihrem Namen verlangt.',
+    addPreset: 'Vorlage hinzufügen',
+    removePreset: (name) => `Vorlage ${name} entfernen`,
+    presetName: 'Vorlage',
+    presetNameHint: '1 bis 32 Zeichen aus a-z, 0-9, _ und -',
+    presetTaken: 'So heißt schon eine.',
+    noPresets: 'keine Vorlagen',
+    width: 'Breite',
+    height: 'Höhe',
+    fit: 'Einpassen',
+    fits: { cover: 'füllen', contain: 'mit Rand', inside: 'hinein' },
+    format: 'Format',
+    formats: { webp: 'WebP', avif: 'AVIF', jpeg: 'JPEG', png: 'PNG', auto: 'auto' },
+    stripLocation: 'Wo Bilder aufgenommen wurden',
+    strip: { never: 'Links verraten es', links: 'Ort aus Links entfernen' },
+    stripHints: {
+      never: 'Ein Link liefert die Datei, wie sie hochgeladen wurde, mit allem, was die Kamera hineingeschrieben hat.',
+      links: 'Ein Link liefert eine Kopie ohne EXIF. Ein Bild, das sich nicht lesen lässt, wird nicht ausgeliefert.',
+    },
     unsaved: 'Noch nicht gespeichert:',
     discard: 'Verwerfen',
     saved: 'Einstellungen gespeichert.',

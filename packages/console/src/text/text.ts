@@ -1,7 +1,7 @@
 import { en } from './en.ts';
 
 /** Widens literal types, so that another language may say something else. */
-type Widen<T> = T extends string
+export type Widen<T> = T extends string
   ? string
   : T extends (...args: infer A) => string
     ? (...args: A) => string

@@ -32,7 +32,7 @@ describe.skipIf(!testableKinds.includes('postgres'))('two replicas on one Postgr
 
   const listeners = async () => {
     const { rows } = await one.deps.db.pool.query<{ pid: number }>(
-      `select pid from pg_stat_activity where application_name = 'cadiz listen' and datname = current_database()`,
+      `select pid from pg_stat_activity where application_name = 'cadiz listen' and query = 'listen cadiz_access' and datname = current_database()`,
     );
     return rows.map(({ pid }) => pid);
   };

@@ -8,6 +8,8 @@ export interface SessionCaller {
   sessionId?: string | undefined;
   /** The address the request came from, if known. */
   address?: string | undefined;
+  /** The id of the request, if there is one. */
+  requestId?: string | undefined;
 }
 
 /** An API key: tied to one project, or (null) to the projects that its creator can reach. */
@@ -23,6 +25,8 @@ export interface ApiKeyCaller {
   scopes: readonly Scope[];
   /** The address the request came from, if known. */
   address?: string | undefined;
+  /** The id of the request, if there is one. */
+  requestId?: string | undefined;
 }
 
 /**
@@ -45,12 +49,16 @@ export interface TicketCaller {
   maxFileSize: number | null;
   /** Media types and whole kinds such as `image/*`; null for all. */
   mimeTypes: readonly string[] | null;
+  /** Whether the service records what arrives and nobody records. */
+  autoRecord: boolean;
   /** The origins of the pages that may use it; null for all. */
   origins: readonly string[] | null;
   /** When it stops reserving uploads (Unix milliseconds). It can finish those that it began for an hour more. */
   expiresAt: number;
   /** The address the request came from, if known. */
   address?: string | undefined;
+  /** The id of the request, if there is one. */
+  requestId?: string | undefined;
 }
 
 /** A request that shows no credential and needs none. */
@@ -58,6 +66,8 @@ export interface Visitor {
   kind: 'visitor';
   /** The address the request came from. */
   address: string;
+  /** The id of the request, if there is one. */
+  requestId?: string | undefined;
 }
 
 /** Who is asking. */

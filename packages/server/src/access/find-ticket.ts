@@ -23,6 +23,7 @@ interface TicketRow {
   max_file_size: number | null;
   mime_types: string[] | null;
   origins: string[] | null;
+  auto_record: boolean;
   expires_at: Date;
   is_alive: boolean;
 }
@@ -35,7 +36,7 @@ interface TicketRow {
 const findTickets = `
   select tickets.hash, tickets.id, tickets.project_id, tickets.folder_id, tickets.created_by, members.role, created_by_key,
          keys.folder_id as key_folder_id, keys.expires_at as key_expires_at, max_file_size, mime_types, origins,
-         tickets.expires_at,
+         auto_record, tickets.expires_at,
          users.disabled_at is null and members.role is not null
            and tickets.revoked_at is null and tickets.expires_at > $2::timestamptz - $3::int8 * interval '1 millisecond'
            and (created_by_key is null
@@ -44,8 +45,7 @@ const findTickets = `
   from tickets
   join users on users.id = tickets.created_by
   left join project_members members on members.project_id = tickets.project_id and members.user_id = tickets.created_by
-  left join api_keys keys on keys.id = created_by_key
-  where tickets.hash = any($1::bytea[])`;
+  left join api_keys keys on keys.id = created_by_key`;
 
 export function createTickets(pool: pg.Pool, now: () => number): Tickets {
   return createKnownCredentials<TicketCaller>(
@@ -54,7 +54,7 @@ export function createTickets(pool: pg.Pool, now: () => number): Tickets {
       async ask(hashes) {
         const { rows } = await pool.query<TicketRow>({
           name: 'find-ticket',
-          text: findTickets,
+          text: `${findTickets} where tickets.hash = any($1::bytea[])`,
           values: [hashes.map((hash) => Buffer.from(hash, 'hex')), new Date(now()), ticketGraceMilliseconds],
         });
         return new Map(rows.map((row) => [row.hash.toString('hex'), toCredential(row)]));
@@ -62,6 +62,20 @@ export function createTickets(pool: pg.Pool, now: () => number): Tickets {
     },
     now,
   );
+}
+
+/** The ticket itself as a caller, for what the service does in its name; undefined if it is dead. */
+export async function findTicketCaller(
+  pool: pg.Pool,
+  now: number,
+  { project_id, ticket_id }: { project_id: string; ticket_id: string },
+): Promise<TicketCaller | undefined> {
+  const { rows } = await pool.query<TicketRow>({
+    name: 'find-ticket-by-id',
+    text: `${findTickets} where tickets.project_id = $1 and tickets.id = $4`,
+    values: [project_id, new Date(now), ticketGraceMilliseconds, ticket_id],
+  });
+  return rows[0] && toCredential(rows[0]).caller;
 }
 
 function toCredential(row: TicketRow): Credential<TicketCaller> {
@@ -86,6 +100,7 @@ function toTicketCaller(row: TicketRow, role: Role): TicketCaller {
     maxFileSize: row.max_file_size,
     mimeTypes: row.mime_types,
     origins: row.origins,
+    autoRecord: row.auto_record,
     expiresAt: row.expires_at.getTime(),
   };
 }

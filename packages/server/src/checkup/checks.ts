@@ -31,7 +31,11 @@ import { bothFramings, multipart, presignedGet, presignedPut, twice, wrongLength
 import type { ExaminationOptions } from './examination.ts';
 
 /** All checks that the settings call for, in order. */
-export function toSections({ origins, config, publicUrl }: ExaminationOptions): Section[] {
+export function toSections({
+  origins,
+  config,
+  publicUrl,
+}: Pick<ExaminationOptions, 'origins' | 'publicUrl'> & { config: { linksStream: boolean } }): Section[] {
   const ofRedirects = config.linksStream ? [] : [linkGet, linkHead, linkOldest];
   // Nothing is between a service on loopback and its clients.
   const ofPublic = isLoopback(new URL(publicUrl)) ? [] : [linksArrive];

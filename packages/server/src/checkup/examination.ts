@@ -26,8 +26,8 @@ export interface ExaminationOptions {
   publicUrl: string;
   /** The origins whose pages must be able to upload. */
   origins: readonly string[];
-  /** LINKS_STREAM, LINKS_CACHE_SECONDS and IMAGES */
-  config: Pick<Config, 'linksStream' | 'linksCacheSeconds' | 'images'>;
+  /** LINKS_STREAM, LINKS_CACHE_SECONDS, IMAGES, IMAGES_VIDEO and IMAGES_SVG */
+  config: Pick<Config, 'linksStream' | 'linksCacheSeconds' | 'images' | 'imagesVideo' | 'imagesSvg'>;
   now: () => number;
   signal: AbortSignal;
 }

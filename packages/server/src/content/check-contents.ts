@@ -1,6 +1,10 @@
-import type { Selectable } from 'kysely';
+import type { Selectable, Transaction } from 'kysely';
 import type { Schema } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
+import { emit, theService } from '../events/record-event.ts';
+import { imageOfFile } from '../images/image-view.ts';
+import type { Mismatch } from '../telemetry/observed.ts';
+import { toFileView } from '../views/file-view.ts';
 import { enqueue } from '../work/enqueue.ts';
 import { deleteDone } from '../work/lease.ts';
 import type { Kind, Outcome, Subject, Task } from '../work/work.ts';
@@ -9,7 +13,7 @@ import { judgeContent } from './judge-content.ts';
 import { reportMismatch } from './report-mismatch.ts';
 import { verifySha256 } from './verify-sha256.ts';
 
-type CheckDeps = Pick<Deps, 'db' | 'objects' | 'log' | 'onMismatch'>;
+type CheckDeps = Pick<Deps, 'db' | 'objects' | 'log' | 'onMismatch' | 'now'>;
 type FileRow = Selectable<Schema['files']>;
 
 /** The kinds of work that check contents. The subject is the id of a file. */
@@ -59,14 +63,10 @@ async function checkType(deps: CheckDeps, task: Task): Promise<Outcome> {
     reportMismatch(deps, 'type', { fileId: row.id, projectId: row.project_id, mimeType, detected });
   }
   const findings = { detected_mime_type: detected, content_check: verdict };
-  if (!isDeclared) return finish(deps, task, findings);
+  const mismatch = verdict === 'mismatch' ? 'type' : undefined;
+  if (!isDeclared) return finish(deps, task, findings, mismatch);
   await deps.db.transaction(async (trx) => {
-    await trx
-      .updateTable('files')
-      .set(findings)
-      .where('project_id', '=', task.projectId)
-      .where('id', '=', task.id)
-      .execute();
+    await write(deps, trx, task, findings, mismatch);
     await enqueue(trx, sha256Check, task);
   });
   return undefined;
@@ -78,7 +78,7 @@ async function checkSha256(deps: CheckDeps, task: Task, signal: AbortSignal): Pr
   if (!row?.sha256 || row.sha256_state !== 'declared') return undefined;
   const state = await verifySha256(deps.objects, { ...row, sha256: row.sha256 }, signal);
   if (state === 'mismatch') reportMismatch(deps, 'sha256', { fileId: row.id, projectId: row.project_id });
-  return finish(deps, task, { sha256_state: state });
+  return finish(deps, task, { sha256_state: state }, state === 'mismatch' ? 'sha256' : undefined);
 }
 
 function findFile({ db }: CheckDeps, { projectId, id }: Subject): Promise<FileRow | undefined> {
@@ -92,15 +92,37 @@ function findFile({ db }: CheckDeps, { projectId, id }: Subject): Promise<FileRo
 
 type Findings = Partial<Pick<FileRow, 'detected_mime_type' | 'content_check' | 'sha256_state'>>;
 
-/** Stores the findings and completes the work with one statement. */
-async function finish({ db }: CheckDeps, task: Task, findings: Findings): Promise<Outcome> {
-  const row = await db.kysely
-    .with('done', (query) => deleteDone(query, task))
+/** Stores the findings and completes the work, in one transaction. */
+async function finish(
+  deps: CheckDeps,
+  task: Task,
+  findings: Findings,
+  mismatch: Mismatch | undefined,
+): Promise<Outcome> {
+  const isDone = await deps.db.transaction(async (trx) => {
+    await write(deps, trx, task, findings, mismatch);
+    return (await deleteDone(trx, task).executeTakeFirst()) !== undefined;
+  });
+  return isDone ? 'finished' : undefined;
+}
+
+/** Stores the findings, and tells of bytes that are not what was declared. */
+async function write(
+  { now }: Pick<Deps, 'now'>,
+  trx: Transaction<Schema>,
+  { projectId, id }: Subject,
+  findings: Findings,
+  mismatch: Mismatch | undefined,
+): Promise<void> {
+  const row = await trx
     .updateTable('files')
     .set(findings)
-    .where('project_id', '=', task.projectId)
-    .where('id', '=', task.id)
-    .returning(({ exists, selectFrom }) => exists(selectFrom('done').select('kind')).as('isDone'))
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .returningAll()
+    .returning(imageOfFile.as('image'))
     .executeTakeFirst();
-  return row && !row.isDone ? undefined : 'finished';
+  if (!row || !mismatch) return;
+  const data = { ...toFileView(row), mismatch };
+  await emit(trx, now(), { type: 'file.content_mismatch', projectId, by: theService, data });
 }

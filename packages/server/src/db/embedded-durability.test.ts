@@ -90,7 +90,7 @@ async function readIds({ pool }: Database): Promise<{ byIndex: number[]; bySeque
   };
 }
 
-const rounds = series({ full: 10, short: 4 });
+const rounds = series({ full: 10, short: 2 });
 
 test(`nothing acknowledged is lost by kill -9, ${rounds} times on one folder`, async () => {
   const dataDir = newFolder();

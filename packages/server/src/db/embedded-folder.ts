@@ -4,6 +4,7 @@ import {
   cpSync,
   existsSync,
   fsyncSync,
+  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -28,13 +29,29 @@ export async function prepareFolder(folder: string, template: string): Promise<v
   const draft = `${folder}.new`;
   rmSync(draft, { recursive: true, force: true });
   if (existsSync(folder)) return requireOurVersion(folder);
-  if (existsSync(template)) cpSync(template, draft, { recursive: true });
+  if (existsSync(template)) copyTemplate(template, draft);
   else await makeEmptyDatabase(draft);
   // PGlite makes initdb's files writable for everyone, and the template is readable for everyone.
   setModes(draft, { folder: 0o700, file: 0o600 });
   syncTree(draft);
   renameSync(draft, folder);
   syncPath(dirname(folder));
+}
+
+/** npm packs no empty folders, and PostgreSQL needs those that it made: their names are in a file beside the template. */
+export const foldersPath = (template: string): string => `${template}-folders.json`;
+
+function copyTemplate(template: string, draft: string): void {
+  cpSync(template, draft, { recursive: true });
+  const list = foldersPath(template);
+  const folders: string[] = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : [];
+  for (const folder of folders) mkdirSync(join(draft, folder), { recursive: true });
+}
+
+/** The folders beneath a folder. */
+export function listFolders(path: string): string[] {
+  const entries = readdirSync(path, { recursive: true, encoding: 'utf8' });
+  return entries.filter((name) => statSync(join(path, name)).isDirectory()).sort();
 }
 
 /** Runs initdb, and closes the database again so that it starts without recovery. Nothing is flushed. */

@@ -5,6 +5,8 @@ export type ToWorker =
   /** Whole messages of PostgreSQL's wire protocol. */
   | { kind: 'data'; client: number; bytes: Uint8Array }
   | { kind: 'countFsyncs' }
+  /** Copies PGDATA to a folder that does not exist yet. */
+  | { kind: 'copy'; to: string }
   | { kind: 'close' };
 
 export type FromWorker =
@@ -14,7 +16,9 @@ export type FromWorker =
   /** PostgreSQL itself has failed, and the thread ends. */
   | { kind: 'crashed'; reason: string }
   | { kind: 'data'; client: number; bytes: Uint8Array<ArrayBuffer> }
-  | { kind: 'fsyncs'; count: number };
+  | { kind: 'fsyncs'; count: number }
+  /** With what went wrong, if something did. */
+  | { kind: 'copied'; to: string; error?: string };
 
 export interface WorkerData {
   /** PGDATA; created if it is missing. */

@@ -23,6 +23,11 @@ export interface EmbeddedDatabase {
   connect(): Duplex;
   /** How often something was flushed to the disk since the start. */
   countFsyncs(): Promise<number>;
+  /**
+   * Copies the database as it is at one moment to a folder that does not exist yet. Statements wait meanwhile; open
+   * transactions are not in the copy.
+   */
+  copyTo(folder: string): Promise<void>;
   /** Resolves with the reason if the thread ends on its own. */
   failed: Promise<Error>;
   close(): Promise<void>;
@@ -47,6 +52,7 @@ export async function openEmbedded(dataDir: string, worker: URL = ownWorker): Pr
   let stream: MessageStream | undefined;
   let clients = 0;
   const counts: ((count: number) => void)[] = [];
+  const copies = new Map<string, (error: string | undefined) => void>();
 
   const ended = new Promise<Error>((resolve) => {
     thread.once('error', (error) => {
@@ -68,6 +74,7 @@ export async function openEmbedded(dataDir: string, worker: URL = ownWorker): Pr
     thread.on('message', (message: FromWorker) => {
       if (message.kind === 'data' && message.client === clients) stream?.receive(message.bytes);
       if (message.kind === 'fsyncs') counts.shift()?.(message.count);
+      if (message.kind === 'copied') copies.get(message.to)?.(message.error);
       if (message.kind === 'crashed') reason = message.reason;
       if (message.kind === 'refused') refusal = toError(dataDir, message);
       if (message.kind === 'ready') resolve();
@@ -93,6 +100,15 @@ export async function openEmbedded(dataDir: string, worker: URL = ownWorker): Pr
         counts.push(resolve);
         post({ kind: 'countFsyncs' });
       }),
+    async copyTo(to) {
+      const copied = new Promise<string | undefined>((resolve, reject) => {
+        void ended.then(reject);
+        copies.set(to, resolve);
+      });
+      post({ kind: 'copy', to });
+      const error = await copied.finally(() => copies.delete(to));
+      if (error !== undefined) throw new Error(error);
+    },
     failed: new Promise((resolve) => {
       void ended.then((error) => {
         if (!asked) resolve(error);

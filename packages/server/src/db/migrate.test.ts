@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createServerDatabase, makeTestFolder, openEmptyDatabase, testableKinds } from '../../test/database.ts';
-import { MigrationMismatch, migrate } from './migrate.ts';
+import { findPending, MigrationMismatch, migrate } from './migrate.ts';
 import { type Database, openDatabase } from './open.ts';
 
 const ownFolder = new URL('./migrations/', import.meta.url);
@@ -39,6 +39,28 @@ describe.each(testableKinds)('migrate (%s)', (kind) => {
     const { rows } = await db.pool.query<{ sha256: string }>('select * from cadiz_migrations order by name');
     expect(rows).toMatchObject([{ name: '0001-one.sql' }, { name: '0002-two.sql' }, { name: '0003-three.sql' }]);
     expect(rows.every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256))).toBe(true);
+  });
+
+  it('names what is pending, and changes nothing', async () => {
+    expect(await findPending(db.pool, url())).toEqual(['0001-one.sql', '0002-two.sql']);
+    expect((await db.pool.query("select to_regclass('cadiz_migrations') a")).rows).toEqual([{ a: null }]);
+    await migrate(db.pool, url());
+    await writeFile(join(folder, '0003-three.sql'), 'insert into one values (3, 3)');
+    expect(await findPending(db.pool, url())).toEqual(['0003-three.sql']);
+    await writeFile(join(folder, '0001-one.sql'), 'create table one (id bigint)');
+    await expect(findPending(db.pool, url())).rejects.toThrow(MigrationMismatch);
+  });
+
+  it('needs no right to create tables if nothing is pending', async () => {
+    await migrate(db.pool, url());
+    const role = `reader_${process.pid}`;
+    await db.pool.query(`create role ${role}; grant usage on schema public to ${role};
+      grant select on cadiz_migrations to ${role}; set role ${role}`);
+    try {
+      expect(await migrate(db.pool, url())).toEqual({ applied: [] });
+    } finally {
+      await db.pool.query(`reset role; drop owned by ${role}; drop role ${role}`);
+    }
   });
 
   it('applies all or nothing, and leaves a pool that works', async () => {

@@ -44,19 +44,48 @@ export async function migrate(pool: pg.Pool, folder: URL = ownFolder): Promise<{
   }
 }
 
+/**
+ * Names the files that `migrate` would apply, in their order. Changes and locks nothing.
+ * @throws MigrationMismatch as `migrate` does
+ */
+export async function findPending(pool: pg.Pool, folder: URL = ownFolder): Promise<string[]> {
+  const migrations = await readMigrations(folder);
+  const byName = new Map(migrations.map((migration) => [migration.name, migration]));
+  const applied = (await hasHistory(pool)) ? await readApplied(pool) : [];
+  const caughtUp = applied.map((row) => {
+    const found = findCatchUp(row, (name) => byName.get(name)?.sql);
+    return found ? { name: found.name, sha256: byName.get(found.name)?.sha256 ?? row.sha256 } : row;
+  });
+  return planPending(caughtUp, migrations).map(({ name }) => name);
+}
+
+/**
+ * Applies pending migrations in the caller's transaction.
+ * @param wanted only these, all of which this version must have in the same form; all of them by default
+ * @throws MigrationMismatch
+ */
+export async function migrateInto(client: pg.PoolClient, wanted?: readonly Applied[]): Promise<void> {
+  const migrations = await readMigrations(ownFolder);
+  if (wanted) requireSame([...wanted], migrations);
+  const names = new Set((wanted ?? migrations).map(({ name }) => name));
+  await applyPending(
+    client,
+    migrations.filter(({ name }) => names.has(name)),
+  );
+}
+
 async function applyPending(client: pg.PoolClient, migrations: Migration[]): Promise<string[]> {
   await client.query('select pg_advisory_xact_lock($1)', [lockKey]);
-  await client.query(
-    `create table if not exists cadiz_migrations (
-       name text primary key, sha256 text not null, applied_at timestamptz(3) not null default now()
-     )`,
-  );
+  // `if not exists` needs the right to create tables even if it does exist, which a service may not have.
+  if (!(await hasHistory(client))) {
+    await client.query(
+      `create table cadiz_migrations (
+         name text primary key, sha256 text not null, applied_at timestamptz(3) not null default now()
+       )`,
+    );
+  }
   await catchUp(client, migrations);
-  const rows = await readApplied(client);
-  requireSame(rows, migrations);
-  const done = new Set(rows.map(({ name }) => name));
-  const pending = migrations.filter(({ name }) => !done.has(name));
-  requireInOrder(done, pending);
+  const pending = planPending(await readApplied(client), migrations);
   for (const { name, sql, sha256 } of pending) {
     await client.query(sql);
     await client.query('insert into cadiz_migrations (name, sha256) values ($1, $2)', [name, sha256]);
@@ -64,12 +93,31 @@ async function applyPending(client: pg.PoolClient, migrations: Migration[]): Pro
   return pending.map(({ name }) => name);
 }
 
-interface Applied {
+/** A migration that a database has. */
+export interface Applied {
   name: string;
   sha256: string;
 }
 
-async function readApplied(client: pg.PoolClient): Promise<Applied[]> {
+type Reader = Pick<pg.PoolClient, 'query'>;
+
+function planPending(applied: Applied[], migrations: Migration[]): Migration[] {
+  requireSame(applied, migrations);
+  const done = new Set(applied.map(({ name }) => name));
+  const pending = migrations.filter(({ name }) => !done.has(name));
+  requireInOrder(done, pending);
+  return pending;
+}
+
+async function hasHistory(client: Reader): Promise<boolean> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `select to_regclass('cadiz_migrations') is not null as found`,
+  );
+  return rows[0]?.found === true;
+}
+
+/** The migrations that a database has, in their order. */
+export async function readApplied(client: Reader): Promise<Applied[]> {
   return (await client.query<Applied>('select name, sha256 from cadiz_migrations order by name')).rows;
 }
 

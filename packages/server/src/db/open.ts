@@ -31,6 +31,8 @@ export interface Database {
    * outside the database. ARCHITECTURE.md gives the order of locks.
    */
   transaction<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
+  /** Calls the listener each time that `transaction` has committed. */
+  onCommit(listener: () => void): void;
   /** Listings use this instead of the pool. */
   listing: ListingLane;
   /** For example `15.14`. */
@@ -41,6 +43,8 @@ export interface Database {
   notify(channel: string, payload: string): Promise<void>;
   /** Hears every NOTIFY on a channel, once what sent it has committed: of this process too. */
   listen(channel: string, listener: Listener): Notifications;
+  /** Copies the embedded database as it is at one moment to a folder that does not exist yet; undefined for PostgreSQL. */
+  copyTo: ((folder: string) => Promise<void>) | undefined;
   /** Resolves with the reason if the embedded database ends on its own. */
   failed: Promise<Error>;
   close(): Promise<void>;
@@ -86,6 +90,7 @@ async function openOnDisk(dataDir: string): Promise<Database> {
   });
   return wrap('embedded', pool, {
     failed: embedded.failed,
+    copyTo: (folder) => embedded.copyTo(folder),
     // Nothing can be cancelled here, so every statement of a listing has to be short.
     listing: createListingLane(pool),
     close: () => embedded.close(),
@@ -165,6 +170,7 @@ async function openPostgres({ url, directUrl, maxConnections = 10 }: PostgresSet
   try {
     const database = await wrap('postgres', pool, {
       failed: new Promise(() => undefined),
+      copyTo: undefined,
       listing,
       close: () => listing.close(),
       notify: async (channel, payload) => void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
@@ -196,7 +202,7 @@ function toMessage(error: unknown): string {
 async function wrap(
   kind: Database['kind'],
   pool: pg.Pool,
-  { close, ...own }: Pick<Database, 'failed' | 'close' | 'notify' | 'listen' | 'listing'>,
+  { close, ...own }: Pick<Database, 'failed' | 'copyTo' | 'close' | 'notify' | 'listen' | 'listing'>,
 ): Promise<Database> {
   const { rows } = await pool.query<{ version: string; told: string }>(
     `select current_setting('server_version') as version, current_setting('client_min_messages') as told`,
@@ -206,11 +212,17 @@ async function wrap(
   if (told === 'error') throw new Error('its client_min_messages is error; set it to warning or remove it');
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   let closed: Promise<void> | undefined;
+  const listeners: (() => void)[] = [];
   return {
     kind,
     pool,
     kysely,
-    transaction: (work) => retryConflicts(() => kysely.transaction().execute(work)),
+    async transaction(work) {
+      const result = await retryConflicts(() => kysely.transaction().execute(work));
+      for (const listener of listeners) listener();
+      return result;
+    },
+    onCommit: (listener) => void listeners.push(listener),
     serverVersion: version,
     check: createCheck(pool),
     ...own,

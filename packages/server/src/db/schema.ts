@@ -1,6 +1,6 @@
 import type * as contract from '@cadiz/contract';
-import type { EventType, MetadataEntries, Role, Scope } from '@cadiz/contract';
-import type { ColumnType, Generated } from 'kysely';
+import type { EventType, FeedType, MetadataEntries, Role, Scope } from '@cadiz/contract';
+import type { ColumnType, Generated, GeneratedAlways } from 'kysely';
 import type { z } from 'zod';
 
 type ImageFacts = z.output<typeof contract.ImageFacts>;
@@ -226,6 +226,13 @@ interface ImagesTable {
   view: ColumnType<ImageFacts, string, string>;
 }
 
+interface ImageWalkTable {
+  one_row: Generated<boolean>;
+  after_project: string | null;
+  after_file: string | null;
+  is_done: Generated<boolean>;
+}
+
 interface ImageVariantsTable {
   project_id: string;
   store_key: string;
@@ -296,6 +303,16 @@ interface TicketsTable {
   created_at: Date;
   expires_at: Date;
   revoked_at: Date | null;
+  expiry_told: Generated<boolean>;
+  auto_record: Generated<boolean>;
+}
+
+/** What a reserved upload is to be recorded as. */
+export interface ReservedFacts {
+  fileName: string;
+  mimeType: string;
+  folderId: string | null;
+  sha256?: string | undefined;
 }
 
 interface TicketReservationsTable {
@@ -307,6 +324,8 @@ interface TicketReservationsTable {
   look_at: Date;
   ends_at: Date;
   upload_id: string | null;
+  facts: ColumnType<ReservedFacts | null, string | null, never>;
+  seen_at: Date | null;
 }
 
 interface JobsTable {
@@ -434,7 +453,77 @@ interface AuditEventsTable {
   user_id: string | null;
   api_key_id: string | null;
   ip: string | null;
+  request_id: string | null;
   subject: ColumnType<Record<string, unknown>, string, never>;
+}
+
+/** What an event says of itself, before and after it has a number. */
+interface EventColumns {
+  project_id: string;
+  id: string;
+  type: FeedType;
+  at: Date;
+  user_id: string | null;
+  api_key_id: string | null;
+  ticket_id: string | null;
+  data: ColumnType<Record<string, unknown>, string, never>;
+}
+
+interface NewEventsTable extends EventColumns {
+  pos: GeneratedAlways<number>;
+}
+
+interface EventsTable extends EventColumns {
+  seq: number;
+  position: number;
+}
+
+interface EventHeadTable {
+  id: Generated<boolean>;
+  position: number;
+}
+
+interface EventHeadsTable {
+  project_id: string;
+  seq: number;
+  purged: Generated<number>;
+}
+
+interface WebhookEndpointsTable {
+  project_id: string;
+  id: string;
+  url: string;
+  description: string | null;
+  types: FeedType[] | null;
+  ordered: boolean;
+  enabled: Generated<boolean>;
+  disabled_reason: 'gone' | 'failing' | null;
+  disabled_at: Date | null;
+  secret: string;
+  old_secret: string | null;
+  old_secret_until: Date | null;
+  first_failure_at: Date | null;
+  failure_told: Generated<boolean>;
+  paused_until: Date | null;
+  created_by: string | null;
+  created_at: Date;
+}
+
+interface WebhookDeliveriesTable {
+  project_id: string;
+  endpoint_id: string;
+  event_id: string;
+  seq: number;
+  type: FeedType;
+  at: Date;
+  state: Generated<'pending' | 'delivered' | 'failed'>;
+  due_at: Date;
+  attempts: Generated<number>;
+  attempted_at: Date | null;
+  status: number | null;
+  duration_ms: number | null;
+  answer: string | null;
+  error: string | null;
 }
 
 interface RateLimitsTable {
@@ -465,6 +554,7 @@ export interface Schema {
   files: FilesTable;
   images: ImagesTable;
   image_variants: ImageVariantsTable;
+  image_walk: ImageWalkTable;
   links: LinksTable;
   uploads: UploadsTable;
   tickets: TicketsTable;
@@ -476,6 +566,12 @@ export interface Schema {
   reconciliations: ReconciliationsTable;
   reconciliation_findings: ReconciliationFindingsTable;
   audit_events: AuditEventsTable;
+  new_events: NewEventsTable;
+  events: EventsTable;
+  event_head: EventHeadTable;
+  event_heads: EventHeadsTable;
+  webhook_endpoints: WebhookEndpointsTable;
+  webhook_deliveries: WebhookDeliveriesTable;
   quarantines: QuarantinesTable;
   operations: OperationsTable;
   rate_limits: RateLimitsTable;

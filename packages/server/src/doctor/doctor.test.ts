@@ -27,7 +27,7 @@ import { type DoctorOptions, runDoctor } from './run-doctor.ts';
 vi.setConfig({ testTimeout: 90_000 });
 
 const publicUrl = 'http://localhost:4000';
-const config = { linksStream: false, linksCacheSeconds: 60, images: true };
+const config = { linksStream: false, linksCacheSeconds: 60, images: true, imagesVideo: false, imagesSvg: false };
 const never = new AbortController().signal;
 /** Whether the tests run on another store than the embedded one. */
 const isOther = Boolean(process.env.TEST_S3_ENDPOINT);

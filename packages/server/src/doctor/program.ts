@@ -1,5 +1,4 @@
 import { createInterface } from 'node:readline/promises';
-import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
@@ -9,48 +8,33 @@ import { openSubject } from './open-subject.ts';
 import { createJsonReport, createTextReport } from './report.ts';
 import { runDoctor } from './run-doctor.ts';
 
-const usage = `npm run doctor -- [options]
-
-Tests the object store in the settings the way the service and its clients use it, and whether links reach the service,
-and says how to fix what is wrong.
-Everything it creates there, it removes. Exits with 0 if nothing failed, otherwise with 1.
-
-  --fix            adds what is missing to the bucket's CORS rules and policy, and checks again
-  --yes            does not ask before changing anything
-  --origin ORIGIN  an origin whose pages must be able to upload, in addition to CADIZ_PUBLIC_URL; can be repeated
-  --json           prints one JSON document instead of text
-`;
-
 /** npm passes on the SIGINT that the terminal has already sent, so one Ctrl-C can arrive twice. */
 const sameSignalMilliseconds = 1_000;
 
-try {
-  const options = readOptions();
-  if (options.help) process.stdout.write(usage);
-  else process.exitCode = await run(readSettings(writeWarning), options);
-} catch (error) {
-  process.stderr.write(`${toSentence(error, 'The doctor')}\n`);
-  process.exitCode = 1;
+export interface Options {
+  /** Adds what is missing to the bucket's CORS rules and policy, and checks again. */
+  fix: boolean;
+  /** Does not ask before changing anything. */
+  yes: boolean;
+  /** One JSON document instead of text. */
+  json: boolean;
+  /** Origins whose pages must be able to upload, in addition to CADIZ_PUBLIC_URL. */
+  origin: readonly string[];
 }
 
-type Options = ReturnType<typeof readOptions>;
-
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      fix: { type: 'boolean', default: false },
-      yes: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', short: 'h', default: false },
-      origin: { type: 'string', multiple: true, default: [] },
-    },
-  });
-  return { ...values, origin: values.origin.map(toOrigin) };
-}
-
-function toOrigin(text: string): string {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text).origin;
-  throw new Error(`--origin ${text} must be a URL that starts with http:// or https://.`);
+/**
+ * Tests the object store in the settings the way the service and its clients use it, and whether links reach the service.
+ * What it finds goes to standard output. Everything it creates there, it removes.
+ *
+ * @returns the exit code of the process: 0 if nothing failed
+ */
+export async function examineStore(options: Options): Promise<number> {
+  try {
+    return await run(readSettings(writeWarning), options);
+  } catch (error) {
+    process.stderr.write(`${toSentence(error, 'The doctor')}\n`);
+    return 1;
+  }
 }
 
 async function run(config: Config, { fix, yes, json, origin }: Options): Promise<number> {

@@ -60,6 +60,7 @@ const ticketsOnly = '401 invalid_ticket';
 const notForTickets = '403 ticket_not_allowed';
 const notReserved = '400 invalid_store_key';
 const noProof = '400 invalid_email_token';
+const noStore = '409 store_events_off';
 
 /** What every operation answers to each caller but a ticket, in the order of `callers`. A new route needs a new row. */
 // biome-ignore format: a table is read by its columns
@@ -72,6 +73,7 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   list:             [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   usage:            [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   dailyUsage:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
+  readEvents:       [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            ok],
   getOwnKey:        [ok,       ok,         ok,      ok,          noKey,   noKey,   ok,        noKey,    noKey,         noKey,   noKey,      noKey,         noKey],
   createFolder:     [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
   ensureFolders:    [ok,       notMine,    ok,      noProject,   noKey,   noKey,   noScope,   ok,       noProject,     noKey,   noKey,      ok,            noRole],
@@ -130,6 +132,16 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   listMembers:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     ok,            ok],
   changeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   removeMember:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  createWebhook:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  listWebhooks:     [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  getWebhook:       [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  changeWebhook:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  deleteWebhook:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  rotateWebhook:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  testWebhook:      [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  listDeliveries:   [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  replayWebhook:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+
   createInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   listInvitations:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   removeInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
@@ -185,6 +197,7 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
   welcome:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   live:             [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   ready:            [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
+  storeEvents:      [noStore,  noStore,    noStore, noStore,     noStore,  noStore,  noStore,   noStore,  noStore,       noStore,  noStore,    noStore,       noStore],
   health:           [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   openapi:          [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
   errorPage:        [ok,       ok,         ok,      ok,          ok,      ok,      ok,        ok,       ok,            ok,      ok,         ok,            ok],
@@ -207,6 +220,7 @@ const openToTickets: Partial<Record<OperationId, string>> = {
   completeUpload: noUpload,
   abortUpload: noUpload,
   getOwnTicket: ok,
+  storeEvents: noStore,
 };
 
 const expected = {} as Record<OperationId, readonly string[]>;
@@ -237,6 +251,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   },
   list: () => ({ path: `/api/storage/list?projectId=${projectId}` }),
   usage: () => ({ path: `/api/storage/usage?projectId=${projectId}` }),
+  readEvents: () => ({ path: `/api/storage/events?projectId=${projectId}` }),
   dailyUsage: () => ({ path: `/api/storage/usage/daily?projectId=${projectId}` }),
   getOwnKey: () => ({ path: '/api/storage/key' }),
   createFolder: () => ({ path: '/api/storage/folders', body: { projectId, name: randomUUID(), parentId: null } }),
@@ -340,6 +355,18 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   removeMember: async () => ({
     path: `/api/projects/${projectId}/members/${(await service.join(ada, projectId, 'editor')).id}`,
   }),
+  createWebhook: () => ({ path: webhooksOf(projectId), body: hook() }),
+  listWebhooks: () => ({ path: webhooksOf(projectId) }),
+  getWebhook: async () => ({ path: await createWebhook() }),
+  changeWebhook: async () => ({ path: await createWebhook(), body: { description: 'Ours' } }),
+  deleteWebhook: async () => ({ path: await createWebhook() }),
+  rotateWebhook: async () => ({ path: `${await createWebhook()}/rotate`, body: {} }),
+  testWebhook: async () => ({ path: `${await createWebhook()}/test` }),
+  listDeliveries: async () => ({ path: `${await createWebhook()}/deliveries` }),
+  replayWebhook: async () => ({
+    path: `${await createWebhook()}/replay`,
+    body: { from: new Date().toISOString() },
+  }),
   createInvitation: () => ({ path: `/api/projects/${projectId}/invitations`, body: invitation() }),
   listInvitations: () => ({ path: `/api/projects/${projectId}/invitations` }),
   removeInvitation: async () => ({ path: `/api/projects/${projectId}/invitations/${(await invite()).id}` }),
@@ -428,6 +455,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   welcome: () => ({ path: '/' }),
   live: () => ({ path: '/livez' }),
   ready: () => ({ path: '/readyz' }),
+  storeEvents: () => ({ path: '/api/store-events', body: { Records: [] } }),
   health: () => ({ path: '/healthz' }),
   openapi: () => ({ path: '/openapi.json' }),
   errorPage: () => ({ path: '/errors/not_found' }),
@@ -511,6 +539,17 @@ async function createUpload(owner: Person, inProject: string): Promise<string> {
 }
 
 const makeOperation = () => insertOperation(service, projectId, folderId, ada.id);
+
+const hook = () => ({ url: 'https://app.example.com/hook' });
+const webhooksOf = (inProject: string) => `/api/projects/${inProject}/webhooks`;
+
+/** The path of a new endpoint of Ada's. */
+async function createWebhook(): Promise<string> {
+  // A project can have few of them.
+  await service.deps.db.kysely.deleteFrom('webhook_endpoints').where('project_id', '=', projectId).execute();
+  const { body } = await service.call('POST', webhooksOf(projectId), { as: ada, body: hook() });
+  return `${webhooksOf(projectId)}/${body.id}`;
+}
 
 async function createLink(): Promise<{ id: string; url: string }> {
   return (await service.call('POST', '/api/storage/links', { as: ada, body: { fileId } })).body;
@@ -696,6 +735,7 @@ describe('what is foreign is answered exactly as what is absent (checklist 31, T
     ],
     list: ['GET', (id) => ({ path: `/api/storage/list?projectId=${id}` })],
     usage: ['GET', (id) => ({ path: `/api/storage/usage?projectId=${id}` })],
+    readEvents: ['GET', (id) => ({ path: `/api/storage/events?projectId=${id}` })],
     dailyUsage: ['GET', (id) => ({ path: `/api/storage/usage/daily?projectId=${id}` })],
     createUpload: ['POST', (id) => ({ path: '/api/storage/uploads', body: { ...photo(), projectId: id } })],
     listTrash: ['GET', (id) => ({ path: `/api/storage/trash?projectId=${id}` })],
@@ -868,6 +908,7 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
     const [key, file] = [await service.createKey(bob, bobsProjectId), await createFile(bob, bobsProjectId)];
     const sessions = await service.call('GET', '/api/account/sessions', { as: bob });
     const link = await service.call('POST', '/api/storage/links', { as: bob, body: { fileId: file } });
+    const webhook = await service.call('POST', webhooksOf(bobsProjectId), { as: bob, body: hook() });
     foreignIds = {
       ...{ projectId: bobsProjectId, userId: bob.id, uploadId: await createUpload(bob, bobsProjectId) },
       ...{ folderId: bobsFolderId, parentId: bobsFolderId, folderIds: bobsFolderId, fileIds: file },
@@ -877,6 +918,9 @@ describe('every place where the contract takes an id (checklist 31, T2, T28)', (
         folders: bobsFolderId,
         files: file,
         invitations: invited.body.id,
+        webhooks: webhook.body.id,
+        // Events have no answer of their own; those of others are just not found.
+        eventIds: bob.id,
         'api-keys': key.id,
         tickets: (await createTicket(bob, bobsProjectId)).id,
         operations: await insertOperation(service, bobsProjectId, null, bob.id),

@@ -7,7 +7,9 @@ const all = Object.entries(routes) as [OperationId, Route][];
 /** The code of a request without a credential. */
 const noCredential = (route: Route) => (takesKeys(route) ? 'invalid_api_key' : 'invalid_ticket');
 const bearer = all.filter(([, route]) => takesKeys(route) || takesTickets(route));
-const others = all.filter((one) => !bearer.includes(one));
+/** Those that anybody opens, from pages of any origin. */
+const files: OperationId[] = ['openLink', 'openImage'];
+const others = all.filter((one) => !bearer.includes(one) && !files.includes(one[0]));
 const id = '01990000-0000-7000-8000-000000000000';
 const pathOf = ({ path }: Route) => path.replaceAll('{code}', 'not_found').replaceAll(/\{\w+\}/g, id);
 
@@ -100,6 +102,8 @@ const preflight = (Origin: string, method: string) => ({
   'Access-Control-Request-Headers': 'authorization,content-type',
 });
 
+const allowed = 'Authorization, Content-Type, If-Match, If-None-Match, If-Range, Last-Event-ID, Range';
+
 /** The headers by which a browser decides what a page of another origin may do. */
 const corsOf = ({ headers }: Answer) =>
   Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-')));
@@ -122,10 +126,34 @@ describe('other origins: any may use a key, none a cookie (T19, checklist 19)', 
       expect(methods?.split(', ')).toContain(route.method);
       expect(rest).toEqual({
         'access-control-allow-origin': '*',
-        'access-control-allow-headers': 'Authorization, Content-Type',
+        'access-control-allow-headers': allowed,
         'access-control-max-age': '7200',
       });
       expect(protectionOf(answer)).toEqual(protection);
+    });
+
+    test.each(files)('%s, which needs none, can be read and asked for, also when it fails', async (id) => {
+      const path = pathOf(routes[id]);
+      for (const headers of [{}, { Origin }]) {
+        const answer = await service.call('GET', path, { headers });
+        expect(answer.status).toBeGreaterThanOrEqual(400);
+        expect(corsOf(answer)).toEqual({
+          'access-control-allow-origin': '*',
+          'access-control-expose-headers':
+            'X-Request-Id, Retry-After, Accept-Ranges, Content-Disposition, Content-Range, ETag',
+        });
+      }
+      const headers = { ...preflight(Origin, 'GET'), 'Access-Control-Request-Headers': 'if-none-match,range' };
+      const answer = await service.call('OPTIONS', path, { headers });
+      expect([answer.status, corsOf(answer)]).toEqual([
+        204,
+        {
+          'access-control-allow-origin': '*',
+          'access-control-allow-methods': 'GET',
+          'access-control-allow-headers': allowed,
+          'access-control-max-age': '7200',
+        },
+      ]);
     });
 
     test.each(others)('%s, which takes none, has no such header, nor may be asked for', async (_id, route) => {
@@ -218,19 +246,22 @@ describe('a key anywhere but in its header (checklist 35)', () => {
 });
 
 describe('a body that is no JSON (checklist 18)', () => {
-  test.each(all.filter(([, { body }]) => body))('%s: 415, whoever asks', async (_id, route) => {
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '']) {
-      for (const headers of [{ Cookie: ada.cookie }, { Authorization: `Bearer ${key}` }]) {
-        const answer = await service.call(route.method, pathOf(route), {
-          body: '{"name":"x"}',
-          headers: { 'Content-Type': type, ...headers },
-        });
-        // An operation that is switched off ignores the body.
-        if (answer.body.code === 'sign_in_method_off') continue;
-        // A caller without access is not told what the body should be.
-        const wanted = 'Authorization' in headers && ['session', 'serviceOwner'].includes(route.access) ? 401 : 415;
-        expect([type, answer.status]).toEqual([type, wanted]);
+  test.each(all.filter(([, { body, anyMediaType }]) => body && !anyMediaType))(
+    '%s: 415, whoever asks',
+    async (_id, route) => {
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', '']) {
+        for (const headers of [{ Cookie: ada.cookie }, { Authorization: `Bearer ${key}` }]) {
+          const answer = await service.call(route.method, pathOf(route), {
+            body: '{"name":"x"}',
+            headers: { 'Content-Type': type, ...headers },
+          });
+          // An operation that is switched off ignores the body.
+          if (answer.body.code === 'sign_in_method_off') continue;
+          // A caller without access is not told what the body should be.
+          const wanted = 'Authorization' in headers && ['session', 'serviceOwner'].includes(route.access) ? 401 : 415;
+          expect([type, answer.status]).toEqual([type, wanted]);
+        }
       }
-    }
-  });
+    },
+  );
 });

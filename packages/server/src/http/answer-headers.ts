@@ -31,26 +31,41 @@ const forAllOrigins = new Set(
 );
 const exposed = 'X-Request-Id, RateLimit, RateLimit-Policy, Retry-After, Cadiz-Warning';
 
+/** Files that anybody opens with what stands in their URL. Caches keep one answer for all origins. */
+const filesForAll: ReadonlySet<OperationId> = new Set<OperationId>(['openLink', 'openImage']);
+const exposedOfFiles = 'X-Request-Id, Retry-After, Accept-Ranges, Content-Disposition, Content-Range, ETag';
+
 /**
- * Lets pages of any origin read answers to a key or ticket. Credentials are never allowed: a cookie opens nothing here, and pages
- * of other origins cannot read answers to one.
+ * Lets pages of any origin read files that are for anybody, and answers to a key or ticket. Credentials are never
+ * allowed: a cookie opens nothing here, and pages of other origins cannot read answers to one.
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export function allowOrigins(exchange: Exchange): void {
-  const { operation } = exchange;
-  if (operation === undefined || !forAllOrigins.has(operation) || exchange.header('origin') === undefined) return;
-  exchange.extraHeaders.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', exposed);
+  const names = findExposed(exchange);
+  if (names === undefined) return;
+  exchange.extraHeaders.push('Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', names);
 }
+
+/** The headers that pages of other origins may read; undefined if they may not read the answer. */
+function findExposed(exchange: Exchange): string | undefined {
+  const { operation } = exchange;
+  if (operation === undefined) return undefined;
+  if (filesForAll.has(operation)) return exposedOfFiles;
+  return forAllOrigins.has(operation) && exchange.header('origin') !== undefined ? exposed : undefined;
+}
+
+/** What pages may send along: beside the credential, conditions and ranges for files, and where a stream of events goes on. */
+const allowedHeaders = 'Authorization, Content-Type, If-Match, If-None-Match, If-Range, Last-Event-ID, Range';
 
 /** How long browsers may cache a preflight. None caches it for longer. */
 const preflightSeconds = '7200';
 
-/** @returns undefined if the request is no preflight, or for a path that no key opens */
+/** @returns undefined if the request is no preflight, or for a path that is not for pages of other origins */
 export function answerPreflight(exchange: Exchange): Response | undefined {
   if (exchange.method !== 'OPTIONS' || exchange.header('origin') === undefined) return undefined;
   if (exchange.header('access-control-request-method') === undefined) return undefined;
   const methods = findOperations(exchange.path)
-    .filter((operation) => forAllOrigins.has(operation))
+    .filter((operation) => forAllOrigins.has(operation) || filesForAll.has(operation))
     .map((operation) => routes[operation].method);
   if (methods.length === 0) return undefined;
   return new Response(null, {
@@ -58,7 +73,7 @@ export function answerPreflight(exchange: Exchange): Response | undefined {
     headers: {
       'Access-Control-Allow-Origin': '*',
       'Access-Control-Allow-Methods': methods.join(', '),
-      'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+      'Access-Control-Allow-Headers': allowedHeaders,
       'Access-Control-Max-Age': preflightSeconds,
     },
   });

@@ -22,6 +22,7 @@ import { logProblem, toProblem, toProblemDocument } from './problem-document.ts'
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
+import { readEvents } from './routes/events.ts';
 import { openImage, redirectToImage } from './routes/images.ts';
 import { openLink } from './routes/links.ts';
 import { errorPage, openapi } from './routes/operation.ts';
@@ -31,6 +32,7 @@ import { createSite } from './site.ts';
 /** The operations that handle HTTP themselves: they stream, redirect, or send text that was made beforehand. */
 const ownHandlers: Record<Exclude<OperationId, JsonOperationId | BatchOperationId | CookieOperationId>, Handler> = {
   list,
+  readEvents,
   redirectToContent,
   downloadArchive,
   openLink,

@@ -2,6 +2,7 @@ import type { ApiKeyCaller, Caller, SessionCaller, TicketCaller, Uploader } from
 import { findSessionCallerByToken } from '../access/find-session-caller.ts';
 import { invalidApiKey } from '../access/invalid-api-key.ts';
 import { invalidTicket } from '../access/invalid-ticket.ts';
+import { sameText } from '../access/same-text.ts';
 import { isTicket } from '../access/ticket-token.ts';
 import { createBoundedCache } from '../bounded-cache.ts';
 import type { Deps } from '../deps.ts';
@@ -56,7 +57,7 @@ async function admitTicket(deps: Deps, exchange: Exchange, token: string): Promi
   if (origin !== undefined && ticket.origins && !ticket.origins.includes(origin)) {
     throw new Problem('origin_not_allowed', `The ticket accepts no requests from pages of ${origin.slice(0, 255)}.`);
   }
-  const asking = { ...ticket, address: clientAddress(deps, exchange) };
+  const asking = { ...ticket, address: clientAddress(deps, exchange), requestId: exchange.requestId };
   exchange.refreshCaller = async () => {
     const again = await deps.tickets.find(token);
     if (!again) throw invalidTicket();
@@ -67,6 +68,26 @@ async function admitTicket(deps: Deps, exchange: Exchange, token: string): Promi
 
 function readBearer(exchange: Exchange): string | undefined {
   return bearer.exec(exchange.header('authorization') ?? '')?.[1];
+}
+
+/**
+ * Makes sure that a request comes from the object store: it has the secret as a bearer token, as MinIO sends it, or as the
+ * password of HTTP Basic, as Ceph RGW takes it from the URL of an endpoint.
+ * @throws Problem store_events_off, invalid_store_events_secret, rate_limited
+ */
+export async function requireObjectStore(deps: Deps, exchange: Exchange): Promise<void> {
+  const { storeEventsSecret } = deps.config;
+  if (storeEventsSecret === undefined) throw new Problem('store_events_off');
+  if (sameText(readStoreSecret(exchange), storeEventsSecret)) return;
+  await limitInvalidKeys(deps, exchange, undefined);
+  throw new Problem('invalid_store_events_secret', undefined, { headers: { 'WWW-Authenticate': 'Bearer' } });
+}
+
+function readStoreSecret(exchange: Exchange): string | undefined {
+  const [, scheme, credentials = ''] = /^(Bearer|Basic) +(.*)$/i.exec(exchange.header('authorization') ?? '') ?? [];
+  if (scheme?.toLowerCase() !== 'basic') return credentials;
+  const text = Buffer.from(credentials, 'base64').toString();
+  return text.includes(':') ? text.slice(text.indexOf(':') + 1) : undefined;
 }
 
 /** For a route that does not admit tickets. @throws Problem ticket_not_allowed, invalid_ticket, rate_limited */
@@ -119,7 +140,8 @@ function toAsking(deps: Deps, exchange: Exchange, token: string, caller: ApiKeyC
   warnOfBrowser(deps, exchange, caller);
   // Field by field: spreading an object costs a presign some 3 µs here.
   const { kind, keyId, tied, createdBy, scopes } = caller;
-  const asking = { kind, keyId, tied, createdBy, scopes, address: clientAddress(deps, exchange) };
+  const address = clientAddress(deps, exchange);
+  const asking = { kind, keyId, tied, createdBy, scopes, address, requestId: exchange.requestId };
   exchange.refreshCaller = async () => {
     const again = await deps.apiKeys.find(token);
     if (!again) throw invalidApiKey();
@@ -153,7 +175,7 @@ async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCalle
   exchange.refreshCaller = async () => {
     if (!(await findSessionCallerByToken(deps, token))) throw new Problem('session_required');
   };
-  return { ...session, address: clientAddress(deps, exchange) };
+  return { ...session, address: clientAddress(deps, exchange), requestId: exchange.requestId };
 }
 
 /**

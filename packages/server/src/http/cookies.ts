@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
+import { sameText } from '../access/same-text.ts';
 import { idleSeconds } from '../access/session-lifetime.ts';
 import type { Deps } from '../deps.ts';
 import type { Kept, KeptChanges } from '../identity/browser.ts';
-import { sameText } from '../identity/same-text.ts';
 import type { Exchange } from './exchange.ts';
 
 type CookieDeps = Pick<Deps, 'config' | 'secret'>;

@@ -14,7 +14,14 @@ import type { Keeping } from '../identity/browser.ts';
 import { batchOperations, cookieOperations, operations } from '../operations.ts';
 import { Problem } from '../problem.ts';
 import { readBrowser } from './browser.ts';
-import { requireKeyOrSession, requireSameSite, requireSession, requireTicket, requireUploader } from './caller.ts';
+import {
+  requireKeyOrSession,
+  requireObjectStore,
+  requireSameSite,
+  requireSession,
+  requireTicket,
+  requireUploader,
+} from './caller.ts';
 import { clientAddress } from './client-address.ts';
 import { toCookieHeaders } from './cookies.ts';
 import { type Exchange, type Handler, Whole } from './exchange.ts';
@@ -22,17 +29,22 @@ import { createInputReader } from './input.ts';
 import { logProblem, toProblemDocument } from './problem-document.ts';
 import { limitBatch } from './rate-limit.ts';
 
-const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Uploader> | Uploader | Visitor> = {
-  keyOrSession: requireKeyOrSession,
-  uploader: requireUploader,
-  ticket: requireTicket,
-  session: requireSession,
-  serviceOwner: requireSession,
-  anybody(deps, exchange) {
-    requireSameSite(deps, exchange);
-    return { kind: 'visitor', address: clientAddress(deps, exchange) };
-  },
-};
+const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Uploader | Visitor> | Uploader | Visitor> =
+  {
+    keyOrSession: requireKeyOrSession,
+    uploader: requireUploader,
+    ticket: requireTicket,
+    session: requireSession,
+    serviceOwner: requireSession,
+    async objectStore(deps, exchange) {
+      await requireObjectStore(deps, exchange);
+      return { kind: 'visitor', address: clientAddress(deps, exchange), requestId: exchange.requestId };
+    },
+    anybody(deps, exchange) {
+      requireSameSite(deps, exchange);
+      return { kind: 'visitor', address: clientAddress(deps, exchange), requestId: exchange.requestId };
+    },
+  };
 
 /**
  * Makes the handler of an operation from its entry in the contract: it identifies the caller, checks the input, checks

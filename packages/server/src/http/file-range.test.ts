@@ -5,6 +5,8 @@ const etag = '"abc"';
 const whole = { kind: 'whole' };
 const beyond = { kind: 'beyond' };
 const unchanged = { kind: 'unchanged' };
+const another = { kind: 'another' };
+const none = { range: undefined, ifRange: undefined, ifMatch: undefined, ifNoneMatch: undefined };
 const part = (start: number, end: number) => ({ kind: 'part', start, end });
 
 test.each([
@@ -28,7 +30,7 @@ test.each([
   ['lines=0-1', whole],
   [undefined, whole],
 ])('Range: %s', (range, expected) => {
-  expect(toWanted({ range, ifRange: undefined, ifNoneMatch: undefined }, etag, 10)).toEqual(expected);
+  expect(toWanted({ ...none, range }, etag, 10)).toEqual(expected);
 });
 
 test.each([
@@ -38,7 +40,7 @@ test.each([
   ['"other"', whole],
   ['Wed, 21 Oct 2026 07:28:00 GMT', whole],
 ])('If-Range: %s', (ifRange, expected) => {
-  expect(toWanted({ range: 'bytes=0-1', ifRange, ifNoneMatch: undefined }, etag, 10)).toEqual(expected);
+  expect(toWanted({ ...none, range: 'bytes=0-1', ifRange }, etag, 10)).toEqual(expected);
 });
 
 test.each([
@@ -49,11 +51,27 @@ test.each([
   ['"x"', whole],
   ['abc', whole],
 ])('If-None-Match: %s', (ifNoneMatch, expected) => {
-  expect(toWanted({ range: undefined, ifRange: undefined, ifNoneMatch }, etag, 10)).toEqual(expected);
+  expect(toWanted({ ...none, ifNoneMatch }, etag, 10)).toEqual(expected);
+});
+
+test.each([
+  ['"abc"', part(0, 1)],
+  ['"x", "abc"', part(0, 1)],
+  ['*', part(0, 1)],
+  // Strongly, as RFC 9110 (13.1.1) has it compared.
+  ['W/"abc"', another],
+  ['"x"', another],
+  ['', another],
+])('If-Match: %s', (ifMatch, expected) => {
+  expect(toWanted({ ...none, range: 'bytes=0-1', ifMatch }, etag, 10)).toEqual(expected);
+});
+
+test('If-Match comes before If-None-Match', () => {
+  expect(toWanted({ ...none, ifMatch: '"x"', ifNoneMatch: '"abc"' }, etag, 10)).toEqual(another);
+  expect(toWanted({ ...none, ifMatch: '"abc"', ifNoneMatch: '"abc"' }, etag, 10)).toEqual(unchanged);
 });
 
 test('an empty file is whole, and has no range', () => {
-  const none = { ifRange: undefined, ifNoneMatch: undefined };
-  expect(toWanted({ ...none, range: undefined }, etag, 0)).toEqual(whole);
+  expect(toWanted(none, etag, 0)).toEqual(whole);
   expect(toWanted({ ...none, range: 'bytes=0-' }, etag, 0)).toEqual(beyond);
 });

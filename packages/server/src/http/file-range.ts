@@ -1,11 +1,13 @@
-/** What a request wants of a file: all of it, some of its bytes, or nothing, because it has it or asked for what is not there. */
+/** What a request wants of a file: all of it, some of its bytes, or nothing: it has it, wants another file, or asked for what is not there. */
 export type Wanted =
   | { kind: 'whole' }
   | { kind: 'part'; start: number; end: number }
   | { kind: 'unchanged' }
+  | { kind: 'another' }
   | { kind: 'beyond' };
 
 interface Conditions {
+  ifMatch: string | undefined;
   ifNoneMatch: string | undefined;
   ifRange: string | undefined;
   range: string | undefined;
@@ -17,7 +19,8 @@ interface Conditions {
  * @param etag of the file, with its quotes; strong, because an object never changes
  * @param size in bytes
  */
-export function toWanted({ ifNoneMatch, ifRange, range }: Conditions, etag: string, size: number): Wanted {
+export function toWanted({ ifMatch, ifNoneMatch, ifRange, range }: Conditions, etag: string, size: number): Wanted {
+  if (ifMatch !== undefined && !tagsOf(ifMatch).some((tag) => tag === '*' || tag === etag)) return { kind: 'another' };
   if (ifNoneMatch !== undefined && matches(ifNoneMatch, etag)) return { kind: 'unchanged' };
   if (range === undefined || (ifRange !== undefined && ifRange.trim() !== etag)) return { kind: 'whole' };
   const [, first, last] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(range) ?? [];
@@ -33,5 +36,7 @@ function toPart(start: number, end: number, size: number): Wanted {
 
 /** Weakly, as `If-None-Match` is compared. */
 function matches(list: string, etag: string): boolean {
-  return list.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+  return tagsOf(list).some((tag) => tag === '*' || tag.replace(/^W\//, '') === etag);
 }
+
+const tagsOf = (list: string): string[] => list.split(',').map((tag) => tag.trim());

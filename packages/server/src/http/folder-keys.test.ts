@@ -209,6 +209,7 @@ const ofTheWholeProject: OperationId[] = [
   'emptyTrash',
   'getOwnKey',
   'dailyUsage',
+  'readEvents',
   'findFolder',
   'listUploads',
   'listTickets',

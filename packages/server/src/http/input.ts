@@ -26,9 +26,10 @@ export async function readBody<T extends z.ZodType>(
   exchange: Exchange,
   schema: T,
   limit = maxBodyBytes,
+  anyMediaType = false,
 ): Promise<z.output<T>> {
   const type = exchange.header('content-type') ?? '';
-  if (type !== 'application/json' && !/^application\/json\s*(?:;|$)/i.test(type)) {
+  if (type !== 'application/json' && !anyMediaType && !/^application\/json\s*(?:;|$)/i.test(type)) {
     throw new Problem('unsupported_media_type');
   }
   const asked = performance.now();
@@ -53,11 +54,17 @@ export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): 
  * route needs.
  * @returns a function that throws what readBody throws
  */
-export function createInputReader({ params, query, body, maxBodyBytes }: Route): (exchange: Exchange) => unknown {
+export function createInputReader({
+  params,
+  query,
+  body,
+  maxBodyBytes,
+  anyMediaType,
+}: Route): (exchange: Exchange) => unknown {
   if (body && !params && !query) {
     return (exchange) => {
       warnOfQuery(exchange);
-      return readBody(exchange, body, maxBodyBytes);
+      return readBody(exchange, body, maxBodyBytes, anyMediaType);
     };
   }
   const readAddress = (exchange: Exchange) => {

@@ -84,6 +84,7 @@ describe('what an error of the database means to the caller', () => {
       tickets_project_id_fkey: 'project_not_found',
       two_factors_user_id_fkey: 'session_required',
       uploads_project_id_fkey: 'project_not_found',
+      webhook_endpoints_project_id_fkey: 'project_not_found',
     });
   });
 

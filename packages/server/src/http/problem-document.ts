@@ -21,7 +21,7 @@ export function toProblemDocument(problem: Problem, requestId: string, publicUrl
 }
 
 /** Nothing has failed: too many ask at once. */
-const busy = new Set<ErrorCode>(['archives_busy', 'links_busy', 'too_many_listings']);
+const busy = new Set<ErrorCode>(['archives_busy', 'image_not_ready', 'links_busy', 'too_many_listings']);
 
 /**
  * Logs a failure of the service itself, with the error behind it. That it is busy is one short line, since anybody can
@@ -76,6 +76,7 @@ const absentRows: Record<string, ConstructorParameters<typeof Problem>[0]> = {
   tickets_folder_fkey: 'folder_not_found',
   tickets_project_id_fkey: 'project_not_found',
   two_factors_user_id_fkey: 'session_required',
+  webhook_endpoints_project_id_fkey: 'project_not_found',
   uploads_project_id_fkey: 'project_not_found',
 };
 

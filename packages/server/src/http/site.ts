@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { routes } from '@cadiz/contract';
 import sirv from 'sirv';
 
 /** Written by the build (`scripts/make-site.mjs`). */
@@ -12,9 +13,16 @@ const frameless = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const ofReference =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; worker-src 'self' blob:";
 
-/** The addresses at which the console opens. It shows what is there, and says so if there is nothing. */
+/** The addresses of the console's pages. It shows what is there, and says so if there is nothing. */
 const consolePages =
   /^\/(?:[?]|$|(?:setup|sign-in|forgot-password|invitation|reset-password|verify-email|projects|account|users|system)(?:[/?]|$))/;
+
+/** What the addresses of the API begin with. */
+const ofApi = new Set(Object.values(routes).map(({ path }) => path.split('/')[1]));
+
+/** Whether somebody opens an address in a browser that is none of the API's. */
+const isVisit = ({ url = '/', headers }: IncomingMessage): boolean =>
+  headers.accept?.includes('text/html') === true && !ofApi.has(url.split(/[/?]/)[1]);
 
 /** What the console may load and send: nothing but its own, and the files, which lie in the object store. */
 function toConsolePolicy(storeUrl: string): string {
@@ -40,22 +48,25 @@ export function createSite(
 ): (request: IncomingMessage, response: ServerResponse) => boolean {
   if (!existsSync(folder)) throw new Error(`${folder} is missing: run npm run build`);
   const ofConsole = toConsolePolicy(storeUrl);
-  const serve = sirv(folder, {
-    brotli: true,
-    gzip: true,
-    etag: true,
-    setHeaders(response, path) {
-      for (let i = 0; i + 1 < common.length; i += 2) response.setHeader(common[i] ?? '', common[i + 1] ?? '');
-      // Names of assets change with what is in them. Anything else is revalidated each time, and mostly gets a 304.
-      const isAsset = path.startsWith('/assets/');
-      response.setHeader('Cache-Control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
-      response.setHeader(
-        'Content-Security-Policy',
-        `${path.startsWith('/docs') ? ofReference : ofConsole}; ${frameless}`,
-      );
-      response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
-    },
-  });
+  function setHeaders(response: ServerResponse, path: string): void {
+    for (let i = 0; i + 1 < common.length; i += 2) response.setHeader(common[i] ?? '', common[i + 1] ?? '');
+    // Names of assets change with what is in them. Anything else is revalidated each time, and mostly gets a 304.
+    const isAsset = path.startsWith('/assets/');
+    response.setHeader('Cache-Control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
+    response.setHeader(
+      'Content-Security-Policy',
+      `${path.startsWith('/docs') ? ofReference : ofConsole}; ${frameless}`,
+    );
+    response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
+  }
+  const serve = sirv(folder, { brotli: true, gzip: true, etag: true, setHeaders });
+  const consolePage = readFileSync(`${folder}index.html`);
+  /** The console says that there is nothing, and leads to what there is. */
+  function answerNotFound(response: ServerResponse): void {
+    setHeaders(response, '/');
+    response.writeHead(404, { 'Content-Type': 'text/html;charset=utf-8', 'Content-Length': consolePage.length });
+    response.end(consolePage);
+  }
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return false;
     const { url = '/' } = request;
@@ -70,7 +81,8 @@ export function createSite(
     response.once('pipe', (file: Readable) => file.once('error', () => response.destroy()));
     let answers = true;
     serve(request, response, () => {
-      answers = false;
+      answers = isVisit(request);
+      if (answers) answerNotFound(response);
     });
     request.url = url;
     return answers;

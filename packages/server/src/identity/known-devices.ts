@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, randomBytes } from 'node:crypto';
+import { sameText } from '../access/same-text.ts';
 import type { Deps } from '../deps.ts';
-import { sameText } from './same-text.ts';
 import { anywhere, type Vantage } from './sign-in-limits.ts';
 
 // A known device is a browser on which the password of an account was used: other people's guesses do not lock that

@@ -11,20 +11,20 @@ type Subject = Record<string, string>;
 export function recordSignIn(
   trx: Transaction<Schema>,
   at: number,
-  { address }: Visitor,
+  { address, requestId }: Visitor,
   userId: string,
   subject: Subject,
 ): Promise<void> {
-  const by = { kind: 'session', userId, address } as const;
+  const by = { kind: 'session', userId, address, requestId } as const;
   return recordEvent(trx, at, { type: 'sign_in.succeeded', projectId: null, by, subject });
 }
 
 /** Records a sign-in that was refused: nobody is signed in by it. */
 export function recordRefusedSignIn(
   { db, now }: Pick<Deps, 'db' | 'now'>,
-  { address }: Visitor,
+  { address, requestId }: Visitor,
   subject: Subject,
 ): Promise<void> {
-  const by = { kind: 'nobody', address } as const;
+  const by = { kind: 'nobody', address, requestId } as const;
   return recordEvent(db.kysely, now(), { type: 'sign_in.failed', projectId: null, by, subject });
 }

@@ -1,5 +1,8 @@
 import { type ImageFacts, ImageRefused } from '@cadiz/images';
+import { sql } from 'kysely';
 import type { Deps } from '../deps.ts';
+import { emit, theService } from '../events/record-event.ts';
+import { toFileView } from '../views/file-view.ts';
 import type { ImageView } from './image-view.ts';
 import { requireImages } from './require-images.ts';
 import { type ImageFile, toSource } from './source.ts';
@@ -7,7 +10,7 @@ import { type ImageFile, toSource } from './source.ts';
 /** The kind of work that looks at an image once it is recorded, and makes the presets of its project. The subject is the id of the file. */
 export const imageWork = 'image';
 
-type LookDeps = Pick<Deps, 'db' | 'objects' | 'images'>;
+type LookDeps = Pick<Deps, 'db' | 'objects' | 'images' | 'now'>;
 
 /**
  * Looks at an image, and writes down what it is, or why it cannot be read. Two that look at the same time write the same.
@@ -22,7 +25,7 @@ export async function lookAt(deps: LookDeps, file: ImageFile, signal?: AbortSign
 
 /** Writes down that an image cannot be read, which was found out while a variant was made of it. */
 export async function writeRefusal(
-  deps: Pick<Deps, 'db'>,
+  deps: Pick<Deps, 'db' | 'now'>,
   file: ImageFile,
   reason: ImageRefused['reason'],
 ): Promise<void> {
@@ -31,16 +34,27 @@ export async function writeRefusal(
 
 /** Nothing is written if the file is gone. */
 async function writeDown(
-  { db }: Pick<Deps, 'db'>,
+  { db, now }: Pick<Deps, 'db' | 'now'>,
   { project_id: projectId, id }: ImageFile,
   view: ImageView,
 ): Promise<void> {
-  await db.pool.query({
-    name: 'write-image',
-    text: `insert into images (project_id, file_id, view)
-           select project_id, id, $3 from files where project_id = $1 and id = $2 for key share
-           on conflict (project_id, file_id) do update set view = excluded.view`,
-    values: [projectId, id, JSON.stringify(view)],
+  await db.transaction(async (trx) => {
+    const written = await sql`
+      insert into images (project_id, file_id, view)
+      select project_id, id, ${JSON.stringify(view)}::json from files where project_id = ${projectId} and id = ${id} for key share
+      on conflict (project_id, file_id) do update set view = excluded.view where images.view::text <> excluded.view::text`.execute(
+      trx,
+    );
+    // Nothing is said twice.
+    if (written.numAffectedRows !== 1n) return;
+    const row = await trx
+      .selectFrom('files')
+      .selectAll()
+      .where('project_id', '=', projectId)
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow();
+    const type = view.state === 'ready' ? 'image.ready' : 'image.failed';
+    await emit(trx, now(), { type, projectId, by: theService, data: toFileView({ ...row, image: view }) });
   });
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
+import { ImageFailed, type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
 import { LRUCache } from 'lru-cache';
 import type { Deps } from '../deps.ts';
 import { enqueue } from '../work/enqueue.ts';
@@ -7,6 +7,7 @@ import { makeVariantKey } from './image-key.ts';
 import type { ImageView } from './image-view.ts';
 import { imageWork, writeRefusal } from './look.ts';
 import { notReady, type Refusal, requireImages, toImageProblem, toRefused } from './require-images.ts';
+import { createSlowFiles, type SlowFiles } from './slow-files.ts';
 import { type ImageFile, isImageType, toSource } from './source.ts';
 import type { Spec } from './spec.ts';
 
@@ -41,23 +42,36 @@ const goneSeconds = 180;
 export async function openVariant(deps: VariantDeps, file: OpenedImage, spec: Spec): Promise<Variant> {
   const ready = await findReady(deps, file, spec.text);
   if (ready) return ready;
-  const state = findRefusal(file);
+  const state = findRefusal(deps, file);
   if (state) throw toRefused(state);
   return makeOnce(deps, requireImages(deps), file, spec);
 }
 
 /** Why no image can be made of a file, as far as that is known. */
-export function findRefusal({ mime_type, image }: OpenedImage): Refusal | undefined {
-  if (!isImageType(mime_type)) return 'unsupported';
+export function findRefusal({ images }: Pick<Deps, 'images'>, { mime_type, image }: OpenedImage): Refusal | undefined {
+  if (!(images?.reads(mime_type) ?? isImageType(mime_type))) return 'unsupported';
   return image === null || image.state === 'ready' ? undefined : image.state;
 }
 
-/** What this process is making, so that others wait for it without asking the database. */
-const making = new WeakMap<ImageMaker, LRUCache<string, Promise<Variant>>>();
+/** What this process knows of an image maker's work. */
+interface Making {
+  /** What is being made, so that others wait for it without asking the database. */
+  running: LRUCache<string, Promise<Variant>>;
+  slow: SlowFiles;
+}
+
+const making = new WeakMap<ImageMaker, Making>();
+
+function findMaking(images: ImageMaker): Making {
+  const known = making.get(images) ?? { running: new LRUCache({ max: 1000 }), slow: createSlowFiles() };
+  making.set(images, known);
+  return known;
+}
 
 async function makeOnce(deps: VariantDeps, images: ImageMaker, file: OpenedImage, spec: Spec): Promise<Variant> {
-  const running = making.get(images) ?? new LRUCache<string, Promise<Variant>>({ max: 1000 });
-  making.set(images, running);
+  const { running, slow } = findMaking(images);
+  const waitFor = slow.waitSeconds(file.id, deps.now());
+  if (waitFor > 0) throw notReady(undefined, waitFor);
   const name = `${file.project_id} ${file.id} ${spec.text}`;
   const made = running.get(name) ?? makeOrWait(deps, images, file, spec).finally(() => running.delete(name));
   running.set(name, made);
@@ -116,16 +130,22 @@ async function make(
   spec: Spec,
   storeKey: string,
 ): Promise<Variant> {
+  const { slow } = findMaking(images);
   try {
     const rendered = await images.render(toSource(deps, file), spec, ({ size }) => ({
       url: deps.objects.presignOwnPut(storeKey, size, targetSeconds),
     }));
+    slow.forget(file.id);
     const variant = await finish(deps, file, storeKey, rendered);
     // Recorded while images were switched off, or by an earlier version.
     if (file.image === null) await enqueue(deps.db.kysely, imageWork, { projectId: file.project_id, id: file.id });
     if (variant) return variant;
   } catch (error) {
     await abandon(deps, file, storeKey);
+    if (error instanceof ImageFailed && error.reason === 'timeout') {
+      slow.note(file.id, deps.now());
+      throw notReady(error, slow.waitSeconds(file.id, deps.now()));
+    }
     if (error instanceof ImageRefused) await writeRefusal(deps, file, error.reason);
     throw toImageProblem(error);
   }

@@ -14,7 +14,8 @@ export function requireImages({ images }: Pick<Deps, 'images'>): ImageMaker {
 export type Refusal = Exclude<ImageView['state'], 'ready'>;
 
 const refusals: Record<Refusal, string> = {
-  unsupported: 'It is not an image of a format that is read here: JPEG, PNG, WebP, GIF, AVIF or TIFF.',
+  unsupported:
+    'It is not an image of a format that is read here: JPEG, PNG, WebP, GIF, AVIF or TIFF (SVG and videos where that is switched on).',
   too_large: 'Reading it would take more memory than is allowed.',
   broken: 'Its bytes are not those of a whole image.',
 };
@@ -23,8 +24,8 @@ export function toRefused(reason: Refusal): Problem {
   return new Problem('image_refused', refusals[reason]);
 }
 
-export function notReady(cause?: Error): Problem {
-  const headers = { 'Retry-After': `${retryAfterSeconds}` };
+export function notReady(cause?: Error, seconds = retryAfterSeconds): Problem {
+  const headers = { 'Retry-After': `${seconds}` };
   return new Problem('image_not_ready', undefined, { headers, ...(cause && { cause }) });
 }
 

@@ -45,7 +45,7 @@ export async function signImages(
     for (const file of ofProject) {
       const sign = (wanted: Options): Signed | Problem => {
         const variant = ready.get(file.id);
-        const refusal = variant ? undefined : findRefusal(file);
+        const refusal = variant ? undefined : findRefusal(deps, file);
         if (refusal) return toRefused(refusal);
         const url = variant
           ? signVariant(deps, variant, file.file_name, { ...lifetime, disposition })

@@ -1,14 +1,19 @@
 import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Deps, JobName } from '../deps.ts';
 import { purgeEvents } from '../features/audit/purge-events.ts';
+import { purgeFeed } from '../features/events/purge-feed.ts';
+import { queueOldImages } from '../features/images/queue-old-images.ts';
 import { removeVariants } from '../features/images/remove-variants.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
 import { planReconciliations } from '../features/janitor/plan-reconciliations.ts';
 import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
 import { lookAtReservations } from '../features/tickets/look-at-reservations.ts';
+import { tellExpired } from '../features/tickets/tell-expired.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
+import { recordReserved } from '../features/uploads/record-reserved.ts';
 import { closeDays } from '../features/usage/close-days.ts';
+import { purgeDeliveries } from '../features/webhooks/purge-deliveries.ts';
 import { purgeExpired } from '../identity/purge-expired.ts';
 import type { Count } from '../telemetry/observed.ts';
 import { adoptWork } from './adopt-work.ts';
@@ -31,10 +36,13 @@ const expiredSeconds = 300;
 const expiredAtOnce = 1000;
 
 /** What a ticket reserved for an upload that never arrives is given back this much later at most. */
-const ticketsSeconds = 60;
+const ticketsSeconds = 20;
 
 /** How soon the variants of an image go after it. If there is nothing to do, a look costs three queries. */
 const variantsSeconds = 60;
+
+/** How often some of the images that nothing is known of are enqueued. Once there are none left, a look costs one query. */
+const oldImagesSeconds = 60;
 
 /** How soon after midnight (UTC) the trash of a day is looked at. If no day is over, a look costs one query. */
 const daysSeconds = 60;
@@ -68,7 +76,27 @@ export function createJobs(deps: Deps): Job[] {
     },
     audit: {
       everySeconds: auditSeconds,
-      run: (signal, count) => purgeOldEvents(deps, signal, count),
+      run: (signal, count) =>
+        purgeAllOf(
+          () => purgeEvents(deps, eventsAtOnce),
+          signal,
+          (purged) => count('event', purged),
+        ),
+    },
+    events: {
+      everySeconds: auditSeconds,
+      run: async (signal, count) => {
+        await purgeAllOf(
+          () => purgeFeed(deps, eventsAtOnce),
+          signal,
+          (purged) => count('event', purged),
+        );
+        await purgeAllOf(
+          () => purgeDeliveries(deps, eventsAtOnce),
+          signal,
+          (purged) => count('delivery', purged),
+        );
+      },
     },
     expired: {
       everySeconds: expiredSeconds,
@@ -76,11 +104,15 @@ export function createJobs(deps: Deps): Job[] {
     },
     tickets: {
       everySeconds: ticketsSeconds,
-      run: (signal, count) => lookAtReservations(deps, signal, count),
+      run: (signal, count) => lookAtTickets(deps, signal, count),
     },
     variants: {
       everySeconds: variantsSeconds,
       run: async (signal, count) => count('variant', await removeVariants(deps, signal)),
+    },
+    images: {
+      everySeconds: oldImagesSeconds,
+      run: async (signal) => void (await queueOldImages(deps, signal)),
     },
     days: {
       everySeconds: daysSeconds,
@@ -97,6 +129,11 @@ export function createJobs(deps: Deps): Job[] {
 async function sweep(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
   await settleProjects(deps, signal, count);
   await sweepProjects(deps, signal, count);
+}
+
+async function lookAtTickets(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+  await tellExpired(deps, signal);
+  await lookAtReservations(deps, signal, count, (reservation, facts) => recordReserved(deps, reservation, facts));
 }
 
 async function tidy({ db, log }: Deps, signal: AbortSignal): Promise<void> {
@@ -117,11 +154,16 @@ async function purgeAllTrash(deps: Deps, signal: AbortSignal, count: Count): Pro
   }
 }
 
-async function purgeOldEvents(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {
+/** Purges by the most at once until there is no more. */
+async function purgeAllOf(
+  purge: () => Promise<number>,
+  signal: AbortSignal,
+  count: (purged: number) => void,
+): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
-    const purged = await purgeEvents(deps, eventsAtOnce);
-    count('event', purged);
+    const purged = await purge();
+    count(purged);
     if (purged < eventsAtOnce) return;
   }
 }

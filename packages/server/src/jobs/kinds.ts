@@ -5,6 +5,7 @@ import { prepareImage } from '../features/images/prepare-image.ts';
 import { advanceReconciliation, reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
 import { continueQuarantine, quarantineWork } from '../features/quarantines/advance-quarantine.ts';
 import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
+import { createWebhookWork } from '../features/webhooks/deliver.ts';
 import { imageWork } from '../images/look.ts';
 import type { Kind } from '../work/work.ts';
 
@@ -39,5 +40,6 @@ export function createKinds(deps: Deps): Kind[] {
       atOnce: 1,
       run: (task, signal) => continueOperation(deps, task, signal),
     },
+    createWebhookWork(deps),
   ];
 }

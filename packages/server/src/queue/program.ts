@@ -1,27 +1,31 @@
-import { parseArgs } from 'node:util';
 import { readSettings } from '../settings/settings-file.ts';
 import { openBeside } from '../start/open-beside.ts';
 import { toSentence, writeWarning } from '../start/start-error.ts';
-import { runCommand, usage } from './run-command.ts';
+import { describeQueue, listDeadLetters } from '../work/dead-letters.ts';
+import { type Command, listedAtMost, runCommand } from './run-command.ts';
 
-try {
-  const { values, positionals } = parseArgs({
-    options: { help: { type: 'boolean', short: 'h', default: false } },
-    allowPositionals: true,
-  });
-  const [command, kind, id, ...rest] = positionals;
-  if (values.help || command === undefined || rest.length > 0) {
-    process.stdout.write(usage);
-    process.exitCode = values.help ? 0 : 1;
-  } else {
+/**
+ * Shows the work that the service has yet to do, or retries what it has given up; the outcome goes to standard output.
+ *
+ * @param json whether that is JSON
+ * @returns the exit code of the process
+ */
+export async function manageQueue(command: Command, json: boolean): Promise<number> {
+  try {
     const db = await openBeside(readSettings(writeWarning), 'Stop the service, run this again, and start it.');
     try {
-      process.stdout.write(`${await runCommand(db, { command, kind, id })}\n`);
+      if (json && command.command === 'list')
+        write({ kinds: await describeQueue(db), givenUp: await listDeadLetters(db, listedAtMost) });
+      else if (json) write({ message: await runCommand(db, command) });
+      else process.stdout.write(`${await runCommand(db, command)}\n`);
     } finally {
       await db.close();
     }
+    return 0;
+  } catch (error) {
+    process.stderr.write(`${toSentence(error, 'The command')}\n`);
+    return 1;
   }
-} catch (error) {
-  process.stderr.write(`${toSentence(error, 'The command')}\n`);
-  process.exitCode = 1;
 }
+
+const write = (value: object) => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);

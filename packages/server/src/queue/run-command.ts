@@ -1,16 +1,8 @@
 import type { Database } from '../db/open.ts';
 import { describeQueue, listDeadLetters, retryDeadLetters } from '../work/dead-letters.ts';
 
-export const usage = `npm run queue -- COMMAND [KIND [ID]]
-
-Shows the work that the service has yet to do, and retries what it has given up. On PostgreSQL the service may run; the
-embedded database is open to one process only, so stop the service first.
-
-  list                how much there is of each kind, and what was given up, with the reason (the newest thousand)
-  retry [KIND [ID]]   tries again what was given up: all of it, of one kind, or about one subject
-`;
-
-const listedAtMost = 1000;
+/** How many of what was given up are shown. */
+export const listedAtMost = 1000;
 
 export interface Command {
   command: string;
@@ -27,7 +19,7 @@ type Queue = Pick<Database, 'pool'>;
 export async function runCommand(db: Queue, { command, kind, id }: Command): Promise<string> {
   if (command === 'list' && kind === undefined) return list(db);
   if (command === 'retry') return retry(db, kind, id);
-  throw new Error(`There is no command ${[command, kind].join(' ').trim()}: npm run queue -- --help names them all.`);
+  throw new Error(`There is no command ${[command, kind].join(' ').trim()}: cadiz queue --help names them all.`);
 }
 
 async function list(db: Queue): Promise<string> {
@@ -48,5 +40,5 @@ async function retry(db: Queue, kind: string | undefined, id: string | undefined
   const count = await retryDeadLetters(db, { kind, id });
   if (count > 0) return `${count} will be tried again.`;
   const what = kind === undefined ? 'Nothing' : `Nothing of the kind ${kind}${id === undefined ? '' : ` about ${id}`}`;
-  return `${what} was given up: npm run queue -- list shows what was.`;
+  return `${what} was given up: cadiz queue list shows what was.`;
 }

@@ -13,6 +13,8 @@ function mistakesOf(environment: Record<string, string>): readonly string[] {
   return [];
 }
 
+const s3 = { S3_ENDPOINT: 'http://rgw', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'i', S3_SECRET_ACCESS_KEY: 's' };
+
 describe('settings', () => {
   test('have the defaults of the contract', () => {
     expect(readConfig({})).toMatchObject({
@@ -139,6 +141,22 @@ describe('settings', () => {
     [{ METRICS_PORT: '4000' }, /^PORT and METRICS_PORT must be different/],
     [{ STORE_PORT: '5000', METRICS_PORT: '5000' }, /^STORE_PORT and METRICS_PORT must be different/],
     [
+      { WORKERS: '3', DATABASE_URL: 'postgres://db/cadiz' },
+      /^WORKERS is 3, but the embedded object store is open to one process only: set S3_ENDPOINT, or WORKERS to 1\.$/,
+    ],
+    [
+      { WORKERS: '3', ...s3 },
+      /^WORKERS is 3, but the embedded database is open to one process only: set DATABASE_URL, or WORKERS to 1\.$/,
+    ],
+    [
+      { WORKERS: '3', ...s3, DATABASE_URL: 'postgres://db/cadiz', PORT: '9002', METRICS_PORT: '9000' },
+      /^PORT \(9002\) must not be one of those for metrics, which are 9000 to 9002\.$/,
+    ],
+    [
+      { WORKERS: '3', ...s3, DATABASE_URL: 'postgres://db/cadiz', METRICS_PORT: '65534' },
+      /^METRICS_PORT \(65534\) must leave 3 ports for the workers\.$/,
+    ],
+    [
       { RECORD_DEADLINE_SECONDS: '900' },
       /^RECORD_DEADLINE_SECONDS \(900\) must be longer than PRESIGN_TTL_SECONDS \(900\)/,
     ],
@@ -148,7 +166,6 @@ describe('settings', () => {
   });
 
   test('a port that nothing of ours listens on clashes with none', () => {
-    const s3 = { S3_ENDPOINT: 'http://rgw', S3_BUCKET: 'b', S3_ACCESS_KEY_ID: 'i', S3_SECRET_ACCESS_KEY: 's' };
     expect(mistakesOf({ ...s3, PORT: '4001' })).toEqual([]);
   });
 

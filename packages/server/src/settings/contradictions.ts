@@ -2,18 +2,40 @@ import type { SettingValues } from './parts.ts';
 
 /** One sentence for each pair of settings whose values contradict each other. Refused values are left out of this. */
 export function findContradictions(values: Partial<SettingValues>): string[] {
-  return [...findSharedPorts(values), ...findTooShortDeadline(values)];
+  return [...findSharedPorts(values), ...findLonelyParts(values), ...findTooShortDeadline(values)];
 }
 
-function findSharedPorts({ PORT, STORE_PORT, METRICS_PORT, S3_ENDPOINT }: Partial<SettingValues>): string[] {
+function findSharedPorts(values: Partial<SettingValues>): string[] {
+  const { PORT, STORE_PORT, METRICS_PORT, S3_ENDPOINT, WORKERS = 1 } = values;
   // With another object store, nothing listens on the port of the embedded store.
   const ports = Object.entries({ PORT, STORE_PORT: S3_ENDPOINT === undefined ? STORE_PORT : undefined, METRICS_PORT });
-  return ports.flatMap(([name, port], index) =>
+  const shared = ports.flatMap(([name, port], index) =>
     ports
       .slice(index + 1)
       .filter(([, other]) => port !== undefined && other === port)
       .map(([other]) => `${name} and ${other} must be different, and both are ${port}.`),
   );
+  if (METRICS_PORT === undefined) return shared;
+  const last = METRICS_PORT + WORKERS - 1;
+  if (last > 65_535) shared.push(`METRICS_PORT (${METRICS_PORT}) must leave ${WORKERS} ports for the workers.`);
+  if (PORT !== undefined && PORT > METRICS_PORT && PORT <= last)
+    shared.push(`PORT (${PORT}) must not be one of those for metrics, which are ${METRICS_PORT} to ${last}.`);
+  return shared;
+}
+
+/** The embedded database and the embedded store are open to one process only. */
+function findLonelyParts({ WORKERS = 1, DATABASE_URL, S3_ENDPOINT }: Partial<SettingValues>): string[] {
+  if (WORKERS === 1) return [];
+  const parts = [
+    ['DATABASE_URL', DATABASE_URL, 'database'],
+    ['S3_ENDPOINT', S3_ENDPOINT, 'object store'],
+  ];
+  return parts
+    .filter(([, value]) => value === undefined)
+    .map(
+      ([name, , part]) =>
+        `WORKERS is ${WORKERS}, but the embedded ${part} is open to one process only: set ${name}, or WORKERS to 1.`,
+    );
 }
 
 function findTooShortDeadline(values: Partial<SettingValues>): string[] {

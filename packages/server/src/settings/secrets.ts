@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { Config } from './config.ts';
 import { makeFolder } from './data-folder.ts';
 
-const Secrets = z.object({
+export const Secrets = z.object({
   secret: z.string().min(32),
   storeAccessKeyId: z.string(),
   storeSecretAccessKey: z.string(),
@@ -21,6 +21,21 @@ export function readOrMakeSecrets(dataDir: string): Secrets {
   makeFolder(dataDir);
   const path = join(dataDir, 'secrets.json');
   return readSecrets(path) ?? makeSecrets(dataDir, path);
+}
+
+/**
+ * Writes secrets of a backup, unless the data folder has some. What is not given is generated.
+ * @returns what the data folder has then
+ */
+export function keepSecrets(dataDir: string, given: Partial<Secrets>): Secrets {
+  makeFolder(dataDir);
+  const path = join(dataDir, 'secrets.json');
+  return readSecrets(path) ?? makeSecrets(dataDir, path, given);
+}
+
+/** The secrets in the data folder, if there are any. */
+export function findSecrets(dataDir: string): Secrets | undefined {
+  return readSecrets(join(dataDir, 'secrets.json'));
 }
 
 /** Whether the settings leave any secret to be generated. */
@@ -46,11 +61,12 @@ function readSecrets(path: string): Secrets | undefined {
   return parsed.data;
 }
 
-function makeSecrets(dataDir: string, path: string): Secrets {
+function makeSecrets(dataDir: string, path: string, given: Partial<Secrets> = {}): Secrets {
   const secrets: Secrets = {
     secret: randomBytes(32).toString('base64url'),
     storeAccessKeyId: `CADIZ${randomBytes(10).toString('hex').toUpperCase()}`.slice(0, 20),
     storeSecretAccessKey: randomBytes(30).toString('base64url'),
+    ...given,
   };
   const draft = `${path}.${process.pid}`;
   const file = openSync(draft, 'w', 0o600);

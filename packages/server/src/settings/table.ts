@@ -39,6 +39,12 @@ export const settings = defineSettings({
     schema: httpUrl(),
     otherwise: '`http://localhost:<PORT>`',
   },
+  WORKERS: {
+    sentence:
+      'How many processes serve requests; about one for each core. More than one needs DATABASE_URL and S3_ENDPOINT. Limits that are for each process are for each of them.',
+    schema: wholeNumber(1, 256),
+    default: '1',
+  },
   TRUSTED_PROXIES: {
     sentence:
       'The IP addresses and networks of reverse proxies, such as `10.0.0.0/8, 127.0.0.1`. `X-Forwarded-For` is only trusted if it comes from one of them; otherwise the IP address of a client is that of its connection.',
@@ -262,6 +268,22 @@ export const settings = defineSettings({
     default: '30',
   },
   AUDIT_RETENTION_DAYS: { sentence: 'How long audit events are kept.', schema: wholeNumber(1, 36_500), default: '400' },
+  EVENT_RETENTION_DAYS: {
+    sentence: 'How long events can be read from the feed of a project, and delivered again by its webhooks.',
+    schema: wholeNumber(1, 3650),
+    default: '30',
+  },
+  STORE_EVENTS_SECRET: {
+    sentence:
+      'The secret with which the object store tells the service what has arrived (`POST /api/store-events`). If not set, such requests are refused.',
+    schema: longText(16),
+    secret: true,
+  },
+  WEBHOOK_ALLOW_NETWORKS: {
+    sentence:
+      'IP addresses and networks that webhooks may deliver to although they are not public, such as `10.0.0.0/8, 127.0.0.1`; also over `http://`. Every owner of a project can make the service send requests there.',
+    schema: networks(),
+  },
   PROJECT_CREATION: {
     sentence: 'Who may create projects: `everybody` with an account, or only the `owner` of the service.',
     schema: oneOf('everybody', 'owner'),
@@ -312,6 +334,23 @@ export const settings = defineSettings({
     schema: onOrOff(),
     default: 'on',
   },
+  IMAGES_VIDEO: {
+    sentence:
+      'Whether posters of videos (MP4, QuickTime, WebM, Matroska) are made: `on` or `off`. It takes the program `ffmpeg`, which decodes what strangers upload.',
+    schema: onOrOff(),
+    default: 'off',
+  },
+  IMAGES_SVG: {
+    sentence: 'Whether variants of SVG files of up to a megabyte are made: `on` or `off`.',
+    schema: onOrOff(),
+    default: 'off',
+  },
+  IMAGES_MEMORY_BYTES: {
+    sentence:
+      'What the processes that read and make images may use together. What would need more is refused: with the default, AVIF of more than 27 megapixels.',
+    schema: wholeNumber(256 * 1024 * 1024, 2 ** 40),
+    default: String(600 * 1024 * 1024),
+  },
   RATE_LIMITS: {
     sentence: 'Whether requests are counted and excessive ones refused: `on` or `off`.',
     schema: onOrOff(),
@@ -351,7 +390,8 @@ export const settings = defineSettings({
     part: 'rateLimits',
   },
   METRICS_PORT: {
-    sentence: 'The port of the Prometheus metrics, on HOST under `/metrics`. If not set, there are no metrics.',
+    sentence:
+      'The port of the Prometheus metrics, on HOST under `/metrics`. With WORKERS, each has a port of its own: this one and those after it. If not set, there are no metrics.',
     schema: port(),
   },
   LOG_LEVEL: {

@@ -29,6 +29,11 @@ describe('a variable that looks like a setting and is none', () => {
     expect([...mistakes, ...warnings]).toEqual([`${name} is not a setting of Cadiz: did you mean ${meant}?`]);
   });
 
+  test('is not one that clients use', () => {
+    const ofClients = { CADIZ_URL: 'x', CADIZ_API_KEY: 'x', CADIZ_PROJECT_ID: 'x' };
+    expect(find(ofClients, ['CADIZ_URL'])).toEqual({ mistakes: [], warnings: [] });
+  });
+
   test('is a mistake where only Cadiz can be meant, and a warning otherwise', () => {
     expect(find({ CADIZ_DATADIR: 'x' })).toMatchObject({ mistakes: [expect.anything()], warnings: [] });
     expect(find({ CADIZ_ANYTHING: 'x' })).toMatchObject({ mistakes: [expect.anything()], warnings: [] });

@@ -2,6 +2,9 @@ import type { SettingTable } from './setting.ts';
 
 const ownPrefix = 'CADIZ_';
 
+/** Variables of clients: a shell may have them for `cadiz` and for apps that use the service. */
+const ofClients = ['CADIZ_URL', 'CADIZ_API_KEY', 'CADIZ_PROJECT_ID'];
+
 /** Variables that Kubernetes sets in every container for a service named `cadiz`, and Docker for a linked container. */
 const serviceLink = /_SERVICE_(?:HOST|PORT\w*)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?$/;
 
@@ -31,7 +34,7 @@ export function findUnknownSettings(
   const inFile = new Set(fromFile);
   const found: UnknownSettings = { mistakes: [], warnings: [] };
   for (const [name, value] of Object.entries(environment)) {
-    if (!value || known.includes(name) || isServiceLink(name, value)) continue;
+    if (!value || known.includes(name) || ofClients.includes(name) || isServiceLink(name, value)) continue;
     const looksLikeOurs = prefixes.some((prefix) => name.startsWith(prefix));
     const meant = findClosest(name, known) ?? (looksLikeOurs ? findByWords(name, known) : undefined);
     if (meant === undefined && !looksLikeOurs) continue;

@@ -5,21 +5,30 @@ import { type Database, openDatabase, withDirectPool } from '../db/open.ts';
 import type { Config } from '../settings/config.ts';
 
 /**
- * Opens the database of the service for a command of the operator, and brings it up to date. On PostgreSQL the service may run
+ * Opens the database of the service for a command of the operator, and brings it up to date.
+ * @param hint what to do instead while the service runs on an embedded database
+ * @throws Error in a sentence that says what to do
+ */
+export async function openBeside(config: Pick<Config, 'database'>, hint: string): Promise<Database> {
+  const db = await openUnmigrated(config, hint);
+  await withDirectPool(config.database, db, (pool) => migrate(pool));
+  return db;
+}
+
+/**
+ * Opens the database of the service as it is. On PostgreSQL the service may run
  * beside it; the embedded database is open to one process only.
  * @param hint what to do instead while the service runs on an embedded database
  * @throws Error in a sentence that says what to do
  */
-export async function openBeside({ database }: Pick<Config, 'database'>, hint: string): Promise<Database> {
+export async function openUnmigrated({ database }: Pick<Config, 'database'>, hint: string): Promise<Database> {
   if (database.kind === 'embedded' && !existsSync(database.dataDir)) {
     throw new Error(
       `There is no database in ${database.dataDir} yet: start the service once, or check CADIZ_DATA_DIR.`,
     );
   }
-  const db = await openDatabase(database).catch((error: unknown) => {
+  return openDatabase(database).catch((error: unknown) => {
     if (!(error instanceof DatabaseFolderInUse)) throw error;
     throw new Error(`The service is running, and its embedded database is open to one process only. ${hint}`);
   });
-  await withDirectPool(database, db, (pool) => migrate(pool));
-  return db;
 }

@@ -1,25 +1,58 @@
-import { pino } from 'pino';
+import cluster from 'node:cluster';
+import { fileURLToPath } from 'node:url';
+import { type Logger, pino } from 'pino';
 import { type RunningService, startService } from '../service.ts';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
 import { createLog } from '../telemetry/log.ts';
 import { toSentence, writeWarning } from './start-error.ts';
 import { toWelcome } from './welcome.ts';
+import { type Ready, startWorkers } from './workers.ts';
 
 try {
-  const config = readSettings(writeWarning);
-  // Standard output is for people; the log goes to standard error.
-  const log = createLog(config.logLevel, pino.destination(2));
-  const service = await startService(config, log);
-  process.stdout.write(toWelcome(config, service));
-  stopOnSignal(service, config);
-  void service.failed.then((error) => {
-    log.fatal({ error }, 'A part of the service ended unexpectedly');
-    process.exit(1);
-  });
+  if (cluster.isWorker) await serveAsWorker();
+  else await serve();
 } catch (error) {
   process.stderr.write(`${toSentence(error)}\n`);
   process.exit(1);
+}
+
+async function serve(): Promise<void> {
+  const config = readSettings(writeWarning);
+  // Standard output is for people; the log goes to standard error.
+  const log = createLog(config.logLevel, pino.destination(2));
+  const service =
+    config.workers > 1
+      ? await startWorkers(config, log, fileURLToPath(import.meta.url))
+      : await startService(config, log);
+  process.stdout.write(toWelcome(config, service));
+  stopOnSignal(service, config);
+  endIfFailed(service, log);
+}
+
+/** What each worker does: serves until SIGTERM. It ends at once if its parent is gone. */
+async function serveAsWorker(): Promise<void> {
+  // Its parent has shown all warnings.
+  const config = readSettings(() => undefined);
+  const log = createLog(config.logLevel, pino.destination(2));
+  const service = await startService(config, log);
+  process.once('SIGTERM', async () => {
+    // Its parent decides when it is enough.
+    process.on('SIGTERM', () => undefined);
+    await service.stop();
+    process.exit(0);
+  });
+  // Ctrl-C in a terminal reaches all processes; the parent passes it on as SIGTERM.
+  process.on('SIGINT', () => undefined);
+  endIfFailed(service, log);
+  process.send?.({ setup: service.setup } satisfies Ready);
+}
+
+function endIfFailed({ failed }: Pick<RunningService, 'failed'>, log: Logger): void {
+  void failed.then((error) => {
+    log.fatal({ error }, 'A part of the service ended unexpectedly');
+    process.exit(1);
+  });
 }
 
 /** npm passes on the SIGINT that the terminal has already sent, so one Ctrl-C can arrive twice. */

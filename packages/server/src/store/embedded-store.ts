@@ -8,12 +8,14 @@ export type EmbeddedConfig = Omit<Config, 'objectStore'> & { objectStore: Embedd
 
 /**
  * Starts the embedded object store in a thread of its own.
+ * @param onKeys is told of the keys under which objects have arrived
  * @throws StoreFolderInUse, StoreFolderUnwritable, or the system error if the port is taken (`code` EADDRINUSE)
  */
 export function startEmbeddedStore(
   config: EmbeddedConfig,
   secrets: Secrets | undefined,
   log: Logger,
+  onKeys?: (keys: readonly string[]) => void,
 ): Promise<RunningStore> {
   const { objectStore, host } = config;
   return startStoreThread({
@@ -23,6 +25,7 @@ export function startEmbeddedStore(
     dataDir: objectStore.dataDir,
     // Someone who keeps a presigned address until it expires must not replace a recorded object.
     presignedOverwrite: 'deny',
+    ...(onKeys && { onObjects: (objects) => onKeys(objects.map(({ key }) => key)) }),
     log: ({ level, message, ...rest }) => log[level]({ from: 'store', ...rest }, message),
   });
 }

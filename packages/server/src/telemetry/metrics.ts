@@ -1,3 +1,4 @@
+import type { ImageMaker, ImageResult } from '@cadiz/images';
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/open.ts';
@@ -9,6 +10,9 @@ export interface Metrics {
   observeJob(run: JobRun): void;
   observeWork(run: WorkRun): void;
   countMismatch(kind: Mismatch): void;
+  observeImage(result: ImageResult): void;
+  /** Adds what is known of the processes that make images. */
+  watchImages(images: Pick<ImageMaker, 'figures'>): void;
 }
 
 /** Seconds: from a single statement to a walk over a large bucket. */
@@ -80,6 +84,19 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     labelNames: ['what'] as const,
     registers: [registry],
   });
+  const images = new Counter({
+    name: 'cadiz_images_total',
+    help: 'Images that this process has had looked at or made, or that were not, by outcome.',
+    labelNames: ['what', 'outcome'] as const,
+    registers: [registry],
+  });
+  const imageSeconds = new Histogram({
+    name: 'cadiz_image_duration_seconds',
+    help: 'How long images took, waiting for a turn included.',
+    labelNames: ['what'] as const,
+    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+    registers: [registry],
+  });
   const countRemoved = (removed: JobRun['removed']) => {
     for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
   };
@@ -97,11 +114,53 @@ export function createMetrics(db: Database, log: Logger): Metrics {
       countRemoved(removed);
     },
     countMismatch: (kind) => mismatches.inc({ kind }),
+    observeImage({ what, outcome, seconds }) {
+      images.inc({ what, outcome });
+      imageSeconds.observe({ what }, seconds);
+    },
+    watchImages: (maker) => addImageProcesses(registry, maker),
     observe({ operation, method, status, started }) {
       requests.inc({ operation, method, status });
       durations.observe({ operation }, (performance.now() - started) / 1000);
     },
   };
+}
+
+/** What the processes that make images do at the time of the scrape. */
+function addImageProcesses(registry: Registry, images: Pick<ImageMaker, 'figures'>): void {
+  new Gauge({
+    name: 'cadiz_images_waiting',
+    help: 'Images that no process has begun with.',
+    registers: [registry],
+    collect() {
+      this.set(images.figures().waiting);
+    },
+  });
+  new Gauge({
+    name: 'cadiz_images_running',
+    help: 'Images that are being looked at or made.',
+    registers: [registry],
+    collect() {
+      this.set(images.figures().running);
+    },
+  });
+  new Counter({
+    name: 'cadiz_image_process_restarts_total',
+    help: 'Processes that make images and were ended, or ended by themselves, other than for having nothing to do.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(images.figures().restarts);
+    },
+  });
+  new Gauge({
+    name: 'cadiz_image_process_peak_bytes',
+    help: 'The most memory that one of them has used.',
+    registers: [registry],
+    collect() {
+      this.set(images.figures().peakRssBytes);
+    },
+  });
 }
 
 /** Metrics read from the database at the time of the scrape, which are the same in every process. */
@@ -141,6 +200,11 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
     'select greatest(coalesce(extract(epoch from now() - min(next_sweep_at)), 0), 0)::float8 as value from project_sweeps',
   );
   add(
+    'cadiz_events_unnumbered_seconds',
+    'How long the oldest event that is not in the feed yet has waited; 0 when there is none.',
+    'select greatest(coalesce(extract(epoch from now() - min(at)), 0), 0)::float8 as value from new_events',
+  );
+  add(
     'cadiz_job_last_success_timestamp_seconds',
     'When a job last succeeded, in any process.',
     'select name as label, extract(epoch from last_success_at)::float8 as value from jobs',
@@ -164,6 +228,11 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
     'Work that was given up after too many attempts, and waits to be retried.',
     "select kind as label, count(*)::int as value from work where state = 'dead' group by kind",
     'kind',
+  );
+  add(
+    'cadiz_image_variant_bytes',
+    'What variants of images take in the object store.',
+    "select coalesce(sum(bytes), 0)::float8 as value from image_variants where state = 'ready'",
   );
   add(
     'cadiz_reconciliation_findings',

@@ -9,7 +9,15 @@ export interface Answered {
 
 /** Receives what a job or work has removed. */
 export type Count = (what: Removed, howMany: number) => void;
-export type Removed = 'orphan' | 'removed_project' | 'multipart' | 'upload' | 'trashed_file' | 'event' | 'variant';
+export type Removed =
+  | 'orphan'
+  | 'removed_project'
+  | 'multipart'
+  | 'upload'
+  | 'trashed_file'
+  | 'event'
+  | 'delivery'
+  | 'variant';
 
 /** What is known about a finished run. */
 export interface JobRun {

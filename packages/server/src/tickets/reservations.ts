@@ -29,7 +29,7 @@ export async function findReservation(
   if (!isTicketStoreKey(storeKey)) return undefined;
   const { rows } = await db.pool.query<FoundReservation>({
     name: 'find-reservation',
-    text: `select found.project_id, store_key, ticket_id, bytes, state, look_at, ends_at, upload_id, metadata
+    text: `select found.project_id, store_key, ticket_id, bytes, state, look_at, ends_at, upload_id, facts, seen_at, metadata
            from ticket_reservations found join tickets on tickets.project_id = found.project_id and tickets.id = ticket_id
            where found.project_id = $1 and store_key = $2`,
     values: [project.id, storeKey],

@@ -3,14 +3,17 @@ import pg from 'pg';
 import type { TicketCaller } from '../access/caller.ts';
 import { ticketGraceMilliseconds } from '../access/find-ticket.ts';
 import { invalidTicket } from '../access/invalid-ticket.ts';
-import type { Schema } from '../db/schema.ts';
+import type { ReservedFacts, Schema } from '../db/schema.ts';
 import { toStatement } from '../db/statement.ts';
 import type { Deps } from '../deps.ts';
 import { type Outcome, Problem, settle } from '../problem.ts';
+import { ticketFactsJson } from './ticket-facts.ts';
 
 /** One upload to reserve room for. */
 export interface Wanted {
   fileSize: number;
+  /** What to record it as, should the ticket record by itself. */
+  facts: ReservedFacts;
   /** Makes its store key; called again in the rare case that another process has just made the same. */
   issueStoreKey(): string;
 }
@@ -27,7 +30,9 @@ interface Left extends Amount {
 }
 
 /** How long after its URL has expired an upload is looked for: a PUT that began in time may still be on its way. */
-const lookMarginMilliseconds = 5 * 60_000;
+export const lookMarginMilliseconds = 5 * 60_000;
+/** What may be recorded without its client is looked for this soon. */
+const firstLookMilliseconds = 60_000;
 const attempts = 5;
 
 /**
@@ -39,11 +44,15 @@ const reserveSql = `
     update tickets set used_files = used_files + :files::int, used_bytes = used_bytes + :bytes::int8
     where project_id = :projectId and id = :ticketId and revoked_at is null and expires_at > :now
       and used_files + :files::int <= max_files and used_bytes + :bytes::int8 <= max_bytes
-    returning id
+    returning *
+  ), told as (
+    insert into new_events (project_id, id, type, at, ticket_id, data)
+    select :projectId, gen_random_uuid(), 'ticket.exhausted', :now, :ticketId, ${ticketFactsJson} from ticket
+    where :files::int > 0 and (used_files = max_files or used_bytes = max_bytes)
   )
-  insert into ticket_reservations (project_id, store_key, ticket_id, bytes, look_at, ends_at, upload_id)
-  select :projectId, store_key, ticket.id, bytes, :lookAt, :endsAt, :uploadId
-  from ticket cross join unnest(:storeKeys::text[], :sizes::int8[]) as wanted (store_key, bytes)`;
+  insert into ticket_reservations (project_id, store_key, ticket_id, bytes, look_at, ends_at, upload_id, facts)
+  select :projectId, store_key, ticket.id, bytes, :lookAt, :endsAt, :uploadId, facts::json
+  from ticket cross join unnest(:storeKeys::text[], :sizes::int8[], :facts::text[]) as wanted (store_key, bytes, facts)`;
 
 /**
  * Reserves room for uploads in the budget of a ticket: for all of them, or for none. Call it before their URLs are
@@ -136,13 +145,14 @@ export async function reserveUpload(
 function toReserveStatement(
   { config, now }: Pick<Deps, 'config' | 'now'>,
   caller: TicketCaller,
-  wanted: readonly { fileSize: number }[],
+  wanted: readonly { fileSize: number; facts?: ReservedFacts }[],
   storeKeys: readonly string[],
   upload?: { id: string; expiresAt: Date },
 ): { text: string; values: unknown[] } {
   const at = now();
   const endsAt = Math.min(caller.expiresAt + ticketGraceMilliseconds, at + config.recordDeadlineSeconds * 1000);
   const urlEndsAt = at + ticketUrlSeconds({ config, now }, caller) * 1000;
+  const lookAt = caller.autoRecord ? at + firstLookMilliseconds : urlEndsAt + lookMarginMilliseconds;
   const {
     text,
     values = [],
@@ -155,8 +165,9 @@ function toReserveStatement(
     bytes: sum(wanted),
     storeKeys,
     sizes: wanted.map(({ fileSize }) => fileSize),
+    facts: wanted.map(({ facts }) => (caller.autoRecord && facts ? JSON.stringify(facts) : null)),
     uploadId: upload?.id ?? null,
-    lookAt: new Date((upload?.expiresAt.getTime() ?? urlEndsAt) + lookMarginMilliseconds),
+    lookAt: new Date(upload ? upload.expiresAt.getTime() + lookMarginMilliseconds : lookAt),
     endsAt: upload?.expiresAt ?? new Date(endsAt),
   });
   return { ...rest, text, values };

@@ -36,7 +36,7 @@ export function pathsStatement({ id, within }: ReachedProject, folderIds: readon
 
 /**
  * Finds the path to a folder, which comes last in it: from the root, or from the folder that the caller's key is tied to.
- * For a folder that is not in sight, it is that of what is restored from it: empty, or that folder of the key alone.
+ * For null, or a folder that is not in sight, it is that of what is restored from it: empty, or that folder of the key alone.
  */
 export function toPaths({ within }: ReachedProject, rows: readonly PathRow[]): (folderId: string | null) => Path {
   const byId = new Map(rows.map((row) => [row.id, row]));

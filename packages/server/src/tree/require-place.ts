@@ -1,4 +1,4 @@
-import { type SqlBool, sql, type Transaction } from 'kysely';
+import { type Kysely, type SqlBool, sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
 import { Problem } from '../problem.ts';
@@ -58,11 +58,7 @@ export function requireLevels(levels: number): void {
 }
 
 /** The folder and its ancestors up to the root; empty if the folder is absent or in the trash. */
-export async function readPath(
-  trx: Transaction<Schema>,
-  project: OpenProject,
-  folderId: string | null,
-): Promise<string[]> {
+export async function readPath(trx: Kysely<Schema>, project: OpenProject, folderId: string | null): Promise<string[]> {
   if (folderId === null) return [];
   const { rows } = await sql<{ id: string }>`
     with recursive path as (

@@ -2,8 +2,8 @@ import { type SqlBool, sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
 import { imageOfFile } from '../images/image-view.ts';
+import type { FileRow } from '../views/file-view.ts';
 import { reclaimExternalIds } from './external-ids.ts';
-import type { FileRow } from './file-view.ts';
 
 /**
  * Restores deleted files, each to its folder, or to the root if that folder is gone (for a key tied to a folder: to

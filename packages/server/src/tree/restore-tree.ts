@@ -8,6 +8,7 @@ import { reclaimExternalIds } from './external-ids.ts';
 import { toNameKey } from './name-key.ts';
 import { findTakenNames, maxFolderLevels, readPath } from './require-place.ts';
 import { untrashed } from './retention.ts';
+import { readTrashedHeights } from './trashed-height.ts';
 
 type FolderRow = Selectable<Schema['folders']>;
 
@@ -63,28 +64,8 @@ async function fitsInto(
   if (parentId === null) return true;
   const path = await readPath(trx, project, parentId);
   if (path.length === 0) return false;
-  const folders = await trx
-    .selectFrom('folders')
-    .select(['id', 'parent_id'])
-    .where('project_id', '=', project.id)
-    .where('trash_id', '=', entry.id)
-    .execute();
-  return path.length + measureHeight(entry.id, folders) <= maxFolderLevels;
-}
-
-function measureHeight(rootId: string, folders: { id: string; parent_id: string | null }[]): number {
-  const inside = new Map<string | null, string[]>();
-  for (const { id, parent_id } of folders) {
-    const siblings = inside.get(parent_id);
-    if (siblings) siblings.push(id);
-    else inside.set(parent_id, [id]);
-  }
-  let level = [rootId];
-  let height = 0;
-  for (; level.length > 0; height += 1) {
-    level = level.flatMap((id) => inside.get(id) ?? []);
-  }
-  return height;
+  const heights = await readTrashedHeights(trx, project, [entry.id]);
+  return path.length + (heights.get(entry.id) ?? 0) <= maxFolderLevels;
 }
 
 const candidatesAtOnce = 100;

@@ -1,35 +1,33 @@
-import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { Problem } from '../problem.ts';
 import { readSettings } from '../settings/settings-file.ts';
 import { toSentence, writeWarning } from '../start/start-error.ts';
 import { openUsers } from './open-users.ts';
-import { runCommand, usage } from './run-command.ts';
+import { type Command, listAccounts, runCommand } from './run-command.ts';
 
-try {
-  const { values, positionals } = parseArgs({
-    options: {
-      help: { type: 'boolean', short: 'h', default: false },
-      'revoke-api-keys': { type: 'boolean', default: false },
-    },
-    allowPositionals: true,
-  });
-  const [command, email, ...rest] = positionals;
-  if (values.help || command === undefined || rest.length > 0) {
-    process.stdout.write(usage);
-    process.exitCode = values.help ? 0 : 1;
-  } else {
+/**
+ * Manages the accounts of the service that the settings describe: one command, whose outcome goes to standard output.
+ *
+ * @param json whether that is JSON
+ * @returns the exit code of the process
+ */
+export async function manageUsers(command: Command, json: boolean): Promise<number> {
+  try {
     const config = readSettings(writeWarning);
     const users = await openUsers(config, pino({ level: config.logLevel, errorKey: 'error' }, pino.destination(2)));
     try {
-      const revokeApiKeys = values['revoke-api-keys'];
-      process.stdout.write(`${await runCommand(users, { command, email, revokeApiKeys })}\n`);
+      if (json && command.command === 'list') write({ users: await listAccounts(users) });
+      else if (json) write({ message: await runCommand(users, command) });
+      else process.stdout.write(`${await runCommand(users, command)}\n`);
     } finally {
       await users.close();
     }
+    return 0;
+  } catch (error) {
+    // The message of a Problem already is a sentence for people.
+    process.stderr.write(`${error instanceof Problem ? error.message : toSentence(error, 'The command')}\n`);
+    return 1;
   }
-} catch (error) {
-  // The message of a Problem already is a sentence for people.
-  process.stderr.write(`${error instanceof Problem ? error.message : toSentence(error, 'The command')}\n`);
-  process.exitCode = 1;
 }
+
+const write = (value: object) => void process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);

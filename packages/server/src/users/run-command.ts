@@ -13,23 +13,6 @@ import { vouchForEmail } from '../identity/users/vouch-for-email.ts';
 import { Problem } from '../problem.ts';
 import type { Users } from './open-users.ts';
 
-export const usage = `npm run users -- COMMAND [EMAIL] [options]
-
-Manages the accounts of the service that the settings describe. With PostgreSQL, the service can keep running; the embedded
-database is open to one process only, so stop the service first.
-
-  list                         lists all accounts, and shows which e-mail addresses are not verified
-  reset-password EMAIL         sets a new password and prints it once; ends all sessions and removes the passkeys
-    --revoke-api-keys            and revokes the API keys
-  remove-second-factor EMAIL   if it was lost: the password alone then signs in; ends all sessions
-  remove-passkeys EMAIL        removes all passkeys; ends all sessions
-  verify-email EMAIL           you vouch for the address; a reset by e-mail then keeps the second factor
-  end-sessions EMAIL           ends all sessions of the account
-  disable EMAIL                ends all sessions, prevents sign-in and stops the API keys from working
-  enable EMAIL                 undoes disable
-  delete EMAIL                 deletes the account with its memberships and API keys; its uploads stay
-`;
-
 export interface Command {
   command: string;
   email: string | undefined;
@@ -46,7 +29,7 @@ const operator = { kind: 'nobody' as const, address: 'operator' };
 export async function runCommand(users: Users, { command, email, revokeApiKeys }: Command): Promise<string> {
   if (command === 'list') return list(users);
   const run = commands[command];
-  if (!run) throw new Error(`There is no command ${command}: npm run users -- --help lists all commands.`);
+  if (!run) throw new Error(`There is no command ${command}: cadiz users --help lists all commands.`);
   if (email === undefined) throw new Error(`The command ${command} needs the e-mail address of an account.`);
   return run(users, await findUser(users, email), revokeApiKeys);
 }
@@ -86,17 +69,25 @@ const commands: Record<string, Run> = {
 };
 
 async function list(users: Users): Promise<string> {
-  const lines: string[] = [];
+  const lines = (await listAccounts(users)).map(({ email, role, emailVerified, disabledAt }) => {
+    const proof = emailVerified ? '' : '  address not verified';
+    return `${email}  ${role}${proof}${disabledAt === null ? '' : `  disabled since ${disabledAt}`}`;
+  });
+  return lines.length === 0 ? 'Nobody has an account yet.' : lines.join('\n');
+}
+
+type Account = Awaited<ReturnType<typeof listUsers>>['users'][number];
+
+/** All accounts of the service. */
+export async function listAccounts(users: Users): Promise<Account[]> {
+  const accounts: Account[] = [];
   let cursor: string | undefined;
   do {
     const page = await listUsers(users, operator, { cursor });
-    for (const { email, role, emailVerified, disabledAt } of page.users) {
-      const proof = emailVerified ? '' : '  address not verified';
-      lines.push(`${email}  ${role}${proof}${disabledAt === null ? '' : `  disabled since ${disabledAt}`}`);
-    }
+    accounts.push(...page.users);
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
-  return lines.length === 0 ? 'Nobody has an account yet.' : lines.join('\n');
+  return accounts;
 }
 
 async function findUser({ db }: Users, email: string): Promise<{ id: string; email: string }> {

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Schema } from '../db/schema.ts';
-import { leaseSeconds, type Subject, workChannel } from './work.ts';
+import { leaseSeconds, type Subject, toKey, workChannel } from './work.ts';
 
 /**
  * Enqueues work about one subject or several, in the caller's transaction: the rows appear when that commits, and the
@@ -27,14 +27,7 @@ export async function enqueue(
              now() + ${inSeconds}::float8 * interval '1 second'
       from unnest(${ordered.map(({ projectId }) => projectId)}::uuid[], ${ordered.map(({ id }) => id)}::text[])
         as wanted (project_id, subject)
-      on conflict (kind, project_id, subject) do update set
-        payload = coalesce(excluded.payload, known.payload),
-        state = case when known.state in ('leased', 'ready') then known.state else excluded.state end,
-        due_at = case known.state when 'leased' then known.due_at when 'dead' then excluded.due_at
-                 else least(known.due_at, excluded.due_at) end,
-        again_at = case when known.state = 'leased' then least(known.again_at, excluded.due_at) end,
-        attempts = case when known.state = 'dead' then 0 else known.attempts end,
-        last_error = case when known.state <> 'dead' then known.last_error end
+      ${sql.raw(askAgainSql)}
       returning state
     )
     select pg_notify(${workChannel}, ${kind}) from (select from asked where state = 'ready' limit 1) as ready`.execute(
@@ -42,8 +35,30 @@ export async function enqueue(
   );
 }
 
-function toKey({ projectId, id }: Subject): string {
-  return `${projectId} ${id}`;
+/** What enqueuing does where there is a row already. It ends an `insert into work as known`. */
+const askAgainSql = `on conflict (kind, project_id, subject) do update set
+  payload = coalesce(excluded.payload, known.payload),
+  state = case when known.state in ('leased', 'ready') then known.state else excluded.state end,
+  due_at = case known.state when 'leased' then known.due_at when 'dead' then excluded.due_at
+           else least(known.due_at, excluded.due_at) end,
+  again_at = case when known.state = 'leased' then least(known.again_at, excluded.due_at) end,
+  attempts = case when known.state = 'dead' then 0 else known.attempts end,
+  last_error = case when known.state <> 'dead' then known.last_error end`;
+
+/**
+ * SQL that enqueues work, due at once, as part of a larger statement, as `enqueue` does. It returns the state of each row: if
+ * one is `ready`, `notifyWorkSql` is to follow.
+ * @param from a table expression with one row for each subject, in columns `project_id` and `subject`
+ */
+export function enqueueSql({ kind, from }: { kind: string; from: string }): string {
+  return `insert into work as known (kind, project_id, subject, state, due_at)
+    select '${kind}', project_id, subject, 'ready', now() from ${from} order by project_id, subject
+    ${askAgainSql} returning state`;
+}
+
+/** SQL that notifies the processes of work that is ready, as a query of at most one row. @param asked has the states */
+export function notifyWorkSql({ kind, asked }: { kind: string; asked: string }): string {
+  return `select pg_notify('${workChannel}', '${kind}') from (select from ${asked} where state = 'ready' limit 1) as ready`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import type { Schema } from '../db/schema.ts';
-import { leaseSeconds, maxAttempts, type Task } from './work.ts';
+import { leaseSeconds, maxAttempts, type Task, toKey } from './work.ts';
 
 // None of these statements is a named one: PostgreSQL would keep its plan from when the table was nearly empty, and
 // read the whole table when it is full.
@@ -119,7 +119,9 @@ export async function releaseLeases(pool: pg.Pool, tasks: readonly Task[]): Prom
 const whereHeld = `from unnest($1::text[], $2::uuid[], $3::text[], $4::uuid[]) as held (kind, project_id, subject, lease)
   where work.kind = held.kind and work.project_id = held.project_id and work.subject = held.subject and work.lease = held.lease`;
 
-function toColumns(tasks: readonly Task[]): string[][] {
+/** In the order in which enqueuing locks rows (`enqueue.ts`), so that neither waits for the other. */
+function toColumns(unordered: readonly Task[]): string[][] {
+  const tasks = unordered.toSorted((one, other) => (toKey(one) < toKey(other) ? -1 : 1));
   return [
     tasks.map(({ kind }) => kind),
     tasks.map(({ projectId }) => projectId),

@@ -7,6 +7,11 @@ export interface Subject {
   id: string;
 }
 
+/** Whoever locks several rows of work does so in the order of these. */
+export function toKey({ projectId, id }: Subject): string {
+  return `${projectId} ${id}`;
+}
+
 /** Work that this process has claimed, and does while it holds the lease. */
 export interface Task extends Subject {
   kind: string;

@@ -10,9 +10,10 @@ export interface HostileAnswer {
 /** Sends requests over persistent connections. */
 export function createSender(port: number, connections: number) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
-  return {
+  const sender = {
     close: () => agent.destroy(),
-    send({ method, target, headers, body }: HostileRequest): Promise<HostileAnswer> {
+    send(hostile: HostileRequest): Promise<HostileAnswer> {
+      const { method, target, headers, body } = hostile;
       const length =
         headers['Transfer-Encoding'] === undefined && body ? { 'Content-Length': String(body.length) } : {};
       return new Promise((resolve, reject) => {
@@ -31,9 +32,14 @@ export function createSender(port: number, connections: number) {
             });
           },
         );
-        request.on('error', reject);
+        // The server had closed the connection, as it was idle for long, when the request was on its way.
+        request.on('error', (error: NodeJS.ErrnoException) => {
+          if (request.reusedSocket && error.code === 'ECONNRESET') resolve(sender.send(hostile));
+          else reject(error);
+        });
         request.end(body);
       });
     },
   };
+  return sender;
 }

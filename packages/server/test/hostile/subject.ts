@@ -65,6 +65,8 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
     role: 'viewer',
   });
 
+  const bobsWebhook = await ask(bob, 'POST', `/api/projects/${bobs}/webhooks`, { url: 'https://bob.example.com/' });
+
   // The first entries stay; later ones are replaced by what is learned.
   const kept = new Map<string[], number>();
   const pool = (...ids: string[]): string[] => {
@@ -84,6 +86,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
   const apiKeys = pool(bobsKey.id);
   const tickets = pool();
   const invitations = pool(bobsInvitation.id);
+  const webhooks = pool(bobsWebhook.id);
   const users = pool(ada.id, bob.id, editor.id);
   const tokens = pool(randomBytes(32).toString('base64url'));
   const archives = pool('x');
@@ -101,14 +104,13 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
       for (const one of answer.slice(0, 20)) learn(one);
       return;
     }
-    const { id, fileName, parentId, uploadId, storeKey, nextCursor, url, key, quotaBytes, ticket } = answer as Record<
-      string,
-      unknown
-    >;
+    const { id, fileName, parentId, uploadId, storeKey, nextCursor, url, key, quotaBytes, ticket, failingSince } =
+      answer as Record<string, unknown>;
     if (fileName !== undefined && id !== undefined) add(files, id);
     else if (parentId !== undefined) add(folders, id);
     else if (key !== undefined) add(apiKeys, id);
     else if (ticket !== undefined) add(tickets, id);
+    else if (failingSince !== undefined) add(webhooks, id);
     else if (quotaBytes !== undefined) add(spareProjects, id);
     add(uploads, uploadId);
     add(storeKeys, storeKey);
@@ -123,6 +125,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
   for (let i = 0; i < 8; i++) {
     add(spareProjects, await service.createProject(ada));
     learn(await makeFile(ada, projectId, i % 2 === 0 ? null : (folders[1] ?? null)));
+    learn(await ask(ada, 'POST', `/api/projects/${projectId}/webhooks`, { url: `https://a${i}.example.com/` }));
     add(storeKeys, (await service.upload({ as: ada }, projectId, randomBytes(5))).storeKey);
     add(uploads, await makeUpload(ada, projectId));
   }
@@ -137,6 +140,7 @@ export async function prepareSubject(service: TestService): Promise<Subject> {
     members: users,
     'api-keys': apiKeys,
     tickets,
+    webhooks,
     errors: [...errorCodes],
   };
   const operations = readOperations(toOpenApiDocument('http://localhost', '0.0.0') as never);

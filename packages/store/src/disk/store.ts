@@ -26,6 +26,8 @@ export interface Store {
   presignedOverwrite: 'allow' | 'deny';
   /** see StoreOptions */
   keepWaitingMilliseconds: number;
+  /** see StoreOptions */
+  onObject(bucket: string, key: string): void;
   /** Unix milliseconds. */
   now(): number;
   log: Log;
@@ -75,7 +77,10 @@ export interface OpenStore {
  */
 export async function openStoreFolder(
   dataDir: string,
-  settings: Pick<Store, 'region' | 'maxObjectBytes' | 'presignedOverwrite' | 'keepWaitingMilliseconds' | 'now' | 'log'>,
+  settings: Pick<
+    Store,
+    'region' | 'maxObjectBytes' | 'presignedOverwrite' | 'keepWaitingMilliseconds' | 'onObject' | 'now' | 'log'
+  >,
 ): Promise<OpenStore> {
   const folder = resolve(dataDir);
   const lock = await lockWritable(folder);

@@ -254,6 +254,7 @@ export async function indexObject(
     const { outcome, removed } = await index.putObject(bucket, key, { ...description, ...where }, options);
     if (outcome === 'no-bucket') throw noSuchBucket(bucket);
     void reaper.remove(removed);
+    store.onObject(bucket, key);
   };
   if ('bytes' in content) return put({ inline: true }, content.bytes);
   const { blob } = content;

@@ -32,6 +32,8 @@ export interface StoreOptions {
    * done; default: 10 s
    */
   keepWaitingMilliseconds?: number;
+  /** Called for each object that was put in one request, once it is durable. */
+  onObject?: (bucket: string, key: string) => void;
 }
 
 export interface RunningStore {
@@ -65,6 +67,7 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
     maxObjectBytes: options.maxObjectBytes ?? fiveGib,
     presignedOverwrite: options.presignedOverwrite ?? 'allow',
     keepWaitingMilliseconds: options.keepWaitingMilliseconds ?? defaultKeepWaitingMilliseconds,
+    onObject: options.onObject ?? (() => undefined),
     now: options.now ?? Date.now,
     log: options.log ?? (() => undefined),
   });

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { bucket, keys, newClient, newFolder } from '../../test/running-store.ts';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
-import { startStoreThread } from './store-thread.ts';
+import { type StoredObject, startStoreThread } from './store-thread.ts';
 
 const folder = newFolder();
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -49,6 +49,21 @@ test('an upload in flight is finished before the thread ends', async () => {
   await closing;
   await expect(client.send(new PutObjectCommand({ Bucket: bucket, Key: 'late', Body: 'x' }))).rejects.toThrow();
   client.destroy();
+});
+
+test('tells which objects have been put, some at a time', async () => {
+  const told: StoredObject[][] = [];
+  const store = await startStoreThread({ ...options, onObjects: (objects) => told.push([...objects]) });
+  const client = newClient(`http://127.0.0.1:${store.port}`);
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  const names = Array.from({ length: 30 }, (_, n) => `${n} é+%`);
+  const put = (key: string) => client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: key }));
+  await Promise.all(names.map(put));
+  await expect.poll(() => told.flat().length).toBe(30);
+  expect(new Set(told.flat().map(({ key }) => key))).toEqual(new Set(names));
+  expect(new Set(told.flat().map((object) => object.bucket))).toEqual(new Set([bucket]));
+  client.destroy();
+  await store.close();
 });
 
 test('reports a thread that ended without being asked to', async () => {

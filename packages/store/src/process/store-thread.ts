@@ -4,10 +4,11 @@ import type { Log } from '../disk/log.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
 import { defaultDrainMilliseconds, type RunningStore, type StoreOptions } from './open-store.ts';
 
-export type WorkerOptions = Omit<StoreOptions, 'now' | 'log'>;
+export type WorkerOptions = Omit<StoreOptions, 'now' | 'log' | 'onObject'>;
 export type ToWorker = { drainMilliseconds: number };
 export type FromWorker =
   | { kind: 'log'; line: Parameters<Log>[0] }
+  | { kind: 'objects'; objects: StoredObject[] }
   | { kind: 'listening'; port: number }
   | { kind: 'closed' }
   | {
@@ -18,13 +19,25 @@ export type FromWorker =
         | { type: 'other'; message: string; fields: Record<string, unknown> };
     };
 
+/** An object that was put. */
+export interface StoredObject {
+  bucket: string;
+  key: string;
+}
+
 type Refusal = Extract<FromWorker, { kind: 'refused' }>['error'];
 
 /**
  * `openStore` in a thread of its own, so that uploads never delay the caller's event loop. Throws the same errors.
  */
-export async function startStoreThread(options: WorkerOptions & { log?: Log }): Promise<RunningStore> {
-  const { log, ...workerData } = options;
+export async function startStoreThread(
+  options: WorkerOptions & {
+    log?: Log;
+    /** Told of the objects that were put, some at a time, soon after they are durable. */
+    onObjects?: (objects: readonly StoredObject[]) => void;
+  },
+): Promise<RunningStore> {
+  const { log, onObjects, ...workerData } = options;
   const worker = new Worker(new URL('../../dist/process/store-worker.js', import.meta.url), { workerData });
   let ended = false;
   let asked = false;
@@ -40,6 +53,7 @@ export async function startStoreThread(options: WorkerOptions & { log?: Log }): 
     void exited.then(reject);
     worker.on('message', (message: FromWorker) => {
       if (message.kind === 'log') log?.(message.line);
+      if (message.kind === 'objects') onObjects?.(message.objects);
       if (message.kind === 'listening') resolve(message.port);
       if (message.kind === 'refused') reject(toError(message.error));
     });

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
 import { openStore, type RunningStore } from './open-store.ts';
-import type { FromWorker, ToWorker, WorkerOptions } from './store-thread.ts';
+import type { FromWorker, StoredObject, ToWorker, WorkerOptions } from './store-thread.ts';
 
 // The thread started by `startStoreThread`.
 const port = parentPort;
@@ -12,10 +12,22 @@ function tell(message: FromWorker): void {
   port?.postMessage(message);
 }
 
+/** Messages between threads cost more than what they say: so many objects are told of at once. */
+const gatherMilliseconds = 250;
+let objects: StoredObject[] = [];
+
+function tellOfObject(bucket: string, key: string): void {
+  if (objects.push({ bucket, key }) > 1) return;
+  setTimeout(() => {
+    tell({ kind: 'objects', objects });
+    objects = [];
+  }, gatherMilliseconds).unref();
+}
+
 async function start(): Promise<RunningStore | undefined> {
   try {
     const options: WorkerOptions = workerData;
-    const store = await openStore({ ...options, log: (line) => tell({ kind: 'log', line }) });
+    const store = await openStore({ ...options, log: (line) => tell({ kind: 'log', line }), onObject: tellOfObject });
     tell({ kind: 'listening', port: store.port });
     return store;
   } catch (error) {

@@ -11,7 +11,7 @@ import type { Names } from './names.ts';
 export function EventDialog({ event, names, onClose }: { event: Event; names: Names; onClose: () => void }) {
   const { audit } = text;
   const { what, thing, facts } = inWords(event, names);
-  const { id, type, at, ip, userId, apiKeyId, subject } = event;
+  const { id, type, at, ip, userId, apiKeyId, requestId, subject } = event;
   return (
     <Dialog
       open
@@ -35,6 +35,7 @@ export function EventDialog({ event, names, onClose }: { event: Event; names: Na
         <dt>{audit.event}</dt>
         <dd className="mono">{type}</dd>
         <Id label={audit.eventId} value={id} />
+        {requestId !== undefined && <Id label={text.errors.requestId} value={requestId} />}
       </dl>
       {Object.keys(subject).length > 0 && (
         <section className="stack g2">

@@ -10,10 +10,10 @@ export function saveAsJson(projectId: string, events: readonly Event[]): void {
 
 /** Saves events as a table; what they were done to stands in one column, as JSON. */
 export function saveAsCsv(projectId: string, events: readonly Event[], names: Names): void {
-  const head = ['at', 'type', 'who', 'userId', 'apiKeyId', 'ip', 'subject', 'id'];
+  const head = ['at', 'type', 'who', 'userId', 'apiKeyId', 'ip', 'subject', 'id', 'requestId'];
   const rows = events.map((event) => {
-    const { at, type, userId, apiKeyId, ip, subject, id } = event;
-    return [at, type, names.ofActor(event), userId, apiKeyId, ip, JSON.stringify(subject), id];
+    const { at, type, userId, apiKeyId, ip, subject, id, requestId } = event;
+    return [at, type, names.ofActor(event), userId, apiKeyId, ip, JSON.stringify(subject), id, requestId ?? null];
   });
   save(`audit-${projectId}.csv`, 'text/csv', toCsv([head, ...rows]));
 }

@@ -1,23 +1,13 @@
 import type { Counts, Listing, Many, Operation } from '@cadiz/client';
 import type { InfiniteData } from '@tanstack/react-query';
-import { call, clientOf } from '../../api.ts';
+import { clientOf } from '../../api.ts';
 import { toast, toastError } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { type Chosen, type Target, toParent } from './chosen.ts';
 import { type Entry, listingKey } from './use-listing.ts';
 
-/** What can be done with the entries of a listing. Each reads the listings again. */
-
-/** What a command is for: these entries, or everything in a place, of which these are the ones that have been loaded. */
-export interface Chosen {
-  entries: readonly Entry[];
-  /** How many there are; null for more than are counted. */
-  count: number | null;
-  /** The place, if everything in it is chosen. */
-  select?: { folder: string | null; search?: string; exceptIds: string[] };
-}
-
-export const toChosen = (entries: readonly Entry[]): Chosen => ({ entries, count: entries.length });
+/** What can be done with the entries of a listing, loaded when it is first asked for. Changes read the listings again. */
 
 const toIds = (entries: readonly Entry[]) => ({
   fileIds: entries.filter(({ kind }) => kind === 'file').map(({ id }) => id),
@@ -64,21 +54,9 @@ function without({ pages, pageParams }: InfiniteData<Listing>, gone: ReadonlySet
 /** Says how far a change is that goes on in the background. */
 const onProgress = ({ done, total }: Operation) => void toast(text.files.progress(done, total));
 
-/** The most files that go without a question. */
-const mostUnasked = 20;
-
-/** Whether somebody is asked first: for folders with something in them, and for many files. */
-export const needsAsking = ({ entries, select }: Chosen): boolean =>
-  select !== undefined ||
-  entries.length > mostUnasked ||
-  entries.some((entry) => entry.kind === 'folder' && entry.item.childCount !== 0);
-
 /** What deleting these would put into the trash, with all that is in them. */
-export async function countDeleted(projectId: string, { entries, select }: Chosen): Promise<Counts> {
-  const { folder = null, ...rest } = select ?? {};
-  const what = select ? { select: { ...rest, folderId: folder ?? 'root' } } : toIds(entries);
-  const answer = await call('bulk', { projectId, action: 'delete', dryRun: true, ...what });
-  return 'operation' in answer ? answer.operation : answer;
+export function countDeleted(projectId: string, chosen: Chosen): Promise<Counts> {
+  return clientOf(projectId).files.deleteMany({ ...toMany(chosen), dryRun: true });
 }
 
 /** Puts entries into the trash, and offers to take that back. */
@@ -115,20 +93,6 @@ export function moveChosen(projectId: string, chosen: Chosen, target: Target): P
     void toast(text.files.moved(count, target.name), isBack ? { undo } : {});
   });
 }
-
-/** A folder that something is moved to; the root has no id. */
-export interface Target {
-  id: string | null;
-  name: string;
-}
-
-/** The folder that an entry is in; null for the root. */
-export const toParent = (entry: Entry): string | null =>
-  entry.kind === 'file' ? entry.item.folderId : entry.item.parentId;
-
-/** Whether moving entries to a folder would change anything, and can be. */
-export const mayMoveTo = ({ entries }: Chosen, id: string | null): boolean =>
-  entries.every((entry) => entry.id !== id) && entries.some((entry) => toParent(entry) !== id);
 
 /** Hands one file, or a ZIP of several, to the browser's downloads. */
 export async function download(projectId: string, entries: readonly Entry[]): Promise<void> {

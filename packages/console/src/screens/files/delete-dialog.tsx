@@ -7,7 +7,8 @@ import { Dialog } from '../../components/dialog.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
 import { text } from '../../text/text.ts';
-import { type Chosen, countDeleted } from './commands.ts';
+import { type Chosen, toReach } from './chosen.ts';
+import { countDeleted } from './commands.ts';
 
 interface DeleteDialogProps {
   projectId: string;
@@ -33,7 +34,7 @@ export function DeleteDialog({ projectId, chosen, onDelete, onClose }: DeleteDia
       open
       onClose={onClose}
       initialFocus={safe}
-      title={isOne ? files.deleteOne(only.name) : files.deleteMany(chosen.count)}
+      title={isOne ? files.deleteOne(only.name) : files.deleteMany(chosen.count, toReach(chosen))}
       lead={files.deleteLead}
       footer={
         <>

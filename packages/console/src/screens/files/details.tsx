@@ -5,7 +5,7 @@ import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Badge, Moment } from '../../components/parts.tsx';
-import { formatBytes, formatCount } from '../../format.ts';
+import { formatBytes, formatCount, formatMoment } from '../../format.ts';
 import { membersQuery, useRole, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { MetadataDialog } from './metadata-dialog.tsx';
@@ -42,6 +42,7 @@ export function Details({ projectId, file }: DetailsProps) {
           <Fact label={text.files.added}>
             <Moment at={file.createdAt} /> <AddedBy projectId={projectId} by={file.createdBy} />
           </Fact>
+          {file.image && <ImageFacts image={file.image} />}
           <Fact label={preview.id} code={file.id} />
           <Fact label={preview.storeKey} code={file.storeKey} />
           {file.sha256 !== null && (
@@ -88,6 +89,25 @@ function Fact({ label, code, children }: { label: string; code?: string; childre
         {children}
       </dd>
     </div>
+  );
+}
+
+/** What is known of a picture. Where it was taken is a warning, since whoever gets the file learns it. */
+function ImageFacts({ image }: { image: NonNullable<FileEntry['item']['image']> }) {
+  const { width, height, takenAt, hasLocation } = image;
+  const { preview } = text;
+  return (
+    <>
+      {width !== null && height !== null && (
+        <Fact label={preview.dimensions}>{preview.pixels(formatCount(width), formatCount(height))}</Fact>
+      )}
+      {takenAt !== null && <Fact label={preview.takenAt}>{formatMoment(takenAt)}</Fact>}
+      {hasLocation && (
+        <Fact label={preview.location}>
+          <Badge tone="warn">{preview.hasLocation}</Badge>
+        </Fact>
+      )}
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { type DragEvent, useState } from 'react';
-import { type Chosen, mayMoveTo, moveChosen, type Target } from './commands.ts';
+import { toastError } from '../../components/toast.tsx';
+import { type Chosen, loadCommands, mayMoveTo, type Target } from './chosen.ts';
 
 /** What is being dragged within this window: browsers hide it from the targets until it is dropped. */
 let dragged: Chosen | undefined;
@@ -34,7 +35,8 @@ export function useDropTarget(projectId: string, target: Target | undefined) {
       setOver(false);
       if (!dragged || !mayMoveTo(dragged, target.id)) return;
       event.preventDefault();
-      void moveChosen(projectId, dragged, target);
+      const chosen = dragged;
+      loadCommands().then(({ moveChosen }) => moveChosen(projectId, chosen, target), toastError);
       dragged = undefined;
     },
   };

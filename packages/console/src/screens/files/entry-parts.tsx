@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { Ellipsis } from 'lucide-react';
 import type { MouseEvent } from 'react';
 import { IconButton } from '../../components/button.tsx';
@@ -8,15 +9,15 @@ import { toDragSource, useDropTarget } from './drag.ts';
 import { FileName } from './file-name.tsx';
 import type { ListCommands } from './list-commands.ts';
 import { NameField } from './name-field.tsx';
-import type { Entry } from './use-listing.ts';
+import { type Entry, toPlace } from './use-listing.ts';
 
 /** What rows and tiles have in common. */
 
 export interface EntryProps {
   projectId: string;
   entry: Entry;
-  /** Where it stands in the listing, from 0 on. */
-  index: number;
+  /** Where it stands in the whole listing, from 0 on, as far as that is known. */
+  row: number | undefined;
   isSelected: boolean;
   /** Whether the arrow keys are at it. */
   isCurrent: boolean;
@@ -47,6 +48,7 @@ export function useEntryElement({
     'aria-selected': isSelected,
     tabIndex: isCurrent ? 0 : -1,
     'data-folder-id': entry.kind === 'folder' ? entry.id : undefined,
+    onFocus: () => commands.goTo(entry),
     onClick(event: MouseEvent) {
       commands.choose(entry, event.shiftKey ? 'extend' : event.metaKey || event.ctrlKey ? 'toggle' : 'only');
     },
@@ -73,23 +75,26 @@ export function EntryCheck({ entry, isSelected, commands, className }: EntryProp
   );
 }
 
-/** The name, which opens the entry; or the field for another. */
+/** The name, a link to the entry; or the field for another name. */
 export function EntryName({ projectId, entry, isRenamed, commands }: EntryProps) {
   if (isRenamed)
     return <NameField projectId={projectId} entry={entry} onDone={(step) => commands.renamed(entry, step)} />;
   return (
-    <button
-      type="button"
+    <Link
+      {...toPlace(projectId, entry)}
       className="open"
       aria-label={entry.name}
       tabIndex={-1}
+      // The row is dragged, not its address.
+      draggable={false}
       onClick={(event) => {
-        event.stopPropagation();
-        commands.open(entry);
+        // With Shift, a range is chosen; anything else is for the link alone.
+        if (event.shiftKey) event.preventDefault();
+        else event.stopPropagation();
       }}
     >
       <FileName name={entry.name} />
-    </button>
+    </Link>
   );
 }
 

@@ -1,41 +1,44 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type KeyboardEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import type { FilesSearch } from '../../router.tsx';
 import { text } from '../../text/text.ts';
-import { type Chosen, download, toChosen } from './commands.ts';
+import { type Chosen, download, toChosen } from './chosen.ts';
 import { elementIdOf } from './entry-parts.tsx';
+import { toLines } from './lines.ts';
 import type { ListCommands } from './list-commands.ts';
 import { Row } from './row.tsx';
 import { Tile } from './tile.tsx';
 import { useGridSizes } from './use-grid-sizes.ts';
-import { type Entry, toLook } from './use-listing.ts';
-import type { Selection } from './use-selection.ts';
+import { type Entry, type Loaded, type Side, toPlace } from './use-listing.ts';
+import type { EntrySelection } from './use-selection.ts';
 import { useSteadyRows } from './use-steady-rows.ts';
+
+/** How many entries from what has not been loaded more are read. */
+const near = 60;
 
 const ContextMenu = lazy(async () => ({ default: (await import('./context-menu.tsx')).ContextMenu }));
 
 export type Sort = 'name' | 'createdAt' | 'fileSize';
 
-interface FileListProps {
+interface FileListProps extends Loaded {
   projectId: string;
-  entries: readonly Entry[];
   /** How many there are in all, if that is known. */
   total: number | null | undefined;
   search: FilesSearch;
-  selection: Selection;
+  selection: EntrySelection;
   canChange: boolean;
   onMove: (chosen: Chosen) => void;
   onRemove: (chosen: Chosen) => void;
-  /** Called when the end of what is loaded comes near. */
-  onEnd: () => void;
+  /** Called when what has not been loaded comes near. */
+  onMore: (side: Side) => void;
   onSort: (sort: Sort) => void;
 }
 
 /** The rows or tiles of a listing: only those in sight are drawn, and more are loaded as one scrolls. */
 export function FileList(props: FileListProps) {
-  const { projectId, entries, total, search, selection, canChange, onEnd } = props;
+  const { projectId, entries, gapAt = entries.length, total, search, selection, canChange, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [{ id: currentId, index: currentIndex }, setCurrent] = useState<{ id?: string; index: number }>({ index: 0 });
   // Others may have added something before it; and if it is gone, the keys go on where it was.
@@ -46,34 +49,51 @@ export function FileList(props: FileListProps) {
   const isGrid = search.view === 'grid';
   const hasPath = search.scope === 'project';
   const { columns, height, headHeight } = useGridSizes(scroller, isGrid);
+  const lines = useMemo(() => toLines({ entries, gapAt: props.gapAt }, columns), [entries, props.gapAt, columns]);
   const virtual = useVirtualizer({
-    count: Math.ceil(entries.length / columns),
+    count: lines.count,
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
     overscan: isGrid ? 3 : 12,
     scrollMargin: headHeight,
     scrollPaddingStart: headHeight,
+    // The line with the focus stays, however far away one scrolls: the keys would have nothing to go on from.
+    rangeExtractor(range) {
+      const shown = defaultRangeExtractor(range);
+      const line = lines.of(current);
+      return shown.includes(line) ? shown : [...shown, line].sort((a, b) => a - b);
+    },
   });
   useEffect(() => virtual.measure(), [virtual, height]);
-  useSteadyRows(scroller, entries, { columns, height });
-  const lines = virtual.getVirtualItems();
-  const lastIndex = (lines.at(-1)?.index ?? 0) * columns;
+  useSteadyRows(scroller, entries, lines, height);
+  const drawn = virtual.getVirtualItems();
+  const { startIndex, endIndex } = virtual.range ?? { startIndex: 0, endIndex: 0 };
+  const [firstSeen] = lines.range(startIndex);
+  const [, afterSeen] = lines.range(endIndex);
   useEffect(() => {
-    if (lastIndex > entries.length - 60) onEnd();
-  }, [lastIndex, entries.length, onEnd]);
+    if (props.gapAt === undefined) return;
+    if (firstSeen < gapAt && afterSeen > gapAt - near) onMore('start');
+    if (afterSeen > gapAt && firstSeen < gapAt + near) onMore('end');
+  });
 
-  const open = useOpen(projectId);
+  const navigate = useNavigate();
+  const open = (entry: Entry) => void navigate(toPlace(projectId, entry));
   /** What commands look at: they are made once, so that a change does not draw every row again. */
-  const now = useRef({ ...props, open });
-  now.current = { ...props, open };
-  const commands = useMemo<ListCommands>(() => {
+  const now = useRef({ ...props, open, current });
+  now.current = { ...props, open, current };
+  const commands = useMemo(() => {
     const showRow = (entry: Entry) =>
       requestAnimationFrame(() => document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true }));
-    return {
+    const commands: ListCommands = {
       open: (entry) => now.current.open(entry),
       choose(entry, how) {
-        now.current.selection[how](entry.id);
-        setCurrent({ id: entry.id, index: now.current.entries.indexOf(entry) });
+        const { selection, entries, current } = now.current;
+        selection[how](entry.id, entries[current]?.id);
+        commands.goTo(entry);
+      },
+      goTo(entry) {
+        const index = now.current.entries.indexOf(entry);
+        setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
       },
       chosenWith: (entry) => (now.current.selection.has(entry.id) ? now.current.selection.chosen : toChosen([entry])),
       download: ({ entries }) => void download(now.current.projectId, entries),
@@ -88,6 +108,7 @@ export function FileList(props: FileListProps) {
       },
       showMenu: (entry, point) => setMenu({ entry, point }),
     };
+    return commands;
   }, []);
 
   function go(to: number, isExtending: boolean) {
@@ -95,11 +116,11 @@ export function FileList(props: FileListProps) {
     const entry = entries[next];
     if (!entry) return;
     setCurrent({ id: entry.id, index: next });
-    virtual.scrollToIndex(Math.floor(next / columns));
-    if (isExtending) selection.extend(entry.id);
+    virtual.scrollToIndex(lines.of(next));
+    if (isExtending) selection.extend(entry.id, entries[current]?.id);
     requestAnimationFrame(() => {
       // Whoever types a name by now keeps the focus.
-      if (document.activeElement instanceof HTMLInputElement) return;
+      if (isTyping(document.activeElement)) return;
       document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true });
     });
   }
@@ -112,12 +133,17 @@ export function FileList(props: FileListProps) {
 
   function onKeyDown(event: KeyboardEvent) {
     const entry = entries[current];
-    const { target } = event;
-    if (!entry || (target instanceof HTMLInputElement && target.type !== 'checkbox')) return;
+    if (!entry || isTyping(event.target)) return;
     const command = toCommand(event, entry);
     if (!command) return;
     event.preventDefault();
     command();
+  }
+
+  /** Steps do not leave out what has not been loaded: they wait before it. */
+  function toNear(step: number): number {
+    const [from, to] = current < gapAt ? [0, gapAt] : [gapAt, entries.length];
+    return Math.max(from, Math.min(to - 1, current + step));
   }
 
   /** What a key does, if it is one of the list's. */
@@ -135,10 +161,10 @@ export function FileList(props: FileListProps) {
     };
     if (event.metaKey || event.ctrlKey) return key === 'a' ? selection.all : undefined;
     const step = steps[key];
-    if (step !== undefined) return () => go(current + step, shiftKey);
+    if (step !== undefined) return () => go(key === 'End' || key === 'Home' ? current + step : toNear(step), shiftKey);
     const chosen = selection.count === 0 ? toChosen([entry]) : selection.chosen;
-    // The focus may still be on its way from the entry before.
-    const isAtEntry = event.target instanceof Element && event.target.id.startsWith(elementIdOf(''));
+    // Not at the box or the menu of an entry, which have their own.
+    const isAtEntry = event.target instanceof Element && event.target.matches(`[id^=${elementIdOf('')}], .open`);
     const preview = isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined;
     const forAll: Record<string, (() => void) | undefined> = {
       Enter: isAtEntry ? () => open(entry) : undefined,
@@ -157,24 +183,27 @@ export function FileList(props: FileListProps) {
   }
 
   const Part = isGrid ? Tile : Row;
-  const toLine = (line: number) =>
-    entries.slice(line * columns, (line + 1) * columns).map((entry, offset) => {
-      const index = line * columns + offset;
-      return (
+  /** Where an entry stands among all; nobody knows beyond what has not been loaded or counted. */
+  const toRow = (index: number) => (index < gapAt ? index : total ? total - entries.length + index : undefined);
+  const toParts = (line: number) => {
+    const [from, to] = lines.range(line);
+    return entries
+      .slice(from, to)
+      .map((entry, offset) => (
         <Part
           key={entry.id}
           projectId={projectId}
           entry={entry}
-          index={index}
+          row={toRow(from + offset)}
           isSelected={selection.has(entry.id)}
-          isCurrent={index === current}
+          isCurrent={from + offset === current}
           isRenamed={entry.id === renamed}
           hasPath={hasPath}
           canChange={canChange}
           commands={commands}
         />
-      );
-    });
+      ));
+  };
   return (
     <>
       <div
@@ -188,19 +217,30 @@ export function FileList(props: FileListProps) {
       >
         {!isGrid && <Head {...props} hasPath={hasPath} />}
         <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
-          {lines.map(({ index, start }) => (
-            <div
-              key={index}
-              {...(isGrid ? { role: 'row', 'aria-rowindex': index + 1 } : { role: 'presentation' })}
-              className={`row-at ${isGrid ? 'tiles' : ''}`}
-              style={{
-                transform: `translateY(${start - headHeight}px)`,
-                ...(isGrid && { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }),
-              }}
-            >
-              {toLine(index)}
-            </div>
-          ))}
+          {drawn.map(({ index, start }) => {
+            const [from] = lines.range(index);
+            const transform = `translateY(${start - headHeight}px)`;
+            if (index === lines.gap)
+              return (
+                <div key="gap" role="row" className="row-at" style={{ transform }}>
+                  <span className="gap-line quiet num" role="gridcell" style={{ height }}>
+                    {text.files.between(total ? total - entries.length : undefined)}
+                  </span>
+                </div>
+              );
+            return (
+              <div
+                key={entries[from]?.id ?? index}
+                {...(isGrid
+                  ? { role: 'row', 'aria-rowindex': from < gapAt ? index + 1 : undefined }
+                  : { role: 'presentation' })}
+                className={`row-at ${isGrid ? 'tiles' : ''}`}
+                style={{ transform, ...(isGrid && { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }) }}
+              >
+                {toParts(index)}
+              </div>
+            );
+          })}
         </div>
       </div>
       {/* Beside the grid, which may have nothing in it but rows. */}
@@ -224,19 +264,7 @@ export function focusList(): void {
     document.querySelector<HTMLElement>('[role=grid] [tabindex="0"]')?.focus({ preventScroll: true });
 }
 
-/** Opens a folder, or the preview of a file. */
-function useOpen(projectId: string): (entry: Entry) => void {
-  const navigate = useNavigate();
-  return ({ kind, id }) => {
-    if (kind === 'folder')
-      void navigate({
-        to: '/projects/$projectId/files/$folderId',
-        params: { projectId, folderId: id },
-        search: toLook,
-      });
-    else void navigate({ to: '.', search: (before) => ({ ...before, file: id }) });
-  };
-}
+const isTyping = (target: EventTarget | null) => target instanceof HTMLInputElement && target.type !== 'checkbox';
 
 /** Moves the focus on when the entry that had it is gone, so that the keys go on. */
 function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readonly Entry[], focus: () => void): void {

@@ -12,7 +12,7 @@ import {
   Trash2,
   X,
 } from 'lucide-react';
-import { lazy, type Ref, Suspense, useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { lazy, type Ref, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
@@ -21,19 +21,23 @@ import { formatBytes, formatCount } from '../../format.ts';
 import { projectsQuery, useRole } from '../../queries.ts';
 import type { FilesSearch } from '../../router.tsx';
 import { text } from '../../text/text.ts';
+import { NotFound } from '../fallbacks.tsx';
+import { openOverlay } from '../shell/overlays.ts';
 import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
 import { Breadcrumbs } from './breadcrumbs.tsx';
-import { download } from './commands.ts';
+import { download } from './chosen.ts';
 import { FileList, focusList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
-import { NewFolder } from './new-folder.tsx';
+import { isGone, WaysOn } from './gone.tsx';
 import { useLetterKeys } from './use-letter-keys.ts';
 import { type Place, useListing } from './use-listing.ts';
 import { useQuestions } from './use-questions.tsx';
-import { type Selection, useSelection } from './use-selection.ts';
+import { type EntrySelection, useSelection } from './use-selection.ts';
 
 const Preview = lazy(async () => ({ default: (await import('./preview.tsx')).Preview }));
+
+const createFolder = () => openOverlay('newFolder');
 
 /** What is in a folder of a project. */
 export function Files() {
@@ -45,12 +49,11 @@ export function Files() {
 function Folder(place: Place) {
   const { projectId, folderId, search } = place;
   const listing = useListing(place);
-  const { entries, breadcrumbs, total, error, isPending, fetchNextPage, hasNextPage, isFetchingNextPage } = listing;
+  const { entries, gapAt, breadcrumbs, total, error, isPending } = listing;
   const { data: projects } = useQuery(projectsQuery);
   const selection = useSelection(entries, place, total);
   const { remove, move, dialog } = useQuestions(projectId, folderId, selection.clear);
   const searchField = useRef<HTMLInputElement>(null);
-  const [isNaming, setNaming] = useState(false);
   const navigate = useNavigate();
   const role = useRole(projectId);
   const canChange = role !== 'viewer';
@@ -59,9 +62,6 @@ function Folder(place: Place) {
   const title = crumbs.at(-1)?.name ?? '';
   const heading = useTitle(title);
 
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [fetchNextPage, hasNextPage, isFetchingNextPage]);
   const onSort = (sort: Sort) => {
     const isSame = (search.sort ?? 'name') === sort;
     const order = isSame ? (search.order === 'desc' ? undefined : 'desc') : sort === 'name' ? undefined : 'desc';
@@ -79,9 +79,12 @@ function Folder(place: Place) {
     '/': () => searchField.current?.focus(),
     v: () => setView(search.view === 'grid' ? undefined : 'grid'),
     ...(selection.count !== 0 ? { Escape: selection.clear } : search.q !== undefined && { Escape: clearSearch }),
-    ...(canChange && { n: () => setNaming(true) }),
+    ...(canChange && { n: createFolder }),
   });
   const isEmpty = !isPending && entries.length === 0;
+  const { files } = text;
+  if (isGone(error))
+    return <NotFound title={files.folderGone} hint={files.goneHint} ways={<WaysOn projectId={projectId} />} />;
   return (
     <>
       <h1 className="sr" ref={heading} tabIndex={-1}>
@@ -92,7 +95,7 @@ function Folder(place: Place) {
         <SearchField search={search} ref={searchField} />
         {canChange && (
           <>
-            <Button icon={FolderPlus} className="only-wide" onClick={() => setNaming(true)}>
+            <Button icon={FolderPlus} className="only-wide" onClick={createFolder}>
               {text.files.newFolder}
             </Button>
             <UploadButton projectId={projectId} folderId={folderId} />
@@ -109,7 +112,7 @@ function Folder(place: Place) {
           onRemove={() => remove(selection.chosen)}
         />
       ) : (
-        <div className="subbar">
+        <div className={`subbar ${search.q === undefined ? '' : 'searching'}`}>
           <span className="num grow" aria-live="polite">
             {isPending ? '' : toCount(total, search)}
           </span>
@@ -120,7 +123,7 @@ function Folder(place: Place) {
               size="s"
               className="only-phone"
               label={text.files.newFolder}
-              onClick={() => setNaming(true)}
+              onClick={createFolder}
             />
           )}
           <SortMenu search={search} onSort={onSort} />
@@ -129,7 +132,7 @@ function Folder(place: Place) {
       )}
       {error && (
         <div className="page">
-          <ProblemNote error={error} action={<Button onClick={() => listing.refetch()}>{text.common.retry}</Button>} />
+          <ProblemNote error={error} action={<Button onClick={listing.retry}>{text.common.retry}</Button>} />
         </div>
       )}
       {isPending && !error && <Skeleton rows={12} />}
@@ -143,21 +146,27 @@ function Folder(place: Place) {
         <FileList
           projectId={projectId}
           entries={entries}
+          gapAt={gapAt}
           total={total}
           search={search}
           selection={selection}
           canChange={canChange}
           onMove={move}
           onRemove={remove}
-          onEnd={onEnd}
+          onMore={listing.loadMore}
           onSort={onSort}
         />
       )}
-      <NewFolder open={isNaming} projectId={projectId} parentId={folderId} onClose={() => setNaming(false)} />
       {dialog}
       {search.file !== undefined && (
         <Suspense>
-          <Preview projectId={projectId} entries={entries} hasMore={hasNextPage} onEnd={onEnd} fileId={search.file} />
+          <Preview
+            projectId={projectId}
+            entries={entries}
+            gapAt={gapAt}
+            onMore={listing.loadMore}
+            fileId={search.file}
+          />
         </Suspense>
       )}
     </>
@@ -268,7 +277,7 @@ function ViewSwitch({ shown, onChange }: ViewSwitchProps) {
 interface SelectionBarProps {
   projectId: string;
   total: number | null | undefined;
-  selection: Selection;
+  selection: EntrySelection;
   canChange: boolean;
   onMove: () => void;
   onRemove: () => void;
@@ -296,7 +305,7 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
       <span className="grow">
         {everything && (
           <button type="button" className="linklike clip" onClick={everything}>
-            {files.selectAll(total)}
+            {files.selectAll(total, selection.reach)}
           </button>
         )}
       </span>

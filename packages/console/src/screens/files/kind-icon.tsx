@@ -24,7 +24,7 @@ const kinds: readonly (readonly [RegExp, LucideIcon])[] = [
   [/^text\/|pdf|document/, FileText],
 ];
 
-/** The picture of what something is. */
+/** What kind of thing something is. */
 export function KindIcon({ entry }: { entry: Entry }) {
   if (entry.kind === 'folder')
     return (

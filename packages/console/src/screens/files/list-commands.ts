@@ -1,4 +1,4 @@
-import type { Chosen } from './commands.ts';
+import type { Chosen } from './chosen.ts';
 import type { Entry } from './use-listing.ts';
 
 /** What rows and tiles ask of their list. It stays the same object, so that they are not drawn again without need. */
@@ -6,6 +6,8 @@ export interface ListCommands {
   /** Opens a folder, or the preview of a file. */
   open(entry: Entry): void;
   choose(entry: Entry, how: 'only' | 'toggle' | 'extend'): void;
+  /** The arrow keys go on from this entry. */
+  goTo(entry: Entry): void;
   /** What a command on an entry is for: the selection if it is part of that, or else it alone. */
   chosenWith(entry: Entry): Chosen;
   download(chosen: Chosen): void;

@@ -8,7 +8,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
-import { type Chosen, mayMoveTo, type Target } from './commands.ts';
+import { type Chosen, mayMoveTo, type Target, toReach } from './chosen.ts';
 
 interface MoveDialogProps {
   projectId: string;
@@ -38,7 +38,7 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
     <Dialog
       open
       onClose={onClose}
-      title={files.moveTitle(chosen.count)}
+      title={files.moveTitle(chosen.count, toReach(chosen))}
       footer={
         <>
           <Button onClick={onClose}>{text.common.cancel}</Button>

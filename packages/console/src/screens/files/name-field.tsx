@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import { messageOf } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
-import { rename } from './commands.ts';
+import { loadCommands } from './chosen.ts';
 import type { Entry } from './use-listing.ts';
 
 interface NameFieldProps {
@@ -16,7 +16,8 @@ interface NameFieldProps {
 export function NameField({ projectId, entry, onDone }: NameFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   const { mutate, error, isPending } = useMutation({
-    mutationFn: ({ name }: { name: string; step: 1 | -1 | undefined }) => rename(projectId, entry, name),
+    mutationFn: async ({ name }: { name: string; step: 1 | -1 | undefined }) =>
+      (await loadCommands()).rename(projectId, entry, name),
     onSuccess: (_, { step }) => onDone(step),
   });
   useEffect(() => {

@@ -1,72 +1,82 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { ChevronLeft, ChevronRight, Download, type LucideIcon, X } from 'lucide-react';
+import { ChevronLeft, ChevronRight, Download, type LucideIcon, MapPinOff, X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Button, IconButton } from '../../components/button.tsx';
+import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
-import { download } from './commands.ts';
+import { download } from './chosen.ts';
 import { Details } from './details.tsx';
+import { isGone, WaysOn } from './gone.tsx';
 import { Links } from './links.tsx';
 import { Stage } from './stage.tsx';
-import type { Entry, FileEntry } from './use-listing.ts';
+import type { FileEntry, Loaded, Side } from './use-listing.ts';
 
-interface PreviewProps {
+/** `entries` is what the list has loaded: the others can be reached from here. */
+interface PreviewProps extends Loaded {
   projectId: string;
-  /** What the list has loaded: the others can be reached from here. */
-  entries: readonly Entry[];
-  /** Whether the list has more. */
-  hasMore: boolean;
   /** Loads more of the list. */
-  onEnd: () => void;
+  onMore: (side: Side) => void;
   fileId: string;
 }
+
+/** To the file before or after this one. */
+type Step = 1 | -1;
 
 /** How many entries are looked through for a file that an address names, so that those beside it can be reached. */
 const farthest = 2000;
 
 /** One file, over everything else: what it shows, and all that is known of it. */
-export function Preview({ projectId, entries, hasMore, onEnd, fileId }: PreviewProps) {
+export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewProps) {
   const navigate = useNavigate();
   const frame = useRef<HTMLDivElement>(null);
-  const files = entries.filter((entry): entry is FileEntry => entry.kind === 'file');
+  const side: Side = entries.findIndex(({ id }) => id === fileId) < (gapAt ?? entries.length) ? 'start' : 'end';
+  const files = (side === 'start' ? entries.slice(0, gapAt) : entries.slice(gapAt)).filter(
+    (entry): entry is FileEntry => entry.kind === 'file',
+  );
   const at = files.findIndex(({ id }) => id === fileId);
   const query = useQuery({
     queryKey: ['file', fileId],
     queryFn: () => clientOf(projectId).files.get(fileId),
     initialData: files[at]?.item,
   });
-  const go = (file: string | undefined) =>
+  const show = (file: string | undefined) =>
     void navigate({ to: '.', search: (before) => ({ ...before, file }), replace: true });
-  const previous = files[at - 1];
-  const next = at >= 0 ? files[at + 1] : undefined;
-  // The next file may still have to be loaded: whoever asks for it goes there once it is.
-  const [isAwaited, setAwaited] = useState(false);
-  const needsMore = at === -1 ? entries.length < farthest : at >= files.length - 2;
+  /** The way to what has not been loaded. */
+  const unread: Step = side === 'start' ? 1 : -1;
+  const hasMore = gapAt !== undefined;
+  const left = unread === 1 ? files.length - 1 - at : at;
+  const needsMore = at === -1 ? entries.length < farthest : left < 2;
   useEffect(() => {
-    if (hasMore && needsMore) onEnd();
-  }, [hasMore, needsMore, onEnd]);
-  useEffect(() => {
-    if (isAwaited && next) goOn();
+    if (hasMore && needsMore) onMore(side);
   });
-  const goBack = () => previous && go(previous.id);
-  function goOn() {
-    setAwaited(!next && hasMore);
-    if (next) go(next.id);
+  const toNeighbour = (step: Step) => (at === -1 ? undefined : files[at + step]);
+  const mayGo = (step: Step) => toNeighbour(step) !== undefined || (at !== -1 && hasMore && step === unread);
+  // A file beside this one may still have to be loaded: whoever asks for it goes there once it is.
+  const [awaited, setAwaited] = useState<Step>();
+  function go(step: Step) {
+    const to = toNeighbour(step);
+    setAwaited(!to && mayGo(step) ? step : undefined);
+    if (to) show(to.id);
   }
+  useEffect(() => {
+    if (awaited !== undefined && toNeighbour(awaited)) go(awaited);
+  });
   function onKeyDown({ target, key, currentTarget }: KeyboardEvent) {
     // A dialog that this one has opened has its own keys.
     if (!(target instanceof Element && currentTarget.contains(target)) || target.closest('input, select, video, audio'))
       return;
-    if (key === 'ArrowLeft') goBack();
-    if (key === 'ArrowRight') goOn();
+    if (key === 'ArrowLeft') go(-1);
+    if (key === 'ArrowRight') go(1);
   }
   const { preview } = text;
-  const file = query.data;
+  const isMissing = isGone(query.error);
+  const file = isMissing ? undefined : query.data;
   return (
-    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && go(undefined)}>
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && show(undefined)}>
       <Dialog.Portal>
         <Dialog.Popup
           ref={frame}
@@ -84,20 +94,28 @@ export function Preview({ projectId, entries, hasMore, onEnd, fileId }: PreviewP
           </header>
           <div className="stage">
             <div className="canvas">
+              {isMissing && (
+                <Empty
+                  icon={MapPinOff}
+                  title={preview.gone}
+                  hint={text.files.goneHint}
+                  action={<WaysOn projectId={projectId} />}
+                />
+              )}
               <ProblemNote
-                error={query.error}
+                error={isMissing ? undefined : query.error}
                 action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>}
               />
               {file && <Stage key={fileId} projectId={projectId} file={file} />}
             </div>
-            <Step look="prev" icon={ChevronLeft} label={preview.previous} isOff={!previous} onStep={goBack} />
-            <Step
-              look="next"
-              icon={ChevronRight}
-              label={preview.next}
-              isOff={at === -1 || (!next && !hasMore)}
-              onStep={goOn}
+            <StepButton
+              look="prev"
+              icon={ChevronLeft}
+              label={preview.previous}
+              isOff={!mayGo(-1)}
+              onStep={() => go(-1)}
             />
+            <StepButton look="next" icon={ChevronRight} label={preview.next} isOff={!mayGo(1)} onStep={() => go(1)} />
           </div>
           <aside className="details" aria-label={preview.details}>
             {file && <Details key={fileId} projectId={projectId} file={file} />}
@@ -109,7 +127,7 @@ export function Preview({ projectId, entries, hasMore, onEnd, fileId }: PreviewP
   );
 }
 
-interface StepProps {
+interface StepButtonProps {
   look: 'prev' | 'next';
   icon: LucideIcon;
   label: string;
@@ -118,7 +136,7 @@ interface StepProps {
 }
 
 /** Leads to the file beside this one. It stays where there is none, so that it keeps the focus. */
-const Step = ({ look, icon: Icon, label, isOff, onStep }: StepProps) => (
+const StepButton = ({ look, icon: Icon, label, isOff, onStep }: StepButtonProps) => (
   <button type="button" className={`go ${look}`} aria-label={label} aria-disabled={isOff} onClick={onStep}>
     <Icon className="i" aria-hidden="true" />
   </button>

@@ -1,23 +1,24 @@
 import { Link } from '@tanstack/react-router';
-import { type MouseEvent, memo } from 'react';
+import { type MouseEvent, memo, useEffect, useState } from 'react';
 import { Badge, Moment } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { EntryCheck, EntryMenu, EntryName, type EntryProps, toType, useEntryElement } from './entry-parts.tsx';
 import { KindIcon } from './kind-icon.tsx';
+import { Picture, toSmall } from './picture.tsx';
 import { type Entry, toLook } from './use-listing.ts';
 
 /** One file or folder of the list. */
 export const Row = memo(function Row(props: EntryProps) {
-  const { projectId, entry, index, hasPath } = props;
+  const { projectId, entry, row, hasPath } = props;
   const element = useEntryElement(props);
   return (
-    <div className="row" role="row" aria-rowindex={index + 2} {...element}>
+    <div className="row" role="row" aria-rowindex={row === undefined ? undefined : row + 2} {...element}>
       <span className="cell-check" role="gridcell">
         <EntryCheck {...props} className="" />
       </span>
       <span className="cell-name" role="gridcell">
-        <KindIcon entry={entry} />
+        <Thumbnail entry={entry} />
         <span className="name-cell">
           <EntryName {...props} />
           <span className="meta only-phone num">{toMeta(entry)}</span>
@@ -44,6 +45,29 @@ export const Row = memo(function Row(props: EntryProps) {
     </div>
   );
 });
+
+/** For how long a row is looked at before its picture is made for it, so that scrolling through many makes none. */
+const restMilliseconds = 400;
+
+/** The picture in small, once it has been made. */
+function Thumbnail({ entry }: { entry: Entry }) {
+  const [isResting, setResting] = useState(false);
+  const file = entry.kind === 'file' ? entry.item : undefined;
+  const small = file && toSmall(file);
+  const waits = small !== undefined && file?.thumbnailUrl === undefined;
+  useEffect(() => {
+    if (!waits) return undefined;
+    const timer = setTimeout(() => setResting(true), restMilliseconds);
+    return () => clearTimeout(timer);
+  }, [waits]);
+  const url = file?.thumbnailUrl ?? (isResting ? small : undefined);
+  if (url === undefined) return <KindIcon entry={entry} />;
+  return (
+    <span className="thumb">
+      <Picture key={url} sources={[url]} none={<KindIcon entry={entry} />} />
+    </span>
+  );
+}
 
 const toMeta = (entry: Entry) => (entry.kind === 'file' ? formatBytes(entry.item.fileSize) : toType(entry));
 

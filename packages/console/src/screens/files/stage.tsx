@@ -4,8 +4,18 @@ import { clientOf } from '../../api.ts';
 import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
+import { ImageStage } from './image-stage.tsx';
 import { TextStage } from './text-stage.tsx';
 import type { FileEntry } from './use-listing.ts';
+
+const textTypes =
+  /^(?:text\/|[^;]*[/+](?:json[5l]?|(?:x-)?(?:ndjson|yaml|javascript|sh)|xml|toml|typescript|sql|graphql)(?:;|$))/i;
+const textNames =
+  /\.(?:txt|md|markdown|log|csv|tsv|json|jsonl|ndjson|geojson|xml|ya?ml|toml|ini|conf|env|sql|sh|bat|ps1|css|[cm]?[jt]sx?|py|rb|go|rs|java|c|h|cpp|php)$/i;
+
+/** Whether a file is text: by its type, or else by its name, since browsers do not know every kind. */
+const isText = (mimeType: string, fileName: string): boolean =>
+  textTypes.test(mimeType) || (mimeType === 'application/octet-stream' && textNames.test(fileName));
 
 interface StageProps {
   projectId: string;
@@ -23,13 +33,12 @@ export function Stage({ projectId, file }: StageProps) {
   if (error) return <ProblemNote error={error} />;
   if (!address) return null;
   const { url } = address;
-  if (mimeType.startsWith('image/')) return <img src={url} alt={fileName} />;
+  if (mimeType.startsWith('image/')) return <ImageStage projectId={projectId} file={file} url={url} />;
   // biome-ignore lint/a11y/useMediaCaption: the files are what people have uploaded
   if (mimeType.startsWith('video/')) return <video src={url} controls />;
   // biome-ignore lint/a11y/useMediaCaption: the files are what people have uploaded
   if (mimeType.startsWith('audio/')) return <audio src={url} controls />;
   if (mimeType === 'application/pdf') return <iframe src={url} title={fileName} />;
-  if (/^text\/|json|xml|javascript/.test(mimeType) || /\.(?:csv|tsv|json)$/i.test(fileName))
-    return <TextStage url={url} name={fileName} type={mimeType} size={fileSize} />;
+  if (isText(mimeType, fileName)) return <TextStage url={url} name={fileName} type={mimeType} size={fileSize} />;
   return <Empty icon={FileQuestionMark} title={text.preview.none} hint={mimeType} />;
 }

@@ -1,8 +1,8 @@
-import { memo, useState } from 'react';
+import { memo } from 'react';
 import { formatBytes, formatDay } from '../../format.ts';
 import { EntryCheck, EntryMenu, EntryName, type EntryProps, toType, useEntryElement } from './entry-parts.tsx';
 import { KindIcon } from './kind-icon.tsx';
-import { type Entry, thumbnail } from './use-listing.ts';
+import { Picture, toSources } from './picture.tsx';
 
 /** One file or folder of the grid. */
 export const Tile = memo(function Tile(props: EntryProps) {
@@ -11,7 +11,7 @@ export const Tile = memo(function Tile(props: EntryProps) {
   return (
     <div className="tile" role="gridcell" {...element}>
       <div className="pic">
-        <Picture entry={entry} />
+        <Picture sources={entry.kind === 'file' ? toSources(entry.item) : []} none={<KindIcon entry={entry} />} />
       </div>
       <EntryCheck {...props} className="tick" />
       <span className="over">
@@ -26,24 +26,3 @@ export const Tile = memo(function Tile(props: EntryProps) {
     </div>
   );
 });
-
-/** The most bytes that are loaded to show a picture in small, where the service makes no smaller one. */
-const largestPicture = 2_000_000;
-
-/** Where a picture in small may be, the best first. */
-function toSources(entry: Entry): readonly string[] {
-  if (entry.kind === 'folder' || !entry.item.mimeType.startsWith('image/')) return [];
-  const { id, thumbnailUrl, fileSize, image } = entry.item;
-  const made = thumbnailUrl ?? `/api/storage/files/${id}/image?w=${thumbnail}&h=${thumbnail}&fit=inside`;
-  const canBeMade = image === null || image.state === 'ready';
-  const isSmall = fileSize <= largestPicture;
-  return [...(canBeMade ? [made] : []), ...(isSmall ? [`/api/storage/files/${id}/content?disposition=inline`] : [])];
-}
-
-/** A picture in small, or else what kind of file it is. */
-function Picture({ entry }: { entry: Entry }) {
-  const [failed, setFailed] = useState(0);
-  const src = toSources(entry)[failed];
-  if (src === undefined) return <KindIcon entry={entry} />;
-  return <img src={src} alt="" loading="lazy" draggable={false} onError={() => setFailed(failed + 1)} />;
-}

@@ -1,5 +1,6 @@
 import type { ListedFile, ListedFolder, Listing } from '@cadiz/client';
-import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { type InfiniteData, infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
+import { linkOptions } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { clientOf } from '../../api.ts';
 import type { FilesSearch } from '../../router.tsx';
@@ -24,6 +25,12 @@ export const thumbnail = 256;
 /** How a place is looked at, which the next one keeps: neither what was searched for, nor the file that was shown. */
 export const toLook = ({ sort, order, view }: FilesSearch): FilesSearch => ({ sort, order, view });
 
+/** The address of a folder, or of the preview of a file. */
+export const toPlace = (projectId: string, { kind, id }: Entry) =>
+  kind === 'folder'
+    ? linkOptions({ to: '/projects/$projectId/files/$folderId', params: { projectId, folderId: id }, search: toLook })
+    : linkOptions({ to: '.', search: (before: FilesSearch) => ({ ...before, file: id }) });
+
 /** In milliseconds: how often it is looked whether others have changed something. */
 const lookAgainAfter = 30_000;
 /** With more pages than this, reading them all again is left to the focus. */
@@ -32,15 +39,56 @@ const mostPagesAgain = 5;
 /** The name under which the listings of a project are read again after a change. */
 export const listingKey = (projectId: string) => ['list', projectId] as const;
 
-/** What is in a place, as far as it has been loaded: folders first. */
-export function useListing({ projectId, folderId, search }: Place) {
-  const { sort = 'name', order = 'asc', q, scope } = search;
+/** From more entries than this on, the end of a listing is read as well, so that it is there at once. */
+const mostFromStart = 1000;
+
+/** Which end of a listing is read on, towards the other. */
+export type Side = 'start' | 'end';
+
+/** Entries of a listing, in its order. */
+export interface Loaded {
+  entries: readonly Entry[];
+  /** How many stand before those that have not been loaded; undefined if all have been. */
+  gapAt: number | undefined;
+}
+
+/** What is in a place, as far as it has been loaded, folders first: from the start on, and of a long listing from its end as well. */
+export function useListing(place: Place) {
+  const start = useInfiniteQuery({ ...toQuery(place, 'start'), placeholderData: keepPreviousData });
+  const [first] = start.data?.pages ?? [];
+  const isLong = first?.total === null || (first?.total ?? 0) > mostFromStart;
+  const hasEnd = isLong && !start.isPlaceholderData;
+  const end = useInfiniteQuery({ ...toQuery(place, 'end'), enabled: hasEnd });
+  const read = { start, end };
+  const endData = hasEnd ? end.data : undefined;
+  const loaded = useMemo(() => join(start.data, endData), [start.data, endData]);
+  const loadMore = (side: Side) => {
+    const { hasNextPage, isFetching, isError, fetchNextPage } = read[side];
+    // After an error, people decide when it is tried again.
+    if (hasNextPage && !isFetching && !isError) void fetchNextPage();
+  };
+  return {
+    ...loaded,
+    loadMore,
+    isPending: start.isPending,
+    error: start.error ?? (hasEnd ? end.error : null),
+    retry: () => void (start.error ? start : end).refetch(),
+    breadcrumbs: first?.breadcrumbs ?? [],
+    total: first?.total,
+  };
+}
+
+/** The pages of a listing. From the end they are those of the opposite order. */
+function toQuery({ projectId, folderId, search }: Place, side: Side) {
+  const { sort = 'name', order: wanted = 'asc', q, scope } = search;
+  const order = (side === 'start') === (wanted === 'asc') ? 'asc' : 'desc';
   const folder = scope === 'project' ? undefined : folderId;
-  const query = useInfiniteQuery({
-    queryKey: [...listingKey(projectId), { folder, sort, order, q }],
+  return infiniteQueryOptions({
+    queryKey: [...listingKey(projectId), { folder, sort, order, q, side }],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) =>
+    queryFn: ({ pageParam, signal }) =>
       clientOf(projectId).files.page({
+        signal,
         ...(folder !== undefined && { folder }),
         ...(q !== undefined && { search: q, paths: scope === 'project' }),
         sort,
@@ -51,16 +99,29 @@ export function useListing({ projectId, folderId, search }: Place) {
         ...(pageParam !== undefined && { cursor: pageParam }),
       }),
     getNextPageParam: (page: Listing) => page.nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
     refetchOnWindowFocus: 'always',
     refetchInterval: ({ state }) => (state.data && state.data.pages.length > mostPagesAgain ? false : lookAgainAfter),
   });
-  const entries = useMemo(() => query.data?.pages.flatMap(toEntries) ?? [], [query.data]);
-  const [first] = query.data?.pages ?? [];
-  return { ...query, entries, breadcrumbs: first?.breadcrumbs ?? [], total: first?.total };
 }
+
+/** Puts what was read from both ends into one order. They have met when the last from the start is among those from the end. */
+function join(start: Pages | undefined, end: Pages | undefined): Loaded {
+  const entries = start?.pages.flatMap(toEntries) ?? [];
+  const last = entries.at(-1);
+  if (!last || start?.pages.at(-1)?.nextCursor === null) return { entries, gapAt: undefined };
+  // In the opposite order folders come first as well: they are left to those from the start.
+  const files = (end?.pages.flatMap(({ files }) => files) ?? []).map(toFileEntry).reverse();
+  const metAt = files.findIndex(({ id }) => id === last.id);
+  if (metAt >= 0) return { entries: [...entries, ...files.slice(metAt + 1)], gapAt: undefined };
+  const known = new Set(entries.map(({ id }) => id));
+  return { entries: [...entries, ...files.filter(({ id }) => !known.has(id))], gapAt: entries.length };
+}
+
+type Pages = InfiniteData<Listing>;
+
+const toFileEntry = (item: ListedFile): FileEntry => ({ kind: 'file', id: item.id, name: item.fileName, item });
 
 const toEntries = ({ folders, files }: Listing): Entry[] => [
   ...folders.map((item): Entry => ({ kind: 'folder', id: item.id, name: item.name, item })),
-  ...files.map((item): Entry => ({ kind: 'file', id: item.id, name: item.fileName, item })),
+  ...files.map(toFileEntry),
 ];

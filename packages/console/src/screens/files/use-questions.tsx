@@ -1,5 +1,6 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
-import { type Chosen, deleteChosen, moveChosen, needsAsking } from './commands.ts';
+import { toastError } from '../../components/toast.tsx';
+import { type Chosen, loadCommands, needsAsking, type Target } from './chosen.ts';
 
 const DeleteDialog = lazy(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog }));
 const MoveDialog = lazy(async () => ({ default: (await import('./move-dialog.tsx')).MoveDialog }));
@@ -17,14 +18,21 @@ interface Questions {
 export function useQuestions(projectId: string, folderId: string | null, onGone: () => void): Questions {
   const [asked, setAsked] = useState<{ about: 'delete' | 'move'; chosen: Chosen }>();
   const close = () => setAsked(undefined);
-  const go = (change: Promise<void>) => {
+  const end = () => {
     close();
     onGone();
-    void change;
+  };
+  const deleteThem = (chosen: Chosen) => {
+    end();
+    loadCommands().then(({ deleteChosen }) => deleteChosen(projectId, chosen), toastError);
+  };
+  const moveThem = (chosen: Chosen, target: Target) => {
+    end();
+    loadCommands().then(({ moveChosen }) => moveChosen(projectId, chosen, target), toastError);
   };
   const remove = (chosen: Chosen) => {
     if (needsAsking(chosen)) setAsked({ about: 'delete', chosen });
-    else go(deleteChosen(projectId, chosen));
+    else deleteThem(chosen);
   };
   const move = (chosen: Chosen) => setAsked({ about: 'move', chosen });
   const dialog = asked && (
@@ -33,7 +41,7 @@ export function useQuestions(projectId: string, folderId: string | null, onGone:
         <DeleteDialog
           projectId={projectId}
           chosen={asked.chosen}
-          onDelete={() => go(deleteChosen(projectId, asked.chosen))}
+          onDelete={() => deleteThem(asked.chosen)}
           onClose={close}
         />
       ) : (
@@ -41,7 +49,7 @@ export function useQuestions(projectId: string, folderId: string | null, onGone:
           projectId={projectId}
           from={folderId}
           chosen={asked.chosen}
-          onMove={(target) => go(moveChosen(projectId, asked.chosen, target))}
+          onMove={(target) => moveThem(asked.chosen, target)}
           onClose={close}
         />
       )}

@@ -1,9 +1,11 @@
+import type { Selection } from '@cadiz/client';
 import { useState } from 'react';
-import { type Chosen, toChosen } from './commands.ts';
+import type { FilesSearch } from '../../router.tsx';
+import { type Chosen, type Reach, toChosen } from './chosen.ts';
 import type { Entry, Place } from './use-listing.ts';
 
 /** Which entries of a listing are chosen: some, or all in its place but some. */
-export interface Selection {
+export interface EntrySelection {
   /** How many are chosen; null for more than are counted. */
   count: number | null;
   /** Whether everything in the place is chosen, also what has not been loaded. */
@@ -15,12 +17,14 @@ export interface Selection {
   only(id: string): void;
   /** Adds it, or takes it away. */
   toggle(id: string): void;
-  /** Everything from the last one chosen to this. */
-  extend(id: string): void;
+  /** Everything from the last one chosen to this, in place of an earlier range. @param focused where it starts if nothing is chosen */
+  extend(id: string, focused: string | undefined): void;
   /** All that have been loaded. */
   all(): void;
-  /** All in the place; undefined where the service cannot select them, or nothing more is there. */
+  /** All in the place; undefined where the service cannot select it, or nothing more is there. */
   everything: (() => void) | undefined;
+  /** Where that is. */
+  reach: Reach;
   clear(): void;
 }
 
@@ -32,25 +36,42 @@ interface State {
   isEverything: boolean;
 }
 
+/** Where a range starts, and what was chosen before it. */
+interface RangeStart {
+  id: string;
+  others: ReadonlySet<string>;
+}
+
 const none: ReadonlySet<string> = new Set();
+
+/** Everything that is shown, as the service selects it; undefined for all of a project, which takes a search. */
+function toWhole(
+  folder: string | null,
+  search: string | undefined,
+  scope: FilesSearch['scope'],
+): Selection | undefined {
+  if (scope === undefined) return { folder, ...(search !== undefined && { search }) };
+  return search === undefined ? undefined : { search };
+}
 
 /** @param total how many the listing has in all; null for more than are counted */
 export function useSelection(
   entries: readonly Entry[],
   { folderId, search: { q, scope } }: Place,
   total: number | null | undefined,
-): Selection {
+): EntrySelection {
   const place = `${q} ${scope}`;
   const [state, setState] = useState<State>({ place, ids: none, isEverything: false });
-  const [anchor, setAnchor] = useState<string>();
+  const [start, setStart] = useState<RangeStart>();
   const { ids, isEverything } = state.place === place ? state : { ids: none, isEverything: false };
   const setIds = (ids: ReadonlySet<string>) => setState({ place, ids, isEverything: false });
   const has = (id: string) => ids.has(id) !== isEverything;
   const isMore = total === null || (total !== undefined && total > entries.length);
   const chosen = toChosen(entries.filter(({ id }) => has(id)));
-  if (isEverything) {
+  const whole = toWhole(folderId, q, scope);
+  if (isEverything && whole) {
     chosen.count = typeof total === 'number' ? total - ids.size : null;
-    chosen.select = { folder: folderId, ...(q !== undefined && { search: q }), exceptIds: [...ids] };
+    chosen.select = { ...whole, exceptIds: [...ids] };
   }
   return {
     count: chosen.count,
@@ -59,28 +80,25 @@ export function useSelection(
     chosen,
     only(id) {
       setIds(new Set([id]));
-      setAnchor(id);
+      setStart({ id, others: none });
     },
     toggle(id) {
       const next = new Set(ids);
       if (!next.delete(id)) next.add(id);
       setState({ place, ids: next, isEverything });
-      setAnchor(id);
+      setStart({ id, others: isEverything ? none : next });
     },
-    extend(id) {
-      const at = entries.findIndex((entry) => entry.id === id);
-      const from = Math.max(
-        0,
-        entries.findIndex((entry) => entry.id === anchor),
-      );
-      const range = entries.slice(Math.min(at, from), Math.max(at, from) + 1);
-      setIds(new Set([...(isEverything ? none : ids), ...range.map((entry) => entry.id)]));
+    extend(id, focused = id) {
+      const isGoingOn = start !== undefined && chosen.entries.length > 0 && entries.some((one) => one.id === start.id);
+      const { id: from, others } = isGoingOn ? start : { id: focused, others: none };
+      const ends = [from, id].map((end) => entries.findIndex((entry) => entry.id === end));
+      const range = entries.slice(Math.min(...ends), Math.max(...ends) + 1);
+      setIds(new Set([...others, ...range.map((entry) => entry.id)]));
+      setStart({ id: from, others });
     },
     all: () => setIds(new Set(entries.map(({ id }) => id))),
-    everything:
-      isMore && scope === undefined && !isEverything
-        ? () => setState({ place, ids: none, isEverything: true })
-        : undefined,
+    everything: isMore && whole && !isEverything ? () => setState({ place, ids: none, isEverything: true }) : undefined,
+    reach: scope ?? 'folder',
     clear: () => setIds(none),
   };
 }

@@ -1,29 +1,30 @@
 import { type RefObject, useLayoutEffect, useRef } from 'react';
+import type { Lines } from './lines.ts';
 import type { Entry } from './use-listing.ts';
 
-interface Sizes {
-  columns: number;
-  /** Of a line, in pixels. */
-  height: number;
-}
-
-/** Entries that come in above what is looked at do not move it: the list is scrolled by as much. */
+/**
+ * Entries that come in above what is looked at do not move it: the list is scrolled by as much.
+ *
+ * @param height of a line, in pixels
+ */
 export function useSteadyRows(
   scroller: RefObject<HTMLElement | null>,
   entries: readonly Entry[],
-  { columns, height }: Sizes,
+  lines: Lines,
+  height: number,
 ): void {
-  const before = useRef(entries);
+  const before = useRef({ entries, lines });
   useLayoutEffect(() => {
     const earlier = before.current;
-    before.current = entries;
+    before.current = { entries, lines };
     const list = scroller.current;
     const line = list ? Math.floor(list.scrollTop / height) : 0;
-    const first = earlier[line * columns];
-    const added = entries.length - earlier.length;
-    if (!list || line === 0 || !first || added <= 0) return;
-    const moved = entries.findIndex(({ id }) => id === first.id) - line * columns;
+    const [at, end] = earlier.lines.range(line);
+    const first = at < end ? earlier.entries[at] : undefined;
+    const added = entries.length - earlier.entries.length;
+    if (!list || line === 0 || !first || added < 0 || entries === earlier.entries) return;
+    const now = entries.findIndex(({ id }) => id === first.id);
     // More than were added: it is another listing, or another order.
-    if (moved > 0 && moved <= added) list.scrollTop += Math.round(moved / columns) * height;
-  }, [scroller, entries, columns, height]);
+    if (now >= at && now - at <= added) list.scrollTop += (lines.of(now) - line) * height;
+  }, [scroller, entries, lines, height]);
 }

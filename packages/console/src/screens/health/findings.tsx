@@ -1,6 +1,7 @@
 import { ChevronDown, CircleCheck, CircleDashed, CircleX, Stethoscope, TriangleAlert } from 'lucide-react';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Badge, Empty } from '../../components/parts.tsx';
+import { toCheckWords, toSectionName } from '../../text/doctor.ts';
 import { text } from '../../text/text.ts';
 import type { Finding, System } from './system-query.ts';
 
@@ -53,7 +54,7 @@ function Group({ section, findings }: { section: string; findings: readonly Find
     <details className="group">
       <summary className="find-g">
         <Icon className={`i ${skipped > 0 ? '' : 'ok-i'}`} aria-hidden="true" />
-        <b>{section}</b>
+        <b>{toSectionName(section)}</b>
         <span className="quiet num grow">
           {[ok > 0 && `${ok} ${statuses.ok}`, skipped > 0 && `${skipped} ${statuses.skipped}`]
             .filter(Boolean)
@@ -62,13 +63,17 @@ function Group({ section, findings }: { section: string; findings: readonly Find
         <ChevronDown className="i" aria-hidden="true" />
       </summary>
       <ul>
-        {findings.map(({ id, title, status, found }) => (
-          <li key={id}>
+        {findings.map((finding) => (
+          <li key={finding.id}>
             <span className="line g2">
-              <span className="grow">{title}</span>
-              {status === 'skipped' && <Badge>{statuses.skipped}</Badge>}
+              <span className="grow">{toCheckWords(finding).title}</span>
+              {finding.status === 'skipped' && <Badge>{statuses.skipped}</Badge>}
             </span>
-            {found && <small className="cap quiet">{found}</small>}
+            {finding.found && (
+              <small className="cap quiet" lang="en">
+                {finding.found}
+              </small>
+            )}
           </li>
         ))}
       </ul>
@@ -88,14 +93,16 @@ function Counts({ findings }: { findings: readonly Finding[] }) {
   );
 }
 
-function ToMend({ finding: { title, status, found, mend } }: { finding: Finding }) {
+function ToMend({ finding }: { finding: Finding }) {
+  const { status, found } = finding;
+  const { title, mend } = toCheckWords(finding);
   const Icon = status === 'failed' ? CircleX : TriangleAlert;
   return (
     <article className="find">
       <Icon className={`i ${tones[status]}-i`} aria-hidden="true" />
       <h3>{title}</h3>
       <Badge tone={tones[status]}>{text.health.statuses[status]}</Badge>
-      <p>{found}</p>
+      <p lang="en">{found}</p>
       {mend !== null && (
         <div className="fix second">
           <Mend mend={mend} />

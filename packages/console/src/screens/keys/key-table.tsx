@@ -1,7 +1,8 @@
 import type { ApiKey } from '@cadiz/client';
 import { useQuery } from '@tanstack/react-query';
 import { Ban, Ellipsis, FileUp, OctagonPause, RefreshCw } from 'lucide-react';
-import { IconButton } from '../../components/button.tsx';
+import { useState } from 'react';
+import { Button, IconButton } from '../../components/button.tsx';
 import { Menu, type MenuAction } from '../../components/menu.tsx';
 import { Badge, Moment } from '../../components/parts.tsx';
 import { formatAgo, formatDay } from '../../format.ts';
@@ -21,63 +22,70 @@ interface KeyTableProps {
   onAsk: (about: About, key: ApiKey) => void;
 }
 
+/** How many more keys are shown at once. */
+const pageLength = 50;
+
 export function KeyTable({ projectId, keys, mayManage, onAsk }: KeyTableProps) {
+  const [shown, setShown] = useState(pageLength);
   const { keys: words } = text;
   return (
-    <div className="panel frame wide-table">
-      <table className="table fixed-table key-table">
-        <thead className="only-wide">
-          <tr>
-            <th>{words.name}</th>
-            <th>{words.key}</th>
-            <th>{words.reaches}</th>
-            <th>{words.may}</th>
-            <th>{words.lastUsed}</th>
-            <th>{words.expires}</th>
-            <th>
-              <span className="sr">{text.common.more}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id} className={isEnded(key) ? 'is-off' : ''}>
-              <td className="main">
-                <span className="clip" title={key.name}>
-                  <bdi>{key.name}</bdi>
-                </span>
-                <small className="only-wide">
-                  <MadeBy projectId={projectId} apiKey={key} />
-                </small>
-                <small className="only-phone">
-                  …{key.last4} · {key.lastUsedAt ? words.used(formatAgo(key.lastUsedAt)) : words.neverUsed}
-                </small>
-              </td>
-              <td className="mono nowrap only-wide">cz_live_…{key.last4}</td>
-              <td className="only-wide">
-                <FolderPath projectId={projectId} folderId={key.folderId} />
-              </td>
-              <td className="only-wide">
-                <span className="line g1">
-                  {key.scopes.map((scope) => (
-                    <Badge key={scope}>{words.scopeNames[scope]}</Badge>
-                  ))}
-                </span>
-              </td>
-              <td className="only-wide">
-                <Moment at={key.lastUsedAt} none={words.neverUsed} />
-              </td>
-              <td>
-                <Expiry apiKey={key} />
-              </td>
-              <td className="end">
-                <Actions apiKey={key} mayManage={mayManage} onAsk={onAsk} />
-              </td>
+    <>
+      <div className="panel frame wide-table">
+        <table className="table fixed-table key-table">
+          <thead className="only-wide">
+            <tr>
+              <th>{words.name}</th>
+              <th>{words.key}</th>
+              <th>{words.reaches}</th>
+              <th>{words.may}</th>
+              <th>{words.lastUsed}</th>
+              <th>{words.expires}</th>
+              <th>
+                <span className="sr">{text.common.more}</span>
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {keys.slice(0, shown).map((key) => (
+              <tr key={key.id} className={isEnded(key) ? 'is-off' : ''}>
+                <td className="main">
+                  <span className="clip" title={key.name}>
+                    <bdi>{key.name}</bdi>
+                  </span>
+                  <small className="only-wide">
+                    <MadeBy projectId={projectId} apiKey={key} />
+                  </small>
+                  <small className="only-phone">
+                    …{key.last4} · {key.lastUsedAt ? words.used(formatAgo(key.lastUsedAt)) : words.neverUsed}
+                  </small>
+                </td>
+                <td className="mono nowrap only-wide">cz_live_…{key.last4}</td>
+                <td className="only-wide">
+                  <FolderPath projectId={projectId} folderId={key.folderId} />
+                </td>
+                <td className="only-wide">
+                  <span className="line g1">
+                    {key.scopes.map((scope) => (
+                      <Badge key={scope}>{words.scopeNames[scope]}</Badge>
+                    ))}
+                  </span>
+                </td>
+                <td className="only-wide">
+                  <Moment at={key.lastUsedAt} none={words.neverUsed} />
+                </td>
+                <td>
+                  <Expiry apiKey={key} />
+                </td>
+                <td className="end">
+                  <Actions apiKey={key} mayManage={mayManage} onAsk={onAsk} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {keys.length > shown && <Button onClick={() => setShown(shown + pageLength)}>{words.moreRows}</Button>}
+    </>
   );
 }
 

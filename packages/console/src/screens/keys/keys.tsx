@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { KeyRound, Plus, Search } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
-import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
@@ -13,6 +12,7 @@ import { Page } from '../page.tsx';
 import { isEnded } from './expiry.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { type About, KeyTable } from './key-table.tsx';
+import { keysQuery } from './keys-query.ts';
 import { Quarantines } from './quarantines.tsx';
 
 const CreateKey = lazy(async () => ({ default: (await import('./create-key.tsx')).CreateKey }));
@@ -37,14 +37,7 @@ export function Keys() {
   const { projectId = '' } = useParams({ strict: false });
   const { isSuccess: isKnown, error: membersError } = useQuery(membersQuery(projectId));
   const mayManage = useRole(projectId) !== 'viewer';
-  const query = useQuery({
-    queryKey: ['keys', projectId, mayManage],
-    queryFn: async () => {
-      const { apiKeys } = await call('listApiKeys', mayManage ? { projectId } : {});
-      return apiKeys.filter((key) => key.projectId === projectId);
-    },
-    enabled: isKnown,
-  });
+  const query = useQuery({ ...keysQuery(projectId, mayManage), enabled: isKnown });
   const [words, setWords] = useState('');
   const [asked, setAsked] = useState<Asked>();
   const [secret, setSecret] = useState<string>();

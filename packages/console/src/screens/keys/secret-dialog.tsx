@@ -1,3 +1,4 @@
+import { useBlocker } from '@tanstack/react-router';
 import { Check, Copy } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
 import { copyText } from '../../clipboard.ts';
@@ -16,16 +17,31 @@ interface SecretDialogProps {
   children: ReactNode;
 }
 
-/** A secret that is shown once: nothing but a decision closes it. */
+/** A secret that is shown once: nothing but a decision closes it, leads away from it or reloads the page. */
 export function SecretDialog({ title, lead, secret, leaving, onClose, children }: SecretDialogProps) {
   const [isCopied, setCopied] = useState(false);
   const [isLeaving, setLeaving] = useState(false);
+  const [hasFailed, setFailed] = useState(false);
   const copyButton = useRef<HTMLButtonElement>(null);
   const { keys } = text;
+  useBlocker({
+    shouldBlockFn: () => {
+      setLeaving(true);
+      return true;
+    },
+    enableBeforeUnload: true,
+    disabled: isCopied,
+  });
   async function copy() {
-    await copyText(secret);
-    setCopied(true);
+    try {
+      await copyText(secret);
+      setCopied(true);
+    } catch {
+      // The browser refuses. It can be copied by hand all the same.
+      setFailed(true);
+    }
   }
+  const warning = hasFailed ? keys.copyFailed : isLeaving ? leaving : undefined;
   return (
     <Dialog
       open
@@ -50,14 +66,16 @@ export function SecretDialog({ title, lead, secret, leaving, onClose, children }
       }
     >
       <div className="secret">
-        <code className="mono grow">{secret}</code>
+        <code className="mono grow" onCopy={() => setCopied(true)}>
+          {secret}
+        </code>
         <Button ref={copyButton} look={isCopied ? 'default' : 'main'} icon={isCopied ? Check : Copy} onClick={copy}>
           {isCopied ? text.common.copied : text.common.copy}
         </Button>
       </div>
-      {isLeaving && !isCopied && (
+      {warning && !isCopied && (
         <p className="warn" role="alert">
-          {leaving}
+          {warning}
         </p>
       )}
       {children}

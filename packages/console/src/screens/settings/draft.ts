@@ -19,6 +19,21 @@ export interface Draft {
   /** Media types, one a line. */
   types: string;
   mismatch: Project['contentMismatch'];
+  presets: readonly DraftPreset[];
+  stripLocation: Project['stripLocation'];
+}
+
+export type Preset = Project['imagePresets'][string];
+
+/** A preset of images as it is typed. */
+export interface DraftPreset {
+  /** Tells the rows of the form apart. */
+  id: number;
+  name: string;
+  w: string;
+  h: string;
+  /** The options that have no field keep their values. */
+  options: Omit<Preset, 'w' | 'h'>;
 }
 
 function toLimit(bytes: number | null): Limit {
@@ -36,18 +51,56 @@ const typesOf = (types: string): string[] | null => {
   return list.length > 0 ? list : null;
 };
 
+const sideOf = (side: string) => (side.trim() === '' ? undefined : Number(side));
+
+/** The presets that a draft describes, by their names. */
+export const presetsOf = (presets: readonly DraftPreset[]): Project['imagePresets'] =>
+  Object.fromEntries(
+    presets.map(({ name, w, h, options }) => {
+      const [width, height] = [sideOf(w), sideOf(h)];
+      return [
+        name,
+        { ...(width !== undefined && { w: width }), ...(height !== undefined && { h: height }), ...options },
+      ];
+    }),
+  );
+
+const toDraftPresets = (presets: Project['imagePresets']): DraftPreset[] =>
+  Object.entries(presets).map(([name, { w, h, ...options }], id) => ({
+    id,
+    name,
+    w: String(w ?? ''),
+    h: String(h ?? ''),
+    options,
+  }));
+
 export const toDraft = (project: Project): Draft => ({
   name: project.name,
   quota: toLimit(project.quotaBytes),
   largest: toLimit(project.maxFileSizeBytes),
   types: project.allowedMimeTypes?.join('\n') ?? '',
   mismatch: project.contentMismatch,
+  presets: toDraftPresets(project.imagePresets),
+  stripLocation: project.stripLocation,
 });
 
 /** The settings that can be changed here, with their bounds in bytes. */
 export type Change = Partial<
-  Pick<Project, 'name' | 'quotaBytes' | 'maxFileSizeBytes' | 'allowedMimeTypes' | 'contentMismatch'>
+  Pick<
+    Project,
+    | 'name'
+    | 'quotaBytes'
+    | 'maxFileSizeBytes'
+    | 'allowedMimeTypes'
+    | 'contentMismatch'
+    | 'imagePresets'
+    | 'stripLocation'
+  >
 >;
+
+/** Compared as drafts, in which options have one order. */
+const isChanged = (presets: readonly DraftPreset[], project: Project): boolean =>
+  JSON.stringify(toDraftPresets(presetsOf(presets))) !== JSON.stringify(toDraftPresets(project.imagePresets));
 
 /** What of a project a draft changes, and nothing else. */
 export function changeOf(project: Project, draft: Draft): Change {
@@ -60,5 +113,7 @@ export function changeOf(project: Project, draft: Draft): Change {
     ...(maxFileSizeBytes !== project.maxFileSizeBytes && { maxFileSizeBytes }),
     ...(String(allowedMimeTypes) !== String(project.allowedMimeTypes) && { allowedMimeTypes }),
     ...(draft.mismatch !== project.contentMismatch && { contentMismatch: draft.mismatch }),
+    ...(isChanged(draft.presets, project) && { imagePresets: presetsOf(draft.presets) }),
+    ...(draft.stripLocation !== project.stripLocation && { stripLocation: draft.stripLocation }),
   };
 }

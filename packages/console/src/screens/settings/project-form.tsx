@@ -13,6 +13,7 @@ import { type Project, projectsQuery, queryClient, usageQuery } from '../../quer
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import { bytesOf, type Change, changeOf, type Draft, type Limit, toDraft, type Unit, units } from './draft.ts';
+import { ImageSettings } from './image-settings.tsx';
 
 interface ProjectFormProps {
   project: Project;
@@ -109,6 +110,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
                   />
                 </div>
               </section>
+              <ImageSettings draft={draft} error={save.error} onChange={set} />
             </fieldset>
           </form>
           <ProblemNote error={save.error} />
@@ -145,6 +147,9 @@ function changeWords(change: Change): string[] {
       `${settings.types}: ${change.allowedMimeTypes?.join(', ') ?? settings.everyType}`,
     change.contentMismatch !== undefined &&
       `${settings.mismatchShort}: ${change.contentMismatch === 'report' ? settings.report : settings.refuse}`,
+    change.imagePresets !== undefined &&
+      `${settings.images}: ${Object.keys(change.imagePresets).join(', ') || settings.noPresets}`,
+    change.stripLocation !== undefined && `${settings.stripLocation}: ${settings.strip[change.stripLocation]}`,
   ].filter((words) => words !== false);
 }
 

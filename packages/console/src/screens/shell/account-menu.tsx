@@ -9,8 +9,9 @@ import { useAccountActions } from './use-account-actions.ts';
 export function AccountMenu({ isSmall = false }: { isSmall?: boolean }) {
   const { name, email } = useUser();
   const trigger = isSmall ? (
-    <button type="button" className="avatar-button" aria-label={text.nav.account}>
+    <button type="button" className="avatar-button">
       <Avatar name={name} size="l" />
+      <span className="sr">{text.nav.account}</span>
     </button>
   ) : (
     <button type="button" className="me">

@@ -10,6 +10,7 @@ import {
   KeyRound,
   type LucideIcon,
   Menu as MenuIcon,
+  Rss,
   ScrollText,
   Search,
   Settings2,
@@ -34,6 +35,7 @@ import { NetworkStrip } from './network-strip.tsx';
 import { isTrayOpen, openOverlay, uploadsTab } from './overlays.ts';
 import { commandKey } from './shortcuts.ts';
 import { useIsPhone } from './use-is-phone.ts';
+import { useLive } from './use-live.ts';
 
 /** The pages of a project, in the order of the navigation. */
 export const projectPages = [
@@ -42,6 +44,7 @@ export const projectPages = [
   { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
   { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
   { to: '/projects/$projectId/tickets', label: text.nav.tickets, icon: Ticket, group: 'project' },
+  { to: '/projects/$projectId/webhooks', label: text.nav.webhooks, icon: Rss, group: 'project' },
   { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
   { to: '/projects/$projectId/audit', label: text.nav.audit, icon: ScrollText, group: 'project' },
   { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
@@ -61,6 +64,7 @@ export function Shell() {
   const { data: projects, isFetching } = useSuspenseQuery(projectsQuery);
   const isMissing = asked !== undefined && !isFetching && !projects.some(({ id }) => id === asked);
   const projectId = isMissing ? undefined : asked;
+  useLive(projectId);
   const isPhone = useIsPhone();
   const isCovered = useSyncExternalStore(isTrayOpen.subscribe, isTrayOpen.read) && isPhone;
   return (
@@ -82,7 +86,7 @@ export function Shell() {
             onClick={() => openOverlay('palette')}
           >
             <Search className="i s" aria-hidden="true" />
-            {text.palette.title}
+            <span className="clip">{text.palette.title}</span>
             <Keys keys={[commandKey, 'K']} />
           </button>
           {projectId && (

@@ -84,7 +84,8 @@ function useFound(projectId: string | undefined, words: string): { commands: rea
   const go = useGo();
   const { data, isFetching } = useQuery({
     queryKey: ['palette', projectId, words],
-    queryFn: () => clientOf(projectId ?? '').files.page({ search: words, paths: true, limit: mostFound, sort: 'name' }),
+    queryFn: ({ signal }) =>
+      clientOf(projectId ?? '').files.page({ search: words, paths: true, limit: mostFound, sort: 'name', signal }),
     enabled: projectId !== undefined && words !== '',
     placeholderData: (before) => (words === '' ? undefined : before),
   });

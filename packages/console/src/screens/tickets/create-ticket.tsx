@@ -1,7 +1,7 @@
 import { type CreatedTicket, isCadizError } from '@cadiz/client';
 import { useState } from 'react';
 import { clientOf } from '../../api.ts';
-import { Field, Select } from '../../components/field.tsx';
+import { Check, Field, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
@@ -40,7 +40,7 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
       submit={tickets.create}
       isOff={reach === undefined}
       onClose={onClose}
-      send={async ({ files, amount = '', types, origins }) => {
+      send={async ({ files, amount = '', types, origins, autoRecord }) => {
         const mimeTypes = listOf(types);
         const pages = listOf(origins);
         const created = await clientOf(projectId).tickets.create({
@@ -48,6 +48,7 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
           maxFiles: Number(files),
           maxBytes: bytesOf({ amount, unit }) ?? 0,
           expiresIn: lifetimes[lifetime],
+          autoRecord: autoRecord === 'on',
           ...(mimeTypes && { mimeTypes }),
           ...(pages && { origins: pages }),
         });
@@ -110,6 +111,7 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
             options={choices.map((value) => ({ value, label: tickets.lifetimes[value] }))}
             onChange={setLifetime}
           />
+          <Check label={tickets.autoRecord} hint={tickets.autoRecordHint} name="autoRecord" />
         </>
       )}
     </FormDialog>

@@ -5,25 +5,25 @@ import { Badge, Meter, Moment, type Tone } from '../../components/parts.tsx';
 import { formatBytes, formatCount, formatMoment } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { FolderPath } from '../keys/folder-path.tsx';
+import { stateOf, type TicketState } from './ticket-state.ts';
 
-type State = keyof typeof text.tickets.states;
-
-/** Whether a ticket can still begin an upload, and if not, why. */
-function stateOf({ revokedAt, expiresAt, left }: Ticket): State {
-  if (revokedAt !== null) return 'revoked';
-  if (Date.parse(expiresAt) < Date.now()) return 'expired';
-  return left.files === 0 || left.bytes === 0 ? 'exhausted' : 'live';
-}
-
-const tones: Record<State, Tone> = { live: 'live', exhausted: 'warn', expired: '', revoked: 'bad' };
+const tones: Record<TicketState, Tone> = {
+  live: 'live',
+  exhausted: 'warn',
+  expired: '',
+  keyEnded: 'bad',
+  revoked: 'bad',
+};
 
 interface TicketTableProps {
   projectId: string;
   tickets: readonly Ticket[];
+  /** The ids of the project's keys that no longer work. */
+  endedKeys: ReadonlySet<string>;
   onRevoke: (ticket: Ticket) => void;
 }
 
-export function TicketTable({ projectId, tickets, onRevoke }: TicketTableProps) {
+export function TicketTable({ tickets, ...rest }: TicketTableProps) {
   const { tickets: words } = text;
   return (
     <div className="panel frame wide-table">
@@ -43,7 +43,7 @@ export function TicketTable({ projectId, tickets, onRevoke }: TicketTableProps) 
         </thead>
         <tbody>
           {tickets.map((ticket) => (
-            <Row key={ticket.id} projectId={projectId} ticket={ticket} onRevoke={onRevoke} />
+            <Row key={ticket.id} ticket={ticket} {...rest} />
           ))}
         </tbody>
       </table>
@@ -51,21 +51,20 @@ export function TicketTable({ projectId, tickets, onRevoke }: TicketTableProps) 
   );
 }
 
-interface RowProps {
-  projectId: string;
+interface RowProps extends Omit<TicketTableProps, 'tickets'> {
   ticket: Ticket;
-  onRevoke: (ticket: Ticket) => void;
 }
 
-function Row({ projectId, ticket, onRevoke }: RowProps) {
+function Row({ projectId, ticket, endedKeys, onRevoke }: RowProps) {
   const { folderId, mimeTypes, used, left, maxFiles, maxBytes, createdAt, expiresAt } = ticket;
   const { tickets } = text;
-  const state = stateOf(ticket);
+  const state = stateOf(ticket, endedKeys);
+  const isOver = state !== 'live' && state !== 'exhausted';
   const types = mimeTypes?.join(', ') ?? tickets.everyType;
   const files = tickets.usedOf(formatCount(used.files), formatCount(maxFiles));
   const bytes = tickets.usedOf(formatBytes(used.bytes), formatBytes(maxBytes));
   return (
-    <tr className={state === 'revoked' || state === 'expired' ? 'is-off' : ''}>
+    <tr className={isOver ? 'is-off' : ''}>
       <td className="main">
         <FolderPath projectId={projectId} folderId={folderId} />
         <small className="only-wide">{tickets.made(formatMoment(createdAt))}</small>
@@ -101,7 +100,7 @@ function Row({ projectId, ticket, onRevoke }: RowProps) {
         <Badge tone={tones[state]}>{tickets.states[state]}</Badge>
       </td>
       <td className="end">
-        {(state === 'live' || state === 'exhausted') && (
+        {!isOver && (
           <IconButton
             icon={Ban}
             className="bad"

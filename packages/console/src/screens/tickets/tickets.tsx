@@ -9,14 +9,20 @@ import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { isEnded } from '../keys/expiry.tsx';
+import { keysQuery } from '../keys/keys-query.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 import { SnippetTabs } from '../keys/snippet-tabs.tsx';
 import { Page } from '../page.tsx';
 import { ticketSnippets } from './snippets.ts';
+import { stateOf } from './ticket-state.ts';
 import { TicketTable } from './ticket-table.tsx';
 
 const CreateTicket = lazy(async () => ({ default: (await import('./create-ticket.tsx')).CreateTicket }));
 const RevokeTicket = lazy(async () => ({ default: (await import('./revoke-ticket.tsx')).RevokeTicket }));
+
+/** How often they are read again while one of them may be in use. */
+const liveMilliseconds = 10_000;
 
 /** The tickets of a project with what they have used, the newest first. */
 export function Tickets() {
@@ -29,7 +35,12 @@ export function Tickets() {
     queryFn: ({ pageParam }) => clientOf(projectId).tickets.page({ limit: 100, cursor: pageParam }),
     getNextPageParam: ({ nextCursor }) => nextCursor,
     enabled: mayUpload,
+    // What a live one has used changes by itself.
+    refetchInterval: ({ state: { data } }) =>
+      data?.pages.some(({ items }) => items.some((ticket) => stateOf(ticket) === 'live')) ? liveMilliseconds : false,
   });
+  const { data: keys } = useQuery({ ...keysQuery(projectId, mayUpload), enabled: mayUpload });
+  const endedKeys = new Set(keys?.filter(isEnded).map(({ id }) => id));
   const [isCreating, setCreating] = useState(false);
   const [created, setCreated] = useState<CreatedTicket>();
   const [revoked, setRevoked] = useState<Ticket>();
@@ -52,7 +63,9 @@ export function Tickets() {
       {!mayUpload && isKnown && <Empty icon={TicketIcon} title={tickets.forEditors} hint={tickets.forEditorsHint} />}
       {query.isPending && !error && (mayUpload || !isKnown) && <Skeleton />}
       {query.isSuccess && rows.length === 0 && <Empty icon={TicketIcon} title={tickets.none} hint={tickets.noneHint} />}
-      {rows.length > 0 && <TicketTable projectId={projectId} tickets={rows} onRevoke={setRevoked} />}
+      {rows.length > 0 && (
+        <TicketTable projectId={projectId} tickets={rows} endedKeys={endedKeys} onRevoke={setRevoked} />
+      )}
       {query.hasNextPage && (
         <Button busy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
           {tickets.moreRows}

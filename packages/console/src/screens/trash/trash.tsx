@@ -52,10 +52,10 @@ export function Trash() {
             <thead>
               <tr>
                 <th>{text.files.name}</th>
-                <th>{trash.where}</th>
-                <th className="end">{text.files.size}</th>
-                <th>{trash.deleted}</th>
-                <th>{trash.until}</th>
+                <th className="only-wide">{trash.where}</th>
+                <th className="end only-wide">{text.files.size}</th>
+                <th className="only-wide">{trash.deleted}</th>
+                <th className="only-wide">{trash.until}</th>
                 <th>
                   <span className="sr">{text.common.more}</span>
                 </th>
@@ -102,15 +102,18 @@ function Row({ projectId, entry, mayChange }: { projectId: string; entry: TrashE
           <Icon className="i" aria-hidden="true" />
           <FileName name={entry.name} />
         </span>
+        <small className="cap quiet only-phone">
+          {formatBytes(entry.bytes)} · {trash.until} {formatDay(entry.restorableUntil)}
+        </small>
       </td>
-      <td className="clip">
+      <td className="clip only-wide">
         <bdi>{entry.path.map(({ name }) => name).join(' / ') || '/'}</bdi>
       </td>
-      <td className="end num">{formatBytes(entry.bytes)}</td>
-      <td>
+      <td className="end num only-wide">{formatBytes(entry.bytes)}</td>
+      <td className="only-wide">
         <Moment at={entry.deletedAt} /> <DeletedBy projectId={projectId} by={entry.deletedBy} />
       </td>
-      <td className="num">{formatDay(entry.restorableUntil)}</td>
+      <td className="num only-wide">{formatDay(entry.restorableUntil)}</td>
       <td className="end">
         {mayChange && (
           <Button size="s" icon={Undo2} busy={restore.isPending} onClick={() => restore.mutate()}>

@@ -1,10 +1,12 @@
-import { useRef, useState } from 'react';
+import { FileImage } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Check } from '../../components/field.tsx';
 import { formatBytes, formatMoment } from '../../format.ts';
 import { text } from '../../text/text.ts';
-import type { Conflict, Decision, Question } from './conflicts.ts';
+import { Picture } from '../files/picture.tsx';
+import type { Conflict, Decision, Question, Version } from './conflicts.ts';
 
 const ways = ['keep', 'replace', 'skip'] as const;
 
@@ -33,8 +35,8 @@ export function ConflictDialog({ question: { conflict, answer } }: { question: Q
       }
     >
       <div className="cmps">
-        <Version label={words.inFolder} size={theirs.size} at={theirs.at} />
-        <Version label={words.yours} size={mine.size} at={mine.lastModified} />
+        <VersionCard label={words.inFolder} version={theirs} />
+        <VersionCard label={words.yours} version={mine} />
       </div>
       <fieldset className="stack g3">
         <legend className="sr">{words.decide}</legend>
@@ -58,16 +60,12 @@ function explain(way: Decision['how'], { freeName }: Conflict): string {
   return way === 'keep' ? willBe(freeName) : way === 'replace' ? willReplace : willSkip;
 }
 
-interface VersionProps {
-  label: string;
-  size: number;
-  at: string | number | undefined;
-}
-
-function Version({ label, size, at }: VersionProps) {
+/** One of the two, with its picture if it is one. */
+function VersionCard({ label, version: { size, at, picture } }: { label: string; version: Version }) {
   const moment = at === undefined ? '' : ` · ${formatMoment(new Date(at).toISOString())}`;
   return (
     <div className="cmp">
+      {picture instanceof Blob ? <LocalPicture blob={picture} /> : <Shown sources={picture ?? []} />}
       <b className="strong">{label}</b>
       <span className="cap quiet num">
         {formatBytes(size)}
@@ -76,3 +74,20 @@ function Version({ label, size, at }: VersionProps) {
     </div>
   );
 }
+
+function LocalPicture({ blob }: { blob: Blob }) {
+  const [url, setUrl] = useState<string>();
+  useEffect(() => {
+    const made = URL.createObjectURL(blob);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [blob]);
+  return <Shown key={url} sources={url === undefined ? [] : [url]} />;
+}
+
+const Shown = ({ sources }: { sources: readonly string[] }) =>
+  sources.length > 0 && (
+    <div className="cmp-pic">
+      <Picture sources={sources} none={<FileImage className="i" aria-hidden="true" />} />
+    </div>
+  );

@@ -1,11 +1,12 @@
 /** The question that is asked when a name is taken. One at a time. */
 
-interface Version {
+export interface Version {
   /** In bytes. */
   size: number;
   /** When it was added or changed. */
   at?: string | number | undefined;
-  lastModified?: number | undefined;
+  /** What it shows, if it is a picture: its bytes, or where they may be, the best first. */
+  picture?: Blob | readonly string[] | undefined;
 }
 
 export interface Conflict {

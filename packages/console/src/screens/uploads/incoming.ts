@@ -1,4 +1,5 @@
 import type { Client, QueueEntry, Source } from '@cadiz/client';
+import { toSources } from '../files/picture.tsx';
 import type { Conflict, Decision } from './conflicts.ts';
 import { type Named, type Names, readNames, toNameKey } from './names.ts';
 
@@ -19,6 +20,7 @@ export interface Taken {
   size: number;
   /** When it was added or changed. */
   at: string | number | undefined;
+  picture?: Blob | readonly string[] | undefined;
   /** Makes way for another. */
   replace(by: Incoming): void;
 }
@@ -54,6 +56,10 @@ export const toEntry = ({ file, directory, name, replaces }: Incoming): QueueEnt
   ...(replaces !== undefined && { replaces }),
 });
 
+/** The bytes of a picture that is in this browser. */
+const toPicture = (file: Source): Blob | undefined =>
+  file instanceof Blob && file.type.startsWith('image/') ? file : undefined;
+
 export const toPlaceKey = ({ directory, name }: { directory: string; name: string }): string =>
   `${toNameKey(directory)}/${toNameKey(name)}`;
 
@@ -73,6 +79,7 @@ export async function settleNames({ client, folderId, files, onTheWay, ask }: As
     place.put(file.name, {
       size: file.file.size,
       at: file.file.lastModified,
+      picture: toPicture(file.file),
       replace(by) {
         chosen.delete(file);
         by.replaces = file.replaces;
@@ -99,7 +106,7 @@ export async function settleNames({ client, folderId, files, onTheWay, ask }: As
       forAll ??
       (await ask({
         name: file.name,
-        mine: file.file,
+        mine: { size: file.file.size, at: file.file.lastModified, picture: toPicture(file.file) },
         theirs: taken,
         freeName,
         folderName: place.folderName,
@@ -152,6 +159,7 @@ function createPlaces(
         const inFolder: Taken | undefined = file && {
           size: file.fileSize,
           at: file.createdAt,
+          picture: toSources(file),
           replace(by) {
             by.replaces = file.id;
           },

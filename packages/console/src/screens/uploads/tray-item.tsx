@@ -1,4 +1,4 @@
-import { CircleCheck, RotateCw, X } from 'lucide-react';
+import { CircleCheck, Pause, Play, RotateCw, X } from 'lucide-react';
 import { memo } from 'react';
 import { IconButton } from '../../components/button.tsx';
 import { Meter } from '../../components/parts.tsx';
@@ -6,7 +6,7 @@ import { messageOf } from '../../components/problem.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { FileName } from '../files/file-name.tsx';
-import { cancel, type Listed, retryOne } from './uploads.ts';
+import { cancel, type Listed, pauseOne, resumeOne, retryOne } from './uploads.ts';
 
 interface TrayItemProps {
   one: Listed;
@@ -19,7 +19,7 @@ export const TrayItem = memo(function TrayItem({ one, isOffline }: TrayItemProps
   const { name, size, loaded } = upload;
   const { uploads: words } = text;
   const line = toLine(one, isOffline);
-  const hasBegun = phase === 'uploading' || (phase === 'offline' && loaded > 0);
+  const hasBegun = phase === 'uploading' || ((phase === 'offline' || phase === 'paused') && loaded > 0);
   return (
     <li className={`up ${phase === 'failed' ? 'is-bad' : ''}`}>
       <div className="up-text">
@@ -28,7 +28,7 @@ export const TrayItem = memo(function TrayItem({ one, isOffline }: TrayItemProps
           {line}
         </div>
         {hasBegun && (
-          <div className={isOffline ? 'still' : ''}>
+          <div className={isOffline || phase === 'paused' ? 'still' : ''}>
             <Meter share={size > 0 ? loaded / size : 0} label={name} />
           </div>
         )}
@@ -37,6 +37,12 @@ export const TrayItem = memo(function TrayItem({ one, isOffline }: TrayItemProps
         {phase === 'done' && <CircleCheck className="i ok" aria-hidden="true" />}
         {phase === 'failed' && (
           <IconButton icon={RotateCw} size="s" label={words.retry(name)} onClick={() => retryOne(one)} />
+        )}
+        {(phase === 'uploading' || phase === 'waiting') && (
+          <IconButton icon={Pause} size="s" label={words.pauseOne(name)} onClick={() => pauseOne(one)} />
+        )}
+        {phase === 'paused' && (
+          <IconButton icon={Play} size="s" label={words.resumeOne(name)} onClick={() => resumeOne(one)} />
         )}
         {phase !== 'done' && (
           <IconButton
@@ -57,6 +63,7 @@ function toLine({ phase, upload: { size, loaded, error } }: Listed, isOffline: b
   const percent = size > 0 ? Math.floor((loaded / size) * 100) : 0;
   if (phase === 'failed') return error ? messageOf(error) : '';
   if (phase === 'done') return `${formatBytes(size)} · ${words.done}`;
+  if (phase === 'paused') return words.pausedAt(percent);
   if (isOffline || phase === 'offline') return words.waitsAt(percent);
   if (phase === 'waiting') return `${formatBytes(size)} · ${words.waiting}`;
   if (loaded >= size && size > 0) return words.recording;

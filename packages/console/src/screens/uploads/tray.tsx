@@ -8,7 +8,17 @@ import { text } from '../../text/text.ts';
 import { uploadsTab } from '../shell/overlays.ts';
 import * as network from './network.ts';
 import { TrayItem } from './tray-item.tsx';
-import { cancelAll, close, hold, pauseAll, resumeAll, retryFailed, toShare, type Uploads } from './uploads.ts';
+import {
+  cancelAll,
+  close,
+  countUnderWay,
+  hold,
+  pauseAll,
+  resumeAll,
+  retryFailed,
+  toShare,
+  type Uploads,
+} from './uploads.ts';
 
 interface TrayProps {
   uploads: Uploads;
@@ -96,8 +106,6 @@ function Head({ uploads, isOpen, setOpen, isPhone }: TrayProps) {
   );
 }
 
-const countUnderWay = ({ counts }: Uploads): number => counts.uploading + counts.waiting + counts.offline;
-
 function cancelWithUndo(uploads: Uploads): void {
   const undo = cancelAll();
   void toast(text.uploads.allCanceled(countUnderWay(uploads)), { undo });
@@ -138,7 +146,7 @@ function Sum({ uploads: { loaded, total, isIdle, isPaused, isOffline }, speed }:
 function Foot({ uploads: { counts, items, isOffline } }: { uploads: Uploads }) {
   const { uploads: words } = text;
   const now = isOffline ? 0 : counts.uploading;
-  const waiting = counts.waiting + counts.offline + counts.uploading - now;
+  const waiting = counts.waiting + counts.paused + counts.offline + counts.uploading - now;
   const hasFailures = items.some(({ phase }) => phase === 'failed');
   return (
     <div className="tray-foot">
@@ -198,14 +206,14 @@ function useSpeed(uploads: Uploads): number {
   latest.current = uploads;
   useEffect(() => {
     const timer = setInterval(() => {
-      const { loaded, isIdle, isPaused } = latest.current;
+      const { loaded, preparing, counts, isPaused } = latest.current;
       past.current = [...past.current.slice(-5), { at: performance.now(), loaded }];
       const [first] = past.current;
       const last = past.current.at(-1);
       if (first && last && last.at > first.at)
         setSpeed(Math.max(0, ((last.loaded - first.loaded) * 1000) / (last.at - first.at)));
       const isStill = past.current.at(-1 - stillSeconds)?.loaded === loaded;
-      if (isStill && !isIdle && !isPaused && !network.isUnreachable()) void network.look();
+      if (isStill && preparing + counts.uploading > 0 && !isPaused && !network.isUnreachable()) void network.look();
     }, 1000);
     return () => clearInterval(timer);
   }, []);

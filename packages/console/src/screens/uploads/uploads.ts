@@ -9,7 +9,7 @@ import * as network from './network.ts';
 /** The uploads of this window: they go on while somebody looks at other pages. */
 
 /** `offline`: it has failed for want of a network, and is tried again by itself once there is one. */
-export type Phase = 'failed' | 'uploading' | 'offline' | 'waiting' | 'done';
+export type Phase = 'failed' | 'uploading' | 'offline' | 'paused' | 'waiting' | 'done';
 
 /** One upload of one of the queues. The same object until it changes. */
 export interface Listed {
@@ -62,8 +62,8 @@ const mostListed = 50;
 /** How long what is done stays in the list, in milliseconds. */
 const doneMilliseconds = 8000;
 
-const order: readonly Phase[] = ['failed', 'uploading', 'offline', 'waiting', 'done'];
-const noCounts = { failed: 0, uploading: 0, offline: 0, waiting: 0, done: 0 };
+const order: readonly Phase[] = ['failed', 'uploading', 'offline', 'paused', 'waiting', 'done'];
+const noCounts = { failed: 0, uploading: 0, offline: 0, paused: 0, waiting: 0, done: 0 };
 const nothing: Uploads = {
   items: [],
   unlisted: 0,
@@ -164,8 +164,7 @@ export function add(projectId: string, folderId: string | null, entries: readonl
 
 /** If nothing is under way, what has ended is not counted any more. */
 function beginAnew(): void {
-  const { waiting, uploading, offline } = current.counts;
-  if (waiting + uploading + offline > 0) return;
+  if (countUnderWay(current) > 0) return;
   for (const { queue, earlier } of targets) for (const { id } of queue.snapshot().uploads) earlier.add(id);
 }
 
@@ -181,7 +180,11 @@ function toOnTheWay(projectId: string, folderId: string | null): ReadonlyMap<str
 }
 
 const isUnderWay = (phase: Phase | undefined): boolean =>
-  phase === 'waiting' || phase === 'uploading' || phase === 'offline';
+  phase === 'waiting' || phase === 'uploading' || phase === 'paused' || phase === 'offline';
+
+/** How many have not ended. */
+export const countUnderWay = ({ counts }: Uploads): number =>
+  counts.uploading + counts.waiting + counts.paused + counts.offline;
 
 /** How far an upload is; undefined if nobody wants it any more. */
 function toPhase(upload: QueuedUpload): Phase | undefined {
@@ -222,7 +225,14 @@ function toListed(upload: QueuedUpload, target: Target, phase: Phase): Listed {
 /** Goes through all uploads once. */
 function summarize(): Uploads {
   const counts = { ...noCounts };
-  const byPhase: Record<Phase, Listed[]> = { failed: [], uploading: [], offline: [], waiting: [], done: [] };
+  const byPhase: Record<Phase, Listed[]> = {
+    failed: [],
+    uploading: [],
+    offline: [],
+    paused: [],
+    waiting: [],
+    done: [],
+  };
   let loaded = 0;
   let total = 0;
   let found = 0;
@@ -245,7 +255,7 @@ function summarize(): Uploads {
     }
   }
   const items = order.flatMap((phase) => byPhase[phase]).slice(0, mostListed);
-  const isIdle = preparing === 0 && counts.waiting + counts.uploading + counts.offline === 0;
+  const isIdle = preparing === 0 && order.every((phase) => !isUnderWay(phase) || counts[phase] === 0);
   return {
     items,
     unlisted: found - items.length,
@@ -312,6 +322,9 @@ export function pauseAll(): void {
 export function resumeAll(): void {
   for (const { queue } of targets) queue.resume();
 }
+
+export const pauseOne = ({ target, upload }: Listed): void => target.queue.pause(upload.id);
+export const resumeOne = ({ target, upload }: Listed): void => target.queue.resume(upload.id);
 
 export function cancel({ target, upload }: Listed): void {
   if (upload.state === 'failed') dismissed.add(upload);

@@ -28,6 +28,7 @@ interface Event {
   userId: string | null;
   apiKeyId: string | null;
   ip: string | null;
+  requestId?: string;
   subject: Record<string, unknown>;
 }
 
@@ -76,6 +77,23 @@ describe('every change of access is recorded: who, what, when (checklist 47)', (
     ]);
     expect(JSON.stringify(all)).not.toMatch(/cz_live_|sha256/);
     for (const { at } of all) expect(Math.abs(Date.parse(at) - service.deps.now())).toBeLessThan(60_000);
+  });
+
+  test('with the id of the request that did it, by whomever', async () => {
+    const call = (method: string, path: string, options: object) => service.call(method, path, options);
+    const made = [
+      await call('PATCH', `/api/projects/${projectId}`, { as: ada, body: { name: 'Renamed' } }),
+      await call('DELETE', `/api/storage/files/${await record()}`, { key: key.key }),
+    ].map(({ headers }) => headers.get('X-Request-Id'));
+    expect((await events()).map(({ requestId }) => requestId)).toEqual(made);
+    const refused = await call('POST', '/api/auth/sign-in/email', {
+      body: { email: ada.email, password: 'not this one' },
+    });
+    expect(outcome(refused)).toBe('401 invalid_email_or_password');
+    const { rows } = await service.deps.db.pool.query('select type from audit_events where request_id = $1', [
+      refused.headers.get('X-Request-Id'),
+    ]);
+    expect(rows).toEqual([{ type: 'sign_in.failed' }]);
   });
 
   test('of members and invitations, without the token', async () => {

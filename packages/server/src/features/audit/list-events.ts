@@ -33,6 +33,7 @@ export async function listEvents(
       userId: row.user_id,
       apiKeyId: row.api_key_id,
       ip: row.ip,
+      ...(row.request_id !== null && { requestId: row.request_id }),
       subject: row.subject,
     })),
     nextCursor,

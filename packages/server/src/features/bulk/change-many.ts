@@ -6,7 +6,7 @@ import type { Caller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
-import { recordEvent } from '../../events/record-event.ts';
+import { emit, recordEvent } from '../../events/record-event.ts';
 import { changeTree, type LockedTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { toTrashStart } from '../../tree/retention.ts';
@@ -27,7 +27,7 @@ export async function changeMany(
   caller: Caller,
   request: Request,
 ): Promise<Answer> {
-  const { projectId, action, dryRun } = request;
+  const { projectId, dryRun } = request;
   const change = await openChange(deps, caller, request);
   let hasFolders = false;
   const answer = await changeTree(
@@ -41,7 +41,7 @@ export async function changeMany(
       }
       hasFolders = chosen.folderIds.length > 0;
       const affected = await applyChange(deps, trx, change, tree, caller, chosen);
-      if (action !== 'move') await recordChange(deps, trx, caller, change, affected);
+      await recordChange(deps, trx, caller, change, request, chosen, affected);
       return affected;
     },
     { dryRun },
@@ -67,7 +67,7 @@ async function choose(
 ): Promise<Chosen | Selected> {
   if (!select) return { fileIds, folderIds };
   const selected: Selected = {
-    folderId: select.folderId === 'root' ? null : select.folderId,
+    folderId: select.folderId,
     search: select.search === undefined ? null : toNameKey(select.search),
     exceptIds: select.exceptIds,
     after: toTrashStart(deps, trashEmptiedAt),
@@ -81,9 +81,18 @@ async function recordChange(
   { now }: Pick<Deps, 'now'>,
   trx: Transaction<Schema>,
   by: Caller,
-  { action, project }: Change,
+  change: Change,
+  { select }: Request,
+  { fileIds, folderIds }: Chosen,
   { files, folders, bytes }: Affected,
 ): Promise<void> {
-  const type = action === 'delete' ? 'bulk.deleted' : 'bulk.restored';
-  await recordEvent(trx, now(), { type, projectId: project.id, by, subject: { files, folders, bytes } });
+  const subject = { files, folders, bytes };
+  const data = { ...subject, fileIds: [...fileIds], folderIds: [...folderIds], ...(select && { select }) };
+  const event = { projectId: change.project.id, by };
+  if (change.action === 'move') {
+    await emit(trx, now(), { type: 'bulk.moved', ...event, data: { ...data, folderId: change.targetId } });
+  } else {
+    const type = change.action === 'delete' ? 'bulk.deleted' : 'bulk.restored';
+    await recordEvent(trx, now(), { type, ...event, subject, data });
+  }
 }

@@ -2,7 +2,7 @@ import type { Input } from '@cadiz/contract';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
 import { openOperation } from './open-operation.ts';
-import { type OperationView, toOperationView } from './operation.ts';
+import { findGivenUp, type OperationView, toOperationView } from './operation.ts';
 
 /** How far a change of many files and folders is. */
 export async function getOperation(
@@ -11,5 +11,5 @@ export async function getOperation(
   { id }: Input<'getOperation'>,
 ): Promise<OperationView> {
   const { row } = await openOperation(deps, caller, id);
-  return toOperationView(row);
+  return toOperationView(row, await findGivenUp(deps, row));
 }

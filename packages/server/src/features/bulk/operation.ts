@@ -6,15 +6,22 @@ import { type Caller, type Maker, toMaker } from '../../access/caller.ts';
 import { reopenProjectFor } from '../../access/reopen-project.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
-import { type Actor, recordEvent } from '../../events/record-event.ts';
+import { type Actor, emit, recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { toBy } from '../../tree/created-by.ts';
 import { changeTree, type LockedTree, lockTree } from '../../tree/lock-tree.ts';
 import { toTrashStart } from '../../tree/retention.ts';
+import { toBy } from '../../views/created-by.ts';
 import { enqueue } from '../../work/enqueue.ts';
-import type { Outcome, Subject } from '../../work/work.ts';
+import { maxAttempts, type Outcome, type Subject } from '../../work/work.ts';
 import { type Affected, applyChange, type Change, rightOf } from './apply-change.ts';
-import { countEntries, requireMovable, requireSelectable, type Selected, takeBatch } from './selection.ts';
+import {
+  type BatchSizes,
+  countEntries,
+  requireMovable,
+  requireSelectable,
+  type Selected,
+  takeBatch,
+} from './selection.ts';
 
 export type OperationRow = Selectable<Schema['operations']>;
 export type OperationView = z.output<typeof Operation>;
@@ -22,8 +29,11 @@ export type OperationView = z.output<typeof Operation>;
 /** The kind of work that carries an operation on. The subject is its id. */
 export const operationWork = 'operation';
 
-/** How many files or folders of the place one transaction examines: others wait for the tree no longer than that takes. */
-const batchSize = 500;
+/**
+ * How many files or folders one transaction changes, and how many it examines to find them: others wait for the tree no
+ * longer than that takes.
+ */
+const batchSizes: BatchSizes = { changed: 500, examined: 10_000 };
 const batchesPerTurn = 20;
 
 /** How long an operation can be looked up after it has ended. */
@@ -49,7 +59,7 @@ export async function startOperation(
       project_id: change.project.id,
       id: uuidv7({ msecs: at.getTime() }),
       action: change.action,
-      folder_id: selected.folderId,
+      folder_id: toStoredPlace(change, selected),
       search: selected.search,
       except_ids: [...selected.exceptIds],
       target_id: change.action === 'move' ? change.targetId : null,
@@ -109,17 +119,16 @@ async function changeBatch(deps: AdvanceDeps, { project_id, id, ...started }: Op
     if (row?.state !== 'running') return false;
     const selected = toSelected(deps, row, tree);
     await requireSelectable(trx, change, selected);
-    const { ids, examined, last } = await takeBatch(trx, row.kind, change, selected, row.reached, batchSize);
+    const { ids, next } = await takeBatch(trx, row.kind, change, selected, row.reached, batchSizes);
     hasFolders = row.kind === 'folders' && ids.length > 0;
     const chosen = row.kind === 'folders' ? { folderIds: ids, fileIds: [] } : { folderIds: [], fileIds: ids };
     const affected = ids.length > 0 ? await applyChange(deps, trx, change, tree, caller, chosen) : nothing;
     const advanced = withProgress(row, affected, ids.length);
-    const isDone = examined < batchSize;
-    if (isDone && row.kind === 'files') {
+    if (next === undefined && row.kind === 'files') {
       await end(deps, trx, { ...advanced, state: 'finished' });
       return false;
     }
-    const place = isDone ? { kind: 'files' as const, reached: firstId } : { reached: last ?? row.reached };
+    const place = next === undefined ? { kind: 'files' as const, reached: firstId } : { reached: next };
     await save(trx, { ...advanced, ...place });
     return true;
   });
@@ -141,13 +150,23 @@ async function reopen(deps: AdvanceDeps, row: OperationRow): Promise<{ change: C
   return { change: action === 'move' ? { action, project, targetId: target_id } : { action, project }, caller };
 }
 
-function toSelected(
-  deps: Pick<Deps, 'config' | 'now'>,
-  { folder_id, search, except_ids, created_at }: OperationRow,
-  { trashEmptiedAt }: LockedTree,
-): Selected {
-  const after = toTrashStart(deps, trashEmptiedAt);
-  return { folderId: folder_id, search, exceptIds: except_ids, after, until: created_at };
+/**
+ * A place as the column `folder_id` has it: null is the root, and the id of the project stands for the whole of it. To a
+ * process of an earlier version that is a folder which does not exist: it fails the operation and changes nothing.
+ */
+const toStoredPlace = ({ project }: Change, { folderId }: Selected): string | null =>
+  folderId === undefined ? project.id : folderId === 'root' ? null : folderId;
+
+/** The place that an operation changes, as in `Selected`. */
+export const toPlace = ({
+  folder_id,
+  project_id,
+}: Pick<OperationRow, 'folder_id' | 'project_id'>): Selected['folderId'] =>
+  folder_id === project_id ? undefined : (folder_id ?? 'root');
+
+function toSelected(deps: Pick<Deps, 'config' | 'now'>, row: OperationRow, { trashEmptiedAt }: LockedTree): Selected {
+  const { search, except_ids: exceptIds, created_at: until } = row;
+  return { folderId: toPlace(row), search, exceptIds, after: toTrashStart(deps, trashEmptiedAt), until };
 }
 
 function withProgress(row: OperationRow, { files, folders, bytes }: Affected, done: number): OperationRow {
@@ -208,12 +227,27 @@ export async function end(
   row: OperationRow,
 ): Promise<OperationRow> {
   const at = now();
-  if (row.action !== 'move' && row.done > 0) {
-    const subject = { files: row.file_count, folders: row.folder_count, bytes: row.total_bytes };
-    const type = row.action === 'delete' ? 'bulk.deleted' : 'bulk.restored';
-    await recordEvent(trx, at, { type, projectId: row.project_id, by: toActor(row), subject });
-  }
+  if (row.done > 0) await recordEnd(trx, at, row);
   return save(trx, { ...row, finished_at: new Date(at), expires_at: new Date(at + keptMilliseconds) });
+}
+
+async function recordEnd(trx: Transaction<Schema>, at: number, row: OperationRow): Promise<void> {
+  const subject = { files: row.file_count, folders: row.folder_count, bytes: row.total_bytes };
+  const { search, except_ids: exceptIds } = row;
+  const folderId = toPlace(row);
+  const select = { ...(folderId !== undefined && { folderId }), ...(search !== null && { search }), exceptIds };
+  const data = { ...subject, fileIds: [], folderIds: [], operationId: row.id, select };
+  const event = { projectId: row.project_id, by: toActor(row) };
+  if (row.action === 'move') {
+    await emit(trx, at, { type: 'bulk.moved', ...event, data: { ...data, folderId: row.target_id } });
+  } else {
+    await recordEvent(trx, at, {
+      type: row.action === 'delete' ? 'bulk.deleted' : 'bulk.restored',
+      ...event,
+      subject,
+      data,
+    });
+  }
 }
 
 function toActor({ created_by_user, created_by_key }: Maker): Actor {
@@ -221,7 +255,29 @@ function toActor({ created_by_user, created_by_key }: Maker): Actor {
   return created_by_user === null ? { kind: 'nobody' } : { kind: 'session', userId: created_by_user };
 }
 
-export function toOperationView(row: OperationRow): OperationView {
+/**
+ * When the work of an operation was given up, after too many failed attempts; undefined if it goes on or has ended. What
+ * the queue says counts, however the work came to be given up; when it is retried there, the operation runs again.
+ */
+export async function findGivenUp(
+  { db }: Pick<Deps, 'db'>,
+  { project_id, id, state }: OperationRow,
+): Promise<Date | undefined> {
+  if (state !== 'running') return undefined;
+  const work = await db.kysely
+    .selectFrom('work')
+    .select('due_at')
+    .where('kind', '=', operationWork)
+    .where('project_id', '=', project_id)
+    .where('subject', '=', id)
+    .where('state', '=', 'dead')
+    .executeTakeFirst();
+  return work?.due_at;
+}
+
+/** @param givenUp when its work was given up */
+export function toOperationView(row: OperationRow, givenUp?: Date): OperationView {
+  if (givenUp) return { ...toOperationView(row), ...toFailed(row, givenUp) };
   return {
     id: row.id,
     projectId: row.project_id,
@@ -237,4 +293,9 @@ export function toOperationView(row: OperationRow): OperationView {
     createdAt: row.created_at.toISOString(),
     finishedAt: row.finished_at?.toISOString() ?? null,
   };
+}
+
+function toFailed({ done, total }: OperationRow, at: Date): Pick<OperationView, 'state' | 'problem' | 'finishedAt'> {
+  const detail = `It failed ${maxAttempts} times and was given up: ${done} of ${total} are done and stay done. Send the request again for the rest, or ask the operator to retry the work (npm run queue).`;
+  return { state: 'failed', problem: { code: 'internal_error', detail }, finishedAt: at.toISOString() };
 }

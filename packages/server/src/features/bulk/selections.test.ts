@@ -3,7 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { drainWork, requireDrained } from '../../../test/drain-work.ts';
 import { expectProblem, type Library, openLibrary } from '../../../test/library.ts';
 import { type Answer, type CallOptions, startTestService, type TestService } from '../../../test/service.ts';
+import { numberEvents } from '../../events/number-events.ts';
 import { purgeExpired } from '../../identity/purge-expired.ts';
+import { retryDeadLetters } from '../../work/dead-letters.ts';
 import { continueOperation, operationWork } from './operation.ts';
 
 let service: TestService;
@@ -57,6 +59,13 @@ const look = (id: string, caller?: CallOptions) =>
 async function events(): Promise<Answer['body'][]> {
   const path = `/api/projects/${library.projectId}/audit`;
   return (await library.call('GET', path, undefined, { as: library.ada })).body.events;
+}
+
+/** The events of one type that readers of the project get. */
+async function feed(type: string): Promise<Answer['body'][]> {
+  const path = `/api/storage/events?projectId=${library.projectId}&types=${type}`;
+  while ((await numberEvents(service.deps.db)) > 0);
+  return (await library.call('GET', path)).body.events;
 }
 
 describe('a selection', () => {
@@ -119,7 +128,8 @@ describe('a selection', () => {
   test.each([
     ['ids as well', { action: 'delete', fileIds: [randomUUID()], select: { folderId: 'root' } }, 'select'],
     ['a place that is none', { action: 'delete', select: { folderId: 'x' } }, 'select.folderId'],
-    ['no place', { action: 'delete', select: {} }, 'select.folderId'],
+    ['neither a place nor a search', { action: 'delete', select: {} }, 'select.folderId'],
+    ['null for a place', { action: 'delete', select: { folderId: null, search: 'a' } }, 'select.folderId'],
     ['an empty search', { action: 'delete', select: { folderId: 'root', search: '' } }, 'select.search'],
     [
       'an exception that is no id',
@@ -129,6 +139,95 @@ describe('a selection', () => {
   ])('with %s is 400', async (_what, body, path) => {
     const { body: answer } = await expectProblem(bulk(body), 400, 'invalid_request');
     expect(answer.issues).toMatchObject([{ path }]);
+  });
+});
+
+describe('a selection without a place', () => {
+  /** Files and folders called "draft" at every depth, beside others. */
+  async function scatter() {
+    const [outer = '', inner = ''] = await library.chain(2);
+    const drafts = await library.folder('Drafts', outer);
+    const files = {
+      root: await library.file(null, 1, 'draft 1'),
+      inner: await library.file(inner, 10, 'a DRAFT'),
+      inDrafts: await library.file(drafts, 100, 'draft 2'),
+      besides: await library.file(drafts, 1000, 'other'),
+      other: await library.file(inner, 10_000, 'final'),
+    };
+    return { outer, inner, drafts, files };
+  }
+
+  test('is what a search of the whole project shows: files and folders with what is in them, each counted once', async () => {
+    const { outer, inner, drafts, files } = await scatter();
+    const select = { search: 'draft', exceptIds: [files.root.id] };
+    const counts = { files: 3, folders: 1, bytes: 1110 };
+    expect(await done({ action: 'delete', select, dryRun: true })).toEqual(counts);
+    expect((await library.listed()).files).toHaveLength(5);
+    expect(await done({ action: 'delete', select })).toEqual(counts);
+    expect(await library.listed()).toEqual({
+      files: [files.root.id, files.other.id].sort(),
+      folders: [outer, inner].sort(),
+    });
+    expect((await library.trash()).map(({ id }) => id).sort()).toEqual([drafts, files.inner.id].sort());
+    const [event] = (await events()).filter(({ type }) => type === 'bulk.deleted');
+    expect(event).toMatchObject({ subject: counts });
+    expect(await done({ action: 'restore', select })).toEqual({ ...counts, restored: [] });
+    expect((await library.listed()).files).toHaveLength(5);
+    expect((await library.listed(inner)).files).toContain(files.inner.id);
+    expect(await done({ action: 'move', folderId: inner, select: { search: 'draft 1' } })).toMatchObject({ files: 1 });
+    expect((await library.listed(inner)).files).toContain(files.root.id);
+  });
+
+  test('leaves out what is in the trash or in quarantine, and other projects', async () => {
+    const { drafts, files } = await scatter();
+    const other = await openLibrary(service);
+    await other.file(null, 7, 'draft of others');
+    const leaked = await service.createKey(library.ada, library.projectId);
+    const since = new Date(service.deps.now()).toISOString();
+    const hidden = await service.upload({ key: leaked.key }, library.projectId, Buffer.from('x'), {
+      fileName: 'draft leak',
+    });
+    await library.call('POST', '/api/storage/record', hidden, { key: leaked.key });
+    await library.call('DELETE', `/api/api-keys/${leaked.id}`, undefined, { as: library.ada });
+    const quarantines = `/api/projects/${library.projectId}/quarantines`;
+    const { status } = await library.call('POST', quarantines, { apiKeyId: leaked.id, since }, { as: library.ada });
+    expect(status).toBe(200);
+    await library.call('DELETE', `/api/storage/folders/${drafts}?recursive=true`);
+    const select = { search: 'draft' };
+    expect(await done({ action: 'delete', select })).toEqual({ files: 2, folders: 0, bytes: 11 });
+    expect((await library.trash()).map(({ id }) => id).sort()).toEqual([drafts, files.inner.id, files.root.id].sort());
+    expect((await other.listed()).files).toHaveLength(1);
+  });
+
+  test('reaches as far as the key does', async () => {
+    const { outer, inner, drafts, files } = await scatter();
+    const named = await library.folder('draft folder');
+    await library.file(named, 5, 'draft in it');
+    const keyOf = async (folderId: string) => ({
+      key: (await service.createKey(library.ada, library.projectId, { folderId })).key,
+    });
+    const ofNamed = await keyOf(named);
+    // Its own folder is not among what it may change.
+    expect(await done({ action: 'delete', select: { search: 'draft' } }, ofNamed)).toEqual({
+      files: 1,
+      folders: 0,
+      bytes: 5,
+    });
+    expect(await done({ action: 'delete', select: { search: 'draft' }, dryRun: true }, await keyOf(outer))).toEqual({
+      files: 3,
+      folders: 1,
+      bytes: 1110,
+    });
+    expect(await done({ action: 'delete', select: { search: 'draft' } }, await keyOf(inner))).toMatchObject({
+      files: 1,
+    });
+    expect((await library.listed()).files).toEqual(
+      [files.root.id, files.inDrafts.id, files.besides.id, files.other.id].sort(),
+    );
+    expect(await done({ action: 'restore', select: { search: 'draft' } }, await keyOf(drafts))).toMatchObject({
+      files: 0,
+    });
+    expect(await done({ action: 'restore', select: { search: 'draft' } }, ofNamed)).toMatchObject({ files: 1 });
   });
 });
 
@@ -213,6 +312,53 @@ describe('more than a thousand', () => {
     expect(await count(target)).toBe(many);
     expect((await library.listed(place)).folders).toEqual([inside]);
     expect(await count(place)).toBe(4);
+  });
+
+  test('of the whole project are deleted and restored in the background, as far as the key reaches', async () => {
+    const { place, inside } = await makeLarge();
+    const matching = await library.folder('how many', inside);
+    await library.file(matching, 50, 'with it');
+    await addFiles(700, inside);
+    const beside = await library.folder();
+    await addFiles(3, beside);
+    await addFiles(2, null, 'other');
+    service.advance(1);
+    const key = { key: (await service.createKey(library.ada, library.projectId, { folderId: place })).key };
+    const select = { search: 'many' };
+    const counts = { files: many + 701, folders: 1, bytes: 2 * (many + 700) + 50 };
+    expect(await done({ action: 'delete', select, dryRun: true }, key)).toEqual(counts);
+    const operation = await start({ action: 'delete', select }, key);
+    expect(operation).toMatchObject({ state: 'running', total: many + 701 });
+    await doOneBatch(operation.id);
+    expect((await look(operation.id, key)).body).toMatchObject({ state: 'running', done: 1, files: 1, folders: 1 });
+    const other = { key: (await service.createKey(library.ada, library.projectId, { folderId: beside })).key };
+    await expectProblem(look(operation.id, other), 404, 'operation_not_found');
+    await requireDrained(service, [operationWork]);
+    expect((await look(operation.id)).body).toMatchObject({ ...counts, state: 'finished', done: many + 701 });
+    expect(await count(place)).toBe(1);
+    expect(await count(inside)).toBe(1);
+    expect(await count(beside)).toBe(3);
+    const [event] = await feed('bulk.deleted');
+    expect(event).toMatchObject({
+      data: { ...counts, operationId: operation.id, select: { search: 'MANY', exceptIds: [] } },
+    });
+    expect(event.data.select).not.toHaveProperty('folderId');
+    const undo = await start({ action: 'restore', select });
+    await requireDrained(service, [operationWork]);
+    expect((await look(undo.id)).body).toMatchObject({ ...counts, state: 'finished', done: many + 701 });
+    expect(await count(inside)).toBe(702);
+  });
+
+  test('of the whole project are moved together in the background, and found among many others', async () => {
+    await addFiles(11_000, null, 'other');
+    const folders = await Promise.all(['a', 'b'].map((name) => library.folder(name)));
+    for (const folder of folders) await addFiles(600, folder);
+    service.advance(1);
+    const target = await library.folder('target');
+    const { id } = await start({ action: 'move', folderId: target, select: { search: 'many' } });
+    await requireDrained(service, [operationWork]);
+    expect((await look(id)).body).toMatchObject({ state: 'finished', total: many, done: many, files: many });
+    expect(await count(target)).toBe(many);
   });
 
   test('what is added, changed or deleted afterwards is left alone', async () => {
@@ -320,6 +466,53 @@ describe('more than a thousand', () => {
     await Promise.all([service, other, service].map(({ deps }) => continueOperation(deps, subject, signal)));
     expect((await look(operation.id)).body).toMatchObject({ ...whole, state: 'finished', done: total });
     expect(await drainWork(other, [operationWork])).toMatchObject([{ outcome: 'done' }]);
+    expect((await events()).filter(({ type }) => type === 'bulk.deleted')).toHaveLength(1);
+  });
+
+  test.each(['fails', 'ends with its process'])(
+    'have failed once their work was given up because it %s twelve times, and go on when that is retried',
+    async (how) => {
+      const { place } = await makeLarge();
+      const { id } = await start({ action: 'delete', select: { folderId: place } });
+      await doOneBatch(id);
+      const { pool } = service.deps.db;
+      const last = 'update work set attempts = $2, state = $3, lease = $4, due_at = now() where subject = $1';
+      if (how === 'fails') {
+        await pool.query(last, [id, 11, 'waiting', null]);
+        const broken = {
+          ...service.deps,
+          db: { ...service.deps.db, kysely: service.deps.db.kysely.withSchema('gone') },
+        };
+        expect(await drainWork(service, [operationWork], { deps: broken })).toMatchObject([{ outcome: 'dead' }]);
+      } else {
+        await pool.query(last, [id, 12, 'leased', randomUUID()]);
+        expect(await drainWork(service, [operationWork])).toEqual([]);
+      }
+      const given = (await look(id)).body;
+      expect(given).toMatchObject({
+        state: 'failed',
+        total,
+        done: 1,
+        files: 1,
+        folders: 1,
+        finishedAt: expect.any(String),
+      });
+      expect(given.problem).toEqual({ code: 'internal_error', detail: expect.stringContaining(`1 of ${total}`) });
+      expect(await retryDeadLetters(service.deps.db, { id })).toBe(1);
+      expect((await look(id)).body).toMatchObject({ state: 'running', problem: null, finishedAt: null });
+      await requireDrained(service, [operationWork]);
+      expect((await look(id)).body).toMatchObject({ ...whole, state: 'finished', done: total });
+    },
+  );
+
+  test('that were given up can be cancelled', async () => {
+    const { place } = await makeLarge();
+    const { id } = await start({ action: 'delete', select: { folderId: place } });
+    await doOneBatch(id);
+    await service.deps.db.pool.query("update work set state = 'dead' where subject = $1", [id]);
+    const { body } = await library.call('DELETE', `/api/storage/operations/${id}`);
+    expect(body).toMatchObject({ state: 'cancelled', done: 1 });
+    expect((await look(id)).body).toEqual(body);
     expect((await events()).filter(({ type }) => type === 'bulk.deleted')).toHaveLength(1);
   });
 

@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { toContentDisposition } from '../../serving/content-disposition.ts';
 import { toLifetime } from '../../serving/lifetime.ts';
 import { toServed } from '../../serving/served-type.ts';
-import type { FileRow } from '../../tree/file-view.ts';
+import type { FileRow } from '../../views/file-view.ts';
 
 /** Signs an address at the object store that serves a file under its name and type. */
 export function signDownload(

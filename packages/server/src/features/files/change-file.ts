@@ -6,14 +6,15 @@ import { requireFolder } from '../../access/require-folder.ts';
 import { keepFolder, keepProject } from '../../db/keep-rows.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
+import { emit } from '../../events/record-event.ts';
 import { imageOfFile } from '../../images/image-view.ts';
 import { Problem } from '../../problem.ts';
 import { cedeExternalIds, whileClaiming } from '../../tree/external-ids.ts';
-import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { type OpenedFile, openFile } from '../../tree/open-file.ts';
+import { type FileView, toFileView } from '../../views/file-view.ts';
 
 type Change = Input<'changeFile'>;
 
@@ -29,14 +30,23 @@ export async function changeFile(
   const { id: fileId, folderId, metadata, externalId } = change;
   const { project } = await openFile(deps, caller, fileId, 'files:write');
   if (folderId !== undefined) await requireFolder(deps, project, folderId);
-  const row =
-    metadata === undefined && externalId === undefined
-      ? await update(deps, deps.db.kysely, project, change)
-      : await deps.db.transaction((trx) => updateExtras(deps, trx, project, change));
+  const hasExtras = metadata !== undefined || externalId !== undefined;
+  const row = await deps.db.transaction(async (trx) => {
+    const changed = await (hasExtras ? updateExtras : update)(deps, trx, project, change);
+    if (changed) {
+      const data = { ...toFileView(changed), changed: toChanged(change) };
+      await emit(trx, deps.now(), { type: 'file.updated', projectId: project.id, by: caller, data });
+    }
+    return changed;
+  });
   if (row) return toFileView(row);
   // Either the file or the folder has disappeared in the meantime.
   await openFile(deps, caller, fileId, 'files:write');
   throw new Problem('folder_not_found');
+}
+
+function toChanged(change: Change): ('fileName' | 'folderId' | 'metadata' | 'externalId')[] {
+  return (['fileName', 'folderId', 'metadata', 'externalId'] as const).filter((name) => change[name] !== undefined);
 }
 
 /** Undefined if the file or the folder is not there. */

@@ -26,6 +26,8 @@ export type Kind = 'folders' | 'files';
 export interface Position {
   key: string;
   id: string;
+  /** Whether the index of names or metadata is known to have more matches than a page reads, so that it is not asked again. */
+  isFrequent?: boolean;
 }
 
 /** Where the next page starts: after this position (null: at the beginning), in the folders or in the files. */
@@ -39,14 +41,18 @@ const id = z.uuid();
 const name = z.string().refine((text) => !text.includes('\0') && text.isWellFormed());
 const size = z.string().regex(/^\d{1,18}$/);
 
+const isFrequentMark = 'frequent';
+
+const kinds = z.enum(['folders', 'files']);
 const Encoded = z.union([
-  z.tuple([z.string(), z.enum(['folders', 'files'])]),
-  z.tuple([z.string(), z.enum(['folders', 'files']), id, z.string()]),
+  z.tuple([z.string(), kinds]),
+  z.tuple([z.string(), kinds, id, z.string()]),
+  z.tuple([z.string(), kinds, id, z.string(), z.literal(isFrequentMark)]),
 ]);
 
 /** An opaque string bound to one listing, so that it cannot be used with another. */
 export function encodeCursor({ kind, after }: Cursor, listed: Listed): string {
-  const position = after ? [after.id, after.key] : [];
+  const position = after ? [after.id, after.key, ...(after.isFrequent ? [isFrequentMark] : [])] : [];
   return toCursorText([fingerprint(listed), kind, ...position]);
 }
 
@@ -54,7 +60,7 @@ export function encodeCursor({ kind, after }: Cursor, listed: Listed): string {
 export function decodeCursor(text: string, listed: Listed): Cursor {
   const parsed = readCursorText(Encoded, text);
   if (!parsed) throw invalidCursor('is not a nextCursor of this service');
-  const [of, kind, afterId, key] = parsed;
+  const [of, kind, afterId, key, mark] = parsed;
   if (of !== fingerprint(listed)) {
     throw invalidCursor(
       'belongs to another listing: pass it with the same projectId, folderId, sort, order, search and filters',
@@ -62,7 +68,7 @@ export function decodeCursor(text: string, listed: Listed): Cursor {
   }
   if (afterId === undefined || key === undefined) return { kind, after: null };
   if (!keySchema(kind, listed.sort).safeParse(key).success) throw invalidCursor('is not a nextCursor of this service');
-  return { kind, after: { id: afterId, key } };
+  return { kind, after: { id: afterId, key, isFrequent: mark === isFrequentMark } };
 }
 
 /** Not a secret: a forged cursor shows only what the same query without a cursor shows. */

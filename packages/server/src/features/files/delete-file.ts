@@ -4,11 +4,13 @@ import type { Caller } from '../../access/caller.ts';
 import { keepProject } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { imageOfFile } from '../../images/image-view.ts';
 import { openDay } from '../../limits/open-day.ts';
 import { Problem } from '../../problem.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { openFile } from '../../tree/open-file.ts';
 import { afterEmptying, toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
+import { toFileView } from '../../views/file-view.ts';
 
 /** Moves a file to the trash; its object stays until it is purged. */
 export async function deleteFile(
@@ -30,12 +32,14 @@ export async function deleteFile(
       .where('project_id', '=', project.id)
       .where('id', '=', fileId)
       .where(whereInSight)
-      .returning('trashed_at')
+      .returningAll()
+      .returning(imageOfFile.as('image'))
       .executeTakeFirst();
     if (!row?.trashed_at) throw new Problem('file_not_found');
     await openDay(trx, project.id, deps.now());
     const subject = { fileId, fileName: file.file_name, bytes: file.file_size };
-    await recordEvent(trx, deps.now(), { type: 'file.deleted', projectId: project.id, by: caller, subject });
+    const event = { projectId: project.id, by: caller, subject, data: toFileView(row) };
+    await recordEvent(trx, deps.now(), { type: 'file.deleted', ...event });
     return row.trashed_at;
   });
   return { id: fileId, deleted: true, restorableUntil: toRestorableUntil(deps, trashedAt) };

@@ -1,8 +1,8 @@
 import type { Input } from '@cadiz/contract';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
-import { type FileView, toFileView } from '../../tree/file-view.ts';
 import { openFile } from '../../tree/open-file.ts';
+import { type FileView, toFileView } from '../../views/file-view.ts';
 
 /** One file by its id alone. */
 export async function getFile(

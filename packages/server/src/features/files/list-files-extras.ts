@@ -5,12 +5,14 @@ import { toStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
 import { findAllReady } from '../../images/open-variant.ts';
 import { signVariant } from '../../images/sign-image.ts';
-import { isImageType } from '../../images/source.ts';
+import { mayHaveVariants } from '../../images/source.ts';
 import { toSpec } from '../../images/spec.ts';
 import { toLifetime } from '../../serving/lifetime.ts';
 import { type PathRow, pathsStatement, toPaths } from '../../tree/folder-paths.ts';
 import type { Kind, Listed } from './cursor.ts';
 import { separator } from './list-files-sql.ts';
+
+type ListDeps = Pick<Deps, 'db' | 'objects' | 'thumbnailUrls' | 'log' | 'now'>;
 
 /** What a listing says of its rows beyond what they hold. */
 export interface Extras {
@@ -40,7 +42,7 @@ const atLeast = 100;
 
 /** Adds what is asked for to the rows of a page, with one statement for each. */
 export async function addExtras(
-  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
+  deps: ListDeps,
   texts: Texts,
   listed: Listed,
   { counts, paths, thumbnail }: Extras,
@@ -74,7 +76,7 @@ function toRows(kind: Kind, json: string): Row[] {
       kind,
       id: row.id,
       parentId: isFile ? row.folderId : row.parentId,
-      isImage: isFile && isImageType(row.mimeType),
+      isImage: isFile && mayHaveVariants(row.mimeType),
       text,
     };
   });
@@ -89,9 +91,12 @@ function withFields(text: string, fields: Record<string, unknown>): string {
 /** How long the URL of a thumbnail is valid at least: somebody may look at a page for a while before scrolling. */
 const thumbnailSeconds = 3600;
 
-/** Signed URLs of the thumbnails that have been made, by the ids of their files. */
+/**
+ * Signed URLs of the thumbnails that have been made, by the ids of their files. A URL stays the same for as long as
+ * `toLifetime` lets it, and the database is asked only for those that this process has not signed yet.
+ */
 async function signThumbnails(
-  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
+  deps: ListDeps,
   { projectId }: Listed,
   rows: readonly Row[],
   side: number,
@@ -99,17 +104,26 @@ async function signThumbnails(
 ): Promise<ReadonlyMap<string, string>> {
   const images = rows.filter(({ isImage }) => isImage);
   if (images.length === 0) return new Map();
+  const lifetime = toLifetime(deps.now(), thumbnailSeconds);
+  const prefix = `${projectId} ${side} ${lifetime.signedAt} `;
+  const urls = new Map<string, string>();
+  const unknown: string[] = [];
+  for (const { id } of images) {
+    const url = deps.thumbnailUrls.get(prefix + id);
+    if (url === undefined) unknown.push(id);
+    else urls.set(id, url);
+  }
+  if (unknown.length === 0) return urls;
   const { text } = toSpec({ w: side, h: side, fit: 'inside' });
-  const ids = images.map(({ id }) => id);
-  const ready = await findAllReady(deps, projectId, ids, text, (statement) =>
+  const ready = await findAllReady(deps, projectId, unknown, text, (statement) =>
     deps.db.listing.query(statement, reading),
   );
-  const lifetime = toLifetime(deps.now(), thumbnailSeconds);
-  const urls = images.flatMap(({ id }): [string, string][] => {
-    const variant = ready.get(id);
-    return variant ? [[id, signVariant(deps, variant, undefined, { ...lifetime, disposition: 'inline' })]] : [];
-  });
-  return new Map(urls);
+  for (const [id, variant] of ready) {
+    const url = signVariant(deps, variant, undefined, { ...lifetime, disposition: 'inline' });
+    deps.thumbnailUrls.set(prefix + id, url);
+    urls.set(id, url);
+  }
+  return urls;
 }
 
 async function readPaths({ db }: Pick<Deps, 'db'>, listed: Listed, rows: Row[], reading: Reading) {

@@ -21,20 +21,21 @@ import {
 const firstBound = 5000;
 /** Each further statement examines this many: about 20 ms, so that others on the connection do not wait long. */
 const nextBound = 20_000;
-/** After this many statements, the name index is asked for more. */
-const maxScans = 5;
 /** After this many, a count is given up. */
 const maxCountScans = 2;
-/** How many matches of the name index are read: at first, and if reading on has not filled the page. */
-const maxFound = 10_000;
-const maxFoundLate = 200_000;
-
+/** How many matches of the index of names or metadata are read: about 100 ms. */
+const maxFound = 100_000;
 /** How many names that begin with the search string are examined: more than a page, since some may be in the trash. */
 const maxBeginning = 2000;
+
+/** Says whether a page has taken long enough, and may be short. Streams, which read everything, need no short pages. */
+export type IsLate = () => boolean;
+const never: IsLate = () => false;
 
 export interface Page {
   json: string;
   count: number;
+  /** Whether more may follow, which begins after `last`. */
   more: boolean;
   last: Position | null;
 }
@@ -53,20 +54,23 @@ export interface MixedPage {
 
 /**
  * Reads a page of folders and files with its breadcrumbs, usually in one statement.
+ * @param startTime called when the first statement has been answered: however long that has waited, the page makes progress
  * @throws Problem project_not_found, folder_not_found
  */
 export async function readMixedPage(
   deps: Pick<Deps, 'db'>,
   request: OpeningRequest,
   reading: Reading,
+  startTime: () => IsLate,
 ): Promise<MixedPage> {
   const { listed, start, limit } = request;
   const { rows } = await deps.db.listing.query<OpeningRow>(openingStatement(request, toFirstBound(limit)), reading);
+  const isLate = startTime();
   const rowOf = (part: OpeningRow['part']) => requireRow(rows.find((row) => row.part === part));
   const breadcrumbs = toBreadcrumbs(listed, rowOf('breadcrumbs').json);
   const after = start?.after ?? null;
   const complete = (kind: Kind, from: Position | null, most: number) =>
-    completePage(deps, { kind, listed, start: from, limit: most }, rowOf(kind), reading);
+    completePage(deps, { kind, listed, start: from, limit: most }, rowOf(kind), reading, isLate);
   if (start?.kind === 'files' || isOfFilesOnly(listed)) {
     return { breadcrumbs, folders: nothing, files: await complete('files', after, limit) };
   }
@@ -75,23 +79,30 @@ export async function readMixedPage(
   const rest = limit - folders.count;
   // If one statement did not find all folders, it could not know how many files to read.
   const files = rowOf('folders').reached
-    ? await readPage(deps, { kind: 'files', listed, start: null, limit: rest }, reading)
+    ? await readPage(deps, { kind: 'files', listed, start: null, limit: rest }, reading, isLate)
     : await complete('files', null, rest);
   return { breadcrumbs, folders, files };
 }
 
 /**
  * Reads one page using bounded statements only. Usually the index of the order has the page at once. If the rows of a
- * page lie far apart, a search continues in the name index, which finds rare names fast, and a filter in the index of
- * metadata; names and values that are frequent but not near the start are found by reading on in the order. Files in a deleted tree are skipped by a jump to the next
- * file outside it.
+ * page lie far apart, a search continues in the name index, and a filter in the index of metadata, which find what is
+ * rare fast. What is too frequent for that, but not near the start, is found by reading on in the order; when `isLate`
+ * says so, the page comes back short, even empty, and the next one continues there. Files in a deleted tree are skipped
+ * by a jump to the next file outside it.
  */
-export async function readPage(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page> {
+export async function readPage(
+  deps: Pick<Deps, 'db'>,
+  request: PageRequest,
+  reading: Reading,
+  isLate = never,
+): Promise<Page> {
   return completePage(
     deps,
     request,
     await read(deps, scanStatement(request, toFirstBound(request.limit)), reading),
     reading,
+    isLate,
   );
 }
 
@@ -121,39 +132,47 @@ async function completePage(
   request: PageRequest,
   scanned: PageRow,
   reading: Reading,
+  isLate: IsLate,
 ): Promise<Page> {
-  const { listed, limit } = request;
+  const { listed, limit, start } = request;
   const page = toPage(scanned, limit);
-  if (page.more || !scanned.reached) return page;
+  const isSearch = listed.search !== undefined || listed.metadata.length > 0;
+  let isFrequent = start?.isFrequent ?? false;
+  const withMark = () => ({ ...page, last: page.last && { ...page.last, isFrequent } });
+  if (page.more || !scanned.reached) return withMark();
   const seemsRare = page.count * 20 <= limit;
-  const found = seemsRare ? await find(deps, request, maxFound, reading) : undefined;
-  if (found) return found;
+  const asksIndex = isSearch && seemsRare && !isFrequent;
+  if (asksIndex) {
+    const found = await find(deps, request, reading);
+    if (found) return found;
+    isFrequent = true;
+  }
 
   const onward: Reading = { ...reading, pace: 'stream' };
-  let reached: PageRow['reached'] = scanned.reached;
+  let reached: Position | undefined = toPosition(scanned);
   for (let scans = 1; !page.more && reached; scans += 1) {
     if (request.isCount && scans === maxCountScans) return { ...page, more: true };
-    if (scans === maxScans) {
-      const whole = await find(deps, request, maxFoundLate, onward);
-      if (whole) return whole;
-    }
-    const start = await findNext(deps, listed, { key: reached[0], id: reached[1] }, onward);
-    if (!start) break;
-    const rest = { ...request, start, limit: limit - page.count };
-    const next = await read(deps, scanStatement(rest, nextBound), onward);
-    append(page, toPage(next, rest.limit));
-    reached = next.reached;
+    // Each page makes progress, however late it is.
+    if (isSearch && (asksIndex || scans > 1) && isLate())
+      return { ...page, more: true, last: { ...reached, isFrequent } };
+    const next = isSearch ? reached : await findNext(deps, listed, reached, onward);
+    if (!next) break;
+    const rest = { ...request, start: next, limit: limit - page.count };
+    const further = await read(deps, scanStatement(rest, nextBound), onward);
+    append(page, toPage(further, rest.limit));
+    reached = toPosition(further);
   }
-  return page;
+  return withMark();
 }
 
-/** The page from an index of names or metadata; undefined if each has more than `most` matches, or neither is asked for. */
-async function find(
-  deps: Pick<Deps, 'db'>,
-  request: PageRequest,
-  most: number,
-  reading: Reading,
-): Promise<Page | undefined> {
+/** How far a statement got that did not fill a page. */
+function toPosition({ reached }: PageRow): Position | undefined {
+  return reached ? { key: reached[0], id: reached[1] } : undefined;
+}
+
+/** The page from an index of names or metadata; undefined if each has too many matches. */
+async function find(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page | undefined> {
+  const most = request.isCount ? maxCounted : maxFound;
   for (const statement of findStatements(request, { most, bound: maxBeginning })) {
     const found = await read(deps, statement, reading);
     if (!found.overflow) return toPage(found, request.limit);
@@ -161,14 +180,13 @@ async function find(
   return undefined;
 }
 
-/** Where to continue: right here, or after a run of deleted folders if nothing else lies in between. */
+/** Where to continue a listing of everything: after a run of deleted folders if nothing else lies in between. */
 async function findNext(
   deps: Pick<Deps, 'db'>,
   listed: Listed,
   reached: Position,
   reading: Reading,
 ): Promise<Start | undefined> {
-  if (listed.search !== undefined || listed.metadata.length > 0) return reached;
   const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading);
   return rows[0] && { ...rows[0], inclusive: true };
 }

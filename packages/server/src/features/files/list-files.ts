@@ -16,8 +16,10 @@ import { breadcrumbsStatement, type OpeningRequest, separator } from './list-fil
  * the project.
  */
 const batchSize = 1000;
+/** How long a page of a search or filter is read, after its first statement, before it comes back short. */
+const pageMilliseconds = 100;
 
-type ListDeps = Pick<Deps, 'db' | 'objects' | 'access' | 'log' | 'now'>;
+type ListDeps = Pick<Deps, 'db' | 'objects' | 'thumbnailUrls' | 'access' | 'log' | 'now'>;
 
 /**
  * The listing as pieces of JSON text. Access, the folder and the cursor are checked before the first piece. Without
@@ -108,14 +110,22 @@ async function* onePage(
   extras: Extras,
   reading: Reading,
 ): AsyncGenerator<string, void> {
-  const { listed, start } = request;
-  const { breadcrumbs, folders, files } = await readMixedPage(deps, request, reading);
+  const { listed, start, limit } = request;
+  const startTime = () => {
+    const end = deps.now() + pageMilliseconds;
+    return () => deps.now() >= end;
+  };
+  const { breadcrumbs, folders, files } = await readMixedPage(deps, request, reading, startTime);
   let next: Cursor | null = null;
   if (folders.more) next = { kind: 'folders', after: folders.last };
   else if (files.more) next = { kind: 'files', after: files.last };
   const cursor = next && encodeCursor(next, listed);
-  const isWhole = start === undefined && next === null;
-  const count = async () => (isWhole ? folders.count + files.count : countListed(deps, listed, reading));
+  const here = folders.count + files.count;
+  const isShort = next !== null && here < limit;
+  const count = async () => {
+    if (isShort) return null;
+    return start === undefined && next === null ? here : countListed(deps, listed, reading);
+  };
   const total = extras.counts ? await count() : undefined;
   const texts = await addExtras(deps, { files: files.json, folders: folders.json }, listed, extras, reading);
   yield '{"files":[';

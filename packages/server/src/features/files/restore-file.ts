@@ -8,11 +8,11 @@ import { recordEvent } from '../../events/record-event.ts';
 import { imageOfFile } from '../../images/image-view.ts';
 import { openDay } from '../../limits/open-day.ts';
 import { Problem } from '../../problem.ts';
-import { toFileView } from '../../tree/file-view.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { restoreFiles } from '../../tree/restore-files.ts';
 import { toTrashStart } from '../../tree/retention.ts';
+import { toFileView } from '../../views/file-view.ts';
 
 /**
  * Restores a deleted file to its folder, or to the root if the folder is gone; a file that is not in the trash is
@@ -37,8 +37,9 @@ export async function restoreFile(
     if (file) {
       await openDay(trx, project.id, deps.now());
       const subject = { fileId, fileName: file.file_name, bytes: file.file_size };
-      await recordEvent(trx, deps.now(), { type: 'file.restored', projectId: project.id, by: caller, subject });
-      return { ...toFileView(file), restored: { movedToRoot: file.moved_to_root, renamedFrom: null } };
+      const data = toFileView(file);
+      await recordEvent(trx, deps.now(), { type: 'file.restored', projectId: project.id, by: caller, subject, data });
+      return { ...data, restored: { movedToRoot: file.moved_to_root, renamedFrom: null } };
     }
     const there = await trx
       .selectFrom('files')

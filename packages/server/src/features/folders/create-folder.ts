@@ -3,10 +3,11 @@ import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
-import { toFolderView } from '../../tree/folder-view.ts';
+import { emit } from '../../events/record-event.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { requirePlace } from '../../tree/require-place.ts';
+import { toFolderView } from '../../views/folder-view.ts';
 import { toNewFolder } from './new-folder.ts';
 
 /** Creates a folder. Sibling names are unique, ignoring case and composed versus decomposed letters. */
@@ -17,13 +18,15 @@ export async function createFolder(
 ): Promise<z.output<typeof Folder>> {
   const project = await openProject(deps, caller, projectId, 'files:write');
   const nameKey = toNameKey(name);
-  const row = await changeTree(deps, project, async (trx) => {
+  return changeTree(deps, project, async (trx) => {
     await requirePlace(trx, project, parentId, [{ name, nameKey }]);
-    return trx
+    const row = await trx
       .insertInto('folders')
       .values(toNewFolder(caller, project, { parentId, name, nameKey }, new Date(deps.now())))
       .returningAll()
       .executeTakeFirstOrThrow();
+    const data = toFolderView(row);
+    await emit(trx, deps.now(), { type: 'folder.created', projectId: project.id, by: caller, data });
+    return data;
   });
-  return toFolderView(row);
 }

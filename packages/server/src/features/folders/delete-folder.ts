@@ -15,6 +15,7 @@ import { changeTree } from '../../tree/lock-tree.ts';
 import { toRestorableUntil, toTrashStamp } from '../../tree/retention.ts';
 import { selectTree } from '../../tree/select-tree.ts';
 import { trashFolders } from '../../tree/trash-folders.ts';
+import { toFolderView } from '../../views/folder-view.ts';
 import { openFolder } from './open-folder.ts';
 
 /** Moves a folder to the trash with everything in it: its folders are marked, which also takes its files out of sight. */
@@ -25,14 +26,15 @@ export async function deleteFolder(
 ): Promise<z.output<typeof Trashed>> {
   const { project, folder } = await openFolder(deps, caller, folderId, 'files:delete');
   const trashedAt = await changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
-    await requireLiveFolder(trx, project, folderId);
+    const row = await requireLiveFolder(trx, project, folderId);
     if (recursive !== 'true') await requireEmpty(trx, project, folderId);
     const stamp = toTrashStamp(deps, caller, trashEmptiedAt);
     const counts = await countContents(trx, project, selectTree(project, [folderId]), sql<boolean>`false`);
     await trashFolders(trx, project, [folderId], stamp);
     await openDay(trx, project.id, deps.now());
     const subject = { folderId, name: folder.name, ...counts };
-    await recordEvent(trx, deps.now(), { type: 'folder.deleted', projectId: project.id, by: caller, subject });
+    const event = { projectId: project.id, by: caller, subject, data: { ...toFolderView(row), ...counts } };
+    await recordEvent(trx, deps.now(), { type: 'folder.deleted', ...event });
     return stamp.trashed_at;
   });
   await deps.accessChanges.publish({ kind: 'folders', id: project.id });

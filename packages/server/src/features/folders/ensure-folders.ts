@@ -5,12 +5,13 @@ import type { Uploader } from '../../access/caller.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
+import { emit } from '../../events/record-event.ts';
 import { requireNotEnded } from '../../tickets/require-within-ticket.ts';
 import { takeFolders } from '../../tickets/take-folders.ts';
-import { toFolderView } from '../../tree/folder-view.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { requireLevels, requireParent } from '../../tree/require-place.ts';
+import { toFolderView } from '../../views/folder-view.ts';
 import { toNewFolder } from './new-folder.ts';
 
 type FolderRow = Selectable<Schema['folders']>;
@@ -41,15 +42,17 @@ export async function ensureFolders(
     requireLevels(parents.length + deepest);
     /** The folder that each path has led to so far. */
     const reached: (FolderRow | undefined)[] = paths.map(() => undefined);
-    let created = 0;
+    const created: FolderRow[] = [];
     for (let level = 0; level < deepest; level += 1) {
       const steps = paths.map((names, index) => toStep(names[level], reached[index]?.id ?? parentId));
-      const { folders, missing } = await ensureLevel(trx, caller, project, steps, at);
-      created += missing;
+      const { folders, added } = await ensureLevel(trx, caller, project, steps, at);
+      created.push(...added);
       for (const [index, step] of steps.entries()) if (step) reached[index] = folders.get(keyOf(step));
     }
     // Once, at the end: changing the row of the ticket a second time would lock everything that it refers to.
-    if (caller.kind === 'ticket' && created > 0) await takeFolders(trx, caller, created, at);
+    if (caller.kind === 'ticket' && created.length > 0) await takeFolders(trx, caller, created.length, at);
+    const event = { type: 'folder.created', projectId: project.id, by: caller } as const;
+    await emit(trx, at.getTime(), ...created.map((row) => ({ ...event, data: toFolderView(row) })));
     return reached;
   });
   return { folders: rows.flatMap((row) => (row ? toFolderView(row) : [])) };
@@ -64,25 +67,25 @@ function keyOf({ parentId, nameKey }: Pick<Step, 'parentId' | 'nameKey'>): strin
   return `${parentId}/${nameKey}`;
 }
 
-/** The folders of one level, by `keyOf`: found or created; and how many were missing. */
+/** The folders of one level, by `keyOf`, found or added. */
 async function ensureLevel(
   trx: Transaction<Schema>,
   caller: Uploader,
   project: OpenProject<'files:write'>,
   steps: readonly (Step | undefined)[],
   at: Date,
-): Promise<{ folders: ReadonlyMap<string, FolderRow>; missing: number }> {
+): Promise<{ folders: ReadonlyMap<string, FolderRow>; added: readonly FolderRow[] }> {
   const wanted = new Map<string, Step>();
   for (const step of steps) if (step && !wanted.has(keyOf(step))) wanted.set(keyOf(step), step);
   const folders = await findFolders(trx, project, [...wanted.values()]);
   const missing = [...wanted].filter(([key]) => !folders.has(key)).map(([, step]) => step);
-  if (missing.length === 0) return { folders, missing: 0 };
-  const rows = await trx
+  if (missing.length === 0) return { folders, added: [] };
+  const added = await trx
     .insertInto('folders')
     .values(missing.map((step) => toNewFolder(caller, project, step, at)))
     .returningAll()
     .execute();
-  return { folders: new Map([...folders, ...rows.map((row) => [toKey(row), row] as const)]), missing: missing.length };
+  return { folders: new Map([...folders, ...added.map((row) => [toKey(row), row] as const)]), added };
 }
 
 async function findFolders(

@@ -6,8 +6,8 @@ import { openProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { toFolderView } from '../../tree/folder-view.ts';
 import { toNameKey } from '../../tree/name-key.ts';
+import { toFolderView } from '../../views/folder-view.ts';
 
 /** The folder at a path: from the root of the project, or from the folder that the caller's key is tied to. */
 export async function findFolder(

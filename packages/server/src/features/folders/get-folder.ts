@@ -2,7 +2,7 @@ import type { Folder, Input } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import type { Deps } from '../../deps.ts';
-import { toFolderView } from '../../tree/folder-view.ts';
+import { toFolderView } from '../../views/folder-view.ts';
 import { openFolder } from './open-folder.ts';
 
 /** One folder by its id alone. */

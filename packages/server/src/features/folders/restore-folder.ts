@@ -7,10 +7,10 @@ import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { openDay } from '../../limits/open-day.ts';
 import { Problem } from '../../problem.ts';
-import { toFolderView } from '../../tree/folder-view.ts';
 import { changeTree } from '../../tree/lock-tree.ts';
 import { restoreTree } from '../../tree/restore-tree.ts';
 import { toTrashStart } from '../../tree/retention.ts';
+import { toFolderView } from '../../views/folder-view.ts';
 
 /**
  * Restores a deleted folder with everything deleted with it; a folder that is not in the trash is returned unchanged. A
@@ -42,9 +42,11 @@ export async function restoreFolder(
       throw new Problem('folder_not_found');
     }
     await openDay(trx, project.id, deps.now());
+    const restoring = await restoreTree(trx, project, row, new Date(deps.now()));
     const subject = { folderId, name: row.name };
-    await recordEvent(trx, deps.now(), { type: 'folder.restored', projectId: project.id, by: caller, subject });
-    return restoreTree(trx, project, row, new Date(deps.now()));
+    const event = { projectId: project.id, by: caller, subject, data: toFolderView(restoring.folder) };
+    await recordEvent(trx, deps.now(), { type: 'folder.restored', ...event });
+    return restoring;
   });
   if (restored.movedToRoot) await deps.accessChanges.publish({ kind: 'folders', id: project.id });
   return { ...toFolderView(folder), restored };

@@ -1,12 +1,19 @@
-import { createImageMaker, type ImageMaker } from '@cadiz/images';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createImageMaker, findFfmpeg, type ImageMaker } from '@cadiz/images';
 import sharp from 'sharp';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { series } from '../../../../../scripts/series.mjs';
 import { requireDrained } from '../../../test/drain-work.ts';
 import { expectProblem, type Library, openLibrary } from '../../../test/library.ts';
 import { type Answer, send, startTestService, type TestService } from '../../../test/service.ts';
 import { toVariantsPrefix } from '../../images/image-key.ts';
 import { createJobs } from '../../jobs/jobs.ts';
 import { purgeTrash } from '../trash/purge-trash.ts';
+import { queueOldImages } from './queue-old-images.ts';
 import { removeVariants } from './remove-variants.ts';
 
 let images: ImageMaker;
@@ -120,6 +127,67 @@ describe('what is known of an image', () => {
   });
 });
 
+test.runIf(findFfmpeg())('a video has a poster where that is switched on, and nothing elsewhere', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cadiz-video-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'a.mp4');
+  const ffmpeg = findFfmpeg() ?? '';
+  const film = ['-f', 'lavfi', '-i', 'color=green:size=320x180:rate=10:duration=2', '-pix_fmt', 'yuv420p'];
+  execFileSync(ffmpeg, ['-loglevel', 'error', ...film, file]);
+  const maker = createImageMaker({ ffmpeg });
+  onTestFinished(() => maker.close());
+  const own = await openLibrary(service);
+  const other = await startTestService({ beside: service, secret: service.secret, images: maker });
+  onTestFinished(() => other.close());
+  const video = { fileName: 'a.mp4', mimeType: 'video/mp4' };
+  const recording = await other.upload({ key: own.key }, own.projectId, readFileSync(file), video);
+  const { id } = (await other.call('POST', '/api/storage/record', { key: own.key, body: recording })).body;
+  await requireDrained(other, ['image']);
+  const { image } = (await other.call('GET', `/api/storage/files/${id}`, { key: own.key })).body;
+  expect(image).toMatchObject({ state: 'ready', width: 320, height: 180, hasLocation: null });
+  const path = `/api/storage/files/${id}/image?fit=inside`;
+  const { type, metadata } = await follow(await other.call('GET', `${path}&w=64&h=64`, { key: own.key }));
+  expect({ type, width: metadata.width }).toEqual({ type: 'image/webp', width: 64 });
+  const listed = await other.call('GET', `/api/storage/list?projectId=${own.projectId}&thumbnail=64`, { key: own.key });
+  expect(listed.body.files[0].thumbnailUrl).toEqual(expect.any(String));
+  await expectProblem(service.call('GET', `${path}&w=65`, { key: own.key }), 422, 'image_refused');
+});
+
+test('images that were recorded while none were made are looked at later, a few at a time', async () => {
+  const own = await startTestService({ images });
+  onTestFinished(() => own.close());
+  const other = await startTestService({ beside: own, secret: own.secret });
+  const theirs = await openLibrary(own);
+  const ids: string[] = [];
+  for (const [name, mimeType] of [
+    ...Array.from({ length: 5 }, (_, index) => [`${index}.jpg`, 'image/jpeg']),
+    ['a.txt', 'text/plain'],
+  ]) {
+    const facts = { fileName: name ?? '', mimeType: mimeType ?? '' };
+    const recording = await other.upload({ key: theirs.key }, theirs.projectId, await paint(), facts);
+    ids.push((await other.call('POST', '/api/storage/record', { key: theirs.key, body: recording })).body.id);
+  }
+  const known = async () => {
+    const { files } = (await own.call('GET', `/api/storage/list?projectId=${theirs.projectId}`, { key: theirs.key }))
+      .body;
+    return files.filter(({ image }: { image: object | null }) => image !== null).length;
+  };
+  const queue = () => queueOldImages(own.deps, never, { atOnce: 2 });
+  expect(await queue()).toBe(2);
+  expect(await requireDrained(own, ['image'])).toHaveLength(2);
+  expect(await known()).toBe(2);
+  for (const expected of [2, 1]) {
+    expect(await queue()).toBe(expected);
+    await requireDrained(own, ['image']);
+  }
+  expect(await known()).toBe(5);
+  const isDone = async () => (await own.deps.db.pool.query('select is_done from image_walk')).rows[0].is_done;
+  expect([await isDone(), await queue()]).toEqual([true, 0]);
+  // A process that makes none has it start anew: what it records, nobody looks at.
+  expect(await queueOldImages(other.deps, never)).toBe(0);
+  expect([await isDone(), await queue(), await isDone()]).toEqual([false, 0, true]);
+});
+
 describe('a variant', () => {
   test('is upright, of the size that is asked for, without EXIF, and shown', async () => {
     const { id } = await record(await paint(600, 400), { fileName: 'Ä b.jpeg' });
@@ -188,30 +256,6 @@ describe('a variant', () => {
     expect(await rowsOf(id)).toEqual([]);
   });
 
-  test.each([
-    ['image/avif,image/webp,image/apng,*/*;q=0.8', 'image/webp'],
-    ['image/webp', 'image/webp'],
-    ['*/*', 'image/webp'],
-    ['image/png,image/*;q=0', 'image/png'],
-    ['image/jpeg, image/webp;q=0', 'image/jpeg'],
-    ['image/avif', 'image/avif'],
-  ])('is in a format that %s accepts', async (accept, expected) => {
-    negotiated ??= (await record(await paint())).id as string;
-    const answer = await ask(negotiated, 'w=32&f=auto', { Accept: accept });
-    expect(answer.headers.get('vary')).toBe('Accept');
-    expect((await follow(answer)).type).toBe(expected);
-  });
-  let negotiated: string | undefined;
-
-  test('is stored once for each format, whatever the headers were', async () => {
-    expect((await rowsOf(negotiated ?? '')).map(({ spec }) => spec.split(' ').at(-1)).sort()).toEqual([
-      'avif',
-      'jpeg',
-      'png',
-      'webp',
-    ]);
-  });
-
   test('varies also where it is refused', async () => {
     const { id } = await record(Buffer.from('text'), { mimeType: 'image/png' });
     const { headers } = await expectProblem(ask(id, 'w=32&f=auto'), 422, 'image_refused');
@@ -226,6 +270,26 @@ describe('a variant', () => {
     await ask(id, 'w=64');
     // What is there is served.
     expect((await other.call('GET', path, { key: library.key })).status).toBe(302);
+  });
+
+  test('that takes too long is tried again later, and later each time', async () => {
+    const hasty = createImageMaker({ processes: 1, timeoutMs: 1 });
+    onTestFinished(() => hasty.close());
+    const other = await startTestService({ beside: service, secret: service.secret, images: hasty });
+    onTestFinished(() => other.close());
+    const { id } = await record(await paint(2000, 1500));
+    const path = `/api/storage/files/${id}/image?w=70`;
+    const waits = async () => {
+      const { headers } = await expectProblem(other.call('GET', path, { key: library.key }), 503, 'image_not_ready');
+      return Number(headers.get('retry-after'));
+    };
+    expect([await waits(), await waits()]).toEqual([30, 30]);
+    expect(await rowsOf(id)).toMatchObject([{ state: 'abandoned' }]);
+    other.advance(30_000);
+    expect([await waits(), await waits()]).toEqual([60, 60]);
+    expect(await rowsOf(id)).toMatchObject([{ state: 'abandoned' }, { state: 'abandoned' }]);
+    // In a process that is fast enough, it is made.
+    expect((await ask(id, 'w=70')).status).toBe(302);
   });
 
   test('that a process began and did not finish is begun anew', async () => {
@@ -261,7 +325,11 @@ describe('a signed URL of an image', () => {
     const { id } = await record(await paint());
     const { url } = await sign(id, { w: 50 }, { expiresIn: 60 });
     const [, token = ''] = /\/i\/([^/]+)/.exec(url) ?? [];
-    for (const wrong of [`${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`, `x${token}`, 'x', `${token}.x`])
+    // Of the 64 last characters, 16 would mean the same bytes.
+    const alphabet = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
+    const changed = alphabet.map((last) => token.slice(0, -1) + last).filter((text) => text !== token);
+    expect(changed).toHaveLength(63);
+    for (const wrong of [...changed, `x${token}`, 'x', `${token}.x`])
       await expectProblem(service.call('GET', `/i/${wrong}/a.webp`), 404, 'image_not_found');
     await library.call('DELETE', `/api/storage/files/${id}`);
     await expectProblem(openAt(url), 404, 'image_not_found');
@@ -302,6 +370,22 @@ describe('a listing', () => {
     const [file] = (await list()).filter((one: object) => 'thumbnailUrl' in one);
     expect(file.id).toBe(id);
     expect((await fetchImage(file.thumbnailUrl)).metadata).toMatchObject({ width: 43, height: 64 });
+  });
+
+  test('has the same URL for a while, without asking the database again, and another one later', async () => {
+    const own = await openLibrary(service);
+    const { id } = await record(await paint(600, 400), {}, own);
+    const path = `/api/storage/files/${id}/image?w=64&h=64&fit=inside`;
+    expect((await service.call('GET', path, { key: own.key })).status).toBe(302);
+    const urlNow = async () => {
+      const { body } = await own.call('GET', `/api/storage/list?projectId=${own.projectId}&thumbnail=64`);
+      return body.files[0].thumbnailUrl;
+    };
+    const first = await urlNow();
+    await service.deps.db.pool.query('delete from image_variants where project_id = $1', [own.projectId]);
+    expect(await urlNow()).toBe(first);
+    service.advance(301_000);
+    expect(await urlNow()).toBeUndefined();
   });
 });
 
@@ -381,6 +465,51 @@ describe('a link', () => {
   });
 });
 
+/** What browsers and others send, and what they get: WebP if they take it. */
+const accepts: [accept: string, type: string][] = [
+  ['image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8', 'image/webp'],
+  ['image/webp', 'image/webp'],
+  ['*/*', 'image/webp'],
+  ['image/png,image/*;q=0', 'image/png'],
+  ['image/jpeg, image/webp;q=0', 'image/jpeg'],
+  ['image/avif', 'image/avif'],
+];
+
+describe('six clients get what they accept, and caches hear of it', () => {
+  test('whichever way they ask', async () => {
+    const own = await openLibrary(service);
+    const imagePresets = { auto: { w: 32, f: 'auto' } };
+    await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { imagePresets } });
+    const { id } = await record(await paint(), {}, own);
+    const { key } = own;
+    const signed = (await own.call('POST', `/api/storage/files/${id}/url`, { image: { w: 32, f: 'auto' } })).body;
+    const [plain, made] = await Promise.all(
+      [{}, { image: { w: 32, f: 'auto' } }].map(async (more) => {
+        const { body } = await service.call('POST', '/api/storage/links', { key, body: { fileId: id, ...more } });
+        return new URL(body.url).pathname;
+      }),
+    );
+    const ways = [
+      `/api/storage/files/${id}/image?w=32&f=auto`,
+      `/api/storage/files/${id}/image?preset=auto`,
+      new URL(signed.url).pathname,
+      `${plain}?w=32&f=auto`,
+      made ?? '',
+    ];
+    for (const way of ways) {
+      for (const [accept, type] of accepts) {
+        const answer = await service.call('GET', way, {
+          headers: { Accept: accept },
+          ...(way.startsWith('/api') && { key }),
+        });
+        expect([way, accept, answer.headers.get('vary')]).toEqual([way, accept, 'Accept']);
+        expect([way, accept, (await follow(answer)).type]).toEqual([way, accept, type]);
+      }
+    }
+    expect(await rowsOf(id)).toHaveLength(4);
+  });
+});
+
 describe('nothing is left behind', () => {
   test('of a file that is purged, and everything stays of one that is in the trash', async () => {
     const [gone, kept] = [await record(await paint(300, 200)), await record(await paint(300, 200))];
@@ -394,6 +523,42 @@ describe('nothing is left behind', () => {
     expect(await removeVariants(service.deps, never)).toBe(3);
     expect([await keysOf(gone.id), await rowsOf(gone.id)]).toEqual([[], []]);
     expect(await keysOf(kept.id)).toHaveLength(3);
+  });
+
+  test('of images whose process is killed while it makes them', async () => {
+    const pids = new Set<number>();
+    const mortal = createImageMaker({
+      log: (event) => {
+        if ('event' in event && event.event === 'image process started' && 'pid' in event) pids.add(Number(event.pid));
+        if ('event' in event && event.event === 'image process ended' && 'pid' in event) pids.delete(Number(event.pid));
+      },
+    });
+    const other = await startTestService({ beside: service, secret: service.secret, images: mortal });
+    const { id } = await record(await paint(3000, 2000));
+    const call = (w: number) => other.call('GET', `/api/storage/files/${id}/image?w=${w}`, { key: library.key });
+    const widths = Array.from({ length: series({ full: 60, short: 15 }) }, (_, index) => 700 + index);
+    for (const width of widths) {
+      const answering = call(width);
+      await delay(Math.random() * 250);
+      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      const answer = await answering;
+      if (answer.status !== 302) await expectProblem(Promise.resolve(answer), 503, 'image_not_ready');
+    }
+    expect(mortal.figures().restarts).toBeGreaterThan(5);
+    expect(new Set((await rowsOf(id)).map(({ state }) => state))).toContain('abandoned');
+    const keysOfRows = (await rowsOf(id)).map(({ store_key }) => store_key);
+    for (const key of await keysOf(id)) expect(keysOfRows).toContain(key);
+    for (const width of widths) expect((await call(width)).status).toBe(302);
+    await other.deps.db.pool.query(
+      `update image_variants set removable_at = now() where file_id = $1 and state = 'abandoned'`,
+      [id],
+    );
+    await removeVariants(other.deps, never);
+    const rows = await rowsOf(id);
+    expect(rows.map(({ state }) => state)).toEqual(widths.map(() => 'ready'));
+    expect((await keysOf(id)).sort()).toEqual(rows.map(({ store_key }) => store_key).sort());
+    await other.close();
+    await mortal.close();
   });
 
   test('of a file that is purged while its variant is made', async () => {

@@ -26,7 +26,7 @@ export async function createLink(
   if (image) {
     requireImages(deps);
     await resolvePreset(deps, project.id, image, 'image.preset');
-    const refusal = findRefusal(file);
+    const refusal = findRefusal(deps, file);
     if (refusal) throw toRefused(refusal);
   }
   const at = deps.now();

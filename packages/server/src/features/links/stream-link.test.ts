@@ -113,6 +113,7 @@ describe('a link that is streamed', () => {
     expect(unchanged.headers.get('etag')).toBe(`"${etag}"`);
     const head = await library.service.fetch(new Request(`http://localhost:4000${path}`, { method: 'HEAD' }));
     expect({ status: head.status, length: head.headers.get('content-length') }).toEqual({ status: 200, length: '43' });
+    await expectProblem(get(path, { 'If-Match': '"another"', Range: 'bytes=0-1' }), 412, 'precondition_failed');
     expect((await get(path, { 'If-None-Match': '"another"' })).status).toBe(200);
     expect((await get(path, { Range: 'bytes=0-1', 'If-Range': '"another"' })).status).toBe(200);
     expect((await get(path, { Range: 'bytes=0-1', 'If-Range': `"${etag}"` })).status).toBe(206);

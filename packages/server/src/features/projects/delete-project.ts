@@ -41,6 +41,9 @@ export async function deleteProject(
     await trx.deleteFrom('reconciliations').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('quarantines').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('operations').where('project_id', '=', project.id).execute();
+    const endpoints = trx.selectFrom('webhook_endpoints').select('id').where('project_id', '=', project.id);
+    await trx.deleteFrom('webhook_deliveries').where('endpoint_id', 'in', endpoints).execute();
+    await trx.deleteFrom('webhook_endpoints').where('project_id', '=', project.id).execute();
     // How far it was swept no longer matters: everything goes.
     await trx.deleteFrom('project_sweeps').where('project_id', '=', project.id).execute();
     await trx.deleteFrom('folders').where('project_id', '=', project.id).execute();

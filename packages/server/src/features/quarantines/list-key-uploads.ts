@@ -5,7 +5,7 @@ import { openProject } from '../../access/open-project.ts';
 import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
 import type { Deps } from '../../deps.ts';
 import { toImageSql } from '../../images/image-view.ts';
-import { type FileRow, toFileView } from '../../tree/file-view.ts';
+import { type FileRow, toFileView } from '../../views/file-view.ts';
 import { idOfMoment } from './id-of-moment.ts';
 import { requireKeyOfProject } from './require-key-of-project.ts';
 

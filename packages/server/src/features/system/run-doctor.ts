@@ -3,12 +3,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from '@cadiz/contract';
 import type { SessionCaller } from '../../access/caller.ts';
 import { toSections } from '../../checkup/checks.ts';
-import { createExamination, type Examination } from '../../checkup/examination.ts';
+import { createExamination } from '../../checkup/examination.ts';
 import { examine, type Result } from '../../checkup/examine.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { withoutCredentials } from '../../telemetry/log.ts';
 import { claimDoctor, type Finding, readDoctorRun, returnDoctor } from './doctor-run.ts';
+import { toLeft, toStopped } from './own-findings.ts';
 
 interface Times {
   /** How long the checks may take. */
@@ -90,27 +91,5 @@ function toFinding({ id, section, title, verdict, found, mend }: Result): Findin
     status: verdict,
     found: withoutCredentials(found),
     mend: mend === undefined ? null : withoutCredentials(mend),
-  };
-}
-
-function toStopped(examineSeconds: number): Finding {
-  return {
-    id: 'time',
-    section: 'The doctor',
-    title: 'All checks were made in time',
-    status: 'failed',
-    found: `They were stopped after ${examineSeconds} seconds; those that are not listed were not made.`,
-    mend: 'Find out why the object store answers slowly. npm run doctor takes the time that it needs.',
-  };
-}
-
-function toLeft({ prefix }: Examination): Finding {
-  return {
-    id: 'left',
-    section: 'The doctor',
-    title: 'What the checks created was removed',
-    status: 'warning',
-    found: `Objects under ${prefix} may be left in the bucket.`,
-    mend: 'Remove them by hand, and make sure that the access key may list, remove and abort.',
   };
 }

@@ -43,6 +43,7 @@ export async function createTicket(
     max_file_size: request.maxFileSize ?? null,
     mime_types: request.mimeTypes ?? null,
     origins: request.origins ?? null,
+    auto_record: request.autoRecord,
     metadata: request.metadata ? JSON.stringify(request.metadata) : null,
     created_at: new Date(createdAt),
     expires_at: expiresAt,

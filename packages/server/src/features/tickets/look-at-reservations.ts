@@ -1,32 +1,48 @@
 import pLimit from 'p-limit';
+import type { ReservedFacts } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
+import { Problem, settle } from '../../problem.ts';
+import { findIssueTime } from '../../store/store-key.ts';
 import type { Count } from '../../telemetry/observed.ts';
 import { discardAll } from '../../tickets/discard.ts';
+import { clientMilliseconds } from '../../tickets/note-arrived.ts';
 import { dropReservations, giveBack, type Reservation } from '../../tickets/reservations.ts';
+import { lookMarginMilliseconds } from '../../tickets/reserve.ts';
 
 const atOnce = 500;
 const headsAtOnce = 8;
 /** An upload in parts is looked at again this often while it is open. */
 const hourMilliseconds = 3600_000;
+const leastLookMilliseconds = 60_000;
 
 /**
  * Gives back what tickets have reserved for uploads that will not come. When the URL of an upload has expired and nothing
  * has arrived, its share is given back; a PUT that is still on its way can be recorded as long as there is room. When it
- * can no longer be recorded, what has arrived of it is an orphan, which is removed.
+ * can no longer be recorded, what has arrived of it is an orphan, which is removed. What has arrived with a ticket that
+ * records by itself is recorded, once its client has had a minute to do so.
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function lookAtReservations(
-  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
+  deps: LookDeps,
   signal: AbortSignal,
   count: Count,
+  record: Recorder,
 ): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
     const due = await findDue(deps);
-    for (const ofTicket of groupByTicket(due)) await lookAtTicket(deps, ofTicket, count);
+    for (const ofTicket of groupByTicket(due)) await lookAtTicket(deps, ofTicket, count, record);
     if (due.length < atOnce) return;
   }
 }
+
+type LookDeps = Pick<Deps, 'config' | 'db' | 'objects' | 'log' | 'now'>;
+
+/**
+ * Records an upload in the name of its ticket.
+ * @throws Problem why it cannot be recorded now
+ */
+export type Recorder = (reservation: Reservation, facts: ReservedFacts) => Promise<void>;
 
 type Due = Reservation & { isRecorded: boolean; upload: 'none' | 'open' | 'completed' | 'over' };
 
@@ -41,7 +57,7 @@ async function findDue({ db, now }: Pick<Deps, 'db' | 'now'>): Promise<Due[]> {
                   when uploads.id is null or uploads.aborted_at is not null then 'over'
                   when uploads.completed_at is null then 'open' else 'completed' end as upload
       from (
-        select project_id, store_key, ticket_id, bytes, state, look_at, ends_at, upload_id
+        select project_id, store_key, ticket_id, bytes, state, look_at, ends_at, upload_id, facts, seen_at
         from ticket_reservations where look_at <= $1 order by look_at limit $2
       ) due
       left join uploads on uploads.project_id = due.project_id and uploads.id = due.upload_id`,
@@ -56,11 +72,7 @@ function groupByTicket(due: readonly Due[]): Due[][] {
   return [...groups.values()];
 }
 
-async function lookAtTicket(
-  deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
-  due: readonly Due[],
-  count: Count,
-): Promise<void> {
+async function lookAtTicket(deps: LookDeps, due: readonly Due[], count: Count, record: Recorder): Promise<void> {
   const { kysely } = deps.db;
   const now = deps.now();
   // Recorded by a version that does not know reservations: what they reserved stays used.
@@ -76,28 +88,75 @@ async function lookAtTicket(
   await lookLater(deps, open, new Date(now + hourMilliseconds));
   await giveBack(kysely, aborted, 'discarded', new Date(now));
   await dropReservations(kysely, aborted);
-  await lookForObjects(deps, waiting);
+  await lookForObjects(deps, waiting, record);
   const stuck = await discardAll(deps, over);
   count('orphan', over.length - stuck);
   if (stuck > 0) deps.log.warn({ ticketId: due[0]?.ticket_id, stuck }, 'The object store would not remove objects');
 }
 
-/** Gives back what has not arrived. All of them are looked at once more when they can no longer be recorded. */
-async function lookForObjects(deps: Pick<Deps, 'db' | 'objects'>, waiting: readonly Due[]): Promise<void> {
+/**
+ * Gives back what has not arrived. All of them are looked at once more when they can no longer be recorded, and those
+ * that are recorded without their clients more often.
+ */
+async function lookForObjects(deps: LookDeps, waiting: readonly Due[], record: Recorder): Promise<void> {
   const limit = pLimit(headsAtOnce);
-  const heads = await Promise.all(waiting.map(({ store_key }) => limit(() => deps.objects.head(store_key))));
-  for (const [index, one] of waiting.entries()) {
-    if (heads[index]) await lookLater(deps, [one], one.ends_at);
-    else await giveBack(deps.db.kysely, [one], 'released', one.ends_at);
-  }
+  await Promise.all(
+    waiting.map((one) =>
+      limit(async () => {
+        const isThere = (await deps.objects.head(one.store_key)) !== undefined;
+        if (one.facts) await lookAtOwn(deps, one, one.facts, isThere, record);
+        else if (isThere) await lookLater(deps, [one], one.ends_at);
+        else await giveBack(deps.db.kysely, [one], 'released', one.ends_at);
+      }),
+    ),
+  );
 }
 
-async function lookLater({ db }: Pick<Deps, 'db'>, due: readonly Due[], at: Date): Promise<void> {
+/** Looks at an upload that the service records. It records nothing before its client has had a minute to do so. */
+async function lookAtOwn(
+  deps: LookDeps,
+  one: Due,
+  facts: ReservedFacts,
+  isThere: boolean,
+  record: Recorder,
+): Promise<void> {
+  const now = deps.now();
+  if (!isThere) {
+    const end = urlEndOf(deps, one) + lookMarginMilliseconds;
+    if (now < end) await lookLater(deps, [one], new Date(Math.min(nextLook(one, now), end)), null);
+    else if (one.state === 'reserved') await giveBack(deps.db.kysely, [one], 'released', one.ends_at);
+    else await lookLater(deps, [one], one.ends_at, null);
+    return;
+  }
+  const seenAt = one.seen_at?.getTime() ?? now;
+  const recordAt = seenAt + clientMilliseconds;
+  if (now < recordAt) return lookLater(deps, [one], new Date(recordAt), new Date(seenAt));
+  const problem = await settle(record(one, facts));
+  if (!(problem instanceof Problem)) return;
+  if (problem.status >= 500) throw problem;
+  // What stands in the way may be mended until it is too late: a full project, a folder in the trash.
+  deps.log.info({ projectId: one.project_id, ticketId: one.ticket_id, code: problem.code }, 'Not recorded yet');
+  await lookLater(deps, [one], new Date(Math.min(nextLook(one, now), one.ends_at.getTime())));
+}
+
+/** Later each time: after half of the time since it was presigned. Unix milliseconds. */
+function nextLook({ project_id, store_key }: Due, now: number): number {
+  const age = now - (findIssueTime(project_id, store_key) ?? now);
+  return now + Math.max(leastLookMilliseconds, age / 2);
+}
+
+function urlEndOf({ config }: LookDeps, { project_id, store_key, ends_at }: Due): number {
+  const issuedAt = findIssueTime(project_id, store_key) ?? 0;
+  return Math.min(issuedAt + config.presignTtlSeconds * 1000, ends_at.getTime());
+}
+
+/** @param seenAt when they were first seen; unchanged if undefined */
+async function lookLater({ db }: Pick<Deps, 'db'>, due: readonly Due[], at: Date, seenAt?: Date | null): Promise<void> {
   const [first] = due;
   if (!first) return;
   await db.kysely
     .updateTable('ticket_reservations')
-    .set({ look_at: at })
+    .set({ look_at: at, ...(seenAt !== undefined && { seen_at: seenAt }) })
     .where('project_id', '=', first.project_id)
     .where(
       'store_key',

@@ -17,6 +17,7 @@ export function toOwnTicketView(row: TicketRow): z.output<typeof OwnTicket> {
     maxBytes: row.max_bytes,
     maxFileSize: row.max_file_size,
     mimeTypes: row.mime_types,
+    autoRecord: row.auto_record,
     used,
     left: {
       files: row.max_files - used.files,

@@ -11,7 +11,8 @@ import {
 } from '../../../test/service.ts';
 import { ticketTokens } from '../../access/ticket-token.ts';
 import { giveBack } from '../../tickets/reservations.ts';
-import { lookAtReservations } from './look-at-reservations.ts';
+import { recordReserved } from '../uploads/record-reserved.ts';
+import { lookAtReservations, type Recorder } from './look-at-reservations.ts';
 
 let service: TestService;
 let ada: Person;
@@ -88,10 +89,15 @@ async function sums(id: string) {
   return rows[0];
 }
 
+const recordWith =
+  (deps: TestService['deps']): Recorder =>
+  (reservation, facts) =>
+    recordReserved(deps, reservation, facts);
+
 /** Moves the clock, and looks at the reservations that are due. */
 async function look(milliseconds: number): Promise<void> {
   service.advance(milliseconds);
-  await lookAtReservations(service.deps, never, () => undefined);
+  await lookAtReservations(service.deps, never, () => undefined, recordWith(service.deps));
 }
 
 describe('a ticket', () => {
@@ -806,11 +812,11 @@ describe('what it has reserved', () => {
     const storeKeys = await Promise.all(Array.from({ length: 20 }, () => upload(ticket)));
     // Just before the end: the job discards what the recordings do not take first.
     service.advance(hour + minute - 2000);
-    const { db, objects, log, now } = service.deps;
-    const later = { db, objects, log, now: () => now() + 10_000 };
+    const { objects, now } = service.deps;
+    const later = { ...service.deps, now: () => now() + 10_000 };
     const [answers] = await Promise.all([
       Promise.all(storeKeys.map((storeKey) => record(ticket, storeKey))),
-      lookAtReservations(later, never, () => undefined),
+      lookAtReservations(later, never, () => undefined, recordWith(later)),
     ]);
     const recorded = answers.filter(({ status }) => status === 200).map(({ body }) => body.storeKey);
     expect(await sums(id)).toMatchObject({ files: recorded.length, filesOfRows: recorded.length });

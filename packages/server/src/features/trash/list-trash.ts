@@ -3,14 +3,16 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
 import { whereBelow, whereWithin } from '../../access/is-within.ts';
-import { openProject } from '../../access/open-project.ts';
+import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { invalidCursor, readCursorText, toCursorText } from '../../db/cursor-text.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { toBy } from '../../tree/created-by.ts';
 import { type PathRow, pathsStatement, toPaths } from '../../tree/folder-paths.ts';
 import { whereUnmarkedByParent } from '../../tree/in-sight.ts';
+import { maxFolderLevels, readPath } from '../../tree/require-place.ts';
 import { toRestorableUntil, toTrashStart } from '../../tree/retention.ts';
+import { readTrashedHeights } from '../../tree/trashed-height.ts';
+import { toBy } from '../../views/created-by.ts';
 
 const defaultLimit = 100;
 
@@ -72,13 +74,14 @@ export async function listTrash(
   const parents = entries.flatMap(({ parent_id }) => parent_id ?? []);
   const paths = await deps.db.pool.query<PathRow>(pathsStatement(project, parents));
   const findPath = toPaths(project, paths.rows);
+  const tooTall = await findTooTall(deps, project, entries, findPath);
   return {
     entries: entries.map((row) => ({
       kind: row.kind,
       id: row.id,
       name: row.name,
       parentId: row.parent_id,
-      path: findPath(row.parent_id),
+      path: findPath(tooTall.has(row.id) ? null : row.parent_id),
       files: row.files,
       folders: row.folders,
       bytes: row.bytes,
@@ -88,6 +91,25 @@ export async function listTrash(
     })),
     nextCursor: last && rows.length > limit ? encodeCursor(projectId, last) : null,
   };
+}
+
+/** Which deleted folders do not fit where they were any more, since that has been moved deeper. */
+async function findTooTall(
+  { db }: Pick<Deps, 'db'>,
+  project: OpenProject,
+  entries: readonly EntryRow[],
+  findPath: ReturnType<typeof toPaths>,
+): Promise<Set<string>> {
+  // A path begins at the folder of the key: what is above it counts as well.
+  const above = project.within === null ? 0 : (await readPath(db.kysely, project, project.within)).length - 1;
+  const levelsAbove = ({ parent_id }: EntryRow) => above + findPath(parent_id).length;
+  // No tree has more levels than folders.
+  const candidates = entries.filter((entry) => levelsAbove(entry) + entry.folders > maxFolderLevels);
+  if (candidates.length === 0) return new Set();
+  const ids = candidates.map(({ id }) => id);
+  const heights = await readTrashedHeights(db.kysely, project, ids);
+  const isTooTall = (entry: EntryRow) => levelsAbove(entry) + (heights.get(entry.id) ?? 0) > maxFolderLevels;
+  return new Set(candidates.filter(isTooTall).map(({ id }) => id));
 }
 
 const Cursor = z.tuple([z.literal('trash'), z.uuid(), z.int().min(0).max(8.64e15), z.uuid()]);

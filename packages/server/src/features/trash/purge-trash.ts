@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
+import { emit, theService } from '../../events/record-event.ts';
 import { toPurgingSlot } from '../../limits/usage-slots.ts';
 import { unmarkedByParent } from '../../tree/in-sight.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
@@ -69,7 +70,7 @@ async function purgeFiles(
     );
     last = rows.at(-1) ?? last;
     if (rows.length === 0) return;
-    await purgeBatch(deps, projectId, rows, purged);
+    await purgeBatch(deps, projectId, rows, purged, { tellsEach: true });
   }
 }
 
@@ -124,7 +125,7 @@ async function purgeTreeFiles(
     );
     last = rows.at(-1) ?? last;
     if (rows.length === 0) return;
-    await purgeBatch(deps, projectId, rows, purged);
+    await purgeBatch(deps, projectId, rows, purged, { tellsEach: false });
   }
 }
 
@@ -139,6 +140,7 @@ async function purgeBatch(
   projectId: string,
   doomed: Doomed[],
   purged: Purged,
+  { tellsEach }: { tellsEach: boolean },
 ): Promise<void> {
   const refused = await deps.objects.remove(doomed.map(({ store_key }) => store_key));
   for (const { storeKey, reason } of refused) {
@@ -155,7 +157,13 @@ async function purgeBatch(
        select files.id from project join files on files.project_id = project.id
        where files.id = any($2::uuid[]) order by files.id for update of files skip locked
      ), gone as (
-       delete from files using doomed where files.project_id = $1 and files.id = doomed.id returning file_size
+       delete from files using doomed where files.project_id = $1 and files.id = doomed.id
+       returning files.id, store_key, file_name, file_size, mime_type, folder_id, external_id
+     ), told as (
+       insert into new_events (project_id, id, type, at, data)
+       select $1, gen_random_uuid(), 'file.purged', $5, json_build_object('id', id, 'projectId', $1::uuid, 'storeKey', store_key,
+         'fileName', file_name, 'fileSize', file_size, 'mimeType', mime_type, 'folderId', folder_id, 'externalId', external_id)
+       from gone where $4::boolean
      ), variants as (
        update image_variants set state = 'abandoned', removable_at = case state when 'ready' then now() else now() + interval '5 minutes' end
        from doomed where project_id = $1 and file_id = doomed.id and state <> 'abandoned'
@@ -167,19 +175,19 @@ async function purgeBatch(
              total_bytes = project_usage.total_bytes + excluded.total_bytes
      )
      select count(*) as files, coalesce(sum(file_size), 0)::bigint as bytes from gone`,
-    [projectId, ids, toPurgingSlot(deps.now())],
+    [projectId, ids, toPurgingSlot(deps.now()), tellsEach, new Date(deps.now())],
   );
   purged.files += rows[0]?.files ?? 0;
   purged.bytes += rows[0]?.bytes ?? 0;
 }
 
 /** From the leaves up, as long as folders are empty. */
-async function deleteEmptyFolders(deps: Pick<Deps, 'db'>, projectId: string, entryId: string): Promise<number> {
+async function deleteEmptyFolders(deps: Pick<Deps, 'db' | 'now'>, projectId: string, entryId: string): Promise<number> {
   let deleted = 0;
   while (true) {
     const count = await deps.db.transaction(async (trx) => {
       if (!(await lockTree(trx, projectId))) return 0;
-      const { numAffectedRows = 0n } = await sql`
+      const { rows } = await sql<{ id: string }>`
         delete from folders where project_id = ${projectId} and id = any(array(
           select id from folders
           where project_id = ${projectId} and trash_id = ${entryId}
@@ -188,8 +196,17 @@ async function deleteEmptyFolders(deps: Pick<Deps, 'db'>, projectId: string, ent
               select 1 from folders inside where inside.project_id = ${projectId} and inside.parent_id = folders.id
             )
           limit ${batchSize}
-        ))`.execute(trx);
-      return Number(numAffectedRows);
+        )) returning id`.execute(trx);
+      // The entry itself goes last: then all of its tree is gone.
+      if (rows.some(({ id }) => id === entryId)) {
+        await emit(trx, deps.now(), {
+          type: 'folder.purged',
+          projectId,
+          by: theService,
+          data: { id: entryId, projectId },
+        });
+      }
+      return rows.length;
     });
     if (count === 0) return deleted;
     deleted += count;

@@ -1,3 +1,4 @@
+import type { Answer } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectProblem, type Library, openLibrary, startLibrary, tally } from '../../../test/library.ts';
 import { startTestService, type TestService } from '../../../test/service.ts';
@@ -65,6 +66,32 @@ describe('the trash', () => {
         restorableUntil: deletedAt[1],
       },
     ]);
+  });
+
+  test('says that something goes to the root if its old place is too deep for it by now', async () => {
+    const { folder, chain, trash } = await fresh();
+    const above = await folder('Above');
+    const parentId = await folder('Moved', above);
+    const [tall = ''] = await chain(2, parentId);
+    const low = await folder('Low', parentId);
+    for (const id of [tall, low]) await deleteFolder(id);
+    const deep = await chain(30);
+    const isMoved = await library.call('PATCH', `/api/storage/folders/${parentId}`, { parentId: deep.at(-1) });
+    expect(isMoved.status).toBe(200);
+    const pathsFor = async (key: string) => {
+      const path = `/api/storage/trash?projectId=${library.projectId}`;
+      const { entries } = (await library.call('GET', path, undefined, { key })).body as Answer<'listTrash'>;
+      return Object.fromEntries(entries.map(({ id, path }) => [id, path.map(({ name }) => name)]));
+    };
+    const names = Array.from({ length: 30 }, (_, index) => `Level ${index + 1}`);
+    expect(await pathsFor(library.key)).toEqual({ [tall]: [], [low]: [...names, 'Moved'] });
+    // For a key tied to a folder, that is the folder of the key.
+    const { key } = await service.createKey(library.ada, library.projectId, { folderId: deep[28] });
+    expect(await pathsFor(key)).toEqual({ [tall]: ['Level 29'], [low]: ['Level 29', 'Level 30', 'Moved'] });
+    const restore = (id: string) => library.call('POST', `/api/storage/folders/${id}/restore`);
+    expect((await restore(tall)).body).toMatchObject({ parentId: null, restored: { movedToRoot: true } });
+    expect((await restore(low)).body).toMatchObject({ parentId, restored: { movedToRoot: false } });
+    expect(await trash()).toEqual([]);
   });
 
   test('belongs to one project', async () => {

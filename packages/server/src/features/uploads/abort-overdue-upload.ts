@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import { theService } from '../../events/record-event.ts';
 import type { Count } from '../../telemetry/observed.ts';
 import type { Outcome, Subject } from '../../work/work.ts';
 import { discardUpload } from './discard-upload.ts';
@@ -40,7 +41,7 @@ export async function abortOverdueUpload(
   const leftSeconds = (upload.expires_at.getTime() - deps.now()) / 1000 + marginSeconds;
   if (leftSeconds > 0) return { again: leftSeconds };
   if (!upload.completed_at && !upload.aborted_at) {
-    if (!(await deps.db.transaction((trx) => markAborted(trx, deps.now(), upload)))) return { again: 0 };
+    if (!(await deps.db.transaction((trx) => markAborted(trx, deps.now(), theService, upload)))) return { again: 0 };
     await discardUpload(deps, upload);
     count('upload', 1);
     return { again: marginSeconds };

@@ -19,7 +19,7 @@ export async function abortUpload(
 ): Promise<z.output<typeof AbortedUpload>> {
   const { upload } = await openUpload(deps, caller, uploadId);
   const isAborted = await deps.db.transaction(async (trx) => {
-    const isOurs = await markAborted(trx, deps.now(), upload);
+    const isOurs = await markAborted(trx, deps.now(), caller, upload);
     if (isOurs)
       await enqueue(trx, uploadWork, { projectId: upload.project_id, id: upload.id }, { inSeconds: marginSeconds });
     return isOurs;

@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-store.ts';
 import { findTicketMetadata, withTicketMetadata } from '../../tickets/reservations.ts';
-import { type FileView, toFileView } from '../../tree/file-view.ts';
+import { type FileView, toFileView } from '../../views/file-view.ts';
 import { discardUpload } from './discard-upload.ts';
 import { type Extras, findDifferences, requireSameFacts } from './find-differences.ts';
 import { findRecorded } from './find-recorded.ts';
@@ -26,7 +26,18 @@ import { requirePartNumbers } from './sign-parts.ts';
 export async function completeUpload(
   deps: Pick<
     Deps,
-    'config' | 'db' | 'images' | 'inserts' | 'objects' | 'access' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
+    | 'config'
+    | 'db'
+    | 'images'
+    | 'feed'
+    | 'inserts'
+    | 'objects'
+    | 'access'
+    | 'limits'
+    | 'work'
+    | 'log'
+    | 'onMismatch'
+    | 'now'
   >,
   caller: Uploader,
   { uploadId, parts, ...extras }: Input<'completeUpload'>,

@@ -8,8 +8,8 @@ import { countPresigned, discountPresigned } from '../../limits/count-presigned.
 import { issueStoreKey } from '../../limits/issue-store-key.ts';
 import { requireWithinLimits } from '../../limits/require-within-limits.ts';
 import { Problem } from '../../problem.ts';
-import type { FileRow, FileView } from '../../tree/file-view.ts';
 import { openFile } from '../../tree/open-file.ts';
+import type { FileRow, FileView } from '../../views/file-view.ts';
 import { insertFile } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
 import { countInserted, type RecordDeps } from './record-upload.ts';

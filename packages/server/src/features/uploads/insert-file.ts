@@ -11,8 +11,16 @@ import type { Database } from '../../db/open.ts';
 import type { Schema } from '../../db/schema.ts';
 import { toShapedStatement } from '../../db/statement.ts';
 import type { Deps } from '../../deps.ts';
+import {
+  type Actor,
+  emit,
+  insertEventsSql,
+  newEventId,
+  type OutgoingRow,
+  theService,
+  toOutgoing,
+} from '../../events/record-event.ts';
 import { imageWork } from '../../images/look.ts';
-import { isImageType } from '../../images/source.ts';
 import type { ProjectLimits } from '../../limits/find-limits.ts';
 import { type LockedLimits, lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
@@ -21,8 +29,8 @@ import { attempt, type Outcome, Problem, settle } from '../../problem.ts';
 import { discardUploaded } from '../../tickets/discard.ts';
 import type { Reservation } from '../../tickets/reservations.ts';
 import { cedeExternalIds, externalIdTaken } from '../../tree/external-ids.ts';
-import { type FileRow, type FileView, toFileView } from '../../tree/file-view.ts';
 import { toNameKey } from '../../tree/name-key.ts';
+import { type FileRow, type FileView, toFileView } from '../../views/file-view.ts';
 import { insertWorkSql } from '../../work/enqueue.ts';
 import { findRecorded, findRecordedKeys } from './find-recorded.ts';
 import { createInsertTogether, type InsertTogether, type NewFile, type QueuedTask } from './insert-together.ts';
@@ -85,7 +93,11 @@ const wantedTypes = {
   media_types: 'text',
   issued_at: 'timestamptz',
   work: 'json',
+  event_id: 'uuid',
+  event_data: 'json',
 };
+/** For the few files that tell of more than that they were created. */
+const eventTypes = { events: 'json' };
 
 /** Completes uploads in parts, under locks of their rows. */
 const uploadSql = `upload as (
@@ -122,6 +134,21 @@ const queuedSql = `queued as (
     ${insertWorkSql({ ...work, from: queuedFrom })}
   )`;
 
+/** Who did it, as the feed says: of a file that a ticket has uploaded, only the ticket. */
+const actorSql = `case when wanted.ticket_id is null then wanted.created_by_user end,
+      case when wanted.ticket_id is null then wanted.created_by_key end, wanted.ticket_id`;
+const emittedSql = `emitted as (
+    insert into new_events (project_id, id, type, at, user_id, api_key_id, ticket_id, data)
+    select :projectId, wanted.event_id, 'file.created', inserted.created_at, ${actorSql}, wanted.event_data
+    from inserted join wanted using (id) order by wanted.store_key
+    returning id
+  )`;
+/** Reads the other events, so that these come after them. */
+const moreEventsFrom = 'inserted join wanted using (id) join emitted on emitted.id = wanted.event_id';
+const moreEmittedSql = `more_emitted as (
+    ${insertEventsSql({ from: moreEventsFrom, events: 'wanted.events', orderBy: 'wanted.store_key' })}
+  )`;
+
 /**
  * The statement that inserts files of one project; it answers the ids of those that it has inserted. It inserts none that
  * the limits of the project refuse. `for key share` is the lock that the reference takes anyway; because it is taken
@@ -135,11 +162,13 @@ const queuedSql = `queued as (
  * that holds the lock of the project; it also completes such an upload. Each part of a statement costs time even if there
  * is nothing for it to do, so work and reservations are only mentioned where there are some (decision 0054).
  */
-function toInsertSql({ isLocked, hasWork, hasTickets, hasExtras }: Form): string {
+function toInsertSql({ isLocked, hasWork, hasTickets, hasExtras, hasMoreEvents }: Form): string {
   const rowColumns = Object.keys({ ...columnTypes, ...(hasExtras && extraTypes) });
-  const wantedColumns = Object.entries({ ...wantedTypes, ...(hasExtras && extraTypes) }).map(
-    ([name, type]) => `${name} ${type}`,
-  );
+  const wantedColumns = Object.entries({
+    ...wantedTypes,
+    ...(hasExtras && extraTypes),
+    ...(hasMoreEvents && eventTypes),
+  }).map(([name, type]) => `${name} ${type}`);
   const ofUpload = isLocked
     ? 'from upload where upload.store_key = wanted.store_key and aborted_at is not null'
     : 'from uploads where uploads.project_id = project.id and uploads.store_key = wanted.store_key';
@@ -168,7 +197,7 @@ function toInsertSql({ isLocked, hasWork, hasTickets, hasExtras }: Form): string
     on conflict (project_id, slot) do update
       set file_count = project_usage.file_count + excluded.file_count,
           total_bytes = project_usage.total_bytes + excluded.total_bytes
-  )${hasWork ? `, ${queuedSql}` : ''}
+  ), ${emittedSql}${hasMoreEvents ? `, ${moreEmittedSql}` : ''}${hasWork ? `, ${queuedSql}` : ''}
   select id from inserted`;
 }
 
@@ -178,6 +207,8 @@ interface Form {
   hasTickets: boolean;
   /** Whether any of the files has metadata or an externalId, or replaces another. */
   hasExtras: boolean;
+  /** Whether any of them tells of more than that it was created. */
+  hasMoreEvents: boolean;
 }
 
 /** One statement for each UTC day of their recording, since each day counts in slots of its own: nearly always one. */
@@ -205,8 +236,9 @@ function toInsertStatement(
     hasWork: files.some(({ work: tasks }) => tasks !== null),
     hasTickets: files.some(({ ticket_id }) => ticket_id !== null),
     hasExtras: files.some((file) => 'external_id' in file),
+    hasMoreEvents: files.some((file) => 'events' in file),
   };
-  const shape = `${form.isLocked} ${form.hasWork} ${form.hasTickets} ${form.hasExtras}`;
+  const shape = `${form.isLocked} ${form.hasWork} ${form.hasTickets} ${form.hasExtras} ${form.hasMoreEvents}`;
   const values = { projectId, slot, files: JSON.stringify(files) };
   return toShapedStatement('record', shape, () => toInsertSql(form), values);
 }
@@ -240,7 +272,7 @@ export async function insertFile(
 
 type InsertDeps = Pick<
   Deps,
-  'db' | 'objects' | 'images' | 'inserts' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
+  'db' | 'objects' | 'images' | 'inserts' | 'feed' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
 >;
 
 /**
@@ -267,6 +299,7 @@ export async function insertFiles(
   const ready = limits.quotaBytes === null ? toReady(candidates) : [];
   const files = ready.map(({ file }) => file);
   const inserted = files.length > 0 ? await deps.inserts(project.id, files) : new Set<string>();
+  if (inserted.size > 0) deps.feed.wake();
   // What could not be inserted without the lock may be inserted with it, which also tells why not.
   const rest = candidates.filter(({ row }) => !inserted.has(row.id));
   const outcomes = await insertInOrder(deps, project, rest, deps.db.transaction);
@@ -416,7 +449,7 @@ function toCandidate(
   const row = toRow(deps, caller, project, facts);
   const kinds = [
     ...(row.sha256_state === 'declared' ? [sha256Check] : []),
-    ...(deps.images && isImageType(row.mime_type) ? [imageWork] : []),
+    ...(deps.images?.reads(row.mime_type) ? [imageWork] : []),
   ];
   const tasks = kinds.map((kind) => ({ kind, lease: deps.work.offer(kind) ?? null }));
   return { facts, row, file: toNewFile(facts, row, tasks), tasks };
@@ -473,14 +506,11 @@ function toRow(
   };
 }
 
-function toNewFile(
-  facts: Facts,
-  { project_id: _, sha256, created_at, updated_at, metadata, external_id, image: __, ...row }: FileRow,
-  tasks: readonly QueuedTask[],
-): NewFile {
+function toNewFile(facts: Facts, row: FileRow, tasks: readonly QueuedTask[]): NewFile {
+  const { project_id: _, sha256, created_at, updated_at, metadata, external_id, image: __, ...columns } = row;
   const [type, types] = toPatterns(facts.mimeType);
   return {
-    ...row,
+    ...columns,
     name_key: toNameKey(row.file_name),
     created_at: created_at.toISOString(),
     updated_at: updated_at.toISOString(),
@@ -489,8 +519,23 @@ function toNewFile(
     media_types: types,
     issued_at: facts.issuedAt === undefined ? null : new Date(facts.issuedAt).toISOString(),
     work: tasks.length > 0 ? tasks : null,
+    event_id: newEventId(created_at.getTime()),
+    event_data: toFileView(row),
+    ...(facts.verdict === 'mismatch' && { events: [toMismatchEvent(row)] }),
     ...toExtras(metadata, external_id, facts.replaced?.fileId ?? null),
   };
+}
+
+function toMismatchEvent(row: FileRow): OutgoingRow {
+  const data = { ...toFileView(row), mismatch: 'type' as const };
+  const event = { projectId: row.project_id, by: toActor(row), data };
+  return toOutgoing(row.created_at.getTime(), { type: 'file.content_mismatch', ...event });
+}
+
+function toActor({ ticket_id, created_by_key, created_by_user }: FileRow): Actor {
+  if (ticket_id !== null) return { kind: 'ticket', ticketId: ticket_id };
+  if (created_by_key !== null) return { kind: 'apiKey', keyId: created_by_key };
+  return created_by_user === null ? theService : { kind: 'session', userId: created_by_user };
 }
 
 /** Nothing for most files. */
@@ -541,8 +586,33 @@ async function insertLocked(
     project,
     allowed.map(({ file }) => file),
   );
-  for (const { row } of allowed) if (ids.has(row.id)) outcomes.set(row.id, row);
+  const inserted = allowed.filter(({ row }) => ids.has(row.id));
+  for (const { row } of inserted) outcomes.set(row.id, row);
+  await tellQuota(
+    trx,
+    project,
+    locked.limits,
+    inserted.map(({ row }) => row),
+  );
   return outcomes;
+}
+
+/** Tells of each mark of the quota that these files have reached. */
+async function tellQuota(
+  trx: Transaction<Schema>,
+  project: OpenProject,
+  { quotaBytes, storedBytes: before }: Pick<ProjectLimits, 'quotaBytes' | 'storedBytes'>,
+  inserted: readonly FileRow[],
+): Promise<void> {
+  const last = inserted.at(-1);
+  if (quotaBytes === null || quotaBytes === 0 || !last) return;
+  const storedBytes = before + inserted.reduce((bytes, { file_size }) => bytes + file_size, 0);
+  for (const percent of [80, 100] as const) {
+    const mark = (quotaBytes * percent) / 100;
+    if (before >= mark || storedBytes < mark) continue;
+    const event = { projectId: project.id, by: toActor(last), data: { percent, storedBytes, quotaBytes } };
+    await emit(trx, last.created_at.getTime(), { type: 'quota.reached', ...event });
+  }
 }
 
 /** @returns the ids of the files that were inserted */
@@ -587,6 +657,7 @@ async function insertSpecial(
   if (placed.external_id !== null) await cedeExternalIds(trx, project.id, [placed.external_id]);
   const inserted = await insertUnderLock(trx, project, [toNewFile(facts, placed, tasks)]);
   if (inserted.size === 0) throw (await findTaken(trx, placed)) ?? new NotInserted();
+  await tellQuota(trx, project, locked.limits, [placed]);
   if (replaced) await finishReplacing(deps, trx, replaced, placed);
   return placed;
 }

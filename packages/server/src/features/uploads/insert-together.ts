@@ -1,11 +1,20 @@
 import type { MetadataEntries } from '@cadiz/contract';
+import type { OutgoingRow } from '../../events/record-event.ts';
+import type { FileView } from '../../views/file-view.ts';
 
 /** A file to be inserted, as columns of its row and what its project's limits are compared with. */
 export interface NewFile {
   id: string;
   /** ISO 8601, in UTC. */
   created_at: string;
-  [column: string]: string | number | MetadataEntries | readonly QueuedTask[] | null;
+  [column: string]:
+    | string
+    | number
+    | MetadataEntries
+    | readonly QueuedTask[]
+    | readonly OutgoingRow[]
+    | FileView
+    | null;
 }
 
 /** Work that a statement queues with the file that it inserts. */

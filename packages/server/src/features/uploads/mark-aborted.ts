@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
+import { type Actor, emit } from '../../events/record-event.ts';
 import { giveBackUpload } from '../../tickets/reservations.ts';
 import type { UploadRow } from './open-upload.ts';
 
@@ -13,6 +14,7 @@ import type { UploadRow } from './open-upload.ts';
 export async function markAborted(
   trx: Transaction<Schema>,
   now: number,
+  by: Actor,
   upload: Pick<UploadRow, 'project_id' | 'id' | 'ticket_id' | 'store_key'>,
 ): Promise<boolean> {
   const at = new Date(now);
@@ -26,5 +28,7 @@ export async function markAborted(
     .executeTakeFirst();
   if (numUpdatedRows === 0n) return false;
   await giveBackUpload(trx, upload);
+  const { project_id: projectId, id, store_key: storeKey, ticket_id: ticketId } = upload;
+  await emit(trx, now, { type: 'upload.aborted', projectId, by, data: { id, projectId, storeKey, ticketId } });
   return true;
 }

@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import type { Uploader } from '../../access/caller.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { attempt, type Outcome, ofEntry, Problem, requireAll, settle } from '../../problem.ts';
-import type { FileView } from '../../tree/file-view.ts';
+import type { FileView } from '../../views/file-view.ts';
 import { findDifferences, requireSameFacts } from './find-differences.ts';
 import { insertAllOrNone, insertFiles } from './insert-file.ts';
 import {

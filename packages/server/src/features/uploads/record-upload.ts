@@ -13,7 +13,7 @@ import { findIssueTime } from '../../store/store-key.ts';
 import { discardUploaded } from '../../tickets/discard.ts';
 import { requireWithinTicket } from '../../tickets/require-within-ticket.ts';
 import { findReservation, takeAgain, withTicketMetadata } from '../../tickets/reservations.ts';
-import { type FileView, toFileView } from '../../tree/file-view.ts';
+import { type FileView, toFileView } from '../../views/file-view.ts';
 import { findDifferences, requireSameFacts } from './find-differences.ts';
 import { findRecorded } from './find-recorded.ts';
 import { type Facts, insertFile, pastDeadline } from './insert-file.ts';
@@ -28,6 +28,7 @@ export type RecordDeps = Pick<
   | 'config'
   | 'db'
   | 'images'
+  | 'feed'
   | 'inserts'
   | 'objects'
   | 'access'

@@ -6,9 +6,9 @@ import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import type { FileRow } from '../../tree/file-view.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { afterEmptying, toTrashStamp } from '../../tree/retention.ts';
+import { type FileRow, toFileView } from '../../views/file-view.ts';
 
 /** The file that a new one is to replace. Replacing moves it to the trash, so it takes the right to delete. */
 export interface Replaced {
@@ -88,9 +88,11 @@ export async function finishReplacing(
   deps: Pick<Deps, 'now'>,
   trx: Transaction<Schema>,
   { project, by, fileId }: Replaced,
-  { id, file_name, file_size }: FileRow,
+  row: FileRow,
 ): Promise<void> {
+  const { id, file_name, file_size } = row;
   await sql`update links set file_id = ${id} where project_id = ${project.id} and file_id = ${fileId}`.execute(trx);
   const subject = { fileId: id, replacedFileId: fileId, fileName: file_name, bytes: file_size };
-  await recordEvent(trx, deps.now(), { type: 'file.replaced', projectId: project.id, by, subject });
+  const data = { ...toFileView(row), replacedFileId: fileId };
+  await recordEvent(trx, deps.now(), { type: 'file.replaced', projectId: project.id, by, subject, data });
 }

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import type { FileRow } from '../../tree/file-view.ts';
 import { toRestorableUntil, toTrashStart } from '../../tree/retention.ts';
+import type { FileRow } from '../../views/file-view.ts';
 
 /**
  * When a recording is repeated, checks that the file is still there, so that nobody takes a deleted file for an

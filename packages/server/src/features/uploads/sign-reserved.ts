@@ -1,6 +1,7 @@
 import type { PresignRequest, PresignResponse } from '@cadiz/contract';
 import type { z } from 'zod';
 import type { TicketCaller } from '../../access/caller.ts';
+import type { ReservedFacts } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { countPresigned, discountPresigned } from '../../limits/count-presigned.ts';
 import { issueStoreKey } from '../../limits/issue-store-key.ts';
@@ -10,7 +11,7 @@ import { reserveEach, reserveUploads, ticketUrlSeconds, type Wanted } from '../.
 
 /** A file with the proof that the project accepts it. */
 export interface Allowed {
-  file: Pick<z.output<typeof PresignRequest>, 'fileName' | 'fileSize' | 'sha256'>;
+  file: Pick<z.output<typeof PresignRequest>, 'fileName' | 'fileSize' | 'mimeType' | 'folderId' | 'sha256'>;
   proof: AllowedUpload;
 }
 
@@ -87,8 +88,13 @@ async function orDiscount<T>(
 function toWanted(caller: TicketCaller, allowed: readonly Allowed[], issuedAt: number): Wanted[] {
   return allowed.map(({ file, proof }) => ({
     fileSize: file.fileSize,
+    facts: toFacts(file),
     issueStoreKey: () => issueStoreKey(proof, file.fileName, issuedAt, caller),
   }));
+}
+
+function toFacts({ fileName, mimeType, folderId, sha256 }: Allowed['file']): ReservedFacts {
+  return { fileName, mimeType, folderId, sha256 };
 }
 
 function sign(deps: ReserveDeps, caller: TicketCaller, { file }: Allowed, storeKey: string): Upload {

@@ -28,7 +28,6 @@ function redirect({ url, cacheSeconds }: SignedImage, cachedBy: 'private' | 'pub
     'Referrer-Policy': 'no-referrer',
     // Pages of other origins may show it: the address that it leads to has its own rules about that.
     'Cross-Origin-Resource-Policy': 'cross-origin',
-    ...(cachedBy === 'public' && { 'Access-Control-Allow-Origin': '*' }),
   };
   return new Response(null, { status: 302, headers });
 }

@@ -17,7 +17,7 @@ import { streamBytes } from '../stream-bytes.ts';
 import { whileConnected } from '../while-connected.ts';
 
 /** Links are for pages of any origin, which may show the file, or read it. */
-const forAnybody = { 'Cross-Origin-Resource-Policy': 'cross-origin', 'Access-Control-Allow-Origin': '*' };
+const forAnybody = { 'Cross-Origin-Resource-Policy': 'cross-origin' };
 
 export const openLink: Handler = async (deps, exchange) => {
   const { token } = readParams(exchange, LinkParams);
@@ -38,12 +38,14 @@ async function sendFile(deps: Deps, exchange: Exchange, file: LinkedFile): Promi
   const size = file.fileSize;
   const headers = toFileHeaders(deps, file);
   const conditions = {
+    ifMatch: exchange.header('if-match'),
     ifNoneMatch: exchange.header('if-none-match'),
     ifRange: exchange.header('if-range'),
     range: exchange.method === 'GET' ? exchange.header('range') : undefined,
   };
   const wanted = toWanted(conditions, headers.ETag, size);
   if (wanted.kind === 'unchanged') return new Response(null, { status: 304, headers });
+  if (wanted.kind === 'another') throw new Problem('precondition_failed');
   if (wanted.kind === 'beyond') {
     throw new Problem('range_not_satisfiable', undefined, { headers: { 'Content-Range': `bytes */${size}` } });
   }
@@ -72,7 +74,6 @@ function toFileHeaders(deps: Deps, file: LinkedFile) {
   const sandbox = /^(?:audio|video)\//.test(contentType) ? '' : '; sandbox';
   return {
     ...forAnybody,
-    'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Disposition, Content-Range, ETag',
     'Content-Type': contentType,
     'Content-Disposition': toContentDisposition(disposition, file.fileName),
     'Content-Security-Policy': `default-src 'none'${sandbox}`,

@@ -17,6 +17,7 @@ interface Arrival {
   claims: Claims;
   /** Where the request came from. */
   address: string;
+  requestId: string | undefined;
 }
 
 /**
@@ -65,7 +66,7 @@ async function makeAccount(deps: OidcDeps, arrival: Arrival): Promise<string> {
 const uniqueViolation = '23505';
 
 async function toAccount(deps: OidcDeps, arrival: Arrival): Promise<NewAccount> {
-  const { issuer, flow, claims, address } = arrival;
+  const { issuer, flow, claims, address, requestId } = arrival;
   const email = requireVerifiedEmail(claims);
   const holder = deps.db.kysely.selectFrom('users').select('id').where('email', '=', email);
   // The person who created that account need not own the address: they may never have been asked to prove it.
@@ -80,6 +81,7 @@ async function toAccount(deps: OidcDeps, arrival: Arrival): Promise<NewAccount> 
     signIn: { issuer: issuer.settings.issuer, subject: claims.sub },
     invitation,
     address,
+    requestId,
   };
 }
 

@@ -36,13 +36,14 @@ export async function finishOidc(
   const answer = { location: flow.callbackUrl };
   if (flow.linkTo === undefined) {
     const claims = await issuer.redeem({ state: flow.state, code, iss }, flow);
-    const userId = await findOrMakeAccount(deps, { issuer, flow, claims, address: visitor.address });
+    const { address, requestId } = visitor;
+    const userId = await findOrMakeAccount(deps, { issuer, flow, claims, address, requestId });
     return { answer, keep: { session: await signIn(deps, visitor, { userId, issuer }), flow: null } };
   }
   // Checked before the code is spent on somebody who is no longer signed in.
   const linker = await requireLinker(deps, kept.session, flow);
   const claims = await issuer.redeem({ state: flow.state, code, iss }, flow);
-  await linkIdentity(deps, { ...linker, address: visitor.address }, { issuer, claims });
+  await linkIdentity(deps, { ...linker, address: visitor.address, requestId: visitor.requestId }, { issuer, claims });
   return { answer, keep: { flow: null } };
 }
 

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { SessionCaller } from '../../access/caller.ts';
+import { sameText } from '../../access/same-text.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { seal, unseal } from '../../settings/secret-box.ts';
 import type { Browser } from '../browser.ts';
-import { sameText } from '../same-text.ts';
-import { seal, unseal } from '../secret-box.ts';
 import { hasSetupToken } from '../sign-up/setup.ts';
 
 /** A sign-in under way. Only the browser keeps it, sealed; the service stores nothing. */

@@ -23,19 +23,19 @@ export function hashResetToken(token: string): Buffer {
  */
 export async function requestPasswordReset(
   deps: Pick<Deps, 'db' | 'now' | 'config' | 'signInLimits' | 'mail'>,
-  { address }: Visitor,
+  visitor: Visitor,
   { email }: Input<'requestPasswordReset'>,
 ): Promise<Answer<'requestPasswordReset'>> {
   const { mail, signInLimits } = deps;
   if (!mail) throw new Problem('mail_off');
-  await signInLimits.countAddress(address);
-  if (await signInLimits.mayReset(email)) mail.post(() => prepareReset(deps, address, email.toLowerCase()));
+  await signInLimits.countAddress(visitor.address);
+  if (await signInLimits.mayReset(email)) mail.post(() => prepareReset(deps, visitor, email.toLowerCase()));
   return { success: true };
 }
 
 async function prepareReset(
   { db, now, config }: Pick<Deps, 'db' | 'now' | 'config'>,
-  address: string,
+  { address, requestId }: Visitor,
   email: string,
 ): Promise<Message | undefined> {
   const at = now();
@@ -54,7 +54,7 @@ async function prepareReset(
       .insertInto('password_resets')
       .values({ token_hash: hashResetToken(token), user_id: found.id, expires_at: expiresAt })
       .execute();
-    const by = { kind: 'nobody' as const, address };
+    const by = { kind: 'nobody' as const, address, requestId };
     const subject = { userId: found.id };
     await recordEvent(trx, at, { type: 'password.reset_requested', projectId: null, by, subject });
     return found;

@@ -23,17 +23,17 @@ type ResetDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimit
  */
 export async function resetPassword(
   deps: ResetDeps,
-  { address }: InBrowser<Visitor>,
+  visitor: InBrowser<Visitor>,
   request: Input<'resetPassword'>,
 ): Promise<Keeping<Answer<'resetPassword'>>> {
   const { passwords, signInLimits, accessChanges } = deps;
-  await signInLimits.countAddress(address);
+  await signInLimits.countAddress(visitor.address);
   return passwords.withCapacity(async () => {
     const owner = await findOwner(deps, request.token);
     await requireUncommonPassword(request.newPassword, [owner.name, owner.email]);
     const hash = await passwords.hash(request.newPassword);
-    const answer = await giveBack(deps, owner.id, { ...request, hash, address });
-    await signInLimits.forgiveAddress(address);
+    const answer = await giveBack(deps, visitor, owner.id, { ...request, hash });
+    await signInLimits.forgiveAddress(visitor.address);
     await signInLimits.openAccount(owner.email);
     if (request.revokeApiKeys) await accessChanges.publish({ kind: 'user', id: owner.id });
     return { answer, keep: { device: await rememberDevice(deps, owner.id) } };
@@ -60,8 +60,9 @@ async function findOwner(
 /** @returns what was removed @throws Problem invalid_reset_token */
 function giveBack(
   { db, now }: Pick<Deps, 'db' | 'now'>,
+  { address, requestId }: Visitor,
   userId: string,
-  { token, hash, revokeApiKeys, address }: { token: string; hash: string; revokeApiKeys: boolean; address: string },
+  { token, hash, revokeApiKeys }: { token: string; hash: string; revokeApiKeys: boolean },
 ): Promise<Answer<'resetPassword'>> {
   return db.transaction(async (trx) => {
     await lockAccount(trx, userId);
@@ -76,7 +77,7 @@ function giveBack(
     const ended = await setPassword(trx, { userId, hash, at: new Date(at), revokeApiKeys, removesPasskeys: true });
     const result = { ...ended, removedSecondFactor: await removeUnprovenSecondFactor(trx, userId) };
     await proveEmail(trx, userId);
-    const by = { kind: 'nobody', address } as const;
+    const by = { kind: 'nobody', address, requestId } as const;
     await recordEvent(trx, at, { type: 'password.reset', projectId: null, by, subject: { userId, ...result } });
     return result;
   });

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { seal, unseal } from '../secret-box.ts';
+import { seal, unseal } from '../../settings/secret-box.ts';
 import type { Factor } from './factor.ts';
 
 const amount = 10;

@@ -2,9 +2,9 @@ import type { Answer } from '@cadiz/contract';
 import type { SessionCaller, Visitor } from '../../access/caller.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
+import { unseal } from '../../settings/secret-box.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { lockAccount } from '../lock-account.ts';
-import { unseal } from '../secret-box.ts';
 import { rotateSession } from '../sessions/rotate-session.ts';
 import { toUserView, type UserRow } from '../user-view.ts';
 import { type Factor, findFactor } from './factor.ts';
@@ -42,7 +42,7 @@ function confirm(
   factor: Factor,
   step: number,
 ): Promise<{ user: UserRow; token: string } | undefined> {
-  const { userId, address } = caller;
+  const { userId, address, requestId } = caller;
   return db.transaction(async (trx) => {
     const at = now();
     await lockAccount(trx, userId);
@@ -63,7 +63,7 @@ function confirm(
       .where('verified', '=', false)
       .executeTakeFirst();
     if (numUpdatedRows === 0n) throw new Problem('invalid_second_factor');
-    const by = { kind: 'session', userId, address } as const;
+    const by = { kind: 'session', userId, address, requestId } as const;
     await recordEvent(trx, at, { type: 'second_factor.added', projectId: null, by, subject: { userId } });
     return { user, token };
   });

@@ -5,8 +5,8 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { requireProvenEmailOfEverybody } from '../../access/require-proven-email.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { seal } from '../../settings/secret-box.ts';
 import { findOwnAccount, withOwnPassword } from '../passwords/with-own-password.ts';
-import { seal } from '../secret-box.ts';
 import { makeBackupCodes, sealBackupCodes } from './backup-codes.ts';
 import { toTotpUri } from './totp.ts';
 

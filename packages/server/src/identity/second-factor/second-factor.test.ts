@@ -147,7 +147,7 @@ describe('signing in in two steps', () => {
       for (const jar of [browser, disguised]) {
         const answer = await jar.call(method, url, body ? { body: {} } : {});
         const ofKeys = takesKeys({ access }) ? '401 invalid_api_key' : '401 session_required';
-        const code = access === 'ticket' ? '401 invalid_ticket' : ofKeys;
+        const code = { ticket: '401 invalid_ticket', objectStore: '409 store_events_off' }[access as string] ?? ofKeys;
         expect([operationId, outcome(answer)]).toEqual([operationId, code]);
       }
     }

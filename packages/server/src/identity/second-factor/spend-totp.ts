@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
-import { unseal } from '../secret-box.ts';
+import { unseal } from '../../settings/secret-box.ts';
 import type { Factor } from './factor.ts';
 import { findTotpStep } from './totp.ts';
 

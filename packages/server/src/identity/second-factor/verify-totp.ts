@@ -12,10 +12,10 @@ export async function verifyTotp(
   visitor: InBrowser<Visitor>,
   { code }: Input<'verifyTotp'>,
 ): Promise<Keeping<Answer<'verifyTotp'>>> {
-  const { address, browser } = visitor;
+  const { address, requestId, browser } = visitor;
   await deps.signInLimits.countAddress(address);
   const { session } = browser.kept;
   const caller = session === undefined ? undefined : await findSessionCallerByToken(deps, session);
-  if (caller) return confirmSecondFactor(deps, { ...caller, address, browser }, code);
+  if (caller) return confirmSecondFactor(deps, { ...caller, address, requestId, browser }, code);
   return finishSignIn(deps, visitor, { method: 'totp', spend: (factor) => spendTotp(deps, factor, code) });
 }

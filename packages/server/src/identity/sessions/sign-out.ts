@@ -9,14 +9,14 @@ import { endKeptSession } from './end-sessions.ts';
 /** Ends the session of a browser. Succeeds even without one. */
 export async function signOut(
   deps: Pick<Deps, 'db' | 'now'>,
-  { address, browser }: InBrowser<Visitor>,
+  { address, requestId, browser }: InBrowser<Visitor>,
 ): Promise<Keeping<Answer<'signOut'>>> {
   const { session: token } = browser.kept;
   const caller = token === undefined ? undefined : await findSessionCallerByToken(deps, token);
   if (caller) {
     await deps.db.transaction(async (trx) => {
       if (!(await endKeptSession(trx, token))) return;
-      const by = { ...caller, address };
+      const by = { ...caller, address, requestId };
       await recordEvent(trx, deps.now(), { type: 'sign_out', projectId: null, by, subject: {} });
     });
   }

@@ -113,7 +113,7 @@ describe('who may sign up', () => {
     ['behind a proxy', { CADIZ_PUBLIC_URL: 'https://media.example.com' }, true],
   ])('%s: whether a request as localhost needs the setup token', async (_where, settings, isAsked) => {
     const config = readConfig(settings);
-    const setup = makeSetup(config);
+    const setup = makeSetup(config, 'a secret of thirty-two characters');
     const service = await startTestService({ beside: open, setup, settings });
     const hasToken = toWelcome(config, { setup, failed: new Promise(() => undefined), stop: async () => undefined });
     expect(hasToken.includes(`-H 'X-Setup-Token: ${setup.token}'`)).toBe(isAsked);
@@ -122,6 +122,15 @@ describe('who may sign up', () => {
     if (!isAsked) return;
     const headers = { ...asLocalhost, 'X-Setup-Token': setup.token };
     expect((await signUp(service, {}, headers)).body.user.role).toBe('owner');
+  });
+
+  test('processes that share CADIZ_SECRET accept the setup token that any of them printed, and no others', async () => {
+    const config = readConfig({ HOST: '0.0.0.0' });
+    const [printed, own, foreign] = ['shared', 'shared', 'another'].map((secret) => makeSetup(config, secret));
+    const service = await startTestService({ beside: open, ...(own ? { setup: own } : {}) });
+    const withToken = (token = '') => signUp(service, {}, { 'X-Setup-Token': token });
+    expect(outcome(await withToken(foreign?.token))).toBe('403 setup_token_required');
+    expect(outcome(await withToken(printed?.token))).toBe(200);
   });
 
   test('one e-mail address raced makes one account', async () => {

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { hkdfSync } from 'node:crypto';
+import { sameText } from '../../access/same-text.ts';
 import { Problem } from '../../problem.ts';
 import type { Config } from '../../settings/config.ts';
 import { isLoopback } from '../../settings/loopback.ts';
 import type { Browser } from '../browser.ts';
-import { sameText } from '../same-text.ts';
 
 /** Keeps a stranger from creating the first account. */
 export interface Setup {
@@ -17,12 +17,17 @@ export interface Setup {
 }
 
 /**
- * For a service without an account. If it listens on loopback but has a public URL, it is behind a proxy, which may
- * pass on any `Host` that a stranger sends, and may not identify itself.
+ * For a service without an account. If it listens on loopback but has a public URL, it is behind a proxy, which may pass
+ * on any `Host` that a stranger sends, and may not identify itself.
+ *
+ * Processes with the same secret have the same token, whichever of them prints it and whichever a proxy asks.
+ *
+ * @param secret of which the token tells nothing (RFC 5869)
  */
-export function makeSetup({ host, publicUrl }: Pick<Config, 'host' | 'publicUrl'>): Setup {
+export function makeSetup({ host, publicUrl }: Pick<Config, 'host' | 'publicUrl'>, secret: string): Setup {
   const asksEverybody = !isLoopback(host) || !isLoopback(new URL(publicUrl).hostname);
-  return { token: randomBytes(16).toString('base64url'), asksEverybody };
+  const token = Buffer.from(hkdfSync('sha256', secret, '', 'cadiz setup token', 16)).toString('base64url');
+  return { token, asksEverybody };
 }
 
 /** @throws Problem setup_token_required */

@@ -65,7 +65,7 @@ const uniqueViolation = '23505';
 
 async function toAccount(
   deps: SignUpDeps,
-  { address, browser }: InBrowser<Visitor>,
+  { address, requestId, browser }: InBrowser<Visitor>,
   { name, email, password }: Input<'signUp'>,
 ): Promise<NewAccount> {
   const { invitation } = browser;
@@ -82,6 +82,7 @@ async function toAccount(
     signIn: { hash: await deps.passwords.hash(password) },
     invitation,
     address,
+    requestId,
   };
 }
 

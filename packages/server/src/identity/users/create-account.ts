@@ -18,6 +18,8 @@ export interface NewAccount {
   invitation: string | undefined;
   /** Where the request came from. */
   address: string;
+  /** Its id. */
+  requestId: string | undefined;
 }
 
 /**
@@ -31,7 +33,7 @@ export interface NewAccount {
 export async function createAccount(
   trx: Transaction<Schema>,
   at: number,
-  { name, email, role, emailVerified, mustVerifyEmail, signIn, invitation, address }: NewAccount,
+  { name, email, role, emailVerified, mustVerifyEmail, signIn, invitation, address, requestId }: NewAccount,
 ): Promise<Selectable<Schema['users']>> {
   const id = uuidv7();
   const taken = invitation === undefined ? undefined : await takeInvitation(trx, at, { token: invitation, email });
@@ -57,7 +59,7 @@ export async function createAccount(
     .insertInto('accounts')
     .values({ id: uuidv7(), user_id: id, ...identity, ...times })
     .execute();
-  const by = { kind: 'session' as const, userId: id, address };
+  const by = { kind: 'session' as const, userId: id, address, requestId };
   const subject = 'issuer' in signIn ? { userId: id, issuer: signIn.issuer } : {};
   await recordEvent(trx, at, { type: 'account.created', projectId: null, by, subject });
   if (taken) await joinByInvitation(trx, at, by, taken);

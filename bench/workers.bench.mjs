@@ -1,0 +1,46 @@
+// @ts-check
+// The CPU time of a request, of one process and of two workers and their parent together, on PostgreSQL, with connections that
+// are kept. Target: at most 1.1 times that of one process.
+import { openStore } from '@cadiz/store';
+import { atEnd, bench } from './harness/cleanup.mjs';
+import { compare, connections, describeMachine } from './harness/compare.mjs';
+import { cpuOfFamily } from './harness/cpu-time.mjs';
+import { onEachDatabase } from './harness/databases.mjs';
+import { signUp, startService, temporaryFolder } from './harness/service.mjs';
+
+await bench(async () => {
+  describeMachine();
+  const keys = { accessKeyId: 'WORKERSBENCH', secretAccessKey: 'a secret of the workers bench' };
+  const store = await openStore({ ...keys, dataDir: await temporaryFolder(), host: '127.0.0.1', port: 0 });
+  atEnd(() => store.close({ drainMilliseconds: 0 }));
+  await onEachDatabase(async (database, another) => {
+    // The embedded database is open to one process only.
+    if (!database.url) return;
+    const shared = {
+      S3_ENDPOINT: `http://127.0.0.1:${store.port}`,
+      S3_BUCKET: 'cadiz',
+      S3_ACCESS_KEY_ID: keys.accessKeyId,
+      S3_SECRET_ACCESS_KEY: keys.secretAccessKey,
+    };
+    const start = async (/** @type {string} */ name, /** @type {string} */ workers) => {
+      const service = await startService(await another(), undefined, { ...shared, WORKERS: workers });
+      const { projectIds, authorization } = await signUp(service.url, ['Bench']);
+      const used = async () => ({ cpuMicroseconds: cpuOfFamily(service.pid), rssBytes: 0 });
+      const headers = { 'content-type': 'application/json', authorization };
+      // As many for each worker: one that has fewer does less in each turn of its event loop, and more turns.
+      const ofAll = connections * Number(workers);
+      return { name, process: { ...service, used }, connections: ofAll, headers, projectId: projectIds[0] };
+    };
+    const sides = [await start('one process', '1'), await start('two workers', '2')];
+    const file = { fileName: 'Ferien am Meer 2026.jpg', mimeType: 'image/jpeg', fileSize: 4_321_000, folderId: null };
+    const presign = sides.map(({ projectId, ...side }) => ({
+      ...side,
+      path: '/api/storage/presign',
+      body: JSON.stringify({ projectId, ...file }),
+    }));
+    await compare('presign', presign);
+    const list = sides.map(({ projectId, ...side }) => ({ ...side, path: `/api/storage/list?projectId=${projectId}` }));
+    await compare('list', list);
+    for (const side of sides) await side.process.stop();
+  });
+});

@@ -1,0 +1,216 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from '@cadiz/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collect, type Ended, main } from './cli.ts';
+import {
+  cleanUp,
+  embeddedSettings,
+  type Service,
+  type Settings,
+  startService,
+  stopService,
+  testedSettings,
+} from './service.ts';
+
+const kinds = process.env.TEST_DATABASE_URL ? ['embedded', 'postgres'] : ['embedded'];
+const newSettings = async (kind: string): Promise<Settings> => ({
+  ...(await (kind === 'embedded' ? embeddedSettings() : testedSettings())),
+  WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+  RATE_LIMITS: 'off',
+});
+
+/** What a user of the service has, and finds again after a restore. */
+interface Kept {
+  cookie: string;
+  apiKey: string;
+  projectId: string;
+  fileId: string;
+  trashedId: string;
+  linkUrl: string;
+  webhookId: string;
+  cursor: string;
+}
+
+async function ask<T = Record<string, string>>(url: string, cookie: string, path: string, body?: object): Promise<T> {
+  const answer = await fetch(url + path, {
+    method: body ? 'POST' : 'GET',
+    headers: { 'Content-Type': 'application/json', Cookie: cookie },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  expect(answer.status, text).toBe(200);
+  return JSON.parse(text) as T;
+}
+
+async function use({ url }: Service): Promise<Kept> {
+  const signUp = await fetch(`${url}/api/auth/sign-up/email`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'a password that nobody has' }),
+  });
+  const cookie = signUp.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const { id: projectId = '' } = await ask(url, cookie, '/api/projects', { name: 'Main' });
+  const { key: apiKey = '' } = await ask(url, cookie, '/api/api-keys', { name: 'Key', projectId });
+  const cadiz = createClient({ baseUrl: url, apiKey });
+  const file = await cadiz.upload(new Blob(['the bytes']), { name: 'kept é.txt' });
+  const trashed = await cadiz.upload(new Blob(['in the trash']), { name: 'trashed.txt' });
+  await cadiz.files.delete(trashed.id);
+  const link = await cadiz.links.create(file.id);
+  const { id: webhookId = '' } = await ask(url, cookie, `/api/projects/${projectId}/webhooks`, {
+    url: 'http://127.0.0.1:9999/',
+  });
+  const { cursor = '' } = await ask(url, cookie, `/api/storage/events?projectId=${projectId}`);
+  return { cookie, apiKey, projectId, fileId: file.id, trashedId: trashed.id, linkUrl: link.url, webhookId, cursor };
+}
+
+async function expectKept({ url }: Service, kept: Kept): Promise<void> {
+  const { cookie, projectId } = kept;
+  const cadiz = createClient({ baseUrl: url, apiKey: kept.apiKey });
+  const names = [];
+  for await (const { fileName } of cadiz.files.list()) names.push(fileName);
+  expect(names).toContain('kept é.txt');
+  const own = new URL(kept.linkUrl);
+  const shared = await fetch(url + own.pathname + own.search);
+  expect(await shared.text()).toBe('the bytes');
+  await cadiz.files.restore(kept.trashedId);
+  const webhook = await ask(url, cookie, `/api/projects/${projectId}/webhooks/${kept.webhookId}`);
+  expect(webhook.url).toBe('http://127.0.0.1:9999/');
+  const { events } = await ask<{ events: { type: string }[] }>(
+    url,
+    cookie,
+    `/api/storage/events?projectId=${projectId}&cursor=${encodeURIComponent(kept.cursor)}`,
+  );
+  expect(events.map(({ type }) => type)).toContain('file.restored');
+}
+
+describe.each(kinds)('a backup of a running service (%s)', (kind) => {
+  let settings: Settings;
+  let folder: string;
+  let kept: Kept;
+  let acknowledged: string[];
+  const cleanups: (() => Promise<unknown>)[] = [];
+  const admin = (args: string[], { PATH: _, ...own }: Settings = {}): Promise<Ended> =>
+    collect([process.execPath, main, 'admin', ...args], { env: { PATH: process.env.PATH ?? '', ...own } }, folder);
+  const archive = () => join(folder, 'archive');
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cadiz-backup-'));
+    settings = await newSettings(kind);
+    cleanups.push(() => cleanUp(settings));
+    const service = await startService(settings);
+    kept = await use(service);
+    // Load until the backup has ended; what was acknowledged before it began must be in it.
+    let done = false;
+    acknowledged = [];
+    const cadiz = createClient({ baseUrl: service.url, apiKey: kept.apiKey });
+    const load = (async () => {
+      for (let number = 0; !done; number += 1) {
+        acknowledged.push((await cadiz.upload(new Blob([`${number}`]), { name: `${number}.txt` })).id);
+      }
+    })();
+    while (acknowledged.length < 4) await delay(20);
+    const before = acknowledged.length;
+    const ended = await admin(['backup', archive()], settings);
+    done = true;
+    await load;
+    expect(ended).toMatchObject({ code: 0 });
+    expect(ended.stderr).toContain('contains the secrets of the service');
+    acknowledged.length = before;
+    await stopService(service);
+  }, 120_000);
+  afterAll(async () => {
+    for (const clean of cleanups) await clean();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('can be read by its owner only, and is whole', async () => {
+    for (const name of await readdir(archive(), { recursive: true })) {
+      expect((await stat(join(archive(), name))).mode & 0o077, name).toBe(0);
+    }
+    expect(await admin(['verify', archive()])).toMatchObject({ code: 0, stdout: 'The backup is whole.\n' });
+  });
+
+  it.each(kinds)('is restored into an empty service (%s)', { timeout: 120_000 }, async (other) => {
+    const target = await newSettings(other);
+    try {
+      expect(await admin(['restore', archive()], target)).toMatchObject({ code: 0 });
+      if (target.S3_ENDPOINT === undefined) {
+        const objects = [settings, target].map(({ CADIZ_DATA_DIR = '' }) => join(CADIZ_DATA_DIR, 'objects'));
+        await cp(objects[0] ?? '', objects[1] ?? '', { recursive: true });
+      }
+      const service = await startService(target);
+      await expectKept(service, kept);
+      const ids = [];
+      for await (const { id } of createClient({ baseUrl: service.url, apiKey: kept.apiKey }).files.list()) ids.push(id);
+      expect(ids).toEqual(expect.arrayContaining(acknowledged));
+      await stopService(service);
+      const again = await admin(['restore', archive()], target);
+      expect(again).toMatchObject({ code: 1 });
+      expect(again.stderr).toContain('not empty');
+    } finally {
+      await cleanUp(target);
+    }
+  });
+
+  /** Kills the command as soon as it has done something. */
+  async function kill(args: string[], own: Settings, hasBegun: () => boolean): Promise<void> {
+    const env = { PATH: process.env.PATH ?? '', ...own };
+    const child = spawn(process.execPath, [main, 'admin', ...args], { cwd: folder, env, stdio: 'ignore' });
+    const exit = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
+    while (!hasBegun() && child.exitCode === null) await delay(2);
+    child.kill('SIGKILL');
+    expect(await exit).toBe('SIGKILL');
+  }
+
+  it('stays whole if the next one is killed, which is then made anew', { timeout: 60_000 }, async () => {
+    const next = join(folder, 'next');
+    await cp(archive(), next, { recursive: true });
+    const parts = () => readdirSync(next).filter((name) => name.startsWith('database-'));
+    await kill(['backup', next], settings, () => parts().length > 1);
+    expect(parts()).toHaveLength(2);
+    expect(await admin(['verify', next])).toMatchObject({ code: 0 });
+    expect(await admin(['backup', next], settings)).toMatchObject({ code: 0 });
+    expect(parts()).toHaveLength(1);
+    expect(await admin(['verify', next])).toMatchObject({ code: 0 });
+  });
+
+  it.each(kinds)('can be restored after a restore that was killed (%s)', { timeout: 60_000 }, async (other) => {
+    const target = await newSettings(other);
+    try {
+      const secrets = join(target.CADIZ_DATA_DIR ?? '', 'secrets.json');
+      await kill(['restore', archive()], target, () => existsSync(secrets));
+      expect(await admin(['restore', archive()], target)).toMatchObject({ code: 0 });
+    } finally {
+      await cleanUp(target);
+    }
+  });
+
+  it('is refused by a service with another secret, and if it is damaged', { timeout: 60_000 }, async () => {
+    const target = await embeddedSettings();
+    try {
+      const other = await admin(['restore', archive()], { ...target, CADIZ_SECRET: 'x'.repeat(40) });
+      expect(other).toMatchObject({ code: 1 });
+      expect(other.stderr).toContain('CADIZ_SECRET is not the secret of the backup');
+      const damaged = join(folder, 'damaged');
+      await cp(archive(), damaged, { recursive: true });
+      const manifest = JSON.parse(await readFile(join(damaged, 'manifest.json'), 'utf8'));
+      const { path } = manifest.tables.find(({ name }: { name: string }) => name === 'files');
+      const text = await readFile(join(damaged, path), 'utf8');
+      await writeFile(join(damaged, path), text.replace('kept', 'kebt'));
+      for (const command of ['verify', 'restore']) {
+        const ended = await admin([command, damaged], target);
+        expect(ended.code).toBe(1);
+        expect(ended.stdout + ended.stderr).toContain('files.copy is not what was written');
+      }
+      await rm(join(damaged, 'manifest.json'));
+      expect((await admin(['restore', damaged], target)).stderr).toContain('There is no whole backup');
+    } finally {
+      await cleanUp(target);
+    }
+  });
+});

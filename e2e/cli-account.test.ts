@@ -1,0 +1,196 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { awaitEarlyStep, readSecret, totp } from '../packages/server/test/totp-app.ts';
+import { startWorkplace, type Workplace } from './cli.ts';
+
+const password = 'a password that nobody has';
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await startWorkplace();
+});
+afterAll(() => place.close());
+
+const nobody = (name: string) => ({ CADIZ_API_KEY: '', XDG_CONFIG_HOME: join(place.folder, name) });
+
+describe('a command line', () => {
+  test.each([
+    [['lss'], 2, 'There is no command lss. Did you mean ls?'],
+    [['keys', 'make'], 2, 'There is no command keys make. See cadiz keys --help.'],
+    [['ls', '--long', '--wide'], 2, "Unknown option '--wide'"],
+    [['rm'], 2, 'Something is missing: cadiz rm [OPTIONS] PATH...'],
+    [['tree', 'a', 'b'], 2, 'b is too much: cadiz tree [OPTIONS] [PATH]'],
+    [['tree', '--level', 'deep'], 2, '--level deep must be a whole number from 1 to 1000.'],
+    [['ls', 'cadiz:/../etc'], 2, 'contains .., which has no meaning in a project.'],
+    [['ls', 'cadiz:/nowhere'], 3, 'cadiz:/nowhere does not exist.'],
+    [['keys', 'create', 'x'], 4, 'This needs an account rather than a key'],
+  ])('%j ends with %i and says why', async (args, code, words) => {
+    const ended = await place.cadiz(args);
+    expect([ended.code, ended.stdout]).toEqual([code, '']);
+    expect(ended.stderr).toContain(words);
+  });
+
+  test('without a command, and with --help, shows the overview and manuals', async () => {
+    expect(await place.cadiz([])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('Usage: cadiz'),
+    });
+    expect((await place.ok(['--help'])).stdout).toContain('Exit status');
+    expect((await place.ok(['help', 'trash', 'list'])).stdout).toContain('cadiz trash list - ');
+    expect((await place.ok(['trash', '--help'])).stdout).toContain('trash restore');
+  });
+});
+
+describe('credentials', () => {
+  test('a key is read from standard input, stored for its owner alone, and forgotten again', async () => {
+    const env = nobody('key');
+    const { url } = place.service;
+    expect((await place.cadiz(['status'], { env })).code).toBe(4);
+    expect((await place.cadiz(['ls'], { env })).code).toBe(4);
+    const login = await place.ok(['login', url], { env, input: `${place.apiKey}\n` });
+    expect(login.stdout + login.stderr).not.toContain(place.apiKey);
+    const path = join(env.XDG_CONFIG_HOME, 'cadiz/credentials.json');
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(path, '..'))).mode & 0o077).toBe(0);
+    expect(await place.json(['status'], { env: { ...env, CADIZ_URL: '' } })).toMatchObject({
+      url,
+      signedIn: true,
+      from: 'file',
+      projectId: place.projectId,
+    });
+    expect((await place.ok(['projects'], { env })).stdout).toBe(`${place.projectId}\n`);
+    expect((await place.ok(['keys'], { env })).stdout).toContain('files:read');
+    await place.ok(['logout'], { env });
+    expect(await readFile(path, 'utf8')).not.toContain(place.apiKey);
+    expect((await place.cadiz(['ls'], { env })).code).toBe(4);
+  });
+
+  test('are never sent to another service than theirs', async () => {
+    const env = nobody('other');
+    await place.ok(['login', place.service.url], { env, input: place.apiKey });
+    const other = { ...env, CADIZ_URL: place.service.url.replace('127.0.0.1', 'localhost') };
+    expect((await place.cadiz(['ls'], { env: other })).code).toBe(4);
+  });
+
+  test('that are refused are not stored', async () => {
+    const env = nobody('refused');
+    expect((await place.cadiz(['login'], { env, input: 'hello' })).code).toBe(2);
+    expect((await place.cadiz(['login'], { env, input: `cz_live_${'x'.repeat(43)}` })).code).toBe(4);
+    await expect(stat(join(env.XDG_CONFIG_HOME, 'cadiz/credentials.json'))).rejects.toThrow('ENOENT');
+  });
+
+  test('an account signs in on a terminal that shows no password, and manages projects and keys', async () => {
+    const env = nobody('account');
+    expect((await place.cadiz(['login', '--account'], { env })).code).toBe(2);
+    const shown = await place.type(
+      ['login', '--account'],
+      [
+        ['E-mail address', 'ada@example.com'],
+        ['Password', password],
+      ],
+      { env },
+    );
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('as ada@example.com')]);
+    expect(shown.stdout).not.toContain(password);
+
+    const id = (await place.ok(['projects', 'create', 'Press', '--use'], { env })).stdout.trim();
+    expect((await place.json<{ projectId: string }>(['status'], { env })).projectId).toBe(id);
+    expect((await place.ok(['projects'], { env })).stdout).toContain(`* ${' '}${id}`);
+    await place.ok(['mkdir', 'inbox'], { env });
+    const created = await place.ok(['keys', 'create', 'ci', '--scope', 'files:read', '--folder', 'cadiz:/inbox'], {
+      env,
+    });
+    const key = created.stdout.trim();
+    expect(key).toMatch(/^cz_live_\S+$/);
+    expect(created.stderr).not.toContain(key);
+    expect((await place.ok(['ls'], { env: { CADIZ_API_KEY: key } })).code).toBe(0);
+    const { apiKeys } = await place.json<{ apiKeys: { id: string; name: string }[] }>(['keys', 'list'], { env });
+    expect(apiKeys).toEqual([expect.objectContaining({ name: 'ci' })]);
+    expect((await place.cadiz(['keys', 'revoke', apiKeys[0]?.id ?? ''], { env })).code).toBe(2);
+    const asked = await place.type(['keys', 'revoke', apiKeys[0]?.id ?? ''], [['for good? [y/N]', 'y']], { env });
+    expect([asked.code, asked.stdout]).toEqual([0, expect.stringContaining('Revoked the key ci')]);
+    expect((await place.cadiz(['ls'], { env: { CADIZ_API_KEY: key } })).code).toBe(4);
+
+    await place.ok(['projects', 'use', 'Main'], { env });
+    expect((await place.json<{ projectId: string }>(['status'], { env })).projectId).toBe(place.projectId);
+    const session = JSON.parse(await readFile(join(env.XDG_CONFIG_HOME, 'cadiz/credentials.json'), 'utf8')).services[
+      place.service.url
+    ].session;
+    await place.ok(['logout'], { env });
+    const answer = await fetch(`${place.service.url}/api/projects`, { headers: { cookie: session } });
+    expect(answer.status).toBe(401);
+  });
+});
+
+describe('an account with a second factor', () => {
+  let secret: Buffer;
+  let backupCodes: string[];
+  beforeAll(async () => {
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    const post = async (path: string, body: object) => {
+      const url = `${place.service.url}/api/auth/${path}`;
+      const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+      expect(answer.status).toBe(200);
+      headers.cookie ??= answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+      return (await answer.json()) as { totpURI: string; backupCodes: string[] };
+    };
+    await post('sign-in/email', { email: 'ada@example.com', password });
+    const enabled = await post('two-factor/enable', { password });
+    secret = readSecret(enabled.totpURI);
+    backupCodes = enabled.backupCodes;
+    await awaitEarlyStep();
+    await post('two-factor/verify-totp', { code: totp(secret, -1) });
+  });
+
+  const signIn = (code: string, env: Record<string, string>) =>
+    place.type(
+      ['login', '--account'],
+      [
+        ['E-mail address', 'ada@example.com'],
+        ['Password', password],
+        ['Code of the second factor, or a backup code', code],
+      ],
+      { env },
+    );
+
+  test('signs in with the code of an app, which is not shown', async () => {
+    const env = nobody('totp');
+    const code = totp(secret);
+    const shown = await signIn(code, env);
+    expect([shown.code, shown.stdout]).toEqual([0, expect.stringContaining('as ada@example.com')]);
+    expect(shown.stdout).not.toContain(code);
+    expect(await place.json(['status'], { env })).toMatchObject({ signedIn: true });
+    expect((await place.ok(['projects'], { env })).stdout).toContain('Main');
+  });
+
+  test('signs in with a backup code, once', async () => {
+    const [code = ''] = backupCodes;
+    expect((await signIn(code, nobody('backup'))).code).toBe(0);
+    expect((await signIn(code, nobody('backup-again'))).code).toBe(4);
+  });
+
+  test('is not signed in, and nothing is stored, with a wrong code', async () => {
+    const env = nobody('wrong');
+    const shown = await signIn('000000', env);
+    expect([shown.code, shown.stdout]).toEqual([4, expect.stringContaining('Error:')]);
+    expect((await place.cadiz(['status'], { env })).code).toBe(4);
+  });
+});
+
+test('--debug shows requests with their ids, and no secret', async () => {
+  const { stderr } = await place.ok(['ls', '--debug']);
+  expect(stderr).toMatch(/GET \/api\/storage\/list\?\S+ 200 [\da-f-]{36} \d+ ms/);
+  expect(stderr).not.toContain(place.apiKey);
+});
+
+test('an error has the request id, and is JSON with --json', async () => {
+  const { stderr, stdout, code } = await place.cadiz(['ls', '--json'], {
+    env: { CADIZ_API_KEY: `cz_live_${'x'.repeat(43)}` },
+  });
+  expect([code, stdout]).toEqual([4, '']);
+  expect(JSON.parse(stderr)).toEqual({
+    error: { message: expect.any(String), code: 'invalid_api_key', requestId: expect.any(String) },
+  });
+});

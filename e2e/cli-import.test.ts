@@ -1,0 +1,281 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { createClient } from '@cadiz/client';
+import { verifyRequest } from '@cadiz/sigv4';
+import { openStore, type RunningStore } from '@cadiz/store';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startWorkplace, type Workplace } from './cli.ts';
+
+interface Report {
+  done: { path: string }[];
+  unchanged: number;
+  failed: { path: string; error: string }[];
+}
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await startWorkplace();
+});
+afterAll(() => place.close());
+
+const client = () => createClient({ baseUrl: place.service.url, apiKey: place.apiKey });
+const pathsIn = async (folder: string) =>
+  (await place.ok(['ls', '-R', folder])).stdout.split('\n').filter(Boolean).sort();
+
+describe('export and import', () => {
+  const facts = { metadata: { album: 'beach', page: 3 }, type: 'image/x-own' };
+
+  beforeAll(async () => {
+    await client().upload('one', { name: 'a.txt', folder: 'from', ...facts, externalId: 'photo-1' });
+    await client().upload('two', { name: 'a.txt', folder: 'from' });
+    await client().upload('three', { name: 'über.txt', folder: 'from/日本', checksum: true });
+    await client().folders.ensure(['from/empty', 'from/a.txt']);
+  });
+
+  test('bring everything to another place, once', async () => {
+    const folder = join(place.folder, 'backup');
+    const exported = await place.json<Report>(['export', folder, 'cadiz:/from']);
+    expect([exported.done.length, exported.failed]).toEqual([3, []]);
+    expect(await place.json<Report>(['export', folder, 'cadiz:/from'])).toMatchObject({ done: [], unchanged: 3 });
+    const [head, ...lines] = (await readFile(join(folder, 'manifest.jsonl'), 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(head).toMatchObject({ kind: 'cadiz-export', version: 1, folder: 'from', projectId: place.projectId });
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        kind: 'file',
+        path: 'a.txt',
+        size: 3,
+        type: 'image/x-own',
+        metadata: facts.metadata,
+        externalId: 'photo-1',
+        sha256: expect.stringMatching(/^[\da-f]{64}$/),
+      }),
+    );
+
+    await place.ok(['rm', '-ry', 'from']);
+    const dry = await place.ok(['import', folder, '--to', 'cadiz:/to', '--dry-run']);
+    expect(dry.stdout.split('\n').filter(Boolean)).toHaveLength(3);
+    expect((await place.cadiz(['ls', 'to'])).code).toBe(3);
+    expect((await place.json<Report>(['import', folder, '--to', 'cadiz:/to'])).done).toHaveLength(3);
+    expect(await pathsIn('to')).toEqual(['a.txt', 'a.txt', 'a.txt/', 'empty/', '日本/', '日本/über.txt'].sort());
+    const { files } = await client().files.page({ folder: 'to', externalId: 'photo-1' });
+    expect(files).toEqual([
+      expect.objectContaining({ mimeType: 'image/x-own', metadata: facts.metadata, sha256State: 'verified' }),
+    ]);
+    expect(await place.json<Report>(['import', join(folder, 'manifest.jsonl'), '--to', 'to'])).toMatchObject({
+      done: [],
+      unchanged: 3,
+    });
+  });
+
+  test('a file that is not as the manifest says is not imported', async () => {
+    const folder = join(place.folder, 'damaged');
+    await client().upload('right', { name: 'x.txt', folder: 'damage' });
+    await client().upload('good', { name: 'y.txt', folder: 'damage' });
+    await place.ok(['export', folder, 'damage']);
+    await writeFile(join(folder, 'files/x.txt'), 'wrong');
+    const { code, stdout } = await place.cadiz(['import', folder, '--to', 'mended', '--json']);
+    const report: Report = JSON.parse(stdout);
+    expect([code, report.done.map(({ path }) => path), report.failed]).toEqual([
+      5,
+      ['y.txt'],
+      [expect.objectContaining({ path: 'x.txt', error: expect.stringContaining('SHA-256') })],
+    ]);
+    expect(await pathsIn('mended')).toEqual(['y.txt']);
+  });
+
+  test('a manifest cannot name files outside its folder', async () => {
+    const folder = join(place.folder, 'hostile');
+    await mkdir(folder);
+    const line = {
+      kind: 'file',
+      path: 'x',
+      at: '../../secret',
+      size: 1,
+      sha256: '',
+      type: 'text/plain',
+      metadata: {},
+      externalId: null,
+    };
+    await writeFile(
+      join(folder, 'manifest.jsonl'),
+      `${JSON.stringify({ kind: 'cadiz-export', version: 1 })}\n${JSON.stringify(line)}\n`,
+    );
+    expect(await place.cadiz(['import', folder])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('line 2 is not of a manifest'),
+    });
+    expect((await place.cadiz(['import', place.folder])).code).toBe(3);
+  });
+});
+
+describe('import from S3', () => {
+  const keys = { accessKeyId: 'importer', secretAccessKey: 'a secret of the importer' };
+  let store: RunningStore;
+  let env: Record<string, string>;
+  const big = randomBytes(70 * 1024 ** 2);
+  /** Without checksums, ETags are MD5s. */
+  const open = () =>
+    new S3Client({
+      endpoint: `http://127.0.0.1:${store.port}`,
+      region: 'us-east-1',
+      credentials: keys,
+      forcePathStyle: true,
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+    });
+
+  beforeAll(async () => {
+    store = await openStore({ ...keys, dataDir: join(place.folder, 's3'), host: '127.0.0.1', port: 0 });
+    const endpoint = `http://127.0.0.1:${store.port}`;
+    env = {
+      AWS_ACCESS_KEY_ID: keys.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: keys.secretAccessKey,
+      AWS_ENDPOINT_URL: endpoint,
+    };
+    const s3 = open();
+    await s3.send(new CreateBucketCommand({ Bucket: 'media' }));
+    const put = (Key: string, Body: string | Buffer, more = {}) =>
+      s3.send(new PutObjectCommand({ Bucket: 'media', Key, Body, ...more }));
+    await put('photos/2027/über + 100%.jpg', 'a picture', { ContentType: 'image/jpeg', Metadata: { album: 'beach' } });
+    await put('photos/big.bin', big);
+    await put('photos/empty/', Buffer.alloc(0));
+    await put('photos//twice.txt', 'x');
+    await put('photos/../up.txt', 'x');
+    await put('other/x.txt', 'x');
+    for (let index = 0; index < 12; index++) await put(`many/${index}.txt`, `${index}`);
+    s3.destroy();
+  });
+  afterAll(() => store.close());
+
+  test('prefixes become folders, facts are kept, and what cannot be is told', async () => {
+    const dry = await place.cadiz(['import', 's3://media/photos/', '--to', 'cadiz:/s3', '--dry-run'], { env });
+    expect([dry.code, dry.stdout]).toEqual([5, 'import  2027/über + 100%.jpg\nimport  big.bin\n']);
+    const { code, stdout } = await place.cadiz(['import', 's3://media/photos/', '--to', 'cadiz:/s3', '--json'], {
+      env,
+    });
+    const report: Report = JSON.parse(stdout);
+    expect([code, report.done.map(({ path }) => path).sort()]).toEqual([5, ['2027/über + 100%.jpg', 'big.bin']]);
+    expect(report.failed.map(({ path }) => path).sort()).toEqual(['photos/../up.txt', 'photos//twice.txt']);
+    expect(await pathsIn('s3')).toEqual(['2027/', '2027/über + 100%.jpg', 'big.bin', 'empty/'].sort());
+    const [picture] = (await client().files.page({ folder: 's3/2027' })).files;
+    expect(picture).toMatchObject({ mimeType: 'image/jpeg', metadata: { album: 'beach', mtime: expect.any(String) } });
+    const [file] = (await client().files.page({ folder: 's3', search: 'big' })).files;
+    const stored = await (await client().files.download(file?.id ?? '')).arrayBuffer();
+    expect(Buffer.from(stored).equals(big)).toBe(true);
+    const again = await place.cadiz(['import', 's3://media/photos/', '--to', 'cadiz:/s3', '--json'], { env });
+    expect(JSON.parse(again.stdout)).toMatchObject({ done: [], unchanged: 2 });
+  });
+
+  test('a prefix need not end with a slash, and names keep what follows the last one', async () => {
+    await place.ok(['import', 's3://media/many/1', '--to', 'some'], { env });
+    expect(await pathsIn('some')).toEqual(['1.txt', '10.txt', '11.txt']);
+  });
+
+  test('missing and wrong credentials, buckets and addresses are told', async () => {
+    expect((await place.cadiz(['import', 's3://media'])).code).toBe(2);
+    expect((await place.cadiz(['import', 's3:///x'], { env })).code).toBe(2);
+    expect((await place.cadiz(['import', 's3://nowhere'], { env })).code).toBe(3);
+    const wrong = await place.cadiz(['import', 's3://media'], { env: { ...env, AWS_SECRET_ACCESS_KEY: 'wrong' } });
+    expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('403 SignatureDoesNotMatch')]);
+  });
+
+  test('an endpoint may have a path, as that of Supabase has, and a session token is signed', async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      const { method = '', url = '', rawHeaders } = request;
+      const seen = { method, rawUrl: url, rawHeaders, now: Date.now() };
+      const verdict = verifyRequest(seen, { region: 'eu-central-1', findSecretAccessKey: () => keys.secretAccessKey });
+      asked.push(
+        `${method} ${url.split('?')[0]} ${verdict.ok ? verdict.signedHeaders.has('x-amz-security-token') : verdict.code}`,
+      );
+      const entry =
+        '<Key>a%2Bb+c.txt</Key><Size>3</Size><ETag>&quot;900150983cd24fb0d6963f7d28e17f72&quot;</ETag><LastModified>2026-01-02T03:04:05.000Z</LastModified>';
+      if (url.includes('list-type')) response.end(`<ListBucketResult><Contents>${entry}</Contents></ListBucketResult>`);
+      else
+        response
+          .writeHead(request.headers.range ? 206 : 200, { 'content-type': 'text/plain', 'content-length': 3 })
+          .end(method === 'HEAD' ? '' : 'abc');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/storage/v1/s3/`;
+      const own = { ...env, AWS_ENDPOINT_URL_S3: endpoint, AWS_REGION: 'eu-central-1', AWS_SESSION_TOKEN: 'a token' };
+      await place.ok(['import', 's3://avatars', '--to', 'avatars'], { env: own });
+      expect((await place.ok(['cat', 'avatars/a+b c.txt'])).stdout).toBe('abc');
+      const path = '/storage/v1/s3/avatars';
+      expect(asked).toEqual([`GET ${path} true`, `HEAD ${path}/a%2Bb%20c.txt true`, `GET ${path}/a%2Bb%20c.txt true`]);
+    } finally {
+      server.close();
+    }
+  });
+
+  describe('export to a bucket', () => {
+    const facts = { metadata: { album: 'beach' }, type: 'image/x-own', externalId: 'photo-2' };
+    const target = (prefix: string) => ['--endpoint', endpoint, `s3://media/${prefix}`];
+    let endpoint: string;
+    beforeAll(async () => {
+      endpoint = env.AWS_ENDPOINT_URL ?? '';
+      await client().upload('one', { name: 'ä + 1.txt', folder: 'bucket', checksum: true, ...facts });
+      await client().upload('two', { name: 'ä + 1.txt', folder: 'bucket' });
+      await client().upload(new Blob([big]), { name: 'large.bin', folder: 'bucket/deep' });
+      await client().folders.ensure(['bucket/empty']);
+    });
+    const own = () => ({ env: { ...env, AWS_ENDPOINT_URL: '' } });
+
+    test('brings everything there and back, once, and mends what is missing', async () => {
+      const dry = await place.ok(['export', '--dry-run', ...target('backup'), 'bucket'], own());
+      expect(dry.stderr).toContain('Would export 2 folders and 3 files');
+      const report = await place.json<Report & { manifest: string }>(['export', ...target('backup'), 'bucket'], own());
+      expect([report.manifest, report.done.length, report.failed]).toEqual(['s3://media/backup/manifest.jsonl', 3, []]);
+      const again = await place.json<Report>(['export', ...target('backup/'), 'bucket'], own());
+      expect(again).toMatchObject({ done: [], unchanged: 3 });
+
+      const s3 = open();
+      const large = { Bucket: 'media', Key: 'backup/files/deep/large.bin' };
+      await s3.send(new DeleteObjectCommand(large));
+      const mended = await place.json<Report>(['export', ...target('backup'), 'bucket'], own());
+      expect(mended).toMatchObject({ done: [{ path: 'deep/large.bin' }], unchanged: 2 });
+
+      await place.ok(['rm', '-ry', 'bucket']);
+      await s3.send(new DeleteObjectCommand(large));
+      const partial = await place.cadiz(['import', ...target('backup'), '--to', 'bucket-back', '--json'], own());
+      expect([partial.code, JSON.parse(partial.stdout)]).toMatchObject([
+        5,
+        { done: [{}, {}], failed: [{ path: 'deep/large.bin', error: expect.stringContaining('is missing') }] },
+      ]);
+      await s3.send(new PutObjectCommand({ ...large, Body: big }));
+      s3.destroy();
+
+      const back = await place.json<Report>(['import', ...target('backup/'), '--to', 'bucket-back'], own());
+      expect(back).toMatchObject({ done: [{ path: 'deep/large.bin' }], unchanged: 2, failed: [] });
+      expect(await pathsIn('bucket-back')).toEqual(
+        ['deep/', 'deep/large.bin', 'empty/', 'ä + 1.txt', 'ä + 1.txt'].sort(),
+      );
+      const { files } = await client().files.page({ folder: 'bucket-back', externalId: 'photo-2' });
+      expect(files).toEqual([expect.objectContaining({ mimeType: 'image/x-own', metadata: { album: 'beach' } })]);
+      const [file] = (await client().files.page({ folder: 'bucket-back/deep' })).files;
+      expect(file?.sha256).toBe(createHash('sha256').update(big).digest('hex'));
+    });
+
+    test('bytes that are not as the manifest says are not imported', async () => {
+      await client().upload('right', { name: 'small.txt', folder: 'damage-s3' });
+      await client().upload(new Blob([big]), { name: 'large.bin', folder: 'damage-s3' });
+      await place.ok(['export', ...target('damaged'), 'damage-s3'], own());
+      const s3 = open();
+      const put = (name: string, Body: string | Buffer) =>
+        s3.send(new PutObjectCommand({ Bucket: 'media', Key: `damaged/files/${name}`, Body }));
+      await put('small.txt', 'wrong');
+      await put('large.bin', Buffer.alloc(big.length));
+      s3.destroy();
+      const { code, stdout } = await place.cadiz(['import', ...target('damaged'), '--to', 'never', '--json'], own());
+      const error = expect.stringContaining('its SHA-256 is another');
+      expect([code, JSON.parse(stdout)]).toMatchObject([5, { done: [], failed: [{ error }, { error }] }]);
+    });
+  });
+});

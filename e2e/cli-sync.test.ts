@@ -1,0 +1,164 @@
+import { mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient } from '@cadiz/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startWorkplace, type Workplace } from './cli.ts';
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await startWorkplace();
+});
+afterAll(() => place.close());
+
+let name = '';
+let number = 0;
+beforeEach(async () => {
+  name = `s${++number}`;
+  await mkdir(here(), { recursive: true });
+});
+const here = (...path: string[]) => join(place.folder, name, ...path);
+const client = () => createClient({ baseUrl: place.service.url, apiKey: place.apiKey });
+const remote = () => `cadiz:/${name}`;
+
+async function write(files: Record<string, string>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(here(path), '..'), { recursive: true });
+    await writeFile(here(path), text);
+  }
+}
+
+const listHere = async () => (await readdir(here(), { recursive: true })).sort();
+const listThere = async () => (await place.ok(['ls', '-R', remote()])).stdout.split('\n').filter(Boolean).sort();
+
+/** A dry run must print what the sync then prints, and the sync after it nothing. */
+async function syncAsForetold(args: string[]): Promise<string> {
+  const dry = await place.ok(['sync', ...args, '--dry-run']);
+  const real = await place.ok(['sync', ...args, '--yes']);
+  expect(real.stdout).toBe(dry.stdout);
+  const again = await place.ok(['sync', ...args, '--yes']);
+  expect([again.stdout, again.stderr]).toEqual(['', expect.stringContaining('Nothing to do')]);
+  return real.stdout;
+}
+
+describe('up', () => {
+  test('creates, replaces and deletes what the dry run says, and then does nothing', async () => {
+    await write({ 'a.txt': 'a', 'sub/b.txt': 'b', 'über/日本.txt': 'c' });
+    await mkdir(here('empty/deep'), { recursive: true });
+    expect(await syncAsForetold([here(), remote()])).toBe(
+      'create    empty/\ncreate    empty/deep/\nupload    a.txt\nupload    sub/b.txt\nupload    über/日本.txt\n',
+    );
+    expect(await listThere()).toEqual(
+      ['a.txt', 'empty/', 'empty/deep/', 'sub/', 'sub/b.txt', 'über/', 'über/日本.txt'].sort(),
+    );
+
+    await write({ 'a.txt': 'changed' });
+    await rm(here('sub'), { recursive: true });
+    await client().upload('x', { name: 'twice.txt', folder: name });
+    await client().upload('y', { name: 'a.txt', folder: `${name}/gone/deep` });
+    expect(await syncAsForetold([here(), remote()])).toBe('replace   a.txt\n');
+    expect(await syncAsForetold([here(), remote(), '--delete'])).toBe(
+      'delete    gone/\ndelete    sub/\ndelete    twice.txt\n',
+    );
+    expect(await listThere()).toEqual(['a.txt', 'empty/', 'empty/deep/', 'über/', 'über/日本.txt'].sort());
+    const { entries } = await place.json<{ entries: { name: string }[] }>(['trash']);
+    expect(entries.map((entry) => entry.name)).toEqual(expect.arrayContaining(['gone', 'sub', 'twice.txt']));
+  });
+
+  test('deletes nothing without --yes or an answer, and nothing that is here but left out', async () => {
+    await write({ 'a.txt': 'a', 'real.txt': 'r' });
+    await place.ok(['sync', here(), remote()]);
+    await rm(here('real.txt'));
+    await symlink('a.txt', here('real.txt'));
+    expect((await place.ok(['sync', here(), remote(), '--delete', '--yes'])).stdout).toBe('');
+    await rm(here('real.txt'));
+    expect((await place.cadiz(['sync', here(), remote(), '--delete'])).code).toBe(2);
+    const no = await place.type(
+      ['sync', here(), remote(), '--delete'],
+      [['Move to the trash: 0 folders, 1 file, 1 B? [y/N]', 'n']],
+    );
+    expect(no.code).toBe(1);
+    expect(await listThere()).toEqual(['a.txt', 'real.txt']);
+  });
+
+  test('of files that share a path, the newest is compared, and --delete removes the others', async () => {
+    await client().upload('old', { name: 'a.txt', folder: name });
+    await client().upload('new', { name: 'a.txt', folder: name });
+    await write({ 'a.txt': 'new' });
+    await utimes(here('a.txt'), 1, 1);
+    expect(await syncAsForetold([here(), remote()])).toBe('');
+    expect(await syncAsForetold([here(), remote(), '--delete'])).toBe('delete    a.txt\n');
+    expect((await place.ok(['cat', `${remote()}/a.txt`])).stdout).toBe('new');
+  });
+});
+
+describe('down', () => {
+  test('creates, replaces and deletes what the dry run says, and then does nothing, also upwards', async () => {
+    for (const [path, text] of [
+      ['', 'a.txt'],
+      ['sub/deep', 'b.txt'],
+      ['über', '日本.txt'],
+    ] as const)
+      await client().upload(text, { name: text, folder: `${name}/${path}` });
+    await client().folders.ensure([`${name}/empty`]);
+    expect(await syncAsForetold([remote(), here('')])).toBe(
+      'create    empty/\ndownload  a.txt\ndownload  sub/deep/b.txt\ndownload  über/日本.txt\n',
+    );
+    expect(await readFile(here('über/日本.txt'), 'utf8')).toBe('日本.txt');
+    expect((await place.ok(['sync', here(), remote(), '--delete'])).stdout).toBe('');
+
+    await write({ 'a.txt': 'mine', 'mine/x.txt': 'x' });
+    await symlink('a.txt', here('link'));
+    expect(await syncAsForetold([remote(), here('')])).toBe('replace   a.txt\n');
+    expect(await syncAsForetold([remote(), here(''), '--delete'])).toBe('delete    mine/x.txt\ndelete    mine/\n');
+    expect(await listHere()).toEqual(
+      ['a.txt', 'empty', 'link', 'sub', 'sub/deep', 'sub/deep/b.txt', 'über', 'über/日本.txt'].sort(),
+    );
+  });
+
+  test('writes through no symbolic link, and asks before it deletes', async () => {
+    await client().upload('x', { name: 'x.txt', folder: `${name}/out` });
+    await mkdir(here('elsewhere'));
+    await mkdir(here('target'));
+    await symlink('../elsewhere', here('target/out'));
+    const { code, stderr } = await place.cadiz(['sync', remote(), here('target')]);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('in the way')]);
+    expect(await readdir(here('elsewhere'))).toEqual([]);
+    await write({ 'target/mine.txt': 'x' });
+    expect((await place.cadiz(['sync', remote(), here('target'), '--delete'])).code).toBe(2);
+    expect(await readdir(here('target'))).toContain('mine.txt');
+  });
+});
+
+test('wants one side in the project, and a source that exists', async () => {
+  expect((await place.cadiz(['sync', 'a', 'b'])).code).toBe(2);
+  expect((await place.cadiz(['sync', 'cadiz:/a', 'cadiz:/b'])).code).toBe(2);
+  expect((await place.cadiz(['sync', here('missing'), remote()])).code).toBe(3);
+  expect((await place.cadiz(['sync', 'cadiz:/missing', here()])).code).toBe(3);
+});
+
+describe('what --include and --exclude leave out', () => {
+  test('is left alone on both sides when a folder goes up', async () => {
+    await write({ 'a.txt': 'a', 'sub/b.txt': 'b', 'sub/b.tmp': 'b', 'node_modules/x/y.js': 'y' });
+    await client().upload('x', { name: 'old.tmp', folder: `${name}/gone/deep` });
+    await client().upload('x', { name: 'old.txt', folder: `${name}/gone/other` });
+    const rules = ['--exclude', '*.tmp', '--exclude', 'node_modules/'];
+    expect(await syncAsForetold([here(), remote(), '--delete', ...rules])).toBe(
+      'upload    a.txt\nupload    sub/b.txt\ndelete    gone/other/\n',
+    );
+    expect(await listThere()).toEqual(
+      ['a.txt', 'gone/', 'gone/deep/', 'gone/deep/old.tmp', 'sub/', 'sub/b.txt'].sort(),
+    );
+    await write({ 'sub/new.jpg': 'j', 'new.txt': 'n' });
+    expect(await syncAsForetold([here(), remote(), '--delete', '--include', '*.jpg'])).toBe('upload    sub/new.jpg\n');
+  });
+
+  test('is left alone on both sides when a folder comes down', async () => {
+    await client().upload('a', { name: 'a.txt', folder: name });
+    await client().upload('x', { name: 'x.tmp', folder: name });
+    await write({ 'gone/old.txt': 'o', 'gone/mine/own.tmp': 'm', 'all/gone.txt': 'g' });
+    expect(await syncAsForetold([remote(), here(), '--delete', '--exclude', '*.tmp'])).toBe(
+      'delete    all/gone.txt\ndelete    gone/old.txt\ndelete    all/\ndownload  a.txt\n',
+    );
+    expect(await listHere()).toEqual(['a.txt', 'gone', 'gone/mine', 'gone/mine/own.tmp']);
+  });
+});

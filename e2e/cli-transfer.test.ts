@@ -1,0 +1,325 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createClient } from '@cadiz/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { mountLoopDisk } from '../packages/store/test/loop-disk.ts';
+import { startWorkplace, type Workplace } from './cli.ts';
+
+interface Report {
+  done: { path: string; id: string; bytes: number }[];
+  unchanged: number;
+  skipped: { path: string; why: string }[];
+  failed: { path: string; error: string }[];
+}
+
+let place: Workplace;
+beforeAll(async () => {
+  place = await startWorkplace();
+});
+afterAll(() => place.close());
+
+/** A folder on both sides that no other test uses. */
+let name = '';
+let number = 0;
+beforeEach(() => {
+  name = `t${++number}`;
+});
+const here = (...path: string[]) => join(place.folder, name, ...path);
+const client = () => createClient({ baseUrl: place.service.url, apiKey: place.apiKey });
+
+async function write(files: Record<string, string | Buffer>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(join(here(path), '..'), { recursive: true });
+    await writeFile(here(path), text);
+  }
+}
+
+async function readAll(folder: string): Promise<Record<string, string>> {
+  const all: Record<string, string> = {};
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true }))
+    if (entry.isFile()) {
+      const path = join(entry.parentPath, entry.name);
+      all[path.slice(folder.length + 1)] = await readFile(path, 'utf8');
+    }
+  return all;
+}
+
+const awkward = [
+  'plain.txt',
+  'zwei wörter.txt',
+  '日本語/ファイル.txt',
+  'עברית.txt',
+  '100% #1?&=+.txt',
+  '🎉🎉.png',
+  '-rf',
+  ' spaces ',
+  'quote\'"`$(x).txt',
+  'a:b*c|d<e>.txt',
+  'e\u0301.txt',
+];
+
+test('folders with names in any script go up and come down as they were, times included', async () => {
+  const files = Object.fromEntries(
+    [...awkward, `${'x'.repeat(251)}.txt`, `${'d/'.repeat(25)}deep.txt`].map((path) => [path, `in ${path}`]),
+  );
+  await write(files);
+  await write({ 'empty.bin': '' });
+  await utimes(here('plain.txt'), new Date('2001-02-03T04:05:06.789Z'), new Date('2001-02-03T04:05:06.789Z'));
+  const up = await place.json<Report>(['upload', '-r', here()]);
+  expect([up.done.length, up.failed]).toEqual([Object.keys(files).length + 1, []]);
+  const down = await place.json<Report>(['download', '-r', `cadiz:/${name}`, '--to', here('back/')]);
+  expect([down.done.length, down.failed]).toEqual([up.done.length, []]);
+  expect(await readAll(here('back', name))).toEqual({ ...files, 'empty.bin': '' });
+  expect((await stat(here('back', name, 'plain.txt'))).mtime.toISOString()).toBe('2001-02-03T04:05:06.789Z');
+  const [file] = (await client().files.page({ folder: name, search: 'plain' })).files;
+  expect(file).toMatchObject({ sha256State: 'verified', metadata: { mtime: '2001-02-03T04:05:06.789Z' } });
+});
+
+test('--include and --exclude say what goes up and comes down', async () => {
+  await write({ 'a.jpg': 'a', 'b.txt': 'b', 'raw/c.jpg': 'c', 'deep/raw/d.jpg': 'd', '.git/e.jpg': 'e' });
+  await symlink('../b.txt', here('.git/link'));
+  const dry = await place.ok(['upload', '-rn', here(), '--include', '*.jpg', '--exclude', '/raw', '--exclude', '.git']);
+  expect([dry.stdout, dry.stderr]).toEqual([`upload   ${name}/a.jpg\nupload   ${name}/deep/raw/d.jpg\n`, '']);
+  await place.ok(['upload', '-r', here(), '--exclude', '.git']);
+  const rules = ['--to', here('back/'), '--include', 'raw', '--exclude', '/deep'];
+  await place.ok(['download', '-r', `cadiz:/${name}`, ...rules]);
+  expect(await readAll(here('back', name))).toEqual({ 'raw/c.jpg': 'c' });
+});
+
+describe('a second time', () => {
+  test('nothing is transferred, what changed is replaced, and what others have is theirs', async () => {
+    await write({ 'a.txt': 'one', 'sub/b.txt': 'two' });
+    await place.ok(['upload', '-r', here()]);
+    expect(await place.json<Report>(['upload', '-r', here()])).toMatchObject({ done: [], unchanged: 2 });
+    await client().files.update((await client().files.page({ folder: name, search: 'a.txt' })).files[0]?.id ?? '', {
+      metadata: { tag: 'kept' },
+    });
+    await write({ 'a.txt': 'other' });
+    expect(await place.json<Report>(['upload', '-r', here(), '--if-exists', 'skip'])).toMatchObject({
+      done: [],
+      unchanged: 1,
+      skipped: [{ path: `${name}/a.txt` }],
+    });
+    expect((await place.cadiz(['upload', '-r', here(), '--if-exists', 'fail'])).code).toBe(5);
+    const dry = await place.ok(['upload', '-rn', here()]);
+    expect(dry.stdout).toBe(`replace  ${name}/a.txt\n`);
+    expect(await place.json<Report>(['upload', '-r', here()])).toMatchObject({
+      done: [{ path: `${name}/a.txt`, bytes: 5 }],
+      unchanged: 1,
+    });
+    const { files } = await client().files.page({ folder: name, search: 'a.txt' });
+    expect(files).toEqual([
+      expect.objectContaining({ fileSize: 5, metadata: { tag: 'kept', mtime: expect.any(String) } }),
+    ]);
+    await write({ 'a.txt': 'third' });
+    await place.ok(['upload', here('a.txt'), '--to', name, '--if-exists', 'keep']);
+    expect((await client().files.page({ folder: name, search: 'a.txt' })).files).toHaveLength(2);
+  });
+
+  test('a download leaves another file here alone, unless it is told to replace it', async () => {
+    await write({ 'a.txt': 'one' });
+    await place.ok(['upload', here('a.txt'), '--to', name]);
+    await place.ok(['download', `${name}/a.txt`, '--to', here('out')]);
+    expect(await readFile(here('out'), 'utf8')).toBe('one');
+    expect(await place.json<Report>(['download', `${name}/a.txt`, '--to', here('out')])).toMatchObject({
+      unchanged: 1,
+      done: [],
+    });
+    await writeFile(here('out'), 'mine');
+    const refused = await place.cadiz(['download', `${name}/a.txt`, '--to', here('out')]);
+    expect([refused.code, await readFile(here('out'), 'utf8')]).toEqual([5, 'mine']);
+    await place.ok(['download', `${name}/a.txt`, '--to', here('out'), '--if-exists', 'replace']);
+    expect(await readFile(here('out'), 'utf8')).toBe('one');
+  });
+
+  test('--checksum looks at the bytes', async () => {
+    await write({ 'a.txt': 'one' });
+    await utimes(here('a.txt'), 1, 1);
+    await place.ok(['upload', '-r', here()]);
+    await writeFile(here('a.txt'), 'two');
+    await utimes(here('a.txt'), 1, 1);
+    expect(await place.json<Report>(['upload', '-r', here()])).toMatchObject({ unchanged: 1 });
+    expect(await place.json<Report>(['upload', '-rc', here()])).toMatchObject({ unchanged: 0, done: [{ bytes: 3 }] });
+    await utimes(here('a.txt'), 2, 2);
+    expect(await place.json<Report>(['upload', '-rc', here()])).toMatchObject({ unchanged: 1, done: [] });
+  });
+});
+
+describe('what cannot be transferred', () => {
+  test('is told, and the rest goes up: links, pipes, names that no file can have', async () => {
+    await write({ 'good.txt': 'good', 'back\\slash': 'x', 'new\nline': 'x', 'loop/in.txt': 'x' });
+    await writeFile(Buffer.concat([Buffer.from(here('/')), Buffer.from([0x66, 0xff])]), 'x');
+    await symlink('good.txt', here('link.txt'));
+    await symlink('..', here('loop/up'));
+    await symlink('nowhere', here('dangling'));
+    const { code, stdout, stderr } = await place.cadiz(['upload', '-r', here(), '--json']);
+    const report: Report = JSON.parse(stdout);
+    expect(code).toBe(5);
+    expect(report.done.map(({ path }) => path).sort()).toEqual([`${name}/good.txt`, `${name}/loop/in.txt`]);
+    expect(report.skipped.map(({ path }) => path).sort()).toEqual([
+      `${name}/dangling`,
+      `${name}/link.txt`,
+      `${name}/loop/up`,
+    ]);
+    expect(report.failed.map(({ error }) => error).sort()).toEqual([
+      expect.stringContaining('backslash'),
+      expect.stringContaining('backslash'),
+      'its name is not UTF-8.',
+    ]);
+    expect((await place.cadiz(['upload', '-r', here()])).stderr).toContain('new\\xaline');
+    expect(stderr).toContain('3 of 8 files failed');
+    const followed = JSON.parse((await place.cadiz(['upload', '-rL', here(), '--json'])).stdout) as Report;
+    expect(followed.done.map(({ path }) => path)).toEqual([`${name}/link.txt`]);
+    expect(followed.skipped).toEqual([{ path: `${name}/loop/up`, why: 'it leads back to a folder that it is in.' }]);
+    expect(followed.failed).toHaveLength(4);
+  });
+
+  test('a file that changes while it is read fails, and the next run uploads it', async () => {
+    await write({ 'big.bin': randomBytes(80 * 1024 ** 2), 'small.txt': 'x' });
+    const { code, stdout } = await place.cadiz(['upload', '-r', here(), '--json', '--debug'], {
+      // The upload in parts has begun, so the file has been hashed.
+      onWords: once(/POST \/api\/storage\/uploads /, () => void writeFile(here('big.bin'), 'now small')),
+    });
+    const report: Report = JSON.parse(stdout);
+    expect(code).toBe(5);
+    expect(report.done.map(({ path }) => path)).toEqual([`${name}/small.txt`]);
+    expect(report.failed).toEqual([
+      expect.objectContaining({
+        path: `${name}/big.bin`,
+        error: expect.stringContaining('has changed since its upload began'),
+      }),
+    ]);
+    expect(await place.json<Report>(['upload', '-r', here()])).toMatchObject({ done: [{ bytes: 9 }], unchanged: 1 });
+  });
+
+  test('a folder that may not be written, and a name that is a folder here, are told', async () => {
+    await write({ 'a.txt': 'a', 'b.txt': 'b' });
+    await place.ok(['upload', '-r', here()]);
+    await mkdir(here('out', name, 'a.txt'), { recursive: true });
+    const { code, stdout } = await place.cadiz(['download', '-r', name, '--to', here('out'), '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      5,
+      expect.objectContaining({
+        done: [expect.objectContaining({ path: `${name}/b.txt` })],
+        failed: [
+          expect.objectContaining({ path: `${name}/a.txt`, error: expect.stringContaining('is a folder here') }),
+        ],
+      }),
+    ]);
+    const file = await place.cadiz(['download', '-r', name, '--to', here('a.txt')]);
+    expect([file.code, file.stderr]).toEqual([5, expect.stringContaining('is not in a folder')]);
+  });
+
+  test('names of this machine that do not exist, folders without -r and paths of the project are refused', async () => {
+    expect((await place.cadiz(['upload', here('missing')])).code).toBe(3);
+    await write({ 'a.txt': 'x' });
+    expect((await place.cadiz(['upload', here()])).code).toBe(2);
+    expect((await place.cadiz(['upload', 'cadiz:/a.txt'])).code).toBe(2);
+    expect((await place.cadiz(['download', '-r', 'cadiz:/nowhere'])).code).toBe(3);
+    await place.ok(['upload', here('a.txt'), '--to', `cadiz:/${name}`]);
+    expect((await place.cadiz(['upload', here('a.txt'), '--to', `cadiz:/${name}/a.txt`])).code).toBe(2);
+    expect((await place.cadiz(['download', `cadiz:/${name}`])).code).toBe(2);
+  });
+});
+
+describe('Ctrl-C', () => {
+  test('keeps the parts that have arrived, and the next run sends the others', async () => {
+    const bytes = randomBytes(320 * 1024 ** 2);
+    await write({ 'big.bin': bytes });
+    const first = await place.cadiz(['upload', here('big.bin'), '--to', name, '--debug'], {
+      onWords: once(/POST \/api\/storage\/uploads\/(\S+)\/parts/, async (child) => {
+        await expect.poll(async () => (await findBegun())?.parts.length).toBeGreaterThan(0);
+        child.kill('SIGINT');
+      }),
+    });
+    expect([first.code, first.stderr]).toEqual([130, expect.stringContaining('The same command goes on')]);
+    expect(await findBegun()).toMatchObject({ fileName: 'big.bin', status: 'open' });
+    const again = await place.ok(['upload', here('big.bin'), '--to', name, '--json', '--debug']);
+    const second: Report = JSON.parse(again.stdout);
+    expect(second.done).toHaveLength(1);
+    expect(again.stderr).not.toContain('POST /api/storage/uploads ');
+    expect((await findBegun())?.fileSize).not.toBe(bytes.length);
+
+    const draft = here('out', `.cadiz-${second.done[0]?.id}.part`);
+    await mkdir(here('out'));
+    await writeFile(draft, bytes.subarray(0, 250 * 1024 ** 2));
+    await place.ok(['download', `${name}/big.bin`, '--to', here('out')]);
+    expect(sha256(await readFile(here('out/big.bin')))).toBe(sha256(bytes));
+    expect(await readdir(here('out'))).toEqual(['big.bin']);
+  });
+
+  test('a link in the place of a draft is not followed', async () => {
+    await write({ 'a.txt': 'new', 'mine.txt': 'mine' });
+    const { done } = await place.json<Report>(['upload', here('a.txt'), '--to', name]);
+    await mkdir(here('out'));
+    await symlink('../mine.txt', here('out', `.cadiz-${done[0]?.id}.part`));
+    expect((await place.cadiz(['download', `${name}/a.txt`, '--to', here('out')])).code).toBe(5);
+    expect(await readFile(here('mine.txt'), 'utf8')).toBe('mine');
+  });
+
+  test('a draft with other bytes is found out and thrown away', async () => {
+    await write({ 'a.txt': 'the right bytes' });
+    const { done } = await place.json<Report>(['upload', here('a.txt'), '--to', name]);
+    await mkdir(here('out'));
+    await writeFile(here('out', `.cadiz-${done[0]?.id}.part`), 'not right');
+    await place.ok(['download', `${name}/a.txt`, '--to', here('out')]);
+    expect(await readFile(here('out/a.txt'), 'utf8')).toBe('the right bytes');
+  });
+});
+
+/** The upload in parts that is under way. */
+async function findBegun() {
+  const [begun] = (await client().uploads.page()).items;
+  return begun && client().uploads.get(begun.uploadId);
+}
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+function once<T extends unknown[]>(pattern: RegExp, run: (...args: T) => void) {
+  let isOver = false;
+  return (words: string, ...args: T) => {
+    if (isOver || !pattern.test(words)) return;
+    isOver = true;
+    run(...args);
+  };
+}
+
+test('a disk without space is told once, and what was done stays', async ({ skip }) => {
+  const disk = mountLoopDisk(8);
+  if (!('path' in disk)) return skip('no disk could be mounted');
+  try {
+    await write({ 'a.txt': 'small', 'b.bin': randomBytes(12 * 1024 ** 2), 'c.txt': 'small', 'd.txt': 'small' });
+    await place.ok(['upload', '-r', here()]);
+    const { code, stderr } = await place.cadiz(['download', '-r', name, '--to', disk.path, '--concurrency', '1']);
+    expect([code, stderr.match(/no space is left/g)]).toEqual([5, ['no space is left']]);
+    expect(stderr).toContain('3 of 4 files failed');
+    expect(await readFile(join(disk.path, name, 'a.txt'), 'utf8')).toBe('small');
+  } finally {
+    disk.remove();
+  }
+});
+
+describe('on a terminal', () => {
+  test('bars show the files under way and all of them, and are gone at the end', async () => {
+    await write({ 'film.mp4': randomBytes(150 * 1024 ** 2) });
+    const { code, stdout } = await place.type(['upload', '-r', here()], []);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/░ +\d+% {2}film\.mp4/);
+    expect(stdout).toMatch(/Uploading: [01] of 1 file/);
+    expect(stdout.slice(stdout.lastIndexOf('\u001b[J') + 3)).toMatch(/^Uploaded 1 file, 157 MB, in .*\.\r\n$/);
+  });
+
+  test('errors are red, unless NO_COLOR is set', async () => {
+    expect((await place.type(['cat', 'nowhere'], [])).stdout).toContain('\u001b[31mError:');
+    const { stdout } = await place.type(['cat', 'nowhere'], [], { env: { NO_COLOR: '1' } });
+    expect(stdout).toBe('Error: cadiz:/nowhere does not exist.\r\n');
+  });
+});
+
+test('without a terminal there are no bars, and with --quiet no words', async () => {
+  await write({ 'a.txt': 'x' });
+  const { stdout, stderr } = await place.ok(['upload', '-r', here()]);
+  expect([stdout, stderr]).toEqual(['', expect.stringMatching(/^Uploaded 1 file, 1 B, in .*\n$/)]);
+  expect(await place.ok(['upload', '-rq', here()])).toMatchObject({ stdout: '', stderr: '' });
+});

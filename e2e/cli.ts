@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { signUpOwner } from './client-account.ts';
+import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+
+export const main = fileURLToPath(new URL('../packages/cli/dist/main.js', import.meta.url));
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface How {
+  env?: Record<string, string>;
+  /** What is piped in; nothing by default. */
+  input?: string;
+  cwd?: string;
+  /** Called once, with what has been written to standard error so far, whenever that grows. */
+  onWords?: (words: string, child: ChildProcess) => void;
+}
+
+/** A service of its own, a folder to work in, and the command with a key for a project. */
+export interface Workplace {
+  service: Service;
+  /** A folder that is removed at the end. */
+  folder: string;
+  projectId: string;
+  apiKey: string;
+  /** Runs the command as the holder of the key. */
+  cadiz(args: string[], how?: How): Promise<Ended>;
+  /** The same, and throws with all that it said unless it ends with 0. */
+  ok(args: string[], how?: How): Promise<Ended>;
+  /** What it prints with --json. */
+  json<T>(args: string[], how?: How): Promise<T>;
+  /** Runs it on a terminal, and types a line as soon as a question is shown. Answers all that was shown. */
+  type(args: string[], answers: [question: string, line: string][], how?: How): Promise<Ended>;
+  close(): Promise<void>;
+}
+
+export async function startWorkplace(): Promise<Workplace> {
+  const settings: Settings = await embeddedSettings();
+  const service = await startService(settings);
+  const folder = await mkdtemp(join(tmpdir(), 'cadiz-cli-'));
+  const { projectId, apiKey } = await (await signUpOwner(service.url)).createProject('Main');
+  const surroundings = {
+    PATH: process.env.PATH ?? '',
+    HOME: folder,
+    XDG_CONFIG_HOME: join(folder, '.config'),
+    XDG_STATE_HOME: join(folder, '.state'),
+    CADIZ_URL: service.url,
+  };
+  const cadiz = (args: string[], how: How = {}) =>
+    collect(
+      [process.execPath, main, ...args],
+      { ...how, env: { ...surroundings, CADIZ_API_KEY: apiKey, ...how.env } },
+      folder,
+    );
+  const ok = async (args: string[], how?: How) => {
+    const ended = await cadiz(args, how);
+    if (ended.code !== 0)
+      throw new Error(`cadiz ${args.join(' ')} ended with ${ended.code}\n${ended.stdout}${ended.stderr}`);
+    return ended;
+  };
+  return {
+    service,
+    folder,
+    projectId,
+    apiKey,
+    cadiz,
+    ok,
+    json: async (args, how) => JSON.parse((await ok([...args, '--json'], how)).stdout),
+    type: (args, answers, how = {}) => {
+      const left = [...answers];
+      const quoted = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
+      const env = { ...surroundings, CADIZ_API_KEY: apiKey, ...how.env };
+      const onWords = (words: string, child: ChildProcess) => {
+        const [question, line] = left[0] ?? [];
+        if (question === undefined || !words.includes(question)) return;
+        left.shift();
+        child.stdin?.write(`${line}\r`);
+      };
+      return collect(['script', '-qefc', quoted, '/dev/null'], { ...how, env, onWords, isOpen: true }, folder);
+    },
+    async close() {
+      await stopService(service);
+      await cleanUp(settings);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs a program until it ends. */
+export function collect(
+  [program = '', ...args]: string[],
+  how: How & { isOpen?: boolean },
+  folder: string,
+): Promise<Ended> {
+  const { env, input = '', cwd = folder, onWords, isOpen = false } = how;
+  const child = spawn(program, args, { cwd, env, stdio: 'pipe' });
+  const ended: Ended = { code: null, stdout: '', stderr: '' };
+  const add = (to: 'stdout' | 'stderr') => (text: string) => {
+    ended[to] += text;
+    onWords?.(ended.stdout + ended.stderr, child);
+  };
+  child.stdout.setEncoding('utf8').on('data', add('stdout'));
+  child.stderr.setEncoding('utf8').on('data', add('stderr'));
+  // A command that does not read its input may be gone before it has arrived.
+  child.stdin.on('error', () => undefined);
+  if (!isOpen) child.stdin.end(input);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ ...ended, code }));
+  });
+}

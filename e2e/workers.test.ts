@@ -1,0 +1,139 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@cadiz/client';
+import { openStore } from '@cadiz/store';
+import { afterEach, describe, expect, test } from 'vitest';
+import { listFiles, signUpOwner } from './client-account.ts';
+import {
+  cleanUp,
+  listen,
+  runService,
+  type Service,
+  type Settings,
+  startService,
+  stopService,
+  testedSettings,
+} from './service.ts';
+
+const undo: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  while (undo.length > 0) await undo.pop()?.();
+});
+
+const shared = process.env.TEST_DATABASE_URL !== undefined;
+if (!shared) console.warn('LEFT OUT: several workers, because TEST_DATABASE_URL names no PostgreSQL.');
+
+describe.runIf(shared)('a service with three workers', () => {
+  test('goes on when one is killed, replaces it, and ends with all of them', async () => {
+    const settings = await openSettings();
+    const service = await startService(settings);
+    const before = workersOf(service);
+    expect(before).toHaveLength(3);
+    // The token that one of them has printed is good at every other.
+    expect(service.welcome).toMatch(/setup#[\w-]{22}\n/);
+
+    const { apiKey } = await (await signUpOwner(service.url)).createProject('P');
+    const cadiz = createClient({ baseUrl: service.url, apiKey });
+    let isOver = false;
+    let recorded = 0;
+    const clients = Array.from({ length: 4 }, async () => {
+      while (!isOver) {
+        await cadiz.upload(
+          new File(['Cadiz'], `${recorded}-${randomBytes(8).toString('hex')}.txt`, { type: 'text/plain' }),
+        );
+        recorded += 1;
+      }
+    });
+    await expect.poll(() => recorded).toBeGreaterThan(10);
+    const [killed = 0] = before;
+    process.kill(killed, 'SIGKILL');
+    await expect.poll(() => workersOf(service).filter((pid) => !before.includes(pid))).toHaveLength(1);
+    const seen = recorded;
+    await expect.poll(() => recorded).toBeGreaterThan(seen + 20);
+    isOver = true;
+    await Promise.all(clients);
+    expect(await listFiles(service.url, apiKey)).toHaveLength(recorded);
+
+    // Each has its own port for metrics, the one that follows has that of the one before it.
+    const ports = [0, 1, 2].map((place) => Number(settings.METRICS_PORT) + place);
+    for (const port of ports) await expect.poll(() => readMetrics(port)).toContain('process_start_time_seconds');
+
+    const all = workersOf(service);
+    const { code, stderr } = await stopService(service);
+    expect([code, all.filter(isRunning)]).toEqual([0, []]);
+    const said = stderr.split('\n').filter((line) => line.includes(`"workerPid":${killed},`));
+    expect(said).toEqual([expect.stringContaining('A worker has ended; another one follows')]);
+  });
+
+  test('ends with the reason when it cannot start', async () => {
+    const settings = await openSettings();
+    const { code, stdout, stderr } = await runService({ ...settings, DATABASE_URL: 'postgres://127.0.0.1:1/none' });
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr.trim().split('\n')).toEqual([
+      expect.stringContaining('ECONNREFUSED'),
+      'A worker ended before it served, and has said why.',
+    ]);
+  });
+
+  test('leaves no worker behind when it is killed itself', async () => {
+    const service = await startService(await openSettings());
+    const all = workersOf(service);
+    service.signal('SIGKILL');
+    await service.exit;
+    await expect.poll(() => all.filter(isRunning)).toEqual([]);
+  });
+});
+
+/** A new database, a store that outlives the processes, and three workers. */
+async function openSettings(): Promise<Settings> {
+  const settings = await testedSettings();
+  const folder = await mkdtemp(join(tmpdir(), 'cadiz-e2e-objects-'));
+  const credentials = { accessKeyId: 'WORKERS', secretAccessKey: randomBytes(20).toString('hex') };
+  const store = await openStore({ ...credentials, dataDir: folder, host: '127.0.0.1', port: 0 });
+  undo.push(async () => {
+    await cleanUp(settings);
+    await store.close({ drainMilliseconds: 0 });
+    await rm(folder, { recursive: true, force: true });
+  });
+  return {
+    ...settings,
+    WORKERS: '3',
+    METRICS_PORT: String(await freeRange(3)),
+    S3_ENDPOINT: `http://127.0.0.1:${store.port}`,
+    S3_BUCKET: 'cadiz',
+    S3_ACCESS_KEY_ID: credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+  };
+}
+
+/** The first of so many free ports in a row, below those that the system gives away. */
+async function freeRange(count: number): Promise<number> {
+  for (;;) {
+    const first = randomInt(20_000, 30_000);
+    const ports = Array.from({ length: count }, (_, index) => first + index);
+    const opened = await Promise.allSettled(ports.map(listen));
+    for (const each of opened) if (each.status === 'fulfilled') await each.value.close();
+    if (opened.every(({ status }) => status === 'fulfilled')) return first;
+  }
+}
+
+function workersOf({ pid }: Service): number[] {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+  return children.filter(isRunning);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+async function readMetrics(port: number): Promise<string> {
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
+  return (await answer?.text()) ?? '';
+}

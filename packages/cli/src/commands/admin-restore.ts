@@ -1,0 +1,6 @@
+import { restoreBackup } from '@cadiz/server/admin';
+import type { Run } from '../run.ts';
+
+export const run: Run<'admin restore'> = async ({ output }, { args: [folder = ''] }) => {
+  process.exitCode = await restoreBackup(folder, { json: output.isJson });
+};

@@ -1,0 +1,12 @@
+import { examineStore } from '@cadiz/server/doctor';
+import { usageFailure } from '../failure.ts';
+import type { Run } from '../run.ts';
+
+export const run: Run<'doctor'> = async ({ output, yes }, { options: { fix, origin } }) => {
+  process.exitCode = await examineStore({ fix, yes, json: output.isJson, origin: origin.map(toOrigin) });
+};
+
+function toOrigin(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text).origin;
+  throw usageFailure(`--origin ${text} must be a URL that starts with http:// or https://.`);
+}

@@ -1,0 +1,18 @@
+import { connect } from '../context.ts';
+import { readDuration, toMinute } from '../format.ts';
+import { findFile, readRemotePath } from '../paths.ts';
+import type { Run } from '../run.ts';
+
+export const run: Run<'link'> = async (context, { args: [path = ''], options }) => {
+  const seconds = options.expires === undefined ? undefined : readDuration('expires', options.expires);
+  const client = await connect(context);
+  const { id } = await findFile(client, readRemotePath(path));
+  const link = await client.links.create(id, {
+    disposition: options.inline ? 'inline' : 'attachment',
+    ...(seconds && { expiresAt: new Date(Date.now() + seconds * 1000).toISOString() }),
+  });
+  context.output.print(link, link.url);
+  context.output.say(
+    `Works ${link.expiresAt ? `until ${toMinute(link.expiresAt)} UTC, or ` : ''}until cadiz links delete ${link.id}`,
+  );
+};

@@ -1,0 +1,54 @@
+import type { OwnApiKey } from '@cadiz/client';
+import { ask, askSecret, readInput } from '../ask.ts';
+import { readStored, type StoredService, store, toServiceUrl } from '../config.ts';
+import { type Context, clientOf, targetOf } from '../context.ts';
+import { usageFailure } from '../failure.ts';
+import type { Run } from '../run.ts';
+import { signIn } from '../sign-in.ts';
+
+export const run: Run<'login'> = async (context, { args, options }) => {
+  const url = args[0] ? toServiceUrl(args[0]) : (await targetOf(context)).url;
+  const { hostname, protocol } = new URL(url);
+  if (protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
+    context.output.warn(`${url} is not encrypted: whoever is on the way can read the credentials.`);
+  const known = (await readStored(context.env)).services[url] ?? {};
+  if (options.account) await loginAccount(context, url, known);
+  else await loginKey(context, url, known);
+};
+
+async function loginKey(context: Context, url: string, known: StoredService): Promise<void> {
+  const { stdin, output, env } = context;
+  const apiKey = stdin.isTTY
+    ? await askSecret(context, `API key for ${url} (it is not shown): `)
+    : await readInput(stdin);
+  if (!/^cz_live_\S+$/.test(apiKey)) throw usageFailure('This is no API key: one begins with cz_live_.');
+  const key: OwnApiKey = await clientOf(context, { url, apiKey }).keys.current();
+  const { projectId: _, ...rest } = known;
+  await store(env, url, { ...rest, apiKey, ...(key.projectId && { projectId: key.projectId }) });
+  output.print({ url, key }, '');
+  output.say(`Signed in to ${url} with the key ${key.name}.`);
+  if (!key.projectId) output.say('The key is tied to no project: choose one with cadiz projects use ID.');
+}
+
+async function loginAccount(context: Context, url: string, known: StoredService): Promise<void> {
+  if (!context.stdin.isTTY || !context.stderr.isTTY)
+    throw usageFailure('A password is only asked for on a terminal. In a script, use an API key.');
+  const email = await ask(context, `E-mail address for ${url}: `);
+  const password = await askSecret(context, 'Password (it is not shown): ');
+  const session = await signIn({
+    url,
+    email,
+    password,
+    askCode: () => askSecret(context, 'Code of the second factor, or a backup code: '),
+  });
+  const client = clientOf(context, { url, session });
+  const { projects } = await client.request<{ projects: { id: string; name: string }[] }>({ path: '/api/projects' });
+  const [only] = projects;
+  const projectId = known.projectId ?? (projects.length === 1 ? only?.id : undefined);
+  const { apiKey: _, ...rest } = known;
+  await store(context.env, url, { ...rest, session, email, ...(projectId && { projectId }) });
+  context.output.print({ url, email, projectId: projectId ?? null }, '');
+  context.output.say(`Signed in to ${url} as ${email}.`);
+  if (projects.length === 0) context.output.say('There is no project yet: cadiz projects create NAME --use');
+  else if (!projectId) context.output.say('Choose a project with cadiz projects use NAME.');
+}

@@ -1,0 +1,63 @@
+import type { Client } from '@cadiz/client';
+import { connect } from '../context.ts';
+import { exitCodes, Failure, usageFailure } from '../failure.ts';
+import { count } from '../format.ts';
+import { printable } from '../output.ts';
+import {
+  type Found,
+  find,
+  findFiles,
+  findFolder,
+  findFolderAt,
+  nameOf,
+  parentOf,
+  readRemotePath,
+  showRemote,
+} from '../paths.ts';
+import type { Run } from '../run.ts';
+
+export const run: Run<'mv'> = async (context, { args }) => {
+  const client = await connect(context);
+  const target = readRemotePath(args.at(-1) ?? '');
+  const sources: Found[] = [];
+  for (const path of args.slice(0, -1)) sources.push(await find(client, readRemotePath(path)));
+  for (const { id } of sources) if (id === null) throw usageFailure('The root cannot be moved.');
+
+  const folder =
+    'id' in target || target.isFolder ? await findFolder(client, target) : await findFolderAt(client, target.path);
+  if (folder) {
+    for (const source of sources)
+      await requireFree(client, folder.path === '' ? source.name : `${folder.path}/${source.name}`, source);
+    const ids = (kind: Found['kind']) =>
+      sources.flatMap((source) => (source.kind === kind && source.id ? [source.id] : []));
+    const moved = await client.files.move({ fileIds: ids('file'), folderIds: ids('folder'), folder: folder.id });
+    context.output.print(moved, '');
+    context.output.say(`Moved ${count(sources.length, 'item')} to ${printable(showRemote(folder.path))}.`);
+    return;
+  }
+  const [source] = sources;
+  if (sources.length > 1 || !source || 'id' in target)
+    throw new Failure(
+      exitCodes.notFound,
+      `${args.at(-1)} does not exist: several items can only be moved to a folder.`,
+    );
+  const parent = await findFolder(client, { path: parentOf(target.path), isFolder: true });
+  const name = nameOf(target.path);
+  await requireFree(client, target.path, source);
+  const { id } = source;
+  const renamed =
+    source.kind === 'file'
+      ? await client.files.update(source.id, { fileName: name, folder: parent.id })
+      : await client.folders.update(id ?? '', { name, parent: parent.id });
+  context.output.print(renamed, '');
+  context.output.say(`Moved ${printable(source.name)} to ${printable(showRemote(target.path))}.`);
+};
+
+/** Files of one folder may share a name, but a move must not make one look like another. @throws Failure */
+async function requireFree(client: Client, path: string, source: Found): Promise<void> {
+  const taken = [await findFolderAt(client, path), ...(await findFiles(client, path))].filter(
+    (one) => one && one.id !== source.id,
+  );
+  if (taken.length > 0)
+    throw new Failure(exitCodes.failed, `${showRemote(path)} exists already: delete it first, or choose another name.`);
+}

@@ -1,0 +1,18 @@
+import { readStored, store } from '../config.ts';
+import { clientOf, connectAccount, targetOf } from '../context.ts';
+import { exitCodes, Failure } from '../failure.ts';
+import { findProject, listProjects } from '../projects.ts';
+import type { Run } from '../run.ts';
+
+export const run: Run<'projects use'> = async (context, { args: [wanted = ''] }) => {
+  const { url, session, apiKey } = await targetOf(context);
+  const id = session ? findProject(await listProjects((await connectAccount(context)).client), wanted).id : wanted;
+  // A key cannot look projects up; asking for the usage shows whether it may work there.
+  if (!session && !apiKey) throw new Failure(exitCodes.signIn, `Nobody is signed in to ${url}: run cadiz login.`);
+  if (!session) await clientOf(context, { url, apiKey: apiKey ?? '', projectId: id }).usage();
+  const known = (await readStored(context.env)).services[url];
+  await store(context.env, url, { ...known, projectId: id });
+  context.output.print({ projectId: id }, '');
+  context.output.say(`Using the project ${wanted}.`);
+  if (context.env.CADIZ_PROJECT_ID) context.output.warn('CADIZ_PROJECT_ID is set, and takes precedence.');
+};

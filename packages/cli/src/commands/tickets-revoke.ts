@@ -1,0 +1,10 @@
+import { confirm } from '../ask.ts';
+import { connect } from '../context.ts';
+import type { Run } from '../run.ts';
+
+export const run: Run<'tickets revoke'> = async (context, { args: [id = ''] }) => {
+  const client = await connect(context);
+  await confirm(context, `Revoke the ticket ${id}?`, context.yes);
+  context.output.print(await client.tickets.revoke(id), '');
+  context.output.say(`Revoked the ticket ${id}.`);
+};

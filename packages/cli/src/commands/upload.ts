@@ -1,0 +1,38 @@
+import { connect, usualConcurrency } from '../context.ts';
+import { readWhole } from '../format.ts';
+import type { Run } from '../run.ts';
+import { createFilter } from '../transfer/filter.ts';
+import { planUploads } from '../transfer/plan-uploads.ts';
+import { failIfAny, newReport, noteLeftOut, sayFailed, sayReport } from '../transfer/report.ts';
+import { readSources, readThere } from '../transfer/sources.ts';
+import { findTarget } from '../transfer/target.ts';
+import { uploadFiles } from '../transfer/upload-files.ts';
+
+export const run: Run<'upload'> = async (context, { args, options }) => {
+  const began = performance.now();
+  const { output } = context;
+  const concurrency = readWhole('concurrency', options.concurrency ?? String(usualConcurrency), 1, 64);
+  const sources = await readSources(args, { ...options, filter: createFilter(options) });
+  const client = await connect(context, { concurrency });
+  const target = await findTarget(client, options.to ?? '/');
+  const report = newReport();
+  noteLeftOut(output, report, sources.leftOut);
+  const there = target.id === undefined ? new Map() : await readThere(client, target.id, sources);
+  const rules = { ifExists: options['if-exists'], checksum: options.checksum };
+  const uploads = await planUploads(sources.files, there, rules, report);
+  sayFailed(output, report);
+  if (options['dry-run']) {
+    const lines = uploads.map(({ path, replaces }) => `${replaces ? 'replace' : 'upload '}  ${path}\n`);
+    const planned = uploads.map(({ path, size, replaces }) => ({
+      path,
+      bytes: size,
+      replaces: replaces?.id ?? null,
+    }));
+    output.print({ dryRun: true, uploads: planned, ...report }, lines.join(''));
+    return;
+  }
+  await uploadFiles(context, client, target.folder, uploads, report);
+  output.print(report, '');
+  sayReport(output, 'Uploaded', report, began);
+  failIfAny(report);
+};

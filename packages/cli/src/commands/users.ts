@@ -1,0 +1,14 @@
+import { manageUsers } from '@cadiz/server/users';
+import { confirm } from '../ask.ts';
+import type { Run } from '../run.ts';
+import type { CommandName } from '../table.ts';
+
+type UsersCommand = Extract<CommandName, `users ${string}`>;
+
+export const run: Run<UsersCommand> = async (context, { name, args: [email], options }) => {
+  if (name === 'users delete')
+    await confirm(context, `Delete the account ${email} with its memberships and API keys?`, context.yes);
+  const revokeApiKeys = 'revoke-api-keys' in options && options['revoke-api-keys'] === true;
+  const command = name.slice('users '.length);
+  process.exitCode = await manageUsers({ command, email, revokeApiKeys }, context.output.isJson);
+};

@@ -1,0 +1,105 @@
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { exitCodes, Failure, usageFailure } from './failure.ts';
+
+/** What is stored of one service. */
+export interface StoredService {
+  apiKey?: string;
+  /** The cookie of a session, as a browser sends it. */
+  session?: string;
+  /** Whose session it is. */
+  email?: string;
+  /** The project that was chosen. */
+  projectId?: string;
+}
+
+interface Stored {
+  /** The service that is used if CADIZ_URL is not set. */
+  current?: string;
+  services: Record<string, StoredService>;
+}
+
+export const defaultUrl = 'http://localhost:4000';
+
+/** Where credentials are stored (XDG Base Directory Specification). */
+export const credentialsPath = (env: NodeJS.ProcessEnv): string =>
+  join(folderOf(env.XDG_CONFIG_HOME, '.config'), 'cadiz', 'credentials.json');
+
+/** Where the secret is stored that `cadiz listen` signs with. */
+export const webhookSecretPath = (env: NodeJS.ProcessEnv): string =>
+  join(dirname(credentialsPath(env)), 'webhook-secret');
+
+/** Where uploads that can be resumed are remembered. */
+export const uploadsPath = (env: NodeJS.ProcessEnv): string =>
+  join(folderOf(env.XDG_STATE_HOME, '.local/state'), 'cadiz', 'uploads.json');
+
+/** The specification says that a relative path is to be ignored. */
+const folderOf = (folder: string | undefined, otherwise: string): string =>
+  folder?.startsWith('/') ? folder : join(homedir(), otherwise);
+
+/** The service and the credentials that a command uses. Credentials of one service are never sent to another. */
+export interface Target extends StoredService {
+  url: string;
+  /** Where the credential is from. */
+  from: 'environment' | 'file' | 'nowhere';
+}
+
+/** What the environment says takes precedence over what is stored. @throws Failure */
+export async function readTarget(env: NodeJS.ProcessEnv, project?: string): Promise<Target> {
+  const { current, services } = await readStored(env);
+  const url = toServiceUrl(env.CADIZ_URL || current || defaultUrl);
+  const stored = services[url];
+  const projectId = project || env.CADIZ_PROJECT_ID || stored?.projectId;
+  const chosen = projectId ? { projectId } : {};
+  if (env.CADIZ_API_KEY) return { url, from: 'environment', apiKey: env.CADIZ_API_KEY, ...chosen };
+  return { ...stored, url, from: stored?.apiKey || stored?.session ? 'file' : 'nowhere', ...chosen };
+}
+
+/** Changes what is stored of one service; `undefined` forgets it. */
+export async function store(env: NodeJS.ProcessEnv, url: string, service: StoredService | undefined): Promise<void> {
+  const { current, services } = await readStored(env);
+  const { [url]: _, ...others } = services;
+  const next = service ? { ...others, [url]: service } : others;
+  const used = service ? url : current === url ? undefined : current;
+  await writeStored(env, { ...(used && { current: used }), services: next });
+}
+
+/** `https://media.example.com`, without a path's last slash. @throws Failure */
+export function toServiceUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
+    throw usageFailure(`${text} is not the URL of a service, such as https://media.example.com.`);
+  return url.href.replace(/\/+$/, '');
+}
+
+export async function readStored(env: NodeJS.ProcessEnv): Promise<Stored> {
+  const path = credentialsPath(env);
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';
+    throw error;
+  });
+  if (text === '') return { services: {} };
+  try {
+    const { current, services = {} } = JSON.parse(text) as Partial<Stored>;
+    return { ...(current && { current }), services };
+  } catch {
+    throw new Failure(exitCodes.failed, `${path} is damaged: remove it, and sign in again.`);
+  }
+}
+
+const writeStored = (env: NodeJS.ProcessEnv, stored: Stored): Promise<void> =>
+  writePrivately(credentialsPath(env), `${JSON.stringify(stored, null, 2)}\n`);
+
+/** In a new file that takes the place of the old one: never readable by others, and never half. */
+export async function writePrivately(path: string, text: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.${process.pid}`;
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
+    await chmod(draft, 0o600);
+    await rename(draft, path);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}

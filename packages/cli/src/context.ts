@@ -1,0 +1,94 @@
+import { type Client, createClient } from '@cadiz/client';
+import { resumeFile } from '@cadiz/client/node';
+import type { Terminal } from './ask.ts';
+import { readTarget, type Target, uploadsPath } from './config.ts';
+import { exitCodes, Failure } from './failure.ts';
+import type { Output } from './output.ts';
+
+/** Everything that a command uses of the world around it. */
+export interface Context extends Terminal {
+  output: Output;
+  env: NodeJS.ProcessEnv;
+  stdout: NodeJS.WriteStream;
+  /** --project. */
+  project: string | undefined;
+  /** --yes. */
+  yes: boolean;
+  /** Runs when Ctrl-C is pressed, before the command ends with 130; until then, it ends at once. */
+  onInterrupt(run: () => void): void;
+}
+
+export const targetOf = ({ env, project }: Context): Promise<Target> => readTarget(env, project);
+
+/** How many files are transferred at the same time by default. */
+export const usualConcurrency = 8;
+
+/** How a client reaches the service. */
+interface Connection {
+  /** How many files are transferred at the same time. */
+  concurrency?: number;
+  /** Learns of each request whether it was answered, other than with a 5xx. */
+  onAnswer?: (isAnswered: boolean) => void;
+}
+
+/** A client with the credentials of the command. @throws Failure if there are none */
+export async function connect(context: Context, how: Connection = {}): Promise<Client> {
+  const target = await targetOf(context);
+  if (!target.apiKey && !target.session) throw signedOut(target.url);
+  if (!target.apiKey && !target.projectId)
+    throw new Failure(exitCodes.usage, 'Which project? Choose one with cadiz projects use, or give --project.');
+  return clientOf(context, target, how);
+}
+
+/** A client with the session that is stored, for what no key may do. @throws Failure if there is none */
+export async function connectAccount(context: Context): Promise<{ client: Client; target: Target }> {
+  const { apiKey: _, ...target } = await targetOf(context);
+  const { session, url } = target;
+  if (!session)
+    throw new Failure(exitCodes.signIn, `This needs an account rather than a key: cadiz login --account ${url}`);
+  return { client: clientOf(context, target), target };
+}
+
+/** A client of a service, with one credential. */
+export function clientOf(
+  { output, env }: Pick<Context, 'output' | 'env'>,
+  { url, apiKey, session, projectId }: Pick<Target, 'url' | 'apiKey' | 'session' | 'projectId'>,
+  { concurrency = usualConcurrency, onAnswer }: Connection = {},
+): Client {
+  return createClient({
+    baseUrl: url,
+    ...(apiKey ? { apiKey } : { session }),
+    projectId,
+    concurrency,
+    resume: resumeFile(uploadsPath(env)),
+    fetch: async (input, init) => {
+      const answer = await tracedFetch(output, input, init).catch((error: Error) => error);
+      onAnswer?.(answer instanceof Response && answer.status < 500);
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+  });
+}
+
+const signedOut = (url: string) =>
+  new Failure(exitCodes.signIn, `Nobody is signed in to ${url}: run cadiz login, or set CADIZ_API_KEY.`);
+
+/** Shows each request with --debug. Neither its headers nor its body nor its answer, since secrets are there. */
+export async function tracedFetch(
+  output: Output,
+  input: string | URL | Request,
+  init?: RequestInit,
+): Promise<Response> {
+  const { pathname, search } = new URL(input instanceof Request ? input.url : input);
+  const began = performance.now();
+  const told = (what: string) =>
+    output.debug(`${init?.method ?? 'GET'} ${pathname}${search} ${what} ${Math.round(performance.now() - began)} ms`);
+  try {
+    const answer = await fetch(input, init);
+    told(`${answer.status} ${answer.headers.get('x-request-id') ?? ''}`.trim());
+    return answer;
+  } catch (error) {
+    told(`failed: ${error instanceof Error ? (error.cause ?? error.message) : error}`);
+    throw error;
+  }
+}

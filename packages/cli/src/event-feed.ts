@@ -1,0 +1,108 @@
+import type { Client, Event, EventType } from '@cadiz/client';
+import { type Context, connect } from './context.ts';
+import { usageFailure } from './failure.ts';
+import { count, readDuration } from './format.ts';
+
+export interface FeedOptions {
+  /** As it was written; undefined for the usual beginning. */
+  since: string | undefined;
+  type: readonly string[];
+  /** Whether to wait for what has not happened yet. */
+  follow: boolean;
+  /** The command that goes on after this event, for Ctrl-C. */
+  toNext(seq: string): string;
+}
+
+/** Events, one after the other; one counts as handled when the next is asked for. @throws Failure, CadizError */
+export async function* readFeed(context: Context, options: FeedOptions): AsyncGenerator<Event, void> {
+  const { output } = context;
+  const types = await readTypes(options.type);
+  const client = await connect(context, { onAnswer: sayTrouble(context) });
+  let after = await findStart(client, options);
+  context.onInterrupt(() => output.say(`\nGo on with: ${options.toNext(after ?? '0')}`));
+  const events = options.follow ? client.events.follow({ after, types }) : readKept(client, after, types);
+  for await (const event of events) {
+    yield event;
+    after = String(event.seq);
+  }
+}
+
+async function* readKept(client: Client, from: string | undefined, types: EventType[] | undefined) {
+  for (let after = from; ; ) {
+    const page = await client.events.page({ after, limit: 1000, types });
+    yield* page.events;
+    if (page.events.length < 1000) return;
+    after = page.cursor;
+  }
+}
+
+/** Tells once that the service cannot be reached, and once that it can again. */
+function sayTrouble({ output }: Context): (isAnswered: boolean) => void {
+  let isLost = false;
+  return (isAnswered) => {
+    if (isAnswered === !isLost) return;
+    isLost = !isAnswered;
+    output.say(isLost ? 'The service cannot be reached. Trying until it can …' : 'The service can be reached again.');
+  };
+}
+
+async function readTypes(given: readonly string[]): Promise<EventType[] | undefined> {
+  if (given.length === 0) return undefined;
+  const { feedTypes } = await import('@cadiz/contract');
+  const isType = (text: string): text is EventType => feedTypes.some((type) => type === text);
+  const texts = given.flatMap((text) => text.split(','));
+  const wrong = texts.find((text) => !isType(text));
+  if (wrong !== undefined) throw usageFailure(`--type ${wrong} is no type of event: docs/events.md lists them.`);
+  return texts.filter(isType);
+}
+
+/** The cursor that comes before the first event; undefined for everything that is kept. */
+async function findStart(client: Client, { since, follow }: FeedOptions): Promise<string | undefined> {
+  if (since === undefined) return follow ? (await client.events.page({ after: 'latest' })).cursor : undefined;
+  if (/^\d{1,15}$/.test(since)) return since;
+  const time = /^\d+[smhdw]$/.test(since) ? Date.now() - 1000 * readDuration('since', since) : Date.parse(since);
+  if (Number.isNaN(time))
+    throw usageFailure(`--since ${since} must be a number, a time such as 2027-01-31T12:00Z, or 15m, 2h or 7d.`);
+  return findCursor(client, time);
+}
+
+/** Which events came before a time, by halving what is kept: the feed is in the order of time, and its numbers have no gap. */
+async function findCursor(client: Client, time: number): Promise<string> {
+  const next = async (after?: number) => (await client.events.page({ after, limit: 1 })).events[0];
+  let notBefore = Number((await client.events.page({ after: 'latest' })).cursor);
+  const oldest = await next();
+  let before = oldest ? oldest.seq - 1 : notBefore;
+  while (before < notBefore) {
+    const middle = Math.floor((before + notBefore) / 2);
+    const event = await next(middle);
+    if (event && event.seq <= notBefore && Date.parse(event.at) < time) before = event.seq;
+    else notBefore = middle;
+  }
+  return String(before);
+}
+
+/** Columns of so many characters for the types, of which few are longer. */
+export const typeColumns = 'file.content_mismatch'.length;
+
+/** What an event is about: a name if there is one. */
+export function toSubject({ data, type }: Event): string {
+  const facts: Readonly<Record<string, unknown>> = { ...data };
+  const found = ['fileName', 'name', 'email', 'ticketId', 'id'].map((name) => facts[name]);
+  const named = found.find((value) => typeof value === 'string');
+  const changed = Array.isArray(facts.changed) ? ` (${facts.changed.join(', ')})` : '';
+  if (typeof facts.percent === 'number') return `${facts.percent} % of the quota`;
+  if (typeof named === 'string') return `${named}${type.startsWith('folder.') && 'name' in facts ? '/' : ''}${changed}`;
+  const amounts = (['file', 'folder'] as const).flatMap((noun) => {
+    const amount = facts[`${noun}s`];
+    return typeof amount === 'number' && amount > 0 ? [count(amount, noun)] : [];
+  });
+  return amounts.join(', ');
+}
+
+/** Who it was, by the last part of the id, which differs most. */
+export function toActor({ actor }: Event): string {
+  if (!actor) return 'the service';
+  const [kind, id] = Object.entries(actor)[0] ?? ['', ''];
+  const nouns: Record<string, string> = { apiKeyId: 'key', ticketId: 'ticket', userId: 'user' };
+  return `${nouns[kind] ?? kind} …${String(id).split('-').at(-1)}`;
+}

@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+import './require-node.ts';
+
+// Not a static import: that would be loaded before the check above runs.
+void import('./run.ts').then(({ runProcess }) => runProcess());

@@ -1,0 +1,114 @@
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { usageFailure } from './failure.ts';
+import {
+  type CommandName,
+  type CommandSpec,
+  commands,
+  type Given,
+  globalOptions,
+  groups,
+  type OptionSpec,
+} from './table.ts';
+
+export const specOf = (name: CommandName): CommandSpec => commands[name];
+
+export const isCommand = (name: string): name is CommandName => Object.hasOwn(commands, name);
+export const isGroup = (name: string): boolean => Object.hasOwn(groups, name);
+
+/** Which command was asked for, and everything else that was written. */
+export interface Asked {
+  /** The command, or a group whose help is asked for; undefined if neither was written. */
+  name: string | undefined;
+  rest: string[];
+}
+
+/** Options of every command and the words of the line, whatever else there is: before it is known which command it is for. */
+export function readLoosely(argv: readonly string[]) {
+  const options = toParsed(globalOptions);
+  return parseArgs({ args: [...argv], options, strict: false, allowPositionals: true, tokens: true });
+}
+
+/**
+ * Finds the words of the command, which options of every command may precede.
+ *
+ * @throws Failure if there is no such command
+ */
+export function findCommand(argv: readonly string[]): Asked {
+  const { tokens } = readLoosely(argv);
+  const words = tokens.filter(({ kind }) => kind === 'positional');
+  const [first, second] = words.map((token) => (token.kind === 'positional' ? token.value : ''));
+  if (first === undefined) return { name: undefined, rest: [...argv] };
+  const without = (count: number) => {
+    const taken = new Set(words.slice(0, count).map(({ index }) => index));
+    return argv.filter((_, index) => !taken.has(index));
+  };
+  if (isCommand(first)) return { name: first, rest: without(1) };
+  if (!isGroup(first))
+    throw usageFailure(
+      `There is no command ${first}. ${suggest(first, [...Object.keys(commands), ...Object.keys(groups)])}`,
+    );
+  if (second === undefined) {
+    const list = `${first} list`;
+    const asksForHelp = readLoosely(argv).values.help === true;
+    return { name: asksForHelp || !isCommand(list) ? first : list, rest: without(1) };
+  }
+  const name = `${first} ${second}`;
+  if (isCommand(name)) return { name, rest: without(2) };
+  throw usageFailure(`There is no command ${name}. See cadiz ${first} --help.`);
+}
+
+/** Reads what a command was given. @throws Failure, and errors of `parseArgs` */
+export function parseCommand(name: CommandName, argv: readonly string[]): Given<CommandName> {
+  const { options = {}, counts = [0, 0] } = specOf(name);
+  const all: Record<string, OptionSpec> = { ...globalOptions, ...options };
+  const { values, positionals } = parseArgs({ args: [...argv], options: toParsed(all), allowPositionals: true });
+  for (const [option, { type, multiple, words }] of Object.entries(all)) {
+    values[option] ??= type === 'boolean' ? false : multiple ? [] : undefined;
+    const given = [values[option]].flat().filter((value) => typeof value === 'string');
+    const wrong = words && given.find((value) => !words.includes(value));
+    if (wrong !== undefined) throw usageFailure(`--${option} ${wrong} must be one of ${words?.join(', ')}.`);
+  }
+  const [least, most] = counts;
+  if (!values.help && positionals.length < least) throw usageFailure(`Something is missing: ${toSynopsis(name)}`);
+  if (!values.help && positionals.length > most)
+    throw usageFailure(`${positionals[most]} is too much: ${toSynopsis(name)}`);
+  return { name, args: positionals, options: values as unknown as Given<CommandName>['options'] };
+}
+
+/** Such as `cadiz ls [PATH]`. */
+export function toSynopsis(name: CommandName): string {
+  const spec = specOf(name);
+  return ['cadiz', name, spec.options && '[OPTIONS]', spec.arguments].filter(Boolean).join(' ');
+}
+
+function toParsed(options: Record<string, OptionSpec>): NonNullable<ParseArgsConfig['options']> {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { type, short, multiple, default: value }]) => [
+      name,
+      { type, ...(short && { short }), ...(multiple && { multiple }), ...(value !== undefined && { default: value }) },
+    ]),
+  );
+}
+
+/** What to do about a command that does not exist: take the closest one, if there is any, or look at the list. */
+function suggest(word: string, names: readonly string[]): string {
+  const close = names.filter((name) => distance(word, name) <= Math.max(1, Math.floor(name.length / 3)));
+  const [best] = close.sort((a, b) => distance(word, a) - distance(word, b));
+  return best ? `Did you mean ${best}?` : 'cadiz --help lists all.';
+}
+
+/** How many letters must be changed, added or removed (Levenshtein). */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (const [index, letter] of [...from].entries()) {
+    const next = [index + 1];
+    for (let at = 1; at <= to.length; at++)
+      next[at] = Math.min(
+        (next[at - 1] ?? 0) + 1,
+        (row[at] ?? 0) + 1,
+        (row[at - 1] ?? 0) + Number(letter !== to[at - 1]),
+      );
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

@@ -1,0 +1,138 @@
+import type { Context } from './context.ts';
+import { exitCodes, Failure, toTold } from './failure.ts';
+import { createOutput, type Output } from './output.ts';
+import { findCommand, isCommand, parseCommand, readLoosely } from './parse.ts';
+import type { CommandName, Given } from './table.ts';
+
+/** What a command does; it ends well, or with a Failure. */
+export type Run<K extends CommandName> = (context: Context, given: Given<K>) => Promise<void>;
+
+/** The code of each command, loaded when it runs. */
+const loaders: { [K in CommandName]: () => Promise<{ run: Run<K> }> } = {
+  upload: () => import('./commands/upload.ts'),
+  download: () => import('./commands/download.ts'),
+  sync: () => import('./commands/sync.ts'),
+  serve: () => import('./commands/serve.ts'),
+  doctor: () => import('./commands/doctor.ts'),
+  'users list': () => import('./commands/users.ts'),
+  'users reset-password': () => import('./commands/users.ts'),
+  'users remove-second-factor': () => import('./commands/users.ts'),
+  'users remove-passkeys': () => import('./commands/users.ts'),
+  'users verify-email': () => import('./commands/users.ts'),
+  'users end-sessions': () => import('./commands/users.ts'),
+  'users disable': () => import('./commands/users.ts'),
+  'users enable': () => import('./commands/users.ts'),
+  'users delete': () => import('./commands/users.ts'),
+  'admin migrate': () => import('./commands/admin-migrate.ts'),
+  'admin backup': () => import('./commands/admin-backup.ts'),
+  'admin restore': () => import('./commands/admin-restore.ts'),
+  'admin verify': () => import('./commands/admin-verify.ts'),
+  'queue list': () => import('./commands/queue.ts'),
+  'queue retry': () => import('./commands/queue.ts'),
+  export: () => import('./commands/export.ts'),
+  import: () => import('./commands/import.ts'),
+  completion: () => import('./commands/completion.ts'),
+  login: () => import('./commands/login.ts'),
+  logout: () => import('./commands/logout.ts'),
+  status: () => import('./commands/status.ts'),
+  'projects list': () => import('./commands/projects-list.ts'),
+  'projects create': () => import('./commands/projects-create.ts'),
+  'projects use': () => import('./commands/projects-use.ts'),
+  'keys list': () => import('./commands/keys-list.ts'),
+  'keys create': () => import('./commands/keys-create.ts'),
+  'keys revoke': () => import('./commands/keys-revoke.ts'),
+  ls: () => import('./commands/ls.ts'),
+  tree: () => import('./commands/tree.ts'),
+  cat: () => import('./commands/cat.ts'),
+  mv: () => import('./commands/mv.ts'),
+  rm: () => import('./commands/rm.ts'),
+  mkdir: () => import('./commands/mkdir.ts'),
+  url: () => import('./commands/url.ts'),
+  link: () => import('./commands/link.ts'),
+  'links list': () => import('./commands/links-list.ts'),
+  'links delete': () => import('./commands/links-delete.ts'),
+  ticket: () => import('./commands/ticket.ts'),
+  'tickets list': () => import('./commands/tickets-list.ts'),
+  'tickets revoke': () => import('./commands/tickets-revoke.ts'),
+  events: () => import('./commands/events.ts'),
+  listen: () => import('./commands/listen.ts'),
+  'trash list': () => import('./commands/trash-list.ts'),
+  'trash restore': () => import('./commands/trash-restore.ts'),
+  'trash empty': () => import('./commands/trash-empty.ts'),
+};
+
+/** The name under which scripts ask for completions; it is in no help. */
+export const completeCommand = '__complete';
+
+/** Runs the command that this process was started with, and sets its exit code. */
+export async function runProcess(): Promise<void> {
+  const { stdin, stdout, stderr, env } = process;
+  const argv = process.argv.slice(2);
+  // A reader that has seen enough, such as `head`, closes the pipe.
+  stdout.on('error', (error: NodeJS.ErrnoException) =>
+    process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
+  );
+  const { json, quiet, debug } = readLoosely(argv).values;
+  const options = { json: json === true, quiet: quiet === true, debug: debug === true };
+  const output = createOutput({ ...options, stdout, stderr, env });
+  try {
+    await runCommand(argv, { stdin, stdout, stderr, env, output, onInterrupt: interrupts() });
+  } catch (error) {
+    process.exitCode = tell(output, error);
+  }
+}
+
+type Surroundings = Omit<Context, 'project' | 'yes'>;
+
+async function runCommand(argv: readonly string[], surroundings: Surroundings): Promise<void> {
+  const { stdout, output } = surroundings;
+  if (argv[0] === '--version') return void stdout.write(`${await readVersion()}\n`);
+  if (argv[0] === completeCommand) return completeLine(argv.slice(1), surroundings);
+  const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv;
+  const { name, rest } = findCommand(words);
+  const asksForHelp = readLoosely(rest).values.help === true;
+  if (name === undefined || !isCommand(name) || (asksForHelp && parseCommand(name, rest).options.help)) {
+    const { toHelp } = await import('./help.ts');
+    const text = toHelp(name, Math.min(100, stdout.columns || 80));
+    if (asksForHelp || words !== argv || name !== undefined) return void stdout.write(text);
+    surroundings.stderr.write(text);
+    throw new Failure(exitCodes.usage, 'No command was given.');
+  }
+  const given = parseCommand(name, rest);
+  const { project, yes } = given.options;
+  const { run } = (await loaders[name]()) as { run: Run<CommandName> };
+  output.debug(`cadiz ${name}`);
+  await run({ ...surroundings, project, yes }, given as Given<CommandName>);
+}
+
+/** What the scripts of `cadiz completion` ask, with the words of the line: the last one is being written. */
+async function completeLine(words: string[], surroundings: Surroundings): Promise<void> {
+  const { complete } = await import('./complete.ts');
+  const lines = await complete({ ...surroundings, project: undefined, yes: false }, words);
+  surroundings.stdout.write(lines.map((line) => `${line}\n`).join(''));
+}
+
+function tell(output: Output, error: unknown): number {
+  const told = toTold(error);
+  output.fail(told);
+  if (!(error instanceof Failure) && error instanceof Error && error.stack) output.debug(error.stack);
+  return told.exitCode;
+}
+
+/** Ctrl-C and SIGTERM end the process, after what was registered has run; the second time at once. */
+function interrupts(): Context['onInterrupt'] {
+  const registered: (() => void)[] = [];
+  const stop = () => {
+    for (const run of registered.splice(0)) run();
+    process.exit(exitCodes.interrupted);
+  };
+  return (run) => {
+    if (registered.length === 0) process.on('SIGINT', stop).on('SIGTERM', stop);
+    registered.push(run);
+  };
+}
+
+async function readVersion(): Promise<string> {
+  const { readFile } = await import('node:fs/promises');
+  return JSON.parse(await readFile(new URL('../package.json', import.meta.url), 'utf8')).version;
+}

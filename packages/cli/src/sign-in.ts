@@ -1,0 +1,56 @@
+import { exitCodes, Failure } from './failure.ts';
+
+export interface SignIn {
+  url: string;
+  email: string;
+  password: string;
+  /** Asks for the code of the second factor, or a backup code. */
+  askCode(): Promise<string>;
+}
+
+/**
+ * Signs in as a browser does.
+ *
+ * @returns the cookie of the session, as a browser sends it
+ * @throws Failure
+ */
+export async function signIn({ url, email, password, askCode }: SignIn): Promise<string> {
+  const first = await post(url, 'sign-in/email', { email, password });
+  if (!first.answer.twoFactorRedirect) return sessionOf(first.cookies);
+  const code = await askCode();
+  const route = /^\d{6}$/.test(code) ? 'two-factor/verify-totp' : 'two-factor/verify-backup-code';
+  return sessionOf((await post(url, route, { code }, first.cookies)).cookies);
+}
+
+interface Answered {
+  answer: { twoFactorRedirect?: boolean };
+  /** `name=value` of each cookie. */
+  cookies: string[];
+}
+
+async function post(url: string, route: string, body: object, cookies: readonly string[] = []): Promise<Answered> {
+  const headers = { 'content-type': 'application/json', ...(cookies.length > 0 && { cookie: cookies.join('; ') }) };
+  const response = await fetch(`${url}/api/auth/${route}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  }).catch((error: Error) => {
+    throw new Failure(exitCodes.failed, `${url} cannot be reached: ${toReason(error)}`);
+  });
+  const text = await response.text();
+  if (!response.headers.get('content-type')?.includes('json'))
+    throw new Failure(exitCodes.failed, `${url} is not a Cadiz service: it answered ${response.status}.`);
+  const answer = JSON.parse(text);
+  if (!response.ok)
+    throw new Failure(response.status === 401 ? exitCodes.signIn : exitCodes.failed, answer.detail ?? answer.title);
+  return { answer, cookies: response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '') };
+}
+
+/** The reason of Node's `fetch failed`. */
+export const toReason = (error: Error): string => (error.cause instanceof Error ? error.cause.message : error.message);
+
+function sessionOf(cookies: readonly string[]): string {
+  const session = cookies.find((cookie) => /^(?:__Host-)?cadiz\.session_token=./.test(cookie));
+  if (!session) throw new Failure(exitCodes.failed, 'The service has not begun a session.');
+  return session;
+}

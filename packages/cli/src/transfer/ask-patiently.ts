@@ -1,0 +1,31 @@
+import { Failure } from '../failure.ts';
+import { toReason } from '../sign-in.ts';
+
+const attempts = 5;
+
+/**
+ * Asks another store until it answers well: failures that may pass are waited out.
+ *
+ * @param send makes a new request; one that throws a Failure is not repeated
+ * @param toFailure what to throw, given the answer or why there was none
+ * @throws Failure
+ */
+export async function askPatiently(
+  send: () => Promise<Response>,
+  toFailure: (answer: Response | string) => Failure | Promise<Failure>,
+): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send().catch((error: Error) => {
+      if (error instanceof Failure) throw error;
+      return toReason(error);
+    });
+    if (typeof answer !== 'string' && answer.ok) return answer;
+    const mayPass = typeof answer === 'string' || answer.status === 429 || answer.status >= 500;
+    if (!mayPass || attempt === attempts) throw await toFailure(answer);
+    if (typeof answer !== 'string') await answer.body?.cancel();
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 400 * 2 ** attempt));
+  }
+}
+
+/** How long an answer without a file may take. */
+export const answerMilliseconds = 60_000;

@@ -1,0 +1,131 @@
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Client, type File, isCadizError } from '@cadiz/client';
+import type { Context } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { Damaged, openBytes, startHash } from './bytes.ts';
+import { timeOf } from './compare.ts';
+import type { Report } from './report.ts';
+import { runTransfers } from './run-transfers.ts';
+
+/** A file of the project, and where it goes. */
+export interface Download {
+  file: File;
+  /** As it is shown. */
+  path: string;
+  to: string;
+}
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
+
+/** Downloads files, verifies them, and shows how far it is. */
+export async function downloadFiles(
+  context: Context,
+  client: Client,
+  downloads: readonly Download[],
+  report: Report,
+  concurrency: number,
+): Promise<void> {
+  const sign = signTogether(
+    client,
+    downloads.map(({ file }) => file.id),
+  );
+  const transfers = downloads.map((download, index) => ({
+    path: download.path,
+    id: download.file.id,
+    bytes: download.file.fileSize,
+    run: (onProgress: (bytes: number) => void) =>
+      downloadFile(client, download, { sign: (isAgain) => sign(index, isAgain), onProgress }),
+  }));
+  await runTransfers(context, 'Downloading', transfers, report, concurrency);
+}
+
+interface How {
+  /** @param isAgain whether the last URL was refused */
+  sign: (isAgain: boolean) => Promise<string>;
+  onProgress: (bytes: number) => void;
+}
+
+const attempts = 5;
+
+/**
+ * Downloads to a draft beside the target, and gives it its name once it is complete and verified. A draft that an earlier
+ * attempt has left is continued.
+ */
+async function downloadFile(client: Client, { file, to }: Download, how: How): Promise<void> {
+  const draft = join(dirname(to), `.cadiz-${file.id}.part`);
+  await mkdir(dirname(to), { recursive: true });
+  const taken = await stat(to).catch(() => undefined);
+  if (taken?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR', path: to });
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await continueDraft(client, file, draft, how);
+      break;
+    } catch (error) {
+      if (error instanceof Damaged) await rm(draft, { force: true });
+      if (attempt === attempts || !mayPass(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400 * 2 ** attempt));
+    }
+  }
+  const time = new Date(timeOf(file));
+  await utimes(draft, time, time);
+  await rename(draft, to);
+}
+
+/** A broken connection, and bytes that were damaged on the way; not what the disk or the service refuses. */
+const mayPass = (error: unknown): boolean =>
+  error instanceof Damaged ||
+  !(error instanceof Failure || isCadizError(error) || /^E[A-Z]+$/.test((error as NodeJS.ErrnoException).code ?? ''));
+
+async function continueDraft(client: Client, file: File, path: string, { sign, onProgress }: How): Promise<void> {
+  // A link in its place would lead what is written elsewhere.
+  const draft = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o666);
+  try {
+    const hash = startHash(file);
+    let { size: at } = await draft.stat();
+    if (at > file.fileSize) {
+      await draft.truncate(0);
+      at = 0;
+    }
+    if (at > 0) for await (const bytes of draft.createReadStream({ start: 0, autoClose: false })) hash?.update(bytes);
+    onProgress(at);
+    let isAgain = false;
+    const next = () => {
+      const url = sign(isAgain);
+      isAgain = true;
+      return url;
+    };
+    for await (const bytes of openBytes(client, file, { start: at, hash, sign: next })) {
+      await draft.appendFile(bytes);
+      at += bytes.length;
+      onProgress(at);
+    }
+  } finally {
+    await draft.close();
+  }
+}
+
+const signedAtOnce = 100;
+/** Shorter than the hour for which they are valid. */
+const usableMilliseconds = 45 * 60_000;
+
+/** URLs of many files, with one request for a hundred of them, shortly before they are needed. */
+export function signTogether(
+  client: Client,
+  ids: readonly string[],
+): (index: number, isAgain: boolean) => Promise<string> {
+  const groups = new Map<number, { at: number; urls: Promise<Map<string, string>> }>();
+  const ask = async (start: number) => {
+    const answered = await client.files.urls(ids.slice(start, start + signedAtOnce));
+    return new Map(answered.flatMap((one) => ('url' in one ? [[one.fileId, one.url] as const] : [])));
+  };
+  return async (index, isAgain) => {
+    const id = ids[index] ?? '';
+    const start = index - (index % signedAtOnce);
+    const group = groups.get(start) ?? { at: Date.now(), urls: ask(start) };
+    groups.set(start, group);
+    const url = isAgain || Date.now() - group.at > usableMilliseconds ? undefined : (await group.urls).get(id);
+    return url ?? (await client.files.url(id)).url;
+  };
+}

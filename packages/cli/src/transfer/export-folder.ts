@@ -1,0 +1,31 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { hashFile } from './compare.ts';
+import { downloadFiles } from './download-files.ts';
+import type { ExportHow, ExportTarget } from './export-target.ts';
+import { makeFolders } from './local-folders.ts';
+import { filesFolder, manifestName, writeManifest } from './manifest.ts';
+import { planDownloads } from './plan-downloads.ts';
+import { sayFailed } from './report.ts';
+
+/** An export into a folder of this machine. */
+export function toFolder(folder: string, { context, client, concurrency }: ExportHow): ExportTarget {
+  const { output } = context;
+  const place = (path: string) => join(resolve(folder), filesFolder, path);
+  return {
+    async transfer(files, folders, report) {
+      await mkdir(place(''), { recursive: true });
+      await makeFolders(output, report, folders.map(place));
+      const wanted = files.map(({ at, file }) => ({ path: at, file }));
+      // What an earlier export of this folder has left is replaced if it is another version of the file.
+      const downloads = await planDownloads(wanted, { ifExists: 'replace', checksum: false, to: place }, report);
+      sayFailed(output, report);
+      await downloadFiles(context, client, downloads, report, concurrency);
+    },
+    hash: ({ at }) => hashFile(place(at), 'sha256'),
+    async writeManifest(manifest) {
+      await writeManifest(resolve(folder), manifest);
+      return join(resolve(folder), manifestName);
+    },
+  };
+}

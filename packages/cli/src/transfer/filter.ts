@@ -1,0 +1,39 @@
+import ignore from 'ignore';
+
+/** What `--include` and `--exclude` say, both written as in a .gitignore. */
+export interface FilterRules {
+  include: readonly string[];
+  exclude: readonly string[];
+}
+
+/** Which files and folders a transfer is about; paths begin at the folder that was named. */
+export interface Filter {
+  /** Whether it is excluded, and with it everything beneath. */
+  excludes(path: string, isFolder: boolean): boolean;
+  /** Whether it is transferred. A folder that is not may have files that are. */
+  selects(path: string, isFolder: boolean): boolean;
+}
+
+export function createFilter({ include, exclude }: FilterRules): Filter {
+  const [included, excluded] = [include, exclude].map((patterns) => ignore({ ignoreCase: false }).add([...patterns]));
+  const excludes = (path: string, isFolder: boolean) => excluded?.ignores(isFolder ? `${path}/` : path) ?? false;
+  return {
+    excludes,
+    selects: (path, isFolder) =>
+      !excludes(path, isFolder) && (include.length === 0 || !!included?.ignores(isFolder ? `${path}/` : path)),
+  };
+}
+
+/** What a filter selects of a tree, and the paths of what it does not. */
+export function filterTree<File extends { path: string }, Folder extends { path: string }>(
+  filter: Filter,
+  tree: { files: readonly File[]; folders: readonly Folder[] },
+): { files: File[]; folders: Folder[]; others: string[] } {
+  const others: string[] = [];
+  const pick = (isFolder: boolean) => (entry: { path: string }) => {
+    const isSelected = filter.selects(entry.path, isFolder);
+    if (!isSelected) others.push(entry.path);
+    return isSelected;
+  };
+  return { files: tree.files.filter(pick(false)), folders: tree.folders.filter(pick(true)), others };
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { CadizError, type Metadata, type Source } from '@cadiz/client';
+import { nameOf } from '../paths.ts';
+import { proofOf } from './bytes.ts';
+import type { Item } from './import-items.ts';
+import { withChanged } from './upload-files.ts';
+
+/** A file of another store, whose bytes go through this machine without being stored here. */
+export interface Foreign {
+  path: string;
+  /** In bytes. */
+  size: number;
+  /** Known of its bytes, in hex. */
+  md5?: string | undefined;
+  sha256?: string | undefined;
+  /** When it was changed, in milliseconds; undefined if nobody knows. */
+  changed: number | undefined;
+  /** A fact in the metadata that no other file of that store has. */
+  fact?: [name: string, value: string];
+  /** Asked once, before it is read. */
+  look(): Promise<ForeignFacts>;
+  /** The bytes from start up to, not including, end. */
+  read(start: number, end: number): AsyncGenerator<Uint8Array>;
+}
+
+export interface ForeignFacts {
+  type: string;
+  /** Of any kind; what a project cannot keep is left out. */
+  metadata: Readonly<Record<string, unknown>>;
+  externalId?: string | null;
+  /** Whether the MD5 turns out to be none. */
+  hasOtherMd5?: boolean;
+}
+
+export function toForeignItem(foreign: Foreign): Item {
+  const { path, size, sha256, changed, fact } = foreign;
+  let { md5 } = foreign;
+  /** The MD5 of what was read whole, if only that is known. */
+  let read: string | undefined;
+  async function* verified(): AsyncGenerator<Uint8Array> {
+    const hashes = { md5: createHash('md5'), sha256: sha256 === undefined ? undefined : createHash('sha256') };
+    for await (const bytes of foreign.read(0, size)) {
+      hashes.md5.update(bytes);
+      hashes.sha256?.update(bytes);
+      yield bytes;
+    }
+    read = hashes.md5.digest('hex');
+    const wrong = hashes.sha256 && hashes.sha256.digest('hex') !== sha256 ? 'SHA-256' : md5 && read !== md5 && 'MD5';
+    if (wrong) throw new CadizError('file_unreadable', `${path} has not arrived whole: its ${wrong} is another.`);
+  }
+  return {
+    path,
+    size,
+    ...(changed !== undefined && { changed }),
+    ...(md5 && { md5 }),
+    ...(sha256 && { sha256 }),
+    ...(fact && { fact }),
+    async open() {
+      const { type, metadata, externalId, hasOtherMd5 } = await foreign.look();
+      if (hasOtherMd5) md5 = undefined;
+      // Parts are read in any order, so their SHA-256 is compared before that.
+      if (sha256 !== undefined && size >= inPartsFrom) await drain(verified());
+      const file: Source = {
+        name: nameOf(path),
+        size,
+        type,
+        ...(changed !== undefined && { lastModified: changed }),
+        slice: (start = 0, end = size) => ({
+          size: end - start,
+          read: () => (start === 0 && end === size ? verified() : foreign.read(start, end)),
+        }),
+      };
+      return {
+        file,
+        ...(type && { type }),
+        metadata: toMetadata({ ...metadata, ...(fact && { [fact[0]]: fact[1] }) }, changed),
+        // Computing the SHA-256 would read it twice.
+        checksum: sha256 ?? false,
+        ...(externalId && { externalId }),
+      };
+    },
+    findFault(file) {
+      const proof = proofOf(file);
+      const known = md5 ?? read;
+      const differs = known && proof?.algorithm === 'md5' && proof.hex !== known;
+      return differs ? `what was stored has the MD5 ${proof.hex}, and the object has ${known}.` : undefined;
+    },
+  };
+}
+
+/** What the SDK sends in parts. */
+const inPartsFrom = 64 * 1024 ** 2;
+
+async function drain(bytes: AsyncIterator<unknown>): Promise<void> {
+  while (!(await bytes.next()).done);
+}
+
+/** The metadata that a project can keep, with the time of the last change. */
+function toMetadata(own: Readonly<Record<string, unknown>>, changed: number | undefined): Metadata {
+  const fitting: Metadata = {};
+  for (const [name, value] of Object.entries(own)) {
+    const isValue = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+    if (isValue && /^[\w.-]{1,64}$/.test(name)) fitting[name] = value;
+  }
+  return changed === undefined ? fitting : withChanged(fitting, new Date(changed).toISOString());
+}
+
+/** Why a file cannot have this path: names of a project are less free than keys (docs/api.md). */
+export function whyImpossible(path: string): string | undefined {
+  for (const name of path.split('/')) {
+    if (name === '' || name === '.' || name === '..') return 'a part of its key between slashes is empty, . or ..';
+    if (/[\p{Cc}\\]/u.test(name)) return 'its key has a backslash or a control character.';
+    if (Buffer.byteLength(name) > 255) return 'a part of its key between slashes is longer than 255 bytes.';
+  }
+  return undefined;
+}
+
+/** The ETag of an object that was sent whole, and is not encrypted with a key of a KMS, is its MD5. */
+export const toMd5 = (etag: string): string | undefined => (/^[\da-f]{32}$/.test(etag) ? etag : undefined);

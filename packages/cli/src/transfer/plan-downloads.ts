@@ -1,0 +1,59 @@
+import { lstat } from 'node:fs/promises';
+import type { File } from '@cadiz/client';
+import { isSame } from './compare.ts';
+import type { Download } from './download-files.ts';
+import { toChanged } from './local-tree.ts';
+import type { Report } from './report.ts';
+
+export interface DownloadRules {
+  /** What becomes of a file here whose name another file of the project has. */
+  ifExists: 'replace' | 'skip' | 'fail';
+  checksum: boolean;
+  /** Where a path goes. */
+  to: (path: string) => string;
+}
+
+/** File systems of these take two names for one that differ in case or in how accents are composed. */
+const foldsNames = process.platform === 'darwin' || process.platform === 'win32';
+const toKey = (path: string) => (foldsNames ? path.normalize('NFC').toLowerCase() : path);
+
+/** Which files must be downloaded, given what is here. What is the same, or cannot be, goes into the report. */
+export async function planDownloads(
+  wanted: readonly { path: string; file: File }[],
+  { ifExists, checksum, to }: DownloadRules,
+  report: Report,
+): Promise<Download[]> {
+  const downloads: Download[] = [];
+  const taken = new Set<string>();
+  for (const { path, file } of wanted) {
+    const fail = (error: string) => void report.failed.push({ path, error });
+    const download = { path, file, to: to(path) };
+    if (!isSafe(path)) fail('its path leads out of the folder.');
+    else if (taken.has(toKey(download.to))) fail('another file of this download gets the same name here.');
+    else {
+      taken.add(toKey(download.to));
+      const here = await lstat(download.to).catch(() => undefined);
+      const entry = here && { path, from: download.to, size: here.size, changed: toChanged(here) };
+      if (!entry) downloads.push(download);
+      else if (!here.isFile()) fail(`${download.to} is ${here.isDirectory() ? 'a folder' : 'no regular file'} here.`);
+      else if (await isSame(entry, file, 'down', checksum)) report.unchanged++;
+      else if (ifExists === 'replace') downloads.push(download);
+      else if (ifExists === 'skip') report.skipped.push({ path, why: 'another file has this name.' });
+      else fail(`${download.to} is another file; --if-exists replace overwrites it.`);
+    }
+  }
+  return downloads;
+}
+
+/** What a service could send, and no name may be. */
+const isSafe = (path: string): boolean =>
+  path
+    .split('/')
+    .every(
+      (name) =>
+        name !== '' &&
+        name !== '.' &&
+        name !== '..' &&
+        !name.includes('\0') &&
+        (process.platform !== 'win32' || !name.includes('\\')),
+    );

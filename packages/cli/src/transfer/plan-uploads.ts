@@ -1,0 +1,45 @@
+import type { ListedFile } from '@cadiz/client';
+import { showRemote } from '../paths.ts';
+import { isSame } from './compare.ts';
+import type { LocalEntry } from './local-tree.ts';
+import type { RemoteTree } from './remote-tree.ts';
+import type { Report } from './report.ts';
+import { toUpload, type Upload } from './upload-files.ts';
+
+export interface UploadRules {
+  /** What becomes of a local file whose name another file has there. */
+  ifExists: 'replace' | 'skip' | 'keep' | 'fail';
+  /** Whether files are compared by their bytes instead of their times. */
+  checksum: boolean;
+}
+
+/** Which local files must be uploaded, given what is there. What is the same, or is to be left alone, goes into the report. */
+export async function planUploads(
+  local: readonly { entry: LocalEntry; path: string }[],
+  remote: Map<string, ListedFile>,
+  { ifExists, checksum }: UploadRules,
+  report: Report,
+): Promise<Upload[]> {
+  const uploads: Upload[] = [];
+  for (const { entry, path } of local) {
+    const there = remote.get(path);
+    if (!there) uploads.push(toUpload(entry, path));
+    else if (await isSame(entry, there, 'up', checksum)) report.unchanged++;
+    else if (ifExists === 'replace') uploads.push(toUpload(entry, path, there));
+    else if (ifExists === 'keep') uploads.push(toUpload(entry, path));
+    else if (ifExists === 'skip') report.skipped.push({ path, why: 'another file has this name.' });
+    else report.failed.push({ path, error: `${showRemote(path)} exists already, and is another file.` });
+  }
+  return uploads;
+}
+
+/** Of files that share a path the newest one, which others show by this name. */
+export function newestByPath({ files }: RemoteTree): Map<string, ListedFile> {
+  const newest = new Map<string, ListedFile>();
+  for (const { path, file } of files) {
+    const known = newest.get(path);
+    if (!known || known.createdAt < file.createdAt || (known.createdAt === file.createdAt && known.id < file.id))
+      newest.set(path, file);
+  }
+  return newest;
+}

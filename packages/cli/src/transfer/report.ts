@@ -1,0 +1,63 @@
+import { exitCodes, Failure, toTold } from '../failure.ts';
+import { count, toDuration, toSize } from '../format.ts';
+import type { Output } from '../output.ts';
+import { printable } from '../output.ts';
+import type { LeftOut } from './local-tree.ts';
+
+/** What became of each file. */
+export interface Report {
+  /** What was transferred. */
+  done: { path: string; id: string; bytes: number }[];
+  /** How many were the same already. */
+  unchanged: number;
+  /** What was left out on purpose. */
+  skipped: { path: string; why: string }[];
+  failed: { path: string; error: string; code?: string; requestId?: string }[];
+}
+
+export const newReport = (): Report => ({ done: [], unchanged: 0, skipped: [], failed: [] });
+
+export function addFailure(report: Report, path: string, error: unknown): string {
+  const { message, code, requestId } = toTold(error);
+  report.failed.push({ path, error: message, ...(code && { code }), ...(requestId && { requestId }) });
+  return message;
+}
+
+/** Says how it went. */
+export function sayReport(output: Output, verb: string, { done, unchanged, skipped }: Report, began: number): void {
+  const bytes = done.reduce((sum, one) => sum + one.bytes, 0);
+  const parts = [
+    `${verb} ${count(done.length, 'file')}, ${toSize(bytes)}, in ${toDuration((performance.now() - began) / 1000)}`,
+  ];
+  if (unchanged > 0) parts.push(`${unchanged} unchanged`);
+  if (skipped.length > 0) parts.push(`${skipped.length} left out`);
+  output.say(`${parts.join('; ')}.`);
+}
+
+/** Says what is left out, and notes what of it should not have been. */
+export function noteLeftOut(output: Output, report: Report, leftOut: readonly LeftOut[]): void {
+  for (const { path, why, isFailure } of leftOut) {
+    if (isFailure) report.failed.push({ path, error: why });
+    else report.skipped.push({ path, why });
+    if (!isFailure) output.warn(`${printable(path)} is left out: ${why}`);
+  }
+}
+
+/** Says what has failed before anything is transferred. */
+export function sayFailed(output: Output, { failed }: Report): void {
+  for (const { path, error } of failed) sayFailure(output, path, error);
+}
+
+/** @throws Failure with 5 if anything failed */
+export function failIfAny({ done, failed, unchanged, skipped }: Report): void {
+  if (failed.length === 0) return;
+  const total = done.length + failed.length + unchanged + skipped.length;
+  throw new Failure(
+    exitCodes.someFailed,
+    `${failed.length} of ${count(total, 'file')} failed. The same command tries them again.`,
+  );
+}
+
+export function sayFailure(output: Output, path: string, message: string): void {
+  output.fail({ exitCode: exitCodes.someFailed, message: `${printable(path)}: ${message}` });
+}

@@ -1,0 +1,21 @@
+import type { Client } from '@cadiz/client';
+import { usageFailure } from '../failure.ts';
+import { find, findFiles, findFolderAt, readRemotePath, showPath } from '../paths.ts';
+
+/** A folder of the project that files go to, and that may not exist yet. */
+export interface Target {
+  /** What the SDK takes as a folder: an id, a path that it creates, or null for the root. */
+  folder: string | null;
+  /** The folder's id, null for the root; undefined if it does not exist yet. */
+  id: string | null | undefined;
+}
+
+/** @throws Failure if it is a file */
+export async function findTarget(client: Client, text: string): Promise<Target> {
+  const remote = readRemotePath(text);
+  const found = 'id' in remote ? await find(client, remote) : await findFolderAt(client, remote.path);
+  if (found?.kind === 'folder') return { folder: found.id, id: found.id };
+  if (found || 'id' in remote || (await findFiles(client, remote.path)).length > 0)
+    throw usageFailure(`${showPath(remote)} is a file, and a folder is needed.`);
+  return { folder: remote.path, id: undefined };
+}

@@ -1,0 +1,148 @@
+import type { Client, File, Metadata, QueuedUpload, QueueEntry, UploadQueue } from '@cadiz/client';
+import { openFile } from '@cadiz/client/node';
+import type { Context } from '../context.ts';
+import { showProgress } from '../progress.ts';
+import { changedFact, hashFile } from './compare.ts';
+import { type LocalEntry, toChanged } from './local-tree.ts';
+import { addFailure, type Report, sayFailure } from './report.ts';
+
+/** Something to upload, and where it goes. */
+export interface Upload {
+  /** Beneath the target folder, with its name. */
+  path: string;
+  /** In bytes, as far as it is known yet. */
+  size: number;
+  /** The file that it takes the place of. */
+  replaces?: { id: string; metadata: Metadata };
+  /** Opens it when its turn is near. */
+  open(): Promise<Omit<QueueEntry, 'path' | 'replaces'>>;
+  /** Compares what was recorded with what is known of it; answers what is wrong. */
+  findFault?(file: File): string | undefined;
+}
+
+/** So many are opened ahead of their turn. */
+const openedAhead = 500;
+const openedAtOnce = 8;
+const betweenLooksMilliseconds = 50;
+
+/**
+ * Uploads files, and shows how far it is.
+ *
+ * @param folder the id of the target folder, its path if it does not exist yet, or null for the root
+ */
+export async function uploadFiles(
+  context: Context,
+  client: Client,
+  folder: string | null,
+  uploads: readonly Upload[],
+  report: Report,
+): Promise<void> {
+  if (uploads.length === 0) return;
+  const { output } = context;
+  const queue = client.uploads.create([], { folder, checksum: true });
+  /** What has been given to the queue, by the ids that it counts. */
+  const given: Upload[] = [];
+  let unopened = 0;
+  const total = uploads.reduce((sum, { size }) => sum + size, 0);
+  const progress = showProgress(output, 'Uploading', () => {
+    const { uploads: seen, loaded } = queue.snapshot();
+    const current = seen.filter(({ state, loaded, size }) => state === 'uploading' && loaded < size);
+    return {
+      files: { done: unopened + seen.filter(isOver).length, total: uploads.length },
+      bytes: { done: loaded, total },
+      current: current.map(({ name, loaded, size }) => ({ name, done: loaded, total: size })),
+    };
+  });
+  context.onInterrupt(() => {
+    // Pausing keeps what has arrived of large files; aborting would remove it.
+    queue.pause();
+    progress.stop();
+    output.say('\nInterrupted. The same command goes on from here.');
+  });
+  const fail = (path: string, error: unknown) => {
+    const message = addFailure(report, path, error);
+    progress.interject(() => sayFailure(output, path, message));
+  };
+  const told = new Set<number>();
+  const stop = queue.subscribe(() => {
+    for (const { id, state, error } of queue.snapshot().uploads) {
+      if (state !== 'failed' || told.has(id)) continue;
+      told.add(id);
+      fail(given[id]?.path ?? '', error);
+    }
+  });
+  for (let start = 0; start < uploads.length; start += openedAhead) {
+    const opened = await openAll(uploads.slice(start, start + openedAhead), (path, error) => {
+      unopened++;
+      fail(path, error);
+    });
+    given.push(...opened.map(({ upload }) => upload));
+    queue.add(opened.map(({ entry }) => entry));
+    while (countWaiting(queue) > openedAhead)
+      await new Promise((resolve) => setTimeout(resolve, betweenLooksMilliseconds));
+  }
+  const { uploads: ended } = await queue.done();
+  stop();
+  for (const { id, state, file, size, error } of ended) {
+    const upload = given[id];
+    if (!upload) continue;
+    const fault = file && upload.findFault?.(file);
+    if (state === 'failed' && !told.has(id)) fail(upload.path, error);
+    else if (fault) fail(upload.path, new Error(fault));
+    else if (state === 'done' && file) report.done.push({ path: upload.path, id: file.id, bytes: size });
+  }
+  progress.stop();
+}
+
+const isOver = ({ state }: QueuedUpload): boolean => state === 'done' || state === 'failed';
+const countWaiting = (queue: UploadQueue): number => queue.snapshot().uploads.filter((one) => !isOver(one)).length;
+
+async function openAll(
+  uploads: readonly Upload[],
+  fail: (path: string, error: unknown) => void,
+): Promise<{ upload: Upload; entry: QueueEntry }[]> {
+  const opened: ({ upload: Upload; entry: QueueEntry } | undefined)[] = [];
+  const queue = uploads.entries();
+  const work = async () => {
+    for (const [index, upload] of queue) {
+      const { path, replaces } = upload;
+      try {
+        opened[index] = {
+          upload,
+          entry: { ...(await upload.open()), path, ...(replaces && { replaces: replaces.id }) },
+        };
+      } catch (error) {
+        fail(path, error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: openedAtOnce }, work));
+  return opened.filter((one) => one !== undefined);
+}
+
+const hashedAheadBelow = 8 * 1024 ** 2;
+
+/** A project can have so many facts about a file. */
+const mostFacts = 32;
+
+/** A local file as an upload, which keeps the time of its last change and what was known of the file that it replaces. */
+export function toUpload(entry: LocalEntry, path: string, replaces?: Upload['replaces']): Upload {
+  return {
+    path,
+    size: entry.size,
+    ...(replaces && { replaces }),
+    async open() {
+      const file = await openFile(entry.from);
+      const changed = new Date(toChanged({ mtimeMs: file.lastModified })).toISOString();
+      // Of small files it is computed here, while others are uploaded; the queue would do it when nothing else moves.
+      const checksum = file.size < hashedAheadBelow ? await hashFile(entry.from, 'sha256') : true;
+      return { file, checksum, metadata: withChanged(replaces?.metadata ?? {}, changed) };
+    },
+  };
+}
+
+/** Metadata with the time of the last change, if there is room for it. */
+export function withChanged(metadata: Metadata, changed: string): Metadata {
+  const fits = changedFact in metadata || Object.keys(metadata).length < mostFacts;
+  return fits ? { ...metadata, [changedFact]: changed } : metadata;
+}

@@ -1,0 +1,49 @@
+import type { Selection } from '@cadiz/client';
+import { toastError } from '../../components/toast.tsx';
+import type { Entry } from './use-listing.ts';
+
+/** What a command is for: these entries, or everything in a place or search, of which these are the ones that have been loaded. */
+export interface Chosen {
+  entries: readonly Entry[];
+  /** How many there are; null for more than are counted. */
+  count: number | null;
+  /** The place or search, if everything in it is chosen. */
+  select?: Selection;
+}
+
+export const toChosen = (entries: readonly Entry[]): Chosen => ({ entries, count: entries.length });
+
+/** Where everything is chosen: in one folder, or in what a search of the project has found. */
+export type Reach = 'folder' | 'project';
+export const toReach = ({ select }: Chosen): Reach =>
+  select !== undefined && select.folder === undefined ? 'project' : 'folder';
+
+/** The most files that go without a question. */
+const mostUnasked = 20;
+
+/** Whether somebody is asked first: for folders with something in them, and for many files. */
+export const needsAsking = ({ entries, select }: Chosen): boolean =>
+  select !== undefined ||
+  entries.length > mostUnasked ||
+  entries.some((entry) => entry.kind === 'folder' && entry.item.childCount !== 0);
+
+/** A folder that something is moved to; the root has no id. */
+export interface Target {
+  id: string | null;
+  name: string;
+}
+
+/** The folder that an entry is in; null for the root. */
+export const toParent = (entry: Entry): string | null =>
+  entry.kind === 'file' ? entry.item.folderId : entry.item.parentId;
+
+/** Whether moving entries to a folder would change anything, and can be. */
+export const mayMoveTo = ({ entries }: Chosen, id: string | null): boolean =>
+  entries.every((entry) => entry.id !== id) && entries.some((entry) => toParent(entry) !== id);
+
+/** What changes and downloads entries. It is not needed to show them. */
+export const loadCommands = () => import('./commands.ts');
+
+/** Hands one file, or a ZIP of several, to the browser's downloads. */
+export const download = (projectId: string, entries: readonly Entry[]): Promise<unknown> =>
+  loadCommands().then((commands) => commands.download(projectId, entries), toastError);

@@ -1,0 +1,24 @@
+import { Link } from '@tanstack/react-router';
+import { codeOf } from '../../api.ts';
+import { problemOf } from '../../components/problem.tsx';
+import { text } from '../../text/text.ts';
+import { toLook } from './use-listing.ts';
+
+/** Whether a folder or file that an address names does not exist (any more), or could not: its id is none. */
+export const isGone = (error: unknown): boolean =>
+  ['folder_not_found', 'file_not_found'].includes(codeOf(error) ?? '') ||
+  ['folderId', 'id'].some((field) => problemOf(error, field) !== undefined);
+
+/** Where to look for what is gone. */
+export function WaysOn({ projectId }: { projectId: string }) {
+  return (
+    <div className="line wrap">
+      <Link className="btn main" to="/projects/$projectId/files" params={{ projectId }} search={toLook}>
+        {text.files.toAllFiles}
+      </Link>
+      <Link className="btn" to="/projects/$projectId/trash" params={{ projectId }}>
+        {text.files.toTrash}
+      </Link>
+    </div>
+  );
+}

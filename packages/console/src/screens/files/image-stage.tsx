@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { clientOf } from '../../api.ts';
+import { Button } from '../../components/button.tsx';
+import { formatBytes } from '../../format.ts';
+import { text } from '../../text/text.ts';
+import type { FileEntry } from './use-listing.ts';
+
+/** From this many bytes on, a picture that is smaller on the screen is smaller on the way there as well. */
+const largeBytes = 1_000_000;
+
+/** What browsers show by themselves. */
+const shown = /^image\/(?:jpeg|png|gif|webp|avif|svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)$/;
+
+/** The side of the square that fills the screen, in pixels: one of a few, so that few variants are made. */
+function toSide(): number {
+  const needed = Math.max(screen.width, screen.height) * devicePixelRatio;
+  return [1024, 2048, 4096].find((side) => side >= needed) ?? 4096;
+}
+
+/** Whether a variant is shown in place of a picture. Those that move have none that does. */
+function needsVariant({ mimeType, fileSize, image }: FileEntry['item'], side: number): boolean {
+  if (image?.state !== 'ready' || (image.frames ?? 1) > 1) return false;
+  const isLarge = fileSize > largeBytes || (image.width ?? 0) > side || (image.height ?? 0) > side;
+  return isLarge || !shown.test(mimeType);
+}
+
+interface ImageStageProps {
+  projectId: string;
+  file: FileEntry['item'];
+  /** Where the picture itself is. */
+  url: string;
+}
+
+/** A picture as large as the screen. The picture itself is one click away, and takes its place if there is no other. */
+export function ImageStage({ projectId, file, url }: ImageStageProps) {
+  const [side] = useState(toSide);
+  const [isOriginal, setOriginal] = useState(!needsVariant(file, side));
+  const variant = useQuery({
+    queryKey: ['image', file.id, side],
+    queryFn: () => clientOf(projectId).files.image(file.id, { w: side, h: side, fit: 'inside' }),
+    enabled: !isOriginal,
+    staleTime: 600_000,
+  });
+  const { fileName, fileSize } = file;
+  if (isOriginal || variant.isError) return <img src={url} alt={fileName} />;
+  if (!variant.data) return null;
+  return (
+    <>
+      <img src={variant.data.url} alt={fileName} onError={() => setOriginal(true)} />
+      <Button className="original" size="s" onClick={() => setOriginal(true)}>
+        {text.preview.showOriginal(formatBytes(fileSize))}
+      </Button>
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+import type { Event, Listing } from '@cadiz/client';
+import type { InfiniteData } from '@tanstack/react-query';
+import { clientOf } from '../../api.ts';
+import { toast } from '../../components/toast.tsx';
+import { queryClient } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+
+const tree = ['list', 'folders', 'trash', 'usage'];
+/** What an event changes, by the first word of its type: how the names begin under which that is read. */
+const changes: Readonly<Record<string, readonly string[]>> = {
+  file: [...tree, 'file'],
+  folder: tree,
+  bulk: tree,
+  trash: ['trash', 'usage'],
+  image: ['list', 'file'],
+  link: ['links'],
+  ticket: ['tickets'],
+  quota: ['usage'],
+  member: ['members'],
+};
+
+/** How long changes are collected before they are read, in milliseconds. */
+const collected = 500;
+/** Of a list with more pages than this, nothing is read again by itself. */
+const mostPages = 5;
+
+/** Reads again what others change in a project, until it is aborted. */
+export async function follow(projectId: string, userId: string, signal: AbortSignal): Promise<void> {
+  const stale = new Set<string>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const readAgain = () => {
+    timer = undefined;
+    for (const name of stale) {
+      void queryClient.invalidateQueries({
+        queryKey: [name],
+        predicate: ({ queryKey, state }) => isOf(queryKey, projectId) && !isLong(state.data),
+      });
+    }
+    stale.clear();
+  };
+  try {
+    for await (const event of clientOf(projectId).events.follow({ signal })) {
+      if (event.type === 'quota.reached') void toast(text.live.quota(event.data.percent));
+      if (isBy(event, userId)) continue;
+      for (const name of changes[event.type.split('.')[0] ?? ''] ?? []) stale.add(name);
+      if (stale.size > 0) timer ??= setTimeout(readAgain, collected);
+    }
+  } catch {
+    // Whoever has lost access is told by what they do next; lists are read again every half minute without this.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What somebody does here is shown at once, without this. */
+const isBy = ({ actor }: Event, userId: string) => actor !== null && 'userId' in actor && actor.userId === userId;
+
+/** Some names are those of one file, and say no project. */
+const isOf = ([name, of]: readonly unknown[], projectId: string) =>
+  of === projectId || name === 'file' || name === 'links';
+
+const isLong = (data: unknown) => ((data as InfiniteData<Listing> | undefined)?.pages?.length ?? 0) > mostPages;

@@ -1,0 +1,27 @@
+import { useEffect } from 'react';
+import { useUser } from '../../queries.ts';
+
+/** Shows what others change in a project while somebody looks. */
+export function useLive(projectId: string | undefined): void {
+  const { id: userId } = useUser();
+  useEffect(() => {
+    if (projectId === undefined) return;
+    let following: AbortController | undefined;
+    // A tab that nobody sees keeps no connection: browsers have few for one origin.
+    const update = () => {
+      following?.abort();
+      following = document.visibilityState === 'visible' ? new AbortController() : undefined;
+      if (following) void begin(following.signal);
+    };
+    const begin = async (signal: AbortSignal) => {
+      const { follow } = await import('./follow.ts');
+      if (!signal.aborted) await follow(projectId, userId, signal);
+    };
+    update();
+    document.addEventListener('visibilitychange', update);
+    return () => {
+      document.removeEventListener('visibilitychange', update);
+      following?.abort();
+    };
+  }, [projectId, userId]);
+}

@@ -1,0 +1,25 @@
+import type { Answer } from '@cadiz/contract';
+import { call } from '../../api.ts';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { webhooks } from '../../text/webhooks.ts';
+import { toEndpoint, WebhookFields } from './webhook-fields.tsx';
+
+interface CreateWebhookProps {
+  projectId: string;
+  onClose: () => void;
+  /** Gets the endpoint with its secret, which is held nowhere else. */
+  onCreated: (webhook: Answer<'createWebhook'>) => void;
+}
+
+export function CreateWebhook({ projectId, onClose, onCreated }: CreateWebhookProps) {
+  return (
+    <FormDialog
+      title={webhooks.create}
+      submit={webhooks.create}
+      onClose={onClose}
+      send={async (fields) => onCreated(await call('createWebhook', { projectId, ...toEndpoint(fields) }))}
+    >
+      {(error) => <WebhookFields error={error} />}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,25 @@
+import { call } from '../../api.ts';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { toast } from '../../components/toast.tsx';
+import { queryClient } from '../../queries.ts';
+import { webhooks } from '../../text/webhooks.ts';
+import type { Webhook } from './webhooks.tsx';
+
+/** Asks before an endpoint goes, with its deliveries. */
+export function DeleteWebhook({ webhook: { projectId, id }, onClose }: { webhook: Webhook; onClose: () => void }) {
+  return (
+    <FormDialog
+      isDanger
+      title={webhooks.deleteTitle}
+      lead={webhooks.deleteLead}
+      submit={webhooks.delete}
+      onClose={onClose}
+      send={async () => {
+        await call('deleteWebhook', { projectId, id });
+        await queryClient.invalidateQueries({ queryKey: ['webhooks', projectId] });
+        onClose();
+        void toast(webhooks.deleted);
+      }}
+    />
+  );
+}

@@ -1,0 +1,29 @@
+import { call } from '../../api.ts';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { toast } from '../../components/toast.tsx';
+import { queryClient } from '../../queries.ts';
+import { text } from '../../text/text.ts';
+import { webhooks } from '../../text/webhooks.ts';
+import { toEndpoint, WebhookFields } from './webhook-fields.tsx';
+import type { Webhook } from './webhooks.tsx';
+
+/** Changes where an endpoint is and what it gets. Its secret and its deliveries stay. */
+export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
+  const { projectId, id } = webhook;
+  return (
+    <FormDialog
+      title={webhooks.editTitle}
+      lead={webhooks.editLead}
+      submit={text.common.save}
+      onClose={onClose}
+      send={async (fields) => {
+        await call('changeWebhook', { projectId, id, ...toEndpoint(fields) });
+        await queryClient.invalidateQueries({ queryKey: ['webhooks', projectId] });
+        onClose();
+        void toast(webhooks.edited);
+      }}
+    >
+      {(error) => <WebhookFields webhook={webhook} error={error} />}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,40 @@
+import type { Answer } from '@cadiz/contract';
+import { useState } from 'react';
+import { call } from '../../api.ts';
+import { Select } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { webhooks } from '../../text/webhooks.ts';
+import type { Webhook } from './webhooks.tsx';
+
+const overlaps = { none: 0, hour: 3600, day: 86_400, week: 604_800 } as const;
+type Overlap = keyof typeof overlaps;
+const choices: readonly Overlap[] = ['none', 'hour', 'day', 'week'];
+
+interface RotateWebhookProps {
+  webhook: Webhook;
+  onClose: () => void;
+  /** Gets the endpoint with its new secret, which is held nowhere else. */
+  onRotated: (webhook: Answer<'rotateWebhook'>) => void;
+}
+
+export function RotateWebhook({ webhook: { projectId, id }, onClose, onRotated }: RotateWebhookProps) {
+  const [overlap, setOverlap] = useState<Overlap>('day');
+  return (
+    <FormDialog
+      title={webhooks.rotate}
+      lead={webhooks.rotateLead}
+      submit={webhooks.rotate}
+      onClose={onClose}
+      send={async () => onRotated(await call('rotateWebhook', { projectId, id, overlapSeconds: overlaps[overlap] }))}
+    >
+      {() => (
+        <Select
+          label={webhooks.overlap}
+          value={overlap}
+          options={choices.map((value) => ({ value, label: webhooks.overlaps[value] }))}
+          onChange={setOverlap}
+        />
+      )}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,112 @@
+import { findPending, migrate } from '../db/migrate.ts';
+import { withDirectPool } from '../db/open.ts';
+import type { Config } from '../settings/config.ts';
+import { readSettings } from '../settings/settings-file.ts';
+import { openUnmigrated } from '../start/open-beside.ts';
+import { toSentence, writeWarning } from '../start/start-error.ts';
+import { backUp } from './backup.ts';
+import { restore } from './restore.ts';
+import { verify } from './verify.ts';
+
+export interface Options {
+  /** Only names what would be applied. */
+  dryRun: boolean;
+  /** One JSON document instead of text. */
+  json: boolean;
+}
+
+/**
+ * Brings the schema of the database in the settings up to date, as a start of the service does, so that a service can
+ * run without the right to change the schema. The names of the files go to standard output.
+ *
+ * @returns the exit code of the process
+ */
+export function migrateDatabase({ dryRun, json }: Options): Promise<number> {
+  return run(async (config) => {
+    const db = await openUnmigrated(config, 'It migrates when it starts; stop it to run this command.');
+    try {
+      const names = await withDirectPool(config.database, db, async (pool) =>
+        dryRun ? findPending(pool) : (await migrate(pool)).applied,
+      );
+      if (json) writeJson(dryRun ? { pending: names } : { applied: names });
+      else process.stdout.write(describe(names, dryRun));
+    } finally {
+      await db.close();
+    }
+    return 0;
+  });
+}
+
+/**
+ * Backs up the service in the settings to a folder, while it runs.
+ *
+ * @returns the exit code of the process
+ */
+export function makeBackup(folder: string, { json }: Pick<Options, 'json'>): Promise<number> {
+  return run(async (config) => {
+    const manifest = await backUp(config, folder);
+    const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
+    if (json) writeJson({ createdAt: manifest.createdAt, rows });
+    else {
+      process.stdout.write(`backed up ${rows} rows of ${manifest.createdAt}\n`);
+      process.stderr.write(
+        `${folder} contains the secrets of the service, and hashes and addresses of its users: keep it as secret as the service itself.\n`,
+      );
+    }
+    return 0;
+  });
+}
+
+/**
+ * Restores a backup to the service in the settings, which must be empty.
+ *
+ * @returns the exit code of the process
+ */
+export function restoreBackup(folder: string, { json }: Pick<Options, 'json'>): Promise<number> {
+  return run(async (config) => {
+    const { createdAt, tables } = await restore(config, folder);
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    if (json) writeJson({ createdAt, rows });
+    else process.stdout.write(`restored ${rows} rows of ${createdAt}\n`);
+    return 0;
+  });
+}
+
+/**
+ * Verifies that a backup is whole. Needs no settings.
+ *
+ * @returns the exit code of the process: 1 if something is missing or damaged
+ */
+export async function verifyBackup(folder: string, { json }: Pick<Options, 'json'>): Promise<number> {
+  try {
+    const damage = await verify(folder);
+    if (json) writeJson({ damage });
+    else
+      process.stdout.write(damage.length === 0 ? 'The backup is whole.\n' : damage.map((one) => `${one}\n`).join(''));
+    return damage.length === 0 ? 0 : 1;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+async function run(work: (config: Config) => Promise<number>): Promise<number> {
+  try {
+    return await work(readSettings(writeWarning));
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function fail(error: unknown): number {
+  process.stderr.write(`${toSentence(error, 'The command')}\n`);
+  return 1;
+}
+
+function writeJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+function describe(names: readonly string[], dryRun: boolean): string {
+  if (names.length === 0) return 'The schema is up to date.\n';
+  return names.map((name) => `${dryRun ? 'would apply' : 'applied'} ${name}\n`).join('');
+}

@@ -1,0 +1,101 @@
+import { chmodSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Logger } from 'pino';
+import type { Database } from './open.ts';
+
+/** Beside the database, in a folder that only its owner can use. */
+const socketPath = (dataDir: string) => join(dataDir, 'snapshots.sock');
+const prefix = 'snapshot-';
+
+type Answer = { folder: string } | { error: string };
+
+/**
+ * Gives other processes of this user on this machine copies of the embedded database, which is open to one process only.
+ * Whoever connects to the socket is told of a folder with a copy, which is removed when the connection ends.
+ */
+export async function serveSnapshots(
+  db: Pick<Database, 'copyTo'>,
+  dataDir: string,
+  log: Logger,
+): Promise<{ close(): Promise<void> }> {
+  const { copyTo } = db;
+  if (copyTo === undefined) return { close: async () => undefined };
+  await removeLeftovers(dataDir);
+  const sockets = new Set<Socket>();
+  const removals = new Set<Promise<void>>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const copy = mkdtemp(join(dataDir, prefix));
+    // The other side ends, or is killed.
+    socket
+      .on('error', () => undefined)
+      .once('close', () => {
+        sockets.delete(socket);
+        const removal = copy
+          .then((folder) => rm(folder, { recursive: true, force: true }))
+          .catch((error: unknown) =>
+            log.warn({ error }, 'Could not remove a copy of the database; the next start does'),
+          );
+        removals.add(removal);
+        void removal.finally(() => removals.delete(removal));
+      });
+    // Without a listener, the end of the connection would go unnoticed.
+    socket.resume();
+    const answer = copy.then(async (folder): Promise<Answer> => {
+      await copyTo(join(folder, 'pgdata'));
+      return { folder };
+    });
+    answer
+      .catch((error: unknown): Answer => ({ error: error instanceof Error ? error.message : String(error) }))
+      .then((told) => socket.write(`${JSON.stringify(told)}\n`));
+  });
+  const listening = new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(socketPath(dataDir), resolve);
+  });
+  try {
+    await listening;
+    chmodSync(socketPath(dataDir), 0o600);
+  } catch (error) {
+    // Such as a path that is longer than an address of a socket may be.
+    log.warn({ error }, 'A backup needs the service to be stopped: its socket in the data folder could not be made');
+  }
+  return {
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+      await Promise.all(removals);
+    },
+  };
+}
+
+async function removeLeftovers(dataDir: string): Promise<void> {
+  const names = await readdir(dataDir);
+  const old = names.filter((name) => name.startsWith(prefix) || join(dataDir, name) === socketPath(dataDir));
+  await Promise.all(old.map((name) => rm(join(dataDir, name), { recursive: true, force: true })));
+}
+
+/**
+ * Has the running service copy its embedded database. `release` has it remove the copy.
+ * @returns the folder of the copy, to be opened like that of a service
+ * @throws Error in a sentence
+ */
+export async function takeSnapshot(dataDir: string): Promise<{ folder: string; release(): void }> {
+  const socket = connect(socketPath(dataDir));
+  // What breaks later is noticed by whoever reads the copy.
+  socket.on('error', () => undefined);
+  try {
+    await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+    for await (const line of createInterface({ input: socket })) {
+      const answer = JSON.parse(line) as Answer;
+      if ('error' in answer) throw new Error(`The service could not copy its database: ${answer.error}.`);
+      return { folder: answer.folder, release: () => void socket.destroy() };
+    }
+    throw new Error('The service ended while it copied its database.');
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}

@@ -1,4 +1,0 @@
-import '../start/require-node.ts';
-
-// Not a static import: that would be loaded before the check above runs.
-void import('./program.ts');

@@ -1,0 +1,435 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import { numberEvents } from '../../events/number-events.ts';
+import { tellExpired } from '../tickets/tell-expired.ts';
+import { purgeTrash } from '../trash/purge-trash.ts';
+import { purgeFeed } from './purge-feed.ts';
+
+let service: TestService;
+let ada: Person;
+let projectId: string;
+let key: { id: string; key: string };
+
+beforeAll(async () => {
+  service = await startTestService({ feed: { collectMilliseconds: 10, pollMilliseconds: 1000 } });
+});
+
+afterAll(() => service.close());
+
+beforeEach(async () => {
+  // The clock advances, and sessions end.
+  ada = await service.signUp('Ada');
+  projectId = await service.createProject(ada);
+  key = await service.createKey(ada, projectId);
+});
+
+const outcome = ({ status, body }: Answer) => `${status} ${body.code}`;
+
+// biome-ignore lint/suspicious/noExplicitAny: answers are checked against the contract
+type Body = any;
+
+async function ok(method: string, path: string, body?: object, as: object = { key: key.key }): Promise<Body> {
+  const answer = await service.call(method, path, { ...as, ...(body && { body }) });
+  if (answer.status !== 200) throw new Error(`${method} ${path} answered ${answer.text}`);
+  return answer.body;
+}
+
+const read = (query = '', as: object = { as: ada }): Promise<Answer> =>
+  service.call('GET', `/api/storage/events?projectId=${projectId}${query}`, as);
+
+/** The events after a cursor, once everything that was committed has its number. */
+async function after(cursor?: string, as?: object): Promise<Body> {
+  while ((await numberEvents(service.deps.db)) > 0);
+  const { status, body, text } = await read(cursor === undefined ? '' : `&after=${cursor}`, as);
+  if (status !== 200) throw new Error(text);
+  return body;
+}
+
+/** What has happened since the project was created. */
+async function told(as?: object): Promise<Body[]> {
+  const { events } = await after(undefined, as);
+  return events.filter(({ type }: Body) => !['project.created', 'api_key.created'].includes(type));
+}
+
+const plain = { fileName: 'a.txt', mimeType: 'text/plain' };
+
+async function record(folderId: string | null = null, more: object = {}): Promise<Body> {
+  const { projectId: id, ...facts } = await service.upload({ key: key.key }, projectId, Buffer.from('bytes'), {
+    ...plain,
+    folderId,
+  });
+  return ok('POST', '/api/storage/record', { projectId: id, ...facts, ...more });
+}
+
+const createFolder = (name: string, parentId: string | null = null) =>
+  ok('POST', '/api/storage/folders', { projectId, name, parentId });
+
+describe('every change tells of itself once', () => {
+  test('files, from recording to the end of the trash', async () => {
+    const file = await record();
+    const folder = await createFolder('Holidays');
+    const path = `/api/storage/files/${file.id}`;
+    const renamed = await ok('PATCH', path, { fileName: 'b.jpg', folderId: folder.id });
+    const noted = await ok('PATCH', path, { metadata: { stars: 3 } });
+    await ok('DELETE', path);
+    const { restored: _, ...back } = await ok('POST', `${path}/restore`);
+    const newer = await record(null, { replaces: file.id });
+    const copy = await ok('POST', `/api/storage/files/${newer.id}/copy`, { folderId: null });
+    await ok('DELETE', `/api/storage/trash?projectId=${projectId}`, undefined, { as: ada });
+    service.advance(3601_000);
+    await purgeTrash(service.deps, 100);
+    const byKey = { actor: { apiKeyId: key.id }, projectId };
+    const { id, storeKey, fileSize } = file;
+    expect(await told()).toMatchObject([
+      { type: 'file.created', ...byKey, data: file },
+      { type: 'folder.created', ...byKey, data: folder },
+      { type: 'file.updated', ...byKey, data: { ...renamed, changed: ['fileName', 'folderId'] } },
+      { type: 'file.updated', ...byKey, data: { ...noted, changed: ['metadata'] } },
+      { type: 'file.deleted', ...byKey, data: { id, fileName: 'b.jpg', metadata: { stars: 3 } } },
+      { type: 'file.restored', ...byKey, data: back },
+      { type: 'file.created', ...byKey, data: newer },
+      { type: 'file.replaced', ...byKey, data: { ...newer, replacedFileId: id } },
+      { type: 'file.created', ...byKey, data: copy },
+      { type: 'trash.emptied', actor: { userId: ada.id }, data: { files: 1, folders: 0, bytes: 5 } },
+      {
+        type: 'file.purged',
+        actor: null,
+        data: { id, projectId, storeKey, fileSize, fileName: 'b.jpg', folderId: folder.id },
+      },
+    ]);
+  });
+
+  test('a tree is one event, however much is in it', async () => {
+    const outer = await createFolder('outer');
+    const [inner] = (await ok('POST', '/api/storage/folders/ensure', { projectId, parentId: outer.id, paths: ['a/b'] }))
+      .folders;
+    await record(inner.id);
+    const start = (await after()).cursor;
+    const path = `/api/storage/folders/${outer.id}`;
+    const moved = await ok('PATCH', path, { name: 'other' });
+    await ok('DELETE', `${path}?recursive=true`);
+    await ok('POST', `${path}/restore`);
+    await ok('DELETE', `${path}?recursive=true`);
+    await ok('DELETE', `/api/storage/trash?projectId=${projectId}`, undefined, { as: ada });
+    service.advance(3601_000);
+    await purgeTrash(service.deps, 100);
+    const { events } = await after(start);
+    const counts = { files: 1, folders: 3, bytes: 5 };
+    expect(events).toMatchObject([
+      { type: 'folder.updated', data: { ...moved, changed: ['name'] } },
+      { type: 'folder.deleted', data: { id: outer.id, name: 'other', ...counts } },
+      { type: 'folder.restored', data: { id: outer.id } },
+      { type: 'folder.deleted' },
+      { type: 'trash.emptied', data: counts },
+      { type: 'folder.purged', actor: null, data: { id: outer.id, projectId } },
+    ]);
+  });
+
+  test('folders that were ensured, each that is new', async () => {
+    const ensure = (paths: string[]) => ok('POST', '/api/storage/folders/ensure', { projectId, parentId: null, paths });
+    await ensure(['a/b', 'a/c']);
+    await ensure(['a/b', 'a/d']);
+    expect((await told()).map(({ type, data }) => [type, data.name])).toEqual(
+      ['a', 'b', 'c', 'd'].map((name) => ['folder.created', name]),
+    );
+  });
+
+  test('many at once, with what was asked for', async () => {
+    const fileIds = [(await record()).id, (await record()).id];
+    const folder = await createFolder('target');
+    const start = (await after()).cursor;
+    const bulk = (body: object) => ok('POST', '/api/storage/bulk', { projectId, ...body });
+    await bulk({ action: 'move', fileIds, folderId: folder.id });
+    await bulk({ action: 'move', fileIds, folderId: null, dryRun: true });
+    await bulk({ action: 'delete', select: { folderId: folder.id } });
+    await bulk({ action: 'restore', fileIds });
+    const counts = { files: 2, folders: 0, bytes: 10 };
+    expect((await after(start)).events).toMatchObject([
+      { type: 'bulk.moved', data: { ...counts, fileIds, folderIds: [], folderId: folder.id } },
+      { type: 'bulk.deleted', data: { ...counts, select: { folderId: folder.id } } },
+      { type: 'bulk.restored', data: { ...counts, fileIds } },
+    ]);
+  });
+
+  test('bytes that are not what was declared', async () => {
+    const upload = await service.upload({ key: key.key }, projectId, Buffer.from('%PDF-1.7 and so on'), {
+      mimeType: 'image/png',
+    });
+    const file = await ok('POST', '/api/storage/record', upload);
+    expect(await told()).toMatchObject([
+      { type: 'file.created', data: file },
+      { type: 'file.content_mismatch', data: { ...file, mismatch: 'type', detectedMimeType: 'application/pdf' } },
+    ]);
+  });
+
+  test('an upload in parts that ends without a file', async () => {
+    const facts = { projectId, fileName: 'a.bin', mimeType: 'application/octet-stream', fileSize: 10, folderId: null };
+    const { uploadId, storeKey } = await ok('POST', '/api/storage/uploads', facts);
+    for (let n = 0; n < 2; n++) await ok('DELETE', `/api/storage/uploads/${uploadId}`);
+    expect(await told()).toMatchObject([{ type: 'upload.aborted', data: { id: uploadId, storeKey, ticketId: null } }]);
+  });
+
+  test('tickets: used up, revoked, over', async () => {
+    const body = { projectId, folderId: null, maxFiles: 2, maxBytes: 100 };
+    const ticket = await ok('POST', '/api/storage/tickets', body);
+    const presign = { projectId, fileName: 'a.txt', mimeType: 'text/plain', fileSize: 1, folderId: null };
+    const as = { key: ticket.ticket };
+    const { storeKey } = await ok('POST', '/api/storage/presign', presign, as);
+    await ok('POST', '/api/storage/presign', presign, as);
+    const put = await service.deps.objects.head(storeKey);
+    expect(put).toBeUndefined();
+    const other = await ok('POST', '/api/storage/tickets', body);
+    await ok('DELETE', `/api/storage/tickets/${other.id}`);
+    service.advance(1000_000);
+    for (let n = 0; n < 2; n++) await tellExpired(service.deps, new AbortController().signal);
+    expect(await told()).toMatchObject([
+      { type: 'ticket.created', data: { ticketId: ticket.id, maxFiles: 2 } },
+      {
+        type: 'ticket.exhausted',
+        actor: { ticketId: ticket.id },
+        data: { ticketId: ticket.id, maxFiles: 2, maxBytes: 100 },
+      },
+      { type: 'ticket.created', data: { ticketId: other.id } },
+      { type: 'ticket.revoked', data: { ticketId: other.id } },
+      { type: 'ticket.expired', actor: null, data: { ticketId: ticket.id } },
+    ]);
+  });
+
+  test('what a ticket uploads is its own', async () => {
+    const ticket = await ok('POST', '/api/storage/tickets', { projectId, folderId: null, maxFiles: 2, maxBytes: 100 });
+    const upload = await service.upload({ key: ticket.ticket }, projectId, Buffer.from('x'), plain);
+    const file = await ok('POST', '/api/storage/record', upload, { key: ticket.ticket });
+    expect((await told()).slice(1)).toMatchObject([
+      { type: 'file.created', actor: { ticketId: ticket.id }, data: file },
+    ]);
+  });
+
+  test('the marks of the quota, when they are reached', async () => {
+    await ok('PATCH', `/api/projects/${projectId}`, { quotaBytes: 10 }, { as: ada });
+    await record();
+    await record();
+    expect((await told()).filter(({ type }) => type === 'quota.reached')).toMatchObject([
+      { data: { percent: 80, storedBytes: 10, quotaBytes: 10 } },
+      { data: { percent: 100, storedBytes: 10, quotaBytes: 10 } },
+    ]);
+  });
+
+  test('nothing of what was refused', async () => {
+    const folder = await createFolder('a');
+    await createFolder('b', folder.id);
+    const start = (await after()).cursor;
+    expect(outcome(await service.call('DELETE', `/api/storage/folders/${folder.id}`, { key: key.key }))).toBe(
+      '409 folder_not_empty',
+    );
+    const again = { projectId, name: 'A', parentId: null };
+    expect(outcome(await service.call('POST', '/api/storage/folders', { key: key.key, body: again }))).toBe(
+      '409 folder_exists',
+    );
+    expect((await after(start)).events).toEqual([]);
+  });
+
+  test('a change is undone if its event cannot be written', async () => {
+    const file = await record();
+    const { pool } = service.deps.db;
+    await pool.query(`alter table new_events add constraint refuse check (type <> 'file.updated') not valid`);
+    const changed = await service.call('PATCH', `/api/storage/files/${file.id}`, {
+      key: key.key,
+      body: { fileName: 'x' },
+    });
+    await pool.query('alter table new_events drop constraint refuse');
+    expect(changed.status).toBe(500);
+    expect(await ok('GET', `/api/storage/files/${file.id}`)).toEqual(file);
+  });
+
+  test('the audit log and the feed show the same event', async () => {
+    const file = await record();
+    await ok('DELETE', `/api/storage/files/${file.id}`);
+    const { events } = await ok('GET', `/api/projects/${projectId}/audit`, undefined, { as: ada });
+    const all = (await after()).events;
+    expect(events.map(({ id, type }: Body) => [id, type]).reverse()).toEqual(
+      all.filter(({ type }: Body) => type !== 'file.created').map(({ id, type }: Body) => [id, type]),
+    );
+  });
+});
+
+describe('reading', () => {
+  test('goes on where it left off, with numbers without a gap, in each project', async () => {
+    const other = await service.createProject(ada);
+    const start = (await after()).cursor;
+    for (let n = 0; n < 7; n++) {
+      await createFolder(`f${n}`);
+      await ok('POST', '/api/storage/folders', { projectId: other, name: `f${n}`, parentId: null }, { as: ada });
+    }
+    await after();
+    const seen: Body[] = [];
+    let cursor = start;
+    for (let pages = 0; pages < 4; pages++) {
+      const { body } = await read(`&after=${cursor}&limit=3`);
+      seen.push(...body.events);
+      cursor = body.cursor;
+    }
+    expect(seen.map(({ data }) => data.name)).toEqual(Array.from({ length: 7 }, (_, n) => `f${n}`));
+    expect(seen.map(({ seq }) => seq)).toEqual(seen.map((_, n) => Number(start) + 1 + n));
+    expect((await read(`&after=${cursor}`)).body).toEqual({ events: [], cursor });
+    expect((await read('&after=latest')).body).toEqual({ events: [], cursor });
+  });
+
+  test('only of some types', async () => {
+    await createFolder('a');
+    await record();
+    await after();
+    const { body } = await read('&types=file.created,file.deleted');
+    expect(body.events.map(({ type }: Body) => type)).toEqual(['file.created']);
+    expect((await read(`&after=${body.cursor}`)).body.events).toEqual([]);
+    expect(outcome(await read('&types=file.created,nonsense'))).toBe('400 invalid_request');
+    expect(outcome(await read('&types=webhook.test'))).toBe('400 invalid_request');
+  });
+
+  test('shows access to owners only', async () => {
+    const viewer = await service.join(ada, projectId, 'viewer');
+    const folder = await createFolder('a');
+    const ofOwner = (await after()).events.map(({ type }: Body) => type);
+    expect(ofOwner).toEqual([
+      'project.created',
+      'api_key.created',
+      'invitation.created',
+      'member.added',
+      'folder.created',
+    ]);
+    for (const as of [{ as: viewer }, { key: key.key }]) {
+      expect((await after(undefined, as)).events).toMatchObject([{ type: 'folder.created', data: folder }]);
+      expect((await read('&types=member.added', as)).body.events).toEqual([]);
+    }
+  });
+
+  test('not for strangers, keys without the scope, and keys of a folder', async () => {
+    const bob = await service.signUp('Bob');
+    const folder = await createFolder('a');
+    const ofFolder = await service.createKey(ada, projectId, { folderId: folder.id });
+    const writer = await service.createKey(ada, projectId, { scopes: ['files:write'] });
+    expect(outcome(await read('', { as: bob }))).toBe('404 project_not_found');
+    expect(outcome(await read('', { key: ofFolder.key }))).toBe('403 scope_missing');
+    expect(outcome(await read('', { key: writer.key }))).toBe('403 scope_missing');
+    expect(outcome(await read('', {}))).toBe('401 invalid_api_key');
+  });
+
+  test.each(['x', '-1', '1.5', '99999999', '9'.repeat(16), ''])('refuses %j as a cursor', async (cursor) => {
+    expect(outcome(await read(`&after=${cursor}`))).toBe('400 invalid_request');
+  });
+
+  test('waits for an event, and no longer than asked', async () => {
+    const { cursor } = await after();
+    const waiting = read(`&after=${cursor}&wait=20`);
+    await delay(100);
+    const folder = await createFolder('later');
+    expect((await waiting).body.events).toMatchObject([{ type: 'folder.created', data: folder }]);
+    expect((await read('&after=latest&wait=1')).body.events).toEqual([]);
+    // What this caller does not see wakes nobody.
+    const ofKey = read('&after=latest&wait=1', { key: key.key });
+    await delay(100);
+    await service.createKey(ada, projectId);
+    expect((await ofKey).body.events).toEqual([]);
+    expect(outcome(await read('&wait=31'))).toBe('400 invalid_request');
+  });
+
+  test('no longer finds events older than EVENT_RETENTION_DAYS, and says where to go on', async () => {
+    for (const name of ['a', 'b']) await createFolder(name);
+    const { cursor } = await after();
+    service.advance(31 * 24 * 3600_000);
+    const later = await createFolder('later');
+    while ((await numberEvents(service.deps.db)) > 0);
+    while ((await purgeFeed(service.deps, 3)) === 3);
+    const as = { key: key.key };
+    const expired = await read('&after=0', as);
+    expect(outcome(expired)).toBe('410 cursor_expired');
+    expect(expired.body.cursor).toBe(cursor);
+    for (const from of [`&after=${cursor}`, '']) {
+      expect((await read(from, as)).body.events).toMatchObject([{ data: later, seq: Number(cursor) + 1 }]);
+    }
+  });
+});
+
+describe('the stream', () => {
+  /** Reads a stream until something is in it. */
+  async function open(query = '', headers: Record<string, string> = {}) {
+    const gone = new AbortController();
+    const request = new Request(`${service.deps.config.publicUrl}/api/storage/events?projectId=${projectId}${query}`, {
+      headers: { Accept: 'text/event-stream', Authorization: `Bearer ${key.key}`, ...headers },
+      signal: gone.signal,
+    });
+    const response = await service.fetch(request);
+    const reader = response.body?.getReader();
+    let text = '';
+    return {
+      response,
+      async until(wanted: string) {
+        while (!text.includes(wanted)) {
+          const next = await reader?.read();
+          if (!next || next.done) return `${text}<end>`;
+          text += Buffer.from(next.value).toString();
+        }
+        return text;
+      },
+      close: () => reader?.cancel(),
+    };
+  }
+
+  test('sends what is there and what comes, each once, with ids to go on from', async () => {
+    const first = await createFolder('first');
+    const { events } = await after();
+    const stream = await open();
+    expect(stream.response.headers.get('content-type')).toBe('text/event-stream');
+    const start = await stream.until('first');
+    expect(start.startsWith('retry: 3000\n\n')).toBe(true);
+    const event = events.find(({ data }: Body) => data.id === first.id);
+    expect(start).toContain(`id: ${event.seq}\nevent: folder.created\ndata: ${JSON.stringify(event)}\n\n`);
+    for (let n = 0; n < 20; n++) await createFolder(`later ${n}`);
+    const all = await stream.until('later 19');
+    expect([...all.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq))).toEqual(
+      Array.from({ length: 21 }, (_, n) => event.seq + n),
+    );
+    await stream.close();
+    const again = await open('&after=0', { 'Last-Event-ID': String(event.seq + 19) });
+    expect([...(await again.until('later 19')).matchAll(/^id: (\d+)$/gm)]).toHaveLength(1);
+    await again.close();
+  });
+
+  test('ends when the key is revoked', async () => {
+    const stream = await open();
+    await stream.until('retry');
+    await ok('DELETE', `/api/api-keys/${key.id}`, undefined, { as: ada });
+    service.advance(11_000);
+    await createFolder2('x');
+    expect(await stream.until('folder.created')).toMatch(/<end>$/);
+  });
+
+  const createFolder2 = (name: string) =>
+    ok('POST', '/api/storage/folders', { projectId, name, parentId: null }, { as: ada });
+
+  test('refuses like every other request', async () => {
+    const stream = await open('', { Authorization: 'Bearer cz_live_nonsense' });
+    expect(stream.response.status).toBe(401);
+    await stream.close();
+  });
+
+  test('is cut off when its client reads nothing, and goes on with the id that it has', async () => {
+    const stream = await open();
+    await stream.until('retry');
+    const { pool } = service.deps.db;
+    for (let round = 0; round < 4; round++) {
+      await pool.query(
+        `insert into new_events (project_id, id, type, at, data)
+         select $1::uuid, gen_random_uuid(), 'folder.purged', now(), json_build_object('id', $2::text, 'projectId', $1::uuid, 'padding', repeat('x', 1000))
+         from generate_series(1, 400)`,
+        [projectId, randomUUID()],
+      );
+      while ((await numberEvents(service.deps.db)) > 0);
+      service.deps.feed.wake();
+      await createFolder(`wake ${round}`);
+      await delay(150);
+    }
+    expect(await stream.until('wake 3')).toMatch(/<end>$/);
+  });
+});

@@ -1,0 +1,100 @@
+import type { Deps } from '../../deps.ts';
+import type { EventRow } from '../../events/event-json.ts';
+import { Problem } from '../../problem.ts';
+import type { OpenFeed } from './open-feed.ts';
+
+/** How many clients of one process may wait, and how many of these with the credentials of one account. */
+const mostWaiting = 5000;
+const mostOfAccount = mostWaiting / 2;
+
+/** How many bytes of events may wait for a client that does not read them. */
+const mostBytes = 1024 * 1024;
+
+const waitingOf = new Map<string, number>();
+let waiting = 0;
+
+/** What is numbered while a client waits for it. */
+export interface LiveEvents {
+  /**
+   * Waits for the next events, at most so long. None if there were none in that time, or if the waiting is over.
+   */
+  next(milliseconds: number): Promise<EventRow[]>;
+  /** The client has left, the service stops, or the client has fallen behind: it can go on with the cursor that it has. */
+  isOver(): boolean;
+  close(): void;
+}
+
+/**
+ * Listens to the events of a feed. Read what is there already afterwards: nothing is missed, and some may come twice.
+ * @throws Problem too_many_streams
+ */
+export async function listenTo(
+  { feed }: Pick<Deps, 'feed'>,
+  { projectId, userId, sees }: Pick<OpenFeed, 'projectId' | 'userId' | 'sees'>,
+  gone: AbortSignal,
+): Promise<LiveEvents> {
+  const release = take(userId);
+  let buffered: EventRow[] = [];
+  let bytes = 0;
+  let hasOverflowed = false;
+  let wake: () => void = () => undefined;
+  const over = AbortSignal.any([gone, feed.ending]);
+  const onOver = () => wake();
+  over.addEventListener('abort', onOver);
+
+  const subscriber = (events: readonly EventRow[]) => {
+    for (const event of events) {
+      if (hasOverflowed || !sees(event)) continue;
+      buffered.push(event);
+      bytes += event.data.length;
+    }
+    if (bytes > mostBytes) {
+      hasOverflowed = true;
+      buffered = [];
+    }
+    if (buffered.length > 0 || hasOverflowed) wake();
+  };
+  const unsubscribe = await feed.subscribe(projectId, subscriber).catch((error: unknown) => {
+    release();
+    throw error;
+  });
+  const isOver = () => over.aborted || hasOverflowed;
+  return {
+    isOver,
+    async next(milliseconds) {
+      if (buffered.length === 0 && !isOver())
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, milliseconds);
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      const events = buffered;
+      buffered = [];
+      bytes = 0;
+      return events;
+    },
+    close() {
+      over.removeEventListener('abort', onOver);
+      unsubscribe();
+      release();
+    },
+  };
+}
+
+/** @throws Problem too_many_streams */
+function take(userId: string): () => void {
+  const ofAccount = waitingOf.get(userId) ?? 0;
+  if (waiting >= mostWaiting || ofAccount >= mostOfAccount) {
+    throw new Problem('too_many_streams', undefined, { headers: { 'Retry-After': '5' } });
+  }
+  waiting++;
+  waitingOf.set(userId, ofAccount + 1);
+  return () => {
+    waiting--;
+    const left = (waitingOf.get(userId) ?? 1) - 1;
+    if (left > 0) waitingOf.set(userId, left);
+    else waitingOf.delete(userId);
+  };
+}

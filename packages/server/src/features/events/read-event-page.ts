@@ -1,0 +1,45 @@
+import type { Input } from '@cadiz/contract';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { toEventJson } from '../../events/event-json.ts';
+import { listenTo } from './live-events.ts';
+import { openFeed } from './open-feed.ts';
+import { type Page, readPage } from './read-page.ts';
+
+type EventDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
+
+const defaultLimit = 100;
+
+/**
+ * A page of events as JSON text. If there are none yet and `wait` says so, it waits for one.
+ * @param gone aborts when the client has disconnected
+ * @throws Problem project_not_found, scope_missing, cursor_expired, invalid_request, too_many_streams
+ */
+export async function readEventPage(
+  deps: EventDeps,
+  caller: Caller,
+  { limit = defaultLimit, wait = 0, ...query }: Input<'readEvents'>,
+  gone: AbortSignal,
+): Promise<string> {
+  const until = performance.now() + wait * 1000;
+  const feed = await openFeed(deps, caller, query);
+  const page = await readPage(deps, feed, feed.after, limit);
+  if (page.events.length > 0 || !page.isLast || wait === 0) return toText(page);
+  const live = await listenTo(deps, feed, gone);
+  try {
+    // What has come since is in the table; what comes from now on wakes this.
+    let latest = await readPage(deps, feed, page.cursor, limit);
+    while (latest.events.length === 0 && !live.isOver()) {
+      const left = until - performance.now();
+      if (left <= 0) break;
+      if ((await live.next(left)).length > 0) latest = await readPage(deps, feed, latest.cursor, limit);
+    }
+    return toText((await feed.isStillOpen()) ? latest : { ...page, events: [] });
+  } finally {
+    live.close();
+  }
+}
+
+function toText({ events, cursor }: Pick<Page, 'events' | 'cursor'>): string {
+  return `{"events":[${events.map(toEventJson).join(',')}],"cursor":"${cursor}"}`;
+}

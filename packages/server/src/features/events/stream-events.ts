@@ -1,0 +1,62 @@
+import type { Input } from '@cadiz/contract';
+import type { Caller } from '../../access/caller.ts';
+import type { Deps } from '../../deps.ts';
+import { type EventRow, toEventJson } from '../../events/event-json.ts';
+import { type LiveEvents, listenTo } from './live-events.ts';
+import { type OpenFeed, openFeed } from './open-feed.ts';
+import { readPage } from './read-page.ts';
+
+const readAtOnce = 200;
+
+/** How often a client hears that the stream is alive, and how often its access is looked at. */
+const aliveMilliseconds = 10_000;
+
+/** How long a client is to wait before it reconnects, in milliseconds. */
+const retryMilliseconds = 3000;
+
+type StreamDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
+
+/**
+ * The events of a project as server-sent events, until the client leaves, loses access, falls behind, or the service
+ * stops. Its answer begins once it is certain that the client may read them.
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
+ * @throws Problem project_not_found, scope_missing, cursor_expired, invalid_request, too_many_streams
+ */
+export async function streamEvents(
+  deps: StreamDeps,
+  caller: Caller,
+  query: Input<'readEvents'>,
+  gone: AbortSignal,
+): Promise<AsyncGenerator<Buffer, void>> {
+  const feed = await openFeed(deps, caller, query);
+  const live = await listenTo(deps, feed, gone);
+  return stream(deps, feed, live);
+}
+
+async function* stream(deps: StreamDeps, feed: OpenFeed, live: LiveEvents): AsyncGenerator<Buffer, void> {
+  try {
+    yield Buffer.from(`retry: ${retryMilliseconds}\n\n`);
+    let after = feed.after;
+    for (let isBehind = true; isBehind && !live.isOver(); ) {
+      const { events, cursor, isLast } = await readPage(deps, feed, after, readAtOnce);
+      if (!(await feed.isStillOpen())) return;
+      if (events.length > 0) yield toText(events);
+      after = cursor;
+      isBehind = !isLast;
+    }
+    while (!live.isOver()) {
+      const events = (await live.next(aliveMilliseconds)).filter(({ seq }) => seq > after);
+      if (live.isOver() || !(await feed.isStillOpen())) return;
+      after = events.at(-1)?.seq ?? after;
+      yield events.length > 0 ? toText(events) : Buffer.from(': alive\n\n');
+    }
+  } finally {
+    live.close();
+  }
+}
+
+function toText(events: readonly EventRow[]): Buffer {
+  return Buffer.from(
+    events.map((event) => `id: ${event.seq}\nevent: ${event.type}\ndata: ${toEventJson(event)}\n\n`).join(''),
+  );
+}

@@ -1,0 +1,55 @@
+import type { Answer, Input } from '@cadiz/contract';
+import type { SessionCaller } from '../../access/caller.ts';
+import { openProject } from '../../access/open-project.ts';
+import type { Deps } from '../../deps.ts';
+import { recordEvent } from '../../events/record-event.ts';
+import { webhookWork } from '../../webhooks/delivery-sql.ts';
+import { enqueue } from '../../work/enqueue.ts';
+import { toShown } from './create-webhook.ts';
+import { lockWebhook } from './find-webhook.ts';
+import { requireDeliverable } from './require-deliverable.ts';
+import { toWebhookView, type WebhookRow } from './webhook-view.ts';
+
+/**
+ * Changes an endpoint, or disables or enables it. A disabled one gets nothing: what is pending fails, and what happens is
+ * not kept for it, but a replay delivers both.
+ */
+export async function changeWebhook(
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'lookupHost' | 'now'>,
+  caller: SessionCaller,
+  { projectId, id, ...change }: Input<'changeWebhook'>,
+): Promise<Answer<'changeWebhook'>> {
+  const project = await openProject(deps, caller, projectId, 'project:manage');
+  const url = change.url === undefined ? undefined : await requireDeliverable(deps, change.url);
+  const at = deps.now();
+  const changed = await deps.db.transaction(async (trx) => {
+    const before = await lockWebhook(trx, project, id);
+    const row = await trx
+      .updateTable('webhook_endpoints')
+      .set({
+        url: url ?? before.url,
+        types: change.types === undefined ? before.types : change.types,
+        description: change.description === undefined ? before.description : change.description,
+        ordered: change.ordered ?? before.ordered,
+        // It is somebody else's fault, or mended: it is tried at once.
+        paused_until: null,
+        ...toEnabled(before, change.enabled, new Date(at)),
+      })
+      .where('project_id', '=', project.id)
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const { types, ordered, enabled } = row;
+    const subject = { webhookId: id, url: toShown(row.url), types, ordered, enabled };
+    await recordEvent(trx, at, { type: 'webhook.updated', projectId: project.id, by: caller, subject });
+    await enqueue(trx, webhookWork, { projectId: project.id, id });
+    return row;
+  });
+  return toWebhookView(changed, at);
+}
+
+function toEnabled(before: WebhookRow, enabled: boolean | undefined, at: Date): Partial<WebhookRow> {
+  if (enabled === undefined || enabled === before.enabled) return {};
+  if (!enabled) return { enabled: false, disabled_at: at };
+  return { enabled: true, disabled_at: null, disabled_reason: null, first_failure_at: null, failure_told: false };
+}

@@ -1,0 +1,121 @@
+import type { Selectable } from 'kysely';
+import type { Schema } from '../../db/schema.ts';
+import type { Deps } from '../../deps.ts';
+import type { Posted } from '../../webhooks/post.ts';
+import { attemptsAtMost, toPause, toWait } from '../../webhooks/schedule.ts';
+import { tellOwners } from './failure-mail.ts';
+import type { WebhookRow } from './webhook-view.ts';
+
+/** After so long without a success, an endpoint is disabled. */
+const disabledAfterMilliseconds = 5 * 86_400_000;
+
+/** At this failed attempt of a delivery, its owners are told. */
+const toldAtAttempt = 4;
+
+/** A delivery that is due. */
+export type DueDelivery = Selectable<Schema['webhook_deliveries']>;
+
+/** An attempt, and when it was made in Unix milliseconds. */
+type Attempted = Posted & { at: number };
+
+type SettleDeps = Pick<Deps, 'db' | 'config' | 'mail' | 'log' | 'now'>;
+
+/**
+ * Writes down what became of an attempt: the delivery is done, due again, or has failed for good; its endpoint may have to wait,
+ * or be disabled.
+ * @returns whether the endpoint gets more at once
+ */
+export async function settleAttempt(
+  deps: SettleDeps,
+  endpoint: WebhookRow,
+  delivery: DueDelivery,
+  attempted: Attempted,
+): Promise<boolean> {
+  const { status } = attempted;
+  if (status !== undefined && status >= 200 && status <= 299) {
+    await write(deps, delivery, attempted, { state: 'delivered', due_at: delivery.due_at });
+    if (endpoint.first_failure_at) await forgetFailures(deps, endpoint);
+    return true;
+  }
+  const attempts = delivery.attempts + 1;
+  const wait = delivery.seq === 0 ? undefined : toWait({ ...attempted, attempts });
+  const due_at = wait === undefined ? delivery.due_at : new Date(deps.now() + wait * 1000);
+  await write(deps, delivery, attempted, { state: wait === undefined ? 'failed' : 'pending', due_at });
+  return noteFailure(deps, endpoint, attempted, { attempts, wait });
+}
+
+async function write(
+  { db }: SettleDeps,
+  { endpoint_id, event_id, attempts }: DueDelivery,
+  { status, durationMilliseconds, answer, error, at }: Attempted,
+  next: Pick<DueDelivery, 'state' | 'due_at'>,
+): Promise<void> {
+  await db.kysely
+    .updateTable('webhook_deliveries')
+    .set({
+      ...next,
+      attempts: attempts + 1,
+      attempted_at: new Date(at),
+      status: status ?? null,
+      duration_ms: durationMilliseconds,
+      answer: status === undefined ? null : answer,
+      error: error ?? null,
+    })
+    .where('endpoint_id', '=', endpoint_id)
+    .where('event_id', '=', event_id)
+    // Another process may have taken over, or a replay may have begun anew.
+    .where('state', '=', 'pending')
+    .where('attempts', '=', attempts)
+    .execute();
+}
+
+async function forgetFailures(deps: SettleDeps, endpoint: WebhookRow): Promise<void> {
+  await update(deps, endpoint, { first_failure_at: null, failure_told: false, paused_until: null });
+}
+
+/** @returns whether the endpoint gets more at once */
+async function noteFailure(
+  deps: SettleDeps,
+  endpoint: WebhookRow,
+  { status, at }: Attempted,
+  { attempts, wait }: { attempts: number; wait: number | undefined },
+): Promise<boolean> {
+  const failing = { first_failure_at: endpoint.first_failure_at ?? new Date(at) };
+  const isGone = status === 410;
+  const hasFailedForDays = at - failing.first_failure_at.getTime() >= disabledAfterMilliseconds;
+  if (isGone || hasFailedForDays) {
+    const reason = isGone ? 'gone' : 'failing';
+    const isOurs = await update(deps, endpoint, {
+      ...failing,
+      enabled: false,
+      disabled_at: new Date(at),
+      disabled_reason: reason,
+    });
+    if (isOurs) await tellOwners(deps, endpoint, isGone ? 'gone' : 'disabled');
+    return false;
+  }
+  const pause = toPause({ status }, wait);
+  const isToBeTold = attempts >= toldAtAttempt && attempts < attemptsAtMost && !endpoint.failure_told;
+  const paused_until = pause > 0 ? new Date(at + pause * 1000) : endpoint.paused_until;
+  await update(deps, endpoint, { ...failing, paused_until, failure_told: endpoint.failure_told || isToBeTold });
+  if (isToBeTold) await tellOwners(deps, endpoint, 'failing');
+  return pause === 0 && !endpoint.ordered;
+}
+
+/** Unless somebody has disabled it or changed its URL in the meantime. @returns whether it was changed */
+async function update(
+  { db }: SettleDeps,
+  endpoint: WebhookRow,
+  change: Partial<Omit<WebhookRow, 'types'>>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db.kysely
+    .updateTable('webhook_endpoints')
+    .set(change)
+    .where('project_id', '=', endpoint.project_id)
+    .where('id', '=', endpoint.id)
+    .where('enabled', '=', true)
+    .where('url', '=', endpoint.url)
+    .executeTakeFirst();
+  Object.assign(endpoint, change);
+  return numUpdatedRows === 1n;
+}
