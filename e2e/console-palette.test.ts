@@ -151,6 +151,8 @@ describe.runIf(triesJourneys)('from everywhere', () => {
 
   test('keys do what the list of shortcuts says, and single letters can be switched off', async () => {
     const page = await openFiles();
+    // The browser is told now, so that it knows when the key is pressed.
+    const choosing = page.waitForEvent('filechooser');
     await page.keyboard.press('?');
     await listOf(page).getByText('Open or close uploads').waitFor();
     await listOf(page).getByLabel('Find a shortcut').fill('renam');
@@ -166,7 +168,6 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.getByRole('row', { name: /notes/ }).waitFor();
     // Whoever may not upload has no such key.
     await page.getByRole('button', { name: 'Upload', exact: true }).waitFor();
-    const choosing = page.waitForEvent('filechooser');
     await page.keyboard.press('u');
     await (await choosing).setFiles({ name: 'by key.txt', mimeType: 'text/plain', buffer: Buffer.from('!') });
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();

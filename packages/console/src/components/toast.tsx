@@ -1,4 +1,4 @@
-import { lazy, Suspense, useSyncExternalStore } from 'react';
+import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { messageOf } from './problem.tsx';
 
 export interface ToastData {
@@ -32,8 +32,18 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Where messages are shown; loaded with the first. */
+/** How long after a page is there its messages are loaded, in milliseconds. */
+const aheadMilliseconds = 3000;
+
+/** Where messages are shown; loaded soon, since without a network it could not be when one is to be said. */
 export function Toasts() {
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      // Loaded again with the first message.
+      load().catch(() => undefined);
+    }, aheadMilliseconds);
+    return () => clearTimeout(timer);
+  }, []);
   const isShown = useSyncExternalStore(subscribe, () => isNeeded);
   if (!isShown) return null;
   return (

@@ -17,6 +17,18 @@ export function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
+/** Resolves once the service can be reached: at once if nothing says that it cannot. */
+export function untilReachable(): Promise<void> {
+  if (!isAway) return Promise.resolve();
+  return new Promise((resolve) => {
+    const unsubscribe = subscribe(() => {
+      if (isAway) return;
+      unsubscribe();
+      resolve();
+    });
+  });
+}
+
 function set(away: boolean): void {
   if (away === isAway) return;
   isAway = away;

@@ -71,12 +71,13 @@ export function Tray(props: TrayProps) {
 
 function Head({ uploads, isOpen, setOpen, isPhone }: TrayProps) {
   const { uploads: words } = text;
-  const { isIdle, isPaused } = uploads;
-  const isUnderWay = countUnderWay(uploads) > 0;
+  const { isIdle, isPaused, preparing } = uploads;
+  const hasBegun = countUnderWay(uploads) > 0;
+  const isUnderWay = hasBegun || preparing > 0;
   return (
     <div className="line">
       <h2 className="grow">{toTitle(uploads)}</h2>
-      {isUnderWay && (
+      {hasBegun && (
         <IconButton
           icon={isPaused ? Play : Pause}
           label={isPaused ? words.resume : words.pause}
@@ -108,15 +109,15 @@ function Head({ uploads, isOpen, setOpen, isPhone }: TrayProps) {
 
 function cancelWithUndo(uploads: Uploads): void {
   const undo = cancelAll();
-  void toast(text.uploads.allCanceled(countUnderWay(uploads)), { undo });
+  void toast(text.uploads.allCanceled(countUnderWay(uploads) + uploads.preparing), { undo });
 }
 
 function toTitle(uploads: Uploads): string {
   const { isIdle, isOffline, preparing, counts, all } = uploads;
   const { uploads: words } = text;
+  if (isOffline) return words.waitForNetwork(countUnderWay(uploads) + preparing);
   if (all === 0) return preparing > 0 ? words.preparing(preparing) : text.shell.none;
   if (isIdle) return words.finished(counts.done, counts.failed);
-  if (isOffline) return words.waitForNetwork(countUnderWay(uploads));
   return words.title(counts.done, all);
 }
 

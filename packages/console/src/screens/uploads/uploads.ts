@@ -1,5 +1,5 @@
 import type { QueuedUpload, QueueEntry, UploadQueue } from '@cadiz/client';
-import { clientOf } from '../../api.ts';
+import { clientOf, codeOf } from '../../api.ts';
 import { toastError } from '../../components/toast.tsx';
 import { type Arrival, showArrived, showFolders } from './arrivals.ts';
 import { ask } from './conflicts.ts';
@@ -81,7 +81,8 @@ let targets: Target[] = [];
 let created = 0;
 const listeners = new Set<() => void>();
 let current = nothing;
-let preparing = 0;
+/** What is being prepared: how many files, and what does the same once more. */
+const preparations = new Map<AbortController, { count: number; again: () => void }>();
 /** Whether somebody is looking at the list, so that nothing leaves it. */
 let isHeld = false;
 
@@ -108,21 +109,46 @@ export async function upload(
   if (incoming.length + emptyFolders.length === 0) return;
   const client = clientOf(projectId);
   beginAnew();
-  preparing += incoming.length;
+  const stop = new AbortController();
+  const again = () => void upload(projectId, folderId, incoming.map(toEntry), emptyFolders);
+  preparations.set(stop, { count: incoming.length, again });
   tell();
   try {
-    const onTheWay = toOnTheWay(projectId, folderId);
-    const chosen = await settleNames({ client, folderId, files: incoming, onTheWay, ask });
+    const chosen = await patiently(stop.signal, () => {
+      const onTheWay = toOnTheWay(projectId, folderId);
+      return settleNames({ client, folderId, files: incoming, onTheWay, ask });
+    });
     if (!chosen) return;
-    if (emptyFolders.length > 0) await createFolders(projectId, folderId, emptyFolders);
+    if (emptyFolders.length > 0) await patiently(stop.signal, () => createFolders(projectId, folderId, emptyFolders));
     if (chosen.length > 0) add(projectId, folderId, chosen.map(toEntry));
   } catch (error) {
-    void toastError(error);
+    if (!stop.signal.aborted) void toastError(error);
   } finally {
-    preparing -= incoming.length;
+    preparations.delete(stop);
     tell();
   }
 }
+
+/** Does what can be done twice, and once more whenever it failed for want of a network. @throws when it is stopped */
+async function patiently<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  const stopped = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  for (let hasFailedReachable = false; ; ) {
+    try {
+      return await Promise.race([run(), stopped]);
+    } catch (error) {
+      if (signal.aborted || !isOfNetwork(codeOf(error))) throw error;
+      await network.look();
+      // It may have come back by now, and then another try succeeds; if not, something else is wrong.
+      if (!network.isUnreachable() && hasFailedReachable) throw error;
+      hasFailedReachable = !network.isUnreachable();
+      await Promise.race([network.untilReachable(), stopped]);
+    }
+  }
+}
+
+const isOfNetwork = (code: string | undefined): boolean => code === 'network_failed' || code === 'timed_out';
 
 /** As many paths as one request takes. */
 const mostCreated = 100;
@@ -182,7 +208,7 @@ function toOnTheWay(projectId: string, folderId: string | null): ReadonlyMap<str
 const isUnderWay = (phase: Phase | undefined): boolean =>
   phase === 'waiting' || phase === 'uploading' || phase === 'paused' || phase === 'offline';
 
-/** How many have not ended. */
+/** How many have not ended, without those that are only prepared. */
 export const countUnderWay = ({ counts }: Uploads): number =>
   counts.uploading + counts.waiting + counts.paused + counts.offline;
 
@@ -191,7 +217,7 @@ function toPhase(upload: QueuedUpload): Phase | undefined {
   const { state, error } = upload;
   if (state === 'canceled' || dismissed.has(upload)) return undefined;
   if (state !== 'failed') return state;
-  if (error?.code !== 'network_failed' && error?.code !== 'timed_out') return 'failed';
+  if (!isOfNetwork(error?.code)) return 'failed';
   if (!cutOff.has(upload)) {
     cutOff.set(upload, true);
     void judge(upload);
@@ -255,6 +281,7 @@ function summarize(): Uploads {
     }
   }
   const items = order.flatMap((phase) => byPhase[phase]).slice(0, mostListed);
+  const preparing = [...preparations.values()].reduce((sum, { count }) => sum + count, 0);
   const isIdle = preparing === 0 && order.every((phase) => !isUnderWay(phase) || counts[phase] === 0);
   return {
     items,
@@ -340,10 +367,13 @@ export function cancelAll(): () => void {
       .uploads.filter((upload) => isUnderWay(toPhase(upload)))
       .map((upload) => toListed(upload, target, 'waiting')),
   );
+  const unprepared = [...preparations];
   for (const { upload } of canceled) if (upload.state === 'failed') dismissed.add(upload);
   for (const { queue } of targets) queue.cancel();
+  for (const [stop] of unprepared) stop.abort();
   tell();
   return () => {
+    for (const [, { again }] of unprepared) again();
     for (const { target, upload } of canceled) {
       if (!targets.includes(target)) targets.push(target);
       target.queue.retry(upload.id);
