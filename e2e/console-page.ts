@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { beforeEach, expect } from 'vitest';
 import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
 
 const executablePath = '/usr/bin/chromium';
@@ -13,6 +13,12 @@ if (!hasBrowser) console.warn(`LEFT OUT: the console in a browser, because ${exe
 /** Whether people's whole ways through the console are tried. They take minutes, so `npm test` leaves them to `.ci/run`. */
 export const triesJourneys = hasBrowser && process.env.TEST_CONSOLE === 'on';
 if (!triesJourneys) console.warn('LEFT OUT: journeys through the console. TEST_CONSOLE=on tries them.');
+
+const heard: string[][] = [];
+// One test's complaints are no other's, nor those of its next try.
+beforeEach(() => {
+  for (const complaints of heard) complaints.length = 0;
+});
 
 export const password = 'correct horse battery';
 export const email = 'ada@example.com';
@@ -52,6 +58,7 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
     args: [...args.split(' '), '--disable-component-update', '--disable-sync'],
   });
   const complaints: string[] = [];
+  heard.push(complaints);
   let cookie: string | undefined;
 
   async function send(method: string, path: string, body?: unknown): Promise<Response> {
