@@ -29,26 +29,31 @@ export async function ask({ stdin, stderr }: Terminal, question: string): Promis
   return readLine(lines, question);
 }
 
-/** Asks for a secret, which the terminal does not show. */
-export async function askSecret({ stdin, stderr }: Terminal, question: string): Promise<string> {
+/**
+ * Asks for a secret, which the terminal does not show.
+ *
+ * @param signal ends the question without an answer
+ */
+export async function askSecret({ stdin, stderr }: Terminal, question: string, signal?: AbortSignal): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   // From here on the terminal echoes nothing, so the question comes after it: somebody may be quick.
   const lines = createInterface({ input: stdin, output: nowhere, terminal: true, history: [] });
   stderr.write(question);
   try {
-    return await readLine(lines, '');
+    return await readLine(lines, '', signal);
   } finally {
     stderr.write('\n');
   }
 }
 
-async function readLine(lines: Interface, question: string): Promise<string> {
+async function readLine(lines: Interface, question: string, signal?: AbortSignal): Promise<string> {
   const stopped = new AbortController();
   // In raw mode, Ctrl-C and Ctrl-D are characters.
   const stop = () => stopped.abort();
   lines.on('SIGINT', stop).on('close', stop);
   try {
-    return (await lines.question(question, { signal: stopped.signal })).trim();
+    const ended = signal ? AbortSignal.any([stopped.signal, signal]) : stopped.signal;
+    return (await lines.question(question, { signal: ended })).trim();
   } catch (error) {
     if (stopped.signal.aborted) throw new Failure(exitCodes.interrupted, 'Interrupted.');
     throw error;

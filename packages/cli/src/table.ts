@@ -385,14 +385,15 @@ export const commands = {
     counts: [0, 1],
     options: {
       account: { type: 'boolean', help: 'sign in with e-mail address and password instead of an API key' },
+      'no-browser': { type: 'boolean', help: 'open no browser, and only show the address' },
     },
     description: [
-      'Stores an API key for the service at URL (CADIZ_URL, or http://localhost:4000), which becomes the service that other commands use. The key is asked for without being shown, or read from standard input if that is not a terminal. Make one in the console, under Keys.',
-      'With --account, asks for the e-mail address, the password and, if there is one, the code of the second factor, and stores the session instead. Commands that manage projects and keys need that; a session ends by itself after at most thirty days. An account that has no password, but signs in with a passkey or through an issuer, needs a key: the service has no sign-in for programs through a browser.',
+      'Stores an API key for the service at URL (CADIZ_URL, or http://localhost:4000), which becomes the service that other commands use. On a terminal, the command opens the console in a browser: whoever is signed in there creates a key for it, which goes from the browser to the command without being shown. A key can also be pasted: on a machine without a browser, open the address elsewhere and let the console show the key. If standard input is no terminal, the key is read from there.',
+      'With --account, asks for the e-mail address, the password and, if there is one, the code of the second factor, and stores the session instead. Commands that manage projects and keys need that; a session ends by itself after at most thirty days. An account that has no password, but signs in with a passkey or through an issuer, signs in to the console, and lets the command have a key.',
       'Credentials are stored in $XDG_CONFIG_HOME/cadiz/credentials.json (~/.config/cadiz), which only you can read.',
     ],
     examples: [
-      ['cadiz login https://media.example.com', 'asks for a key'],
+      ['cadiz login https://media.example.com', 'through a browser'],
       ['cadiz login https://media.example.com < key.txt', 'in a script'],
       ['cadiz login --account', 'to manage projects and keys'],
     ],

@@ -69,6 +69,12 @@ const signedIn = createRoute({
     throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } });
   },
 });
+const command = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/command',
+  component: lazyRouteComponent(() => import('./screens/entry/command.tsx'), 'Command'),
+  loader: () => queryClient.ensureQueryData(projectsQuery),
+});
 const home = createRoute({
   getParentRoute: () => signedIn,
   path: '/',
@@ -204,6 +210,7 @@ export const router = createRouter({
     verifyEmail,
     signedIn.addChildren([
       home,
+      command,
       projects,
       newProject,
       shell.addChildren([

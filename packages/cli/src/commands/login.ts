@@ -3,6 +3,7 @@ import { ask, askSecret, readInput } from '../ask.ts';
 import { readStored, type StoredService, store, toServiceUrl } from '../config.ts';
 import { type Context, clientOf, targetOf } from '../context.ts';
 import { usageFailure } from '../failure.ts';
+import { openBrowser, receiveKey } from '../receive-key.ts';
 import type { Run } from '../run.ts';
 import { signIn } from '../sign-in.ts';
 
@@ -13,14 +14,12 @@ export const run: Run<'login'> = async (context, { args, options }) => {
     context.output.warn(`${url} is not encrypted: whoever is on the way can read the credentials.`);
   const known = (await readStored(context.env)).services[url] ?? {};
   if (options.account) await loginAccount(context, url, known);
-  else await loginKey(context, url, known);
+  else await loginKey(context, url, known, !options['no-browser']);
 };
 
-async function loginKey(context: Context, url: string, known: StoredService): Promise<void> {
+async function loginKey(context: Context, url: string, known: StoredService, opens: boolean): Promise<void> {
   const { stdin, output, env } = context;
-  const apiKey = stdin.isTTY
-    ? await askSecret(context, `API key for ${url} (it is not shown): `)
-    : await readInput(stdin);
+  const apiKey = stdin.isTTY ? await askBrowser(context, url, opens) : await readInput(stdin);
   if (!/^cz_live_\S+$/.test(apiKey)) throw usageFailure('This is no API key: one begins with cz_live_.');
   const key: OwnApiKey = await clientOf(context, { url, apiKey }).keys.current();
   const { projectId: _, ...rest } = known;
@@ -28,6 +27,23 @@ async function loginKey(context: Context, url: string, known: StoredService): Pr
   output.print({ url, key }, '');
   output.say(`Signed in to ${url} with the key ${key.name}.`);
   if (!key.projectId) output.say('The key is tied to no project: choose one with cadiz projects use ID.');
+}
+
+/** Gets a key from whoever is signed in to the console in a browser; one can also be pasted. */
+async function askBrowser(context: Context, url: string, opens: boolean): Promise<string> {
+  const receiver = await receiveKey();
+  const asking = new AbortController();
+  try {
+    const address = `${url}/command#${receiver.fragment}`;
+    // Part of the question, so it is shown with --quiet, too.
+    context.stderr.write(`Open this address in a browser, and create a key for the command there:\n\n  ${address}\n\n`);
+    if (opens) openBrowser(address, context.env);
+    const pasted = askSecret(context, 'Or paste an API key here (it is not shown): ', asking.signal);
+    return await Promise.race([receiver.key, pasted]);
+  } finally {
+    asking.abort();
+    receiver.close();
+  }
 }
 
 async function loginAccount(context: Context, url: string, known: StoredService): Promise<void> {
