@@ -24,7 +24,7 @@ import type { Config } from './settings/config.ts';
 import type { ObjectStore } from './store/object-store.ts';
 import type { S3Settings } from './store/s3-settings.ts';
 import type { Health } from './telemetry/health.ts';
-import type { Answered, Mismatch } from './telemetry/observed.ts';
+import type { Answered, AttemptOutcome, Mismatch } from './telemetry/observed.ts';
 import type { HostLookup } from './webhooks/target.ts';
 import type { Handover } from './work/work.ts';
 
@@ -96,6 +96,8 @@ export interface Deps {
   observe: (answer: Answered) => void;
   /** Called with each file found to differ from what was declared, for metrics. */
   onMismatch: (kind: Mismatch) => void;
+  /** Learns of each attempt to deliver an event to a webhook. */
+  onAttempt: (outcome: AttemptOutcome, seconds: number) => void;
   /** The health of the database and the object store. */
   health: Health;
   /** Whether the service is stopping. */

@@ -110,7 +110,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const setup = (await hasAnybody(db)) ? undefined : makeSetup(config, secret);
     const feed = createFeed(db, log);
     opened.push(feed);
-    const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, log);
+    const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, foldersOf(config), log);
     const counts = db.kind === 'postgres' ? createSharedCounts(db.pool) : undefined;
     const rateLimits = createRateLimits(config.rateLimits, counts);
     if (counts) opened.push(shareRegularly(rateLimits, counts, log));
@@ -151,6 +151,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
         log.debug(answer, 'request');
       },
       onMismatch: (kind) => metrics?.countMismatch(kind),
+      onAttempt: (outcome, seconds) => metrics?.observeAttempt(outcome, seconds),
       health: createHealth(
         {
           database: {
@@ -213,6 +214,14 @@ export async function startService(config: Config, log: Logger): Promise<Running
     await close();
     throw error;
   }
+}
+
+/** Where the embedded database and store keep their data. */
+function foldersOf({ database, objectStore }: Config): Record<string, string> {
+  return {
+    ...(database.kind === 'embedded' && { database: database.dataDir }),
+    ...(objectStore.kind === 'embedded' && { 'object-store': objectStore.dataDir }),
+  };
 }
 
 /** Does something at regular intervals, and once more at the end. */

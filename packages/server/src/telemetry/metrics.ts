@@ -1,8 +1,11 @@
+import type { StatsFs } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import type { ImageMaker, ImageResult } from '@cadiz/images';
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/open.ts';
-import type { Answered, JobRun, Mismatch, WorkRun } from './observed.ts';
+import type { Answered, AttemptOutcome, JobRun, Mismatch, WorkRun } from './observed.ts';
+import { version } from './version.ts';
 
 export interface Metrics {
   registry: Registry;
@@ -10,6 +13,7 @@ export interface Metrics {
   observeJob(run: JobRun): void;
   observeWork(run: WorkRun): void;
   countMismatch(kind: Mismatch): void;
+  observeAttempt(outcome: AttemptOutcome, seconds: number): void;
   observeImage(result: ImageResult): void;
   /** Adds what is known of the processes that make images. */
   watchImages(images: Pick<ImageMaker, 'figures'>): void;
@@ -18,10 +22,25 @@ export interface Metrics {
 /** Seconds: from a single statement to a walk over a large bucket. */
 const ofRuns = [0.01, 0.1, 1, 10, 60, 600, 3600];
 
-/** The Prometheus metrics of the service. Routes are labelled by operation, never by anything a client sent. */
-export function createMetrics(db: Database, log: Logger): Metrics {
+/** Gauges that end in `_total`, as only counters may (`promtool check metrics`). Each has a twin by type, without it. */
+const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
+/**
+ * The Prometheus metrics of the service. Routes are labelled by operation, never by anything a client sent.
+ *
+ * @param folders where the embedded database and store keep their data, by what is kept there
+ */
+export function createMetrics(db: Database, folders: Readonly<Record<string, string>>, log: Logger): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const name of misnamed) registry.removeSingleMetric(name);
+  new Gauge({
+    name: 'cadiz_build_info',
+    help: 'The version of the service, and the Node that runs it; always 1.',
+    labelNames: ['version', 'node'] as const,
+    registers: [registry],
+  }).set({ version, node: process.version }, 1);
+  addDisks(registry, folders, log);
   const requests = new Counter({
     name: 'cadiz_http_requests_total',
     help: 'Requests answered, by operation, method and status.',
@@ -39,6 +58,18 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     name: 'cadiz_content_mismatches_total',
     help: 'Files found to have another type or another SHA-256 than declared.',
     labelNames: ['kind'] as const,
+    registers: [registry],
+  });
+  const attempts = new Counter({
+    name: 'cadiz_webhook_attempts_total',
+    help: 'Attempts of this process to deliver an event to a webhook, by outcome.',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  });
+  const attemptSeconds = new Histogram({
+    name: 'cadiz_webhook_attempt_duration_seconds',
+    help: 'How long the receivers of webhooks took to answer, or not to.',
+    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
     registers: [registry],
   });
   new Gauge({
@@ -114,6 +145,10 @@ export function createMetrics(db: Database, log: Logger): Metrics {
       countRemoved(removed);
     },
     countMismatch: (kind) => mismatches.inc({ kind }),
+    observeAttempt(outcome, seconds) {
+      attempts.inc({ outcome });
+      attemptSeconds.observe(seconds);
+    },
     observeImage({ what, outcome, seconds }) {
       images.inc({ what, outcome });
       imageSeconds.observe({ what }, seconds);
@@ -125,6 +160,31 @@ export function createMetrics(db: Database, log: Logger): Metrics {
     },
   };
 }
+
+/** How much room is left where data is kept on this machine. */
+function addDisks(registry: Registry, folders: Readonly<Record<string, string>>, log: Logger): void {
+  const add = (name: string, help: string, read: (disk: StatsFs) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['of'] as const,
+      registers: [registry],
+      async collect() {
+        this.reset();
+        for (const [of, folder] of Object.entries(folders)) {
+          try {
+            this.set({ of }, read(await statfs(folder)));
+          } catch (error) {
+            log.warn({ error, metric: name }, 'Could not read how much room a disk has');
+          }
+        }
+      },
+    });
+  add('cadiz_disk_free_bytes', 'What may still be written to the disk of the embedded database or store.', free);
+  add('cadiz_disk_size_bytes', 'The size of that disk.', ({ blocks, bsize }) => blocks * bsize);
+}
+
+const free = ({ bavail, bsize }: StatsFs): number => bavail * bsize;
 
 /** What the processes that make images do at the time of the scrape. */
 function addImageProcesses(registry: Registry, images: Pick<ImageMaker, 'figures'>): void {
@@ -163,7 +223,10 @@ function addImageProcesses(registry: Registry, images: Pick<ImageMaker, 'figures
   });
 }
 
-/** Metrics read from the database at the time of the scrape, which are the same in every process. */
+/**
+ * Metrics read from the database at the time of the scrape, which are the same in every process: their maximum over the
+ * processes is meant, never the sum.
+ */
 function addStates(registry: Registry, db: Database, log: Logger): void {
   const add = <L extends string>(name: string, help: string, sql: string, label?: L) =>
     new Gauge({
@@ -228,6 +291,23 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
     'Work that was given up after too many attempts, and waits to be retried.',
     "select kind as label, count(*)::int as value from work where state = 'dead' group by kind",
     'kind',
+  );
+  add(
+    'cadiz_webhook_overdue_seconds',
+    'How long the delivery that waits longest has been due, of endpoints that are neither disabled nor paused.',
+    `select coalesce(max(extract(epoch from now() - next.due_at)), 0)::float8 as value
+     from webhook_endpoints e, lateral (
+       select due_at from webhook_deliveries d
+       where d.endpoint_id = e.id and d.state = 'pending' and d.due_at < now() order by due_at limit 1
+     ) as next where e.enabled and (e.paused_until is null or e.paused_until < now())`,
+  );
+  add(
+    'cadiz_webhook_endpoints',
+    'Webhook endpoints by state: failing ones have had no success since an attempt failed.',
+    `select case when not enabled then coalesce('disabled_' || disabled_reason, 'disabled')
+                 when first_failure_at is not null then 'failing' else 'well' end as label,
+            count(*)::int as value from webhook_endpoints group by 1`,
+    'state',
   );
   add(
     'cadiz_image_variant_bytes',

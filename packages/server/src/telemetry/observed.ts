@@ -43,3 +43,6 @@ export interface WorkRun {
 
 /** How a file differs from what was declared: in its type, or in its SHA-256. */
 export type Mismatch = 'type' | 'sha256';
+
+/** What became of an attempt to deliver an event: `refused` with another status than 2xx, `unanswered` without one. */
+export type AttemptOutcome = 'delivered' | 'refused' | 'unanswered';

@@ -609,7 +609,7 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
     await pass(50);
     await buryWork(db.pool, await claimOne(), 'Broken.');
     await claimOne();
-    const metrics = createMetrics(db, log);
+    const metrics = createMetrics(db, {}, log);
     metrics.observeWork({ kind: 'test', outcome: 'failed', seconds: 1, removed: { orphan: 2 } });
     const text = await metrics.registry.metrics();
     for (const line of [

@@ -1,6 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import { type EventRow, eventColumns } from '../../events/event-json.ts';
 import { unseal } from '../../settings/secret-box.ts';
+import type { AttemptOutcome } from '../../telemetry/observed.ts';
 import { version } from '../../telemetry/version.ts';
 import { webhookWork } from '../../webhooks/delivery-sql.ts';
 import { toPayload } from '../../webhooks/payload.ts';
@@ -10,7 +11,7 @@ import type { Kind, Outcome, Task } from '../../work/work.ts';
 import { type DueDelivery, settleAttempt } from './settle-attempt.ts';
 import type { WebhookRow } from './webhook-view.ts';
 
-type DeliverDeps = Pick<Deps, 'db' | 'config' | 'secret' | 'lookupHost' | 'mail' | 'log' | 'now'>;
+type DeliverDeps = Pick<Deps, 'db' | 'config' | 'secret' | 'lookupHost' | 'mail' | 'log' | 'now' | 'onAttempt'>;
 
 /** Each endpoint that has its turn sends one delivery at least, whatever the others do. */
 const endpointsAtOnce = 32;
@@ -133,7 +134,13 @@ async function attempt(deps: DeliverDeps, endpoint: WebhookRow, delivery: DueDel
           lookup: deps.lookupHost,
           allowed: deps.config.webhookAllowNetworks,
         });
+  deps.onAttempt(toOutcome(posted), posted.durationMilliseconds / 1000);
   return settleAttempt(deps, endpoint, delivery, { ...posted, at });
+}
+
+function toOutcome({ status }: Posted): AttemptOutcome {
+  if (status === undefined) return 'unanswered';
+  return status >= 200 && status < 300 ? 'delivered' : 'refused';
 }
 
 /** EVENT_RETENTION_DAYS is shorter than the retries of a delivery. */
