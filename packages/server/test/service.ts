@@ -195,6 +195,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     log,
     observe: (answer) => log.debug(answer, 'request'),
     onMismatch: () => undefined,
+    onAttempt: () => undefined,
     health: createHealth({ database: { check: db.check }, objectStore: { check: () => store.objects.check() } }, log),
     draining: () => false,
     now,
