@@ -6,7 +6,7 @@ import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../packages/cli/dist/run.js';
 import { signUpOwner } from './client-account.ts';
-import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+import { cleanUp, migratedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
 export const main = fileURLToPath(new URL('../packages/cli/dist/main.js', import.meta.url));
 
@@ -49,7 +49,7 @@ export interface Workplace {
 }
 
 export async function startWorkplace(): Promise<Workplace> {
-  const settings: Settings = await embeddedSettings();
+  const settings: Settings = await migratedSettings();
   const service = await startService(settings);
   const folder = await mkdtemp(join(tmpdir(), 'cadiz-cli-'));
   const { projectId, apiKey } = await (await signUpOwner(service.url)).createProject('Main');
