@@ -87,6 +87,22 @@ test('--include and --exclude say what goes up and comes down', async () => {
   expect(await readAll(here('back', name))).toEqual({ 'raw/c.jpg': 'c' });
 });
 
+test('relative paths begin in the working folder, which has no name of its own', async () => {
+  await write({ 'in/a.txt': 'a' });
+  const cwd = here();
+  await place.ok(['upload', '-r', '.', '--to', name], { cwd: here('in') });
+  await place.ok(['download', `${name}/a.txt`], { cwd });
+  expect(await readFile(here('a.txt'), 'utf8')).toBe('a');
+  expect((await place.ok(['sync', 'in', `cadiz:/${name}`, '--dry-run'], { cwd })).stdout).toBe('');
+  await place.ok(['sync', `cadiz:/${name}`, 'synced'], { cwd });
+  await place.ok(['export', 'exported', name], { cwd });
+  await place.ok(['import', 'exported', '--to', `${name}/imported`], { cwd });
+  expect(await readdir(here())).toEqual(['a.txt', 'exported', 'in', 'synced']);
+  expect((await place.ok(['cat', `${name}/imported/a.txt`])).stdout).toBe('a');
+  const missing = await place.cadiz(['upload', 'missing.txt'], { cwd });
+  expect([missing.code, missing.stderr]).toEqual([3, 'Error: missing.txt: there is no such file or folder.\n']);
+});
+
 describe('a second time', () => {
   test('nothing is transferred, what changed is replaced, and what others have is theirs', async () => {
     await write({ 'a.txt': 'one', 'sub/b.txt': 'two' });
