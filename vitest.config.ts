@@ -2,9 +2,19 @@ import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { isFull } from './scripts/series.mjs';
+
+/** What takes minutes with TEST_SERIES=full. */
+const longestInFull = [
+  'packages/server/test/hostile-requests.test.ts',
+  'e2e/webhooks.test.ts',
+  'packages/server/src/features/webhooks/webhooks.test.ts',
+  'e2e/clients/clients.test.ts',
+];
 
 /** What takes longest, the longest first: `npm test` prints it at its end. Begun late, each would be waited for alone. */
 const longest = [
+  ...(isFull ? longestInFull : []),
   'e2e/downloads-in-chromium.test.ts',
   'e2e/cli-transfer.test.ts',
   'e2e/client-faults.test.ts',
@@ -14,13 +24,16 @@ const longest = [
   'packages/images/src/hostile-images.test.ts',
   'packages/server/src/http/access.test.ts',
   'packages/server/src/db/embedded-durability.test.ts',
-  'e2e/left-behind.test.ts',
+  'e2e/admin-backup.test.ts',
   'e2e/client-in-chromium.test.ts',
   'e2e/examples.test.ts',
   'e2e/cli-import.test.ts',
-  'e2e/cli-files.test.ts',
-  'e2e/cli-sync.test.ts',
+  'e2e/left-behind.test.ts',
   'e2e/cli-account.test.ts',
+  'e2e/cli-import-others.test.ts',
+  'e2e/cli-events.test.ts',
+  'e2e/cli-sync.test.ts',
+  'e2e/cli-files.test.ts',
   'e2e/rolling-restart.test.ts',
   'e2e/tickets-killed.test.ts',
   'e2e/webhooks.test.ts',
@@ -41,10 +54,11 @@ const longest = [
 
 /**
  * Each in a process of its own: tests that load a browser's driver, and tests that measure their process, such as its
- * memory, its open files, or whether it follows promises.
+ * memory, its open files, or whether it follows promises. They begin first, so what takes longest in full is here then.
  */
 const alone = [
   'e2e/**/*.test.ts',
+  ...(isFull ? longestInFull : []),
   'packages/contract/src/fields.test.ts',
   'packages/images/src/hostile-images.test.ts',
   'packages/server/src/db/embedded-failure.test.ts',

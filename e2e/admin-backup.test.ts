@@ -10,6 +10,7 @@ import { collect, type Ended, main } from './cli.ts';
 import {
   cleanUp,
   embeddedSettings,
+  quickStart,
   type Service,
   type Settings,
   startService,
@@ -95,7 +96,11 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
   let acknowledged: string[];
   const cleanups: (() => Promise<unknown>)[] = [];
   const admin = (args: string[], { PATH: _, ...own }: Settings = {}): Promise<Ended> =>
-    collect([process.execPath, main, 'admin', ...args], { env: { PATH: process.env.PATH ?? '', ...own } }, folder);
+    collect(
+      [process.execPath, ...quickStart, main, 'admin', ...args],
+      { env: { PATH: process.env.PATH ?? '', ...own } },
+      folder,
+    );
   const archive = () => join(folder, 'archive');
 
   beforeAll(async () => {
@@ -160,7 +165,11 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
   /** Kills the command as soon as it has done something. */
   async function kill(args: string[], own: Settings, hasBegun: () => boolean): Promise<void> {
     const env = { PATH: process.env.PATH ?? '', ...own };
-    const child = spawn(process.execPath, [main, 'admin', ...args], { cwd: folder, env, stdio: 'ignore' });
+    const child = spawn(process.execPath, [...quickStart, main, 'admin', ...args], {
+      cwd: folder,
+      env,
+      stdio: 'ignore',
+    });
     const exit = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
     while (!hasBegun() && child.exitCode === null) await delay(2);
     child.kill('SIGKILL');

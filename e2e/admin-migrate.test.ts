@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { quickStart } from './service.ts';
 
 const program = fileURLToPath(new URL('../packages/cli/dist/main.js', import.meta.url));
 let folder: string;
@@ -17,7 +18,7 @@ function migrate(...options: string[]): Promise<{ code: number; out: string; err
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [program, 'admin', 'migrate', ...options],
+      [...quickStart, program, 'admin', 'migrate', ...options],
       { env, cwd: folder },
       (_, out, err) => resolve({ code: child.exitCode ?? -1, out, err }),
     );

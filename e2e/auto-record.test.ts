@@ -2,7 +2,7 @@ import { createClient } from '@cadiz/client';
 import { afterEach, expect, test } from 'vitest';
 import { isFull } from '../scripts/series.mjs';
 import { listFiles, signUpOwner } from './client-account.ts';
-import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+import { cleanUp, migratedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
 let settings: Settings = {};
 let service: Service | undefined;
@@ -15,7 +15,7 @@ afterEach(async () => {
 test.runIf(isFull)(
   'the embedded store says what has arrived, and it is recorded though its client is gone',
   async () => {
-    settings = await embeddedSettings();
+    settings = await migratedSettings();
     service = await startService(settings);
     const { url } = service;
     const { projectId, apiKey } = await (await signUpOwner(url)).createProject('Phones');

@@ -32,7 +32,7 @@ describe('a command line', () => {
   });
 
   test('without a command, and with --help, shows the overview and manuals', async () => {
-    expect(await place.cadiz([])).toMatchObject({
+    expect(await place.spawn([])).toMatchObject({
       code: 2,
       stdout: '',
       stderr: expect.stringContaining('Usage: cadiz'),
@@ -49,7 +49,8 @@ describe('credentials', () => {
     const { url } = place.service;
     expect((await place.cadiz(['status'], { env })).code).toBe(4);
     expect((await place.cadiz(['ls'], { env })).code).toBe(4);
-    const login = await place.ok(['login', url], { env, input: `${place.apiKey}\n` });
+    const login = await place.spawn(['login', url], { env, input: `${place.apiKey}\n` });
+    expect(login.code).toBe(0);
     expect(login.stdout + login.stderr).not.toContain(place.apiKey);
     const path = join(env.XDG_CONFIG_HOME, 'cadiz/credentials.json');
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -186,7 +187,7 @@ test('--debug shows requests with their ids, and no secret', async () => {
 });
 
 test('an error has the request id, and is JSON with --json', async () => {
-  const { stderr, stdout, code } = await place.cadiz(['ls', '--json'], {
+  const { stderr, stdout, code } = await place.spawn(['ls', '--json'], {
     env: { CADIZ_API_KEY: `cz_live_${'x'.repeat(43)}` },
   });
   expect([code, stdout]).toEqual([4, '']);

@@ -44,7 +44,7 @@ test.each([
 ])('%j can become %j', async (words, expected) => expect(await offered(...words)).toEqual(expected));
 
 test('without credentials, no path is offered and nothing is said', async () => {
-  expect(await place.cadiz(['__complete', 'ls', ''], { env: { CADIZ_API_KEY: '' } })).toEqual({
+  expect(await place.spawn(['__complete', 'ls', ''], { env: { CADIZ_API_KEY: '' } })).toEqual({
     code: 0,
     stdout: '',
     stderr: '',

@@ -23,7 +23,7 @@ function until(args: string[], isEnough: (words: string) => boolean, env: Record
   const onWords = (words: string, child: ChildProcess) => {
     if (isEnough(words)) child.kill('SIGINT');
   };
-  return place.cadiz(args, { onWords, env });
+  return place.spawn(args, { onWords, env });
 }
 
 describe('cadiz events', () => {

@@ -80,7 +80,7 @@ describe('export and import', () => {
     await client().upload('good', { name: 'y.txt', folder: 'damage' });
     await place.ok(['export', folder, 'damage']);
     await writeFile(join(folder, 'files/x.txt'), 'wrong');
-    const { code, stdout } = await place.cadiz(['import', folder, '--to', 'mended', '--json']);
+    const { code, stdout } = await place.spawn(['import', folder, '--to', 'mended', '--json']);
     const report: Report = JSON.parse(stdout);
     expect([code, report.done.map(({ path }) => path), report.failed]).toEqual([
       5,

@@ -120,7 +120,7 @@ describe('down', () => {
     await mkdir(here('elsewhere'));
     await mkdir(here('target'));
     await symlink('../elsewhere', here('target/out'));
-    const { code, stderr } = await place.cadiz(['sync', remote(), here('target')]);
+    const { code, stderr } = await place.spawn(['sync', remote(), here('target')]);
     expect([code, stderr]).toEqual([5, expect.stringContaining('in the way')]);
     expect(await readdir(here('elsewhere'))).toEqual([]);
     await write({ 'target/mine.txt': 'x' });

@@ -87,6 +87,22 @@ test('--include and --exclude say what goes up and comes down', async () => {
   expect(await readAll(here('back', name))).toEqual({ 'raw/c.jpg': 'c' });
 });
 
+test('relative paths begin in the working folder, which has no name of its own', async () => {
+  await write({ 'in/a.txt': 'a' });
+  const cwd = here();
+  await place.ok(['upload', '-r', '.', '--to', name], { cwd: here('in') });
+  await place.ok(['download', `${name}/a.txt`], { cwd });
+  expect(await readFile(here('a.txt'), 'utf8')).toBe('a');
+  expect((await place.ok(['sync', 'in', `cadiz:/${name}`, '--dry-run'], { cwd })).stdout).toBe('');
+  await place.ok(['sync', `cadiz:/${name}`, 'synced'], { cwd });
+  await place.ok(['export', 'exported', name], { cwd });
+  await place.ok(['import', 'exported', '--to', `${name}/imported`], { cwd });
+  expect(await readdir(here())).toEqual(['a.txt', 'exported', 'in', 'synced']);
+  expect((await place.ok(['cat', `${name}/imported/a.txt`])).stdout).toBe('a');
+  const missing = await place.cadiz(['upload', 'missing.txt'], { cwd });
+  expect([missing.code, missing.stderr]).toEqual([3, 'Error: missing.txt: there is no such file or folder.\n']);
+});
+
 describe('a second time', () => {
   test('nothing is transferred, what changed is replaced, and what others have is theirs', async () => {
     await write({ 'a.txt': 'one', 'sub/b.txt': 'two' });
@@ -153,7 +169,7 @@ describe('what cannot be transferred', () => {
     await symlink('good.txt', here('link.txt'));
     await symlink('..', here('loop/up'));
     await symlink('nowhere', here('dangling'));
-    const { code, stdout, stderr } = await place.cadiz(['upload', '-r', here(), '--json']);
+    const { code, stdout, stderr } = await place.spawn(['upload', '-r', here(), '--json']);
     const report: Report = JSON.parse(stdout);
     expect(code).toBe(5);
     expect(report.done.map(({ path }) => path).sort()).toEqual([`${name}/good.txt`, `${name}/loop/in.txt`]);
@@ -177,7 +193,7 @@ describe('what cannot be transferred', () => {
 
   test('a file that changes while it is read fails, and the next run uploads it', async () => {
     await write({ 'big.bin': randomBytes(80 * 1024 ** 2), 'small.txt': 'x' });
-    const { code, stdout } = await place.cadiz(['upload', '-r', here(), '--json', '--debug'], {
+    const { code, stdout } = await place.spawn(['upload', '-r', here(), '--json', '--debug'], {
       // The upload in parts has begun, so the file has been hashed.
       onWords: once(/POST \/api\/storage\/uploads /, () => void writeFile(here('big.bin'), 'now small')),
     });
@@ -197,7 +213,7 @@ describe('what cannot be transferred', () => {
     await write({ 'a.txt': 'a', 'b.txt': 'b' });
     await place.ok(['upload', '-r', here()]);
     await mkdir(here('out', name, 'a.txt'), { recursive: true });
-    const { code, stdout } = await place.cadiz(['download', '-r', name, '--to', here('out'), '--json']);
+    const { code, stdout } = await place.spawn(['download', '-r', name, '--to', here('out'), '--json']);
     expect([code, JSON.parse(stdout)]).toEqual([
       5,
       expect.objectContaining({
@@ -227,7 +243,7 @@ describe('Ctrl-C', () => {
   test('keeps the parts that have arrived, and the next run sends the others', async () => {
     const bytes = randomBytes(320 * 1024 ** 2);
     await write({ 'big.bin': bytes });
-    const first = await place.cadiz(['upload', here('big.bin'), '--to', name, '--debug'], {
+    const first = await place.spawn(['upload', here('big.bin'), '--to', name, '--debug'], {
       onWords: once(/POST \/api\/storage\/uploads\/(\S+)\/parts/, async (child) => {
         await expect.poll(async () => (await findBegun())?.parts.length).toBeGreaterThan(0);
         child.kill('SIGINT');
@@ -319,7 +335,7 @@ describe('on a terminal', () => {
 
 test('without a terminal there are no bars, and with --quiet no words', async () => {
   await write({ 'a.txt': 'x' });
-  const { stdout, stderr } = await place.ok(['upload', '-r', here()]);
-  expect([stdout, stderr]).toEqual(['', expect.stringMatching(/^Uploaded 1 file, 1 B, in .*\n$/)]);
+  const { code, stdout, stderr } = await place.spawn(['upload', '-r', here()]);
+  expect([code, stdout, stderr]).toEqual([0, '', expect.stringMatching(/^Uploaded 1 file, 1 B, in .*\n$/)]);
   expect(await place.ok(['upload', '-rq', here()])).toMatchObject({ stdout: '', stderr: '' });
 });

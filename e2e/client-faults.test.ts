@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { series } from '../scripts/series.mjs';
 import { listFiles, type Owner, signUpOwner } from './client-account.ts';
 import { type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts';
-import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+import { cleanUp, migratedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
 const mebibyte = 1024 ** 2;
 /** Small parts, so that many tests are quick. */
@@ -26,7 +26,7 @@ let cadiz: Client;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cadiz-client-'));
-  settings = await embeddedSettings();
+  settings = await migratedSettings();
   store = await startFaultProxy(Number(settings.STORE_PORT));
   service = await startService({ ...settings, S3_PUBLIC_ENDPOINT: store.url, RATE_LIMITS: 'off' });
   api = await startFaultProxy(Number(settings.PORT));

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { listFiles, type Owner, signUpOwner } from './client-account.ts';
 import { type ClientPage, startClientPage } from './client-page.ts';
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts';
-import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+import { cleanUp, migratedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
 const executablePath = '/usr/bin/chromium';
 const installed = existsSync(executablePath);
@@ -33,7 +33,7 @@ const listed = () => listFiles(service.url, apiKey);
 
 describe.runIf(installed)('the client in Chromium', () => {
   beforeAll(async () => {
-    settings = await embeddedSettings();
+    settings = await migratedSettings();
     store = await startFaultProxy(Number(settings.STORE_PORT));
     service = await startService({ ...settings, S3_PUBLIC_ENDPOINT: store.url });
     api = await startFaultProxy(Number(settings.PORT));

@@ -9,6 +9,7 @@ import {
   embeddedSettings,
   freePorts,
   listen,
+  quickStart,
   type Settings,
   startService,
   stopService,
@@ -31,7 +32,7 @@ async function runDoctor(
 ): Promise<Exit> {
   const { PATH = '', HOME = '' } = process.env;
   const env = { PATH, HOME, TMPDIR: tmpdir(), ...settings };
-  const child = spawn(process.execPath, [main, 'doctor', ...args], {
+  const child = spawn(process.execPath, [...quickStart, main, 'doctor', ...args], {
     cwd: tmpdir(),
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

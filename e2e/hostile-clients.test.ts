@@ -6,7 +6,7 @@ import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+import { cleanUp, migratedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
 const idleClient = fileURLToPath(new URL('./clients/idle-connections.mjs', import.meta.url));
 const idleCount = 10_000;
@@ -31,7 +31,7 @@ const clients: ChildProcess[] = [];
 const idle: net.Socket[] = [];
 
 beforeAll(async () => {
-  settings = { ...(await embeddedSettings()), CADIZ_SIGN_UP: 'open' };
+  settings = { ...(await migratedSettings()), CADIZ_SIGN_UP: 'open' };
   service = await startService(settings);
   storePort = Number(settings.STORE_PORT);
   cookie = await signUp('Ada');

@@ -2,7 +2,7 @@ import { mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from '@cadiz/store';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cleanUp, embeddedSettings, runService, type Settings, startService, stopService } from './service.ts';
 
 let settings: Settings;
@@ -10,8 +10,8 @@ let dataDir: string;
 let otherStore: { s3: Settings; close(): Promise<void> };
 const credentials = { accessKeyId: 'OTHERSTORE', secretAccessKey: 'the secret of another store' };
 
-/** A used data folder: an account, a project, and a file in it. */
-beforeEach(async () => {
+/** A used data folder: an account, a project, and a file in it. Each test leaves it as it was. */
+beforeAll(async () => {
   settings = await embeddedSettings();
   dataDir = settings.CADIZ_DATA_DIR ?? '';
   otherStore = await openOtherStore();
@@ -28,7 +28,7 @@ beforeEach(async () => {
   expect((await post(`${service.url}/api/storage/record`, { ...file, storeKey }, headers)).status).toBe(200);
   expect((await stopService(service)).code).toBe(0);
 });
-afterEach(async () => {
+afterAll(async () => {
   await cleanUp(settings);
   await otherStore.close();
 });

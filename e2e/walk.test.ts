@@ -15,7 +15,8 @@ afterEach(() => cleanUp(settings));
 
 it.skipIf(!hasCurl)('walks from sign-up to listing with curl alone, and stops cleanly', async () => {
   settings = await testedSettings();
-  const service = await startService(settings);
+  // As people run it.
+  const service = await startService(settings, { node: [] });
   const { code, output } = await runBash([walk, service.url]);
   expect(output).toContain('16 files, 1 folder, each once');
   const { S3_ENDPOINT, S3_BUCKET } = settings;
@@ -28,7 +29,7 @@ it.skipIf(!hasCurl)('walks from sign-up to listing with curl alone, and stops cl
 
 it.skipIf(!hasCurl)('prints a transcript that works as pasted', async () => {
   settings = await testedSettings();
-  const service = await startService(settings);
+  const service = await startService(settings, { node: [] });
   const transcript = service.welcome.slice(service.welcome.indexOf('CADIZ='));
   const { code, output } = await runBash(['-e', '-c', transcript]);
   expect(output).toMatch(/"files":\[\{[^[\]]*"fileName":"hello\.txt"[^[\]]*\}\]/);

@@ -1,11 +1,15 @@
 import { createInterface, type Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { exitCodes, Failure, usageFailure } from './failure.ts';
+import type { OutputStream } from './output.ts';
+
+/** Standard input: a terminal, a file or a pipe. */
+export type InputStream = NodeJS.ReadableStream & { isTTY?: boolean };
 
 /** The terminal that questions are asked on. */
 export interface Terminal {
-  stdin: NodeJS.ReadStream;
-  stderr: NodeJS.WriteStream;
+  stdin: InputStream;
+  stderr: OutputStream;
 }
 
 const canAsk = ({ stdin, stderr }: Terminal): boolean => stdin.isTTY === true && stderr.isTTY === true;
@@ -82,7 +86,7 @@ export async function readSecret(
 }
 
 /** All of standard input, which is a file or a pipe, without the line's end. */
-export async function readInput(stdin: NodeJS.ReadStream): Promise<string> {
+export async function readInput(stdin: InputStream): Promise<string> {
   let text = '';
   for await (const piece of stdin.setEncoding('utf8')) {
     text += piece;

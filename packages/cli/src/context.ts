@@ -3,19 +3,25 @@ import { resumeFile } from '@cadiz/client/node';
 import type { Terminal } from './ask.ts';
 import { readTarget, type Target, uploadsPath } from './config.ts';
 import { exitCodes, Failure } from './failure.ts';
-import type { Output } from './output.ts';
+import type { Output, OutputStream } from './output.ts';
 
-/** Everything that a command uses of the world around it. */
-export interface Context extends Terminal {
-  output: Output;
+/** Everything that a command uses of the world around it: of its process, or what a test gives instead. */
+export interface Surroundings extends Terminal {
   env: NodeJS.ProcessEnv;
-  stdout: NodeJS.WriteStream;
+  /** The absolute path of the folder that relative paths of this machine begin in. */
+  cwd: string;
+  stdout: OutputStream;
+  /** Runs when Ctrl-C is pressed, before the command ends with 130; until then, it ends at once. */
+  onInterrupt(run: () => void): void;
+}
+
+/** The surroundings of a command, and the options that all commands have. */
+export interface Context extends Surroundings {
+  output: Output;
   /** --project. */
   project: string | undefined;
   /** --yes. */
   yes: boolean;
-  /** Runs when Ctrl-C is pressed, before the command ends with 130; until then, it ends at once. */
-  onInterrupt(run: () => void): void;
 }
 
 export const targetOf = ({ env, project }: Context): Promise<Target> => readTarget(env, project);

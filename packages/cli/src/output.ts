@@ -27,12 +27,15 @@ export interface Output {
 
 export type Format = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
+/** Standard output or standard error: a terminal, a file or a pipe. */
+export type OutputStream = NodeJS.WritableStream & { isTTY?: boolean; columns?: number };
+
 export interface OutputOptions {
   json: boolean;
   quiet: boolean;
   debug: boolean;
-  stdout: NodeJS.WriteStream;
-  stderr: NodeJS.WriteStream;
+  stdout: OutputStream;
+  stderr: OutputStream;
   env: NodeJS.ProcessEnv;
 }
 

@@ -1,11 +1,11 @@
-import type { Context } from './context.ts';
+import type { Context, Surroundings } from './context.ts';
 import { exitCodes, Failure, toTold } from './failure.ts';
 import { createOutput, type Output } from './output.ts';
 import { findCommand, isCommand, parseCommand, readLoosely } from './parse.ts';
 import type { CommandName, Given } from './table.ts';
 
-/** What a command does; it ends well, or with a Failure. */
-export type Run<K extends CommandName> = (context: Context, given: Given<K>) => Promise<void>;
+/** What a command does: it ends well, with a Failure, or with the exit code of a program of the service. */
+export type Run<K extends CommandName> = (context: Context, given: Given<K>) => Promise<void> | Promise<number>;
 
 /** The code of each command, loaded when it runs. */
 const loaders: { [K in CommandName]: () => Promise<{ run: Run<K> }> } = {
@@ -67,26 +67,38 @@ export const completeCommand = '__complete';
 /** Runs the command that this process was started with, and sets its exit code. */
 export async function runProcess(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
-  const argv = process.argv.slice(2);
   // A reader that has seen enough, such as `head`, closes the pipe.
   stdout.on('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
   );
+  const surroundings = { stdin, stdout, stderr, env, cwd: process.cwd(), onInterrupt: interrupts() };
+  const code = await runCommand(process.argv.slice(2), surroundings);
+  // A command that has set none, such as `serve`, may still be running, and end with a code of its own.
+  if (code !== exitCodes.ok) process.exitCode = code;
+}
+
+/**
+ * Runs a command in the given surroundings. Only what runs a program of the service (`serve`, `doctor`, `users`, `queue`
+ * and `admin`) uses those of the process as well.
+ *
+ * @returns its exit code; errors are told on standard error
+ */
+export async function runCommand(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   const { json, quiet, debug } = readLoosely(argv).values;
   const options = { json: json === true, quiet: quiet === true, debug: debug === true };
-  const output = createOutput({ ...options, stdout, stderr, env });
+  const output = createOutput({ ...options, ...surroundings });
   try {
-    await runCommand(argv, { stdin, stdout, stderr, env, output, onInterrupt: interrupts() });
+    return (await findAndRun(argv, { ...surroundings, output })) ?? exitCodes.ok;
   } catch (error) {
-    process.exitCode = tell(output, error);
+    return tell(output, error);
   }
 }
 
-type Surroundings = Omit<Context, 'project' | 'yes'>;
+type Prepared = Omit<Context, 'project' | 'yes'>;
 
-async function runCommand(argv: readonly string[], surroundings: Surroundings): Promise<void> {
+async function findAndRun(argv: readonly string[], surroundings: Prepared): Promise<number | undefined> {
   const { stdout, output } = surroundings;
-  if (argv[0] === '--version') return void stdout.write(`${await readVersion()}\n`);
+  if (argv[0] === '--version') return write(stdout, `${await readVersion()}\n`);
   if (argv[0] === completeCommand) return completeLine(argv.slice(1), surroundings);
   const words = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv;
   const { name, rest } = findCommand(words);
@@ -94,7 +106,7 @@ async function runCommand(argv: readonly string[], surroundings: Surroundings): 
   if (name === undefined || !isCommand(name) || (asksForHelp && parseCommand(name, rest).options.help)) {
     const { toHelp } = await import('./help.ts');
     const text = toHelp(name, Math.min(100, stdout.columns || 80));
-    if (asksForHelp || words !== argv || name !== undefined) return void stdout.write(text);
+    if (asksForHelp || words !== argv || name !== undefined) return write(stdout, text);
     surroundings.stderr.write(text);
     throw new Failure(exitCodes.usage, 'No command was given.');
   }
@@ -102,14 +114,18 @@ async function runCommand(argv: readonly string[], surroundings: Surroundings): 
   const { project, yes } = given.options;
   const { run } = (await loaders[name]()) as { run: Run<CommandName> };
   output.debug(`cadiz ${name}`);
-  await run({ ...surroundings, project, yes }, given as Given<CommandName>);
+  return (await run({ ...surroundings, project, yes }, given as Given<CommandName>)) ?? undefined;
+}
+
+function write(stdout: Surroundings['stdout'], text: string): undefined {
+  stdout.write(text);
 }
 
 /** What the scripts of `cadiz completion` ask, with the words of the line: the last one is being written. */
-async function completeLine(words: string[], surroundings: Surroundings): Promise<void> {
+async function completeLine(words: string[], surroundings: Prepared): Promise<undefined> {
   const { complete } = await import('./complete.ts');
   const lines = await complete({ ...surroundings, project: undefined, yes: false }, words);
-  surroundings.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  write(surroundings.stdout, lines.map((line) => `${line}\n`).join(''));
 }
 
 function tell(output: Output, error: unknown): number {

@@ -1,14 +1,14 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { cpSync, existsSync, statfsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { templatePath } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { type Database, openDatabase } from '../src/db/open.ts';
+import { findMigrated } from './migrated-database.ts';
 
 const serverUrl = process.env.TEST_DATABASE_URL;
 
@@ -24,7 +24,7 @@ export const testableKinds: Database['kind'][] = serverUrl ? ['embedded', 'postg
 export async function openTestDatabase(
   kind: Database['kind'] = serverUrl ? 'postgres' : 'embedded',
 ): Promise<Database> {
-  const database = await open(kind === 'postgres' ? onServer() : onDisk(await makeMigrated()));
+  const database = await open(kind === 'postgres' ? onServer() : onDisk(await findMigrated()));
   await migrate(database.pool);
   return database;
 }
@@ -80,36 +80,13 @@ async function onDisk(template: string): Promise<Opened & { dataDir: string }> {
   };
 }
 
-/**
- * A migrated database for all tests to copy, since migrating takes longer than most of them. The first test that needs
- * it makes it; it is made again after a migration, or the code that applies migrations, has changed. Returns its
- * folder.
- */
-async function makeMigrated(): Promise<string> {
-  const path = `${templatePath()}-migrated-${fingerprintMigrations()}`;
-  if (existsSync(path)) return path;
+/** Migrates a copy of the empty database, and copies its files to a folder that does not exist yet. */
+export async function migrateInto(folder: string): Promise<void> {
   const { database, dataDir, remove } = await onDisk(templatePath());
   await migrate(database.pool);
   await database.close();
-  // Two tests at once each make their own, and the first one stays.
-  const draft = `${path}.${process.pid}`;
-  cpSync(join(dataDir, 'pgdata'), draft, { recursive: true });
+  cpSync(join(dataDir, 'pgdata'), folder, { recursive: true });
   await remove();
-  try {
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { recursive: true });
-    if (!existsSync(path)) throw error;
-  }
-  return path;
-}
-
-function fingerprintMigrations(): string {
-  const folder = fileURLToPath(new URL('../src/db/', import.meta.url));
-  const migrations = readdirSync(join(folder, 'migrations')).map((name) => `migrations/${name}`);
-  const hash = createHash('sha256');
-  for (const name of [...migrations.sort(), 'migrate.ts']) hash.update(name).update(readFileSync(join(folder, name)));
-  return hash.digest('hex').slice(0, 16);
 }
 
 const roomBytes = 2 * 1024 ** 3;

@@ -2,5 +2,5 @@ import { makeBackup } from '@cadiz/server/admin';
 import type { Run } from '../run.ts';
 
 export const run: Run<'admin backup'> = async ({ output }, { args: [folder = ''] }) => {
-  process.exitCode = await makeBackup(folder, { json: output.isJson });
+  return makeBackup(folder, { json: output.isJson });
 };

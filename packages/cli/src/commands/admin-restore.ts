@@ -2,5 +2,5 @@ import { restoreBackup } from '@cadiz/server/admin';
 import type { Run } from '../run.ts';
 
 export const run: Run<'admin restore'> = async ({ output }, { args: [folder = ''] }) => {
-  process.exitCode = await restoreBackup(folder, { json: output.isJson });
+  return restoreBackup(folder, { json: output.isJson });
 };

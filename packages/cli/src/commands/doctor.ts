@@ -3,7 +3,7 @@ import { usageFailure } from '../failure.ts';
 import type { Run } from '../run.ts';
 
 export const run: Run<'doctor'> = async ({ output, yes }, { options: { fix, origin } }) => {
-  process.exitCode = await examineStore({ fix, yes, json: output.isJson, origin: origin.map(toOrigin) });
+  return examineStore({ fix, yes, json: output.isJson, origin: origin.map(toOrigin) });
 };
 
 function toOrigin(text: string): string {

@@ -41,7 +41,7 @@ export const run: Run<'download'> = async (context, { args, options }) => {
   const rules = {
     ifExists: options['if-exists'],
     checksum: options.checksum,
-    to: await toPlace(options.to, wanted, folders),
+    to: await toPlace(context.cwd, options.to, wanted, folders),
   };
   const downloads = await planDownloads(wanted, rules, report);
   sayFailed(output, report);
@@ -62,15 +62,17 @@ export const run: Run<'download'> = async (context, { args, options }) => {
 
 /** Where each path goes: into --to if that is a folder, or is to be one; a single file gets that name. */
 async function toPlace(
-  to: string | undefined,
+  cwd: string,
+  given: string | undefined,
   wanted: readonly unknown[],
   folders: readonly string[],
 ): Promise<(path: string) => string> {
-  if (to === undefined) return (path) => resolve(path);
+  if (given === undefined) return (path) => resolve(cwd, path);
+  const to = resolve(cwd, given);
   const isFolder = await stat(to).then(
     (facts) => facts.isDirectory(),
     () => false,
   );
-  const isName = !isFolder && !to.endsWith('/') && wanted.length === 1 && folders.length === 0;
-  return isName ? () => resolve(to) : (path) => join(resolve(to), path);
+  const isName = !isFolder && !given.endsWith('/') && wanted.length === 1 && folders.length === 0;
+  return isName ? () => to : (path) => join(to, path);
 }

@@ -71,7 +71,7 @@ function readOrigin(context: Context, from: string, endpoint: string | undefined
   if (from.startsWith('s3:')) return readBucket(from, context.env, endpoint);
   if (from === 'supabase' || from.startsWith('supabase:')) return readSupabase(from, context);
   if (from === 'uploadthing') return readUploadThing(context);
-  return readExport(from);
+  return readExport(context.cwd, from);
 }
 
 /** Files may share a path. */

@@ -2,5 +2,5 @@ import { manageQueue } from '@cadiz/server/queue';
 import type { Run } from '../run.ts';
 
 export const run: Run<'queue list' | 'queue retry'> = async ({ output }, { name, args: [kind, id] }) => {
-  process.exitCode = await manageQueue({ command: name.slice('queue '.length), kind, id }, output.isJson);
+  return manageQueue({ command: name.slice('queue '.length), kind, id }, output.isJson);
 };

@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import { readWhole } from '../format.ts';
 import type { Run } from '../run.ts';
 
-export const run: Run<'serve'> = async ({ env }, { options }) => {
-  if (options.data !== undefined) env.CADIZ_DATA_DIR = resolve(options.data);
+export const run: Run<'serve'> = async ({ env, cwd }, { options }) => {
+  if (options.data !== undefined) env.CADIZ_DATA_DIR = resolve(cwd, options.data);
   if (options.port !== undefined) env.PORT = String(readWhole('port', options.port, 1, 65_535));
   if (env.npm_lifecycle_event === 'start' || env.npm_command === 'exec') stopWithParent();
   // It starts the service, and stops it on a signal.

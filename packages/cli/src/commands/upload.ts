@@ -12,7 +12,7 @@ export const run: Run<'upload'> = async (context, { args, options }) => {
   const began = performance.now();
   const { output } = context;
   const concurrency = readWhole('concurrency', options.concurrency ?? String(usualConcurrency), 1, 64);
-  const sources = await readSources(args, { ...options, filter: createFilter(options) });
+  const sources = await readSources(context.cwd, args, { ...options, filter: createFilter(options) });
   const client = await connect(context, { concurrency });
   const target = await findTarget(client, options.to ?? '/');
   const report = newReport();

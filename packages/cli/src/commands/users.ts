@@ -10,5 +10,5 @@ export const run: Run<UsersCommand> = async (context, { name, args: [email], opt
     await confirm(context, `Delete the account ${email} with its memberships and API keys?`, context.yes);
   const revokeApiKeys = 'revoke-api-keys' in options && options['revoke-api-keys'] === true;
   const command = name.slice('users '.length);
-  process.exitCode = await manageUsers({ command, email, revokeApiKeys }, context.output.isJson);
+  return manageUsers({ command, email, revokeApiKeys }, context.output.isJson);
 };

@@ -9,9 +9,10 @@ import { planDownloads } from './plan-downloads.ts';
 import { sayFailed } from './report.ts';
 
 /** An export into a folder of this machine. */
-export function toFolder(folder: string, { context, client, concurrency }: ExportHow): ExportTarget {
-  const { output } = context;
-  const place = (path: string) => join(resolve(folder), filesFolder, path);
+export function toFolder(given: string, { context, client, concurrency }: ExportHow): ExportTarget {
+  const { output, cwd } = context;
+  const folder = resolve(cwd, given);
+  const place = (path: string) => join(folder, filesFolder, path);
   return {
     async transfer(files, folders, report) {
       await mkdir(place(''), { recursive: true });
@@ -24,8 +25,8 @@ export function toFolder(folder: string, { context, client, concurrency }: Expor
     },
     hash: ({ at }) => hashFile(place(at), 'sha256'),
     async writeManifest(manifest) {
-      await writeManifest(resolve(folder), manifest);
-      return join(resolve(folder), manifestName);
+      await writeManifest(folder, manifest);
+      return join(folder, manifestName);
     },
   };
 }

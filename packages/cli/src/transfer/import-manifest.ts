@@ -6,8 +6,8 @@ import type { Item, Origin } from './import-items.ts';
 import { type ManifestFile, readManifest } from './manifest.ts';
 
 /** What `cadiz export` has written. */
-export async function readExport(given: string): Promise<Origin> {
-  const { files, folders, filesAt } = await readManifest(given);
+export async function readExport(cwd: string, given: string): Promise<Origin> {
+  const { files, folders, filesAt } = await readManifest(cwd, given);
   return {
     items: files.map((file) => toItem(file, join(filesAt, file.at))),
     folders: folders.map(({ path }) => path),

@@ -1,7 +1,8 @@
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { File } from '@cadiz/client';
 import { exitCodes, Failure } from '../failure.ts';
+import { findNamed } from './named-path.ts';
 
 /** What a manifest says of a file. */
 export interface ManifestFile
@@ -58,17 +59,19 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
 /**
  * Reads a manifest, given the file or the folder that has it.
  *
+ * @param cwd what a relative path begins in
  * @returns it, and the folder with the bytes
  * @throws Failure if there is none, or it is of another version
  */
-export async function readManifest(given: string): Promise<Manifest & { filesAt: string }> {
-  const isFolder = (await stat(given)).isDirectory();
-  const path = isFolder ? join(given, manifestName) : given;
+export async function readManifest(cwd: string, given: string): Promise<Manifest & { filesAt: string }> {
+  const { path: named, facts } = await findNamed(cwd, given);
+  const folder = facts.isDirectory() ? named : dirname(named);
+  const path = facts.isDirectory() ? join(named, manifestName) : named;
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     throw new Failure(exitCodes.notFound, `${given} has no ${manifestName}: for other folders, use cadiz upload -r.`);
   });
-  return { ...parseManifest(text, path), filesAt: join(isFolder ? given : join(given, '..'), filesFolder) };
+  return { ...parseManifest(text, path), filesAt: join(folder, filesFolder) };
 }
 
 /** @param where it is, for messages. @throws Failure */

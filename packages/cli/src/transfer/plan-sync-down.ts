@@ -28,7 +28,8 @@ export async function planSyncDown(
   const { output } = context;
   const folder = await findFolder(client, readRemotePath(from));
   const remote = filterTree(rules.filter, await readRemoteTree(client, folder.id));
-  const local = await readHere(to, rules.filter);
+  const target = resolve(context.cwd, to);
+  const local = await readHere(target, rules.filter);
   const blocked = new Set(local.leftOut.map(({ path }) => path));
   const newest = newestByPath(remote);
   const wanted: Parameters<typeof planDownloads>[0][number][] = [];
@@ -36,7 +37,7 @@ export async function planSyncDown(
     if (!isWithin(path, blocked)) wanted.push({ path, file });
     else report.failed.push({ path, error: 'something here that is no file or folder is in the way.' });
   }
-  const place = (path: string) => join(resolve(to), path);
+  const place = (path: string) => join(target, path);
   const downloads = await planDownloads(wanted, { ifExists: 'replace', checksum: rules.checksum, to: place }, report);
   const here = new Set(local.files.map(({ path }) => path));
   const empty = findEmpty(remote.folders, remote.files, new Set(local.folders.map(({ path }) => path)));
@@ -67,7 +68,7 @@ export async function planSyncDown(
     async carryOut() {
       for (const { path, from } of extra.files) await note(path, () => rm(from));
       for (const { path } of extra.folders) await note(path, () => rmdir(place(path)));
-      await mkdir(resolve(to), { recursive: true });
+      await mkdir(target, { recursive: true });
       await makeFolders(output, report, empty.map(place));
       await downloadFiles(context, client, downloads, report, rules.concurrency);
     },

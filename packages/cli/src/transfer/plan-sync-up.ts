@@ -1,10 +1,10 @@
-import { stat } from 'node:fs/promises';
 import type { Client } from '@cadiz/client';
 import type { Context } from '../context.ts';
 import { exitCodes, Failure, toTold, usageFailure } from '../failure.ts';
 import { count, toSize } from '../format.ts';
 import { type Filter, filterTree } from './filter.ts';
 import { readLocalTree } from './local-tree.ts';
+import { findNamed } from './named-path.ts';
 import { newestByPath, planUploads } from './plan-uploads.ts';
 import { type RemoteTree, readRemoteTree } from './remote-tree.ts';
 import { addFailure, noteLeftOut, type Report, sayFailure } from './report.ts';
@@ -29,10 +29,11 @@ export async function planSyncUp(
   rules: SyncRules,
   report: Report,
 ): Promise<SyncPlan> {
-  if (!(await stat(from)).isDirectory()) throw usageFailure(`${from} is a file: sync takes folders. See cadiz upload.`);
-  const local = await readLocalTree(from, { followLinks: rules.links, filter: rules.filter });
+  const { path: folder, facts } = await findNamed(context.cwd, from);
+  if (!facts.isDirectory()) throw usageFailure(`${from} is a file: sync takes folders. See cadiz upload.`);
+  const local = await readLocalTree(folder, { followLinks: rules.links, filter: rules.filter });
   // Of a folder that cannot be read at all, nothing is known.
-  const unread = local.leftOut.find(({ path }) => path === from);
+  const unread = local.leftOut.find(({ path }) => path === folder);
   if (unread) throw new Failure(exitCodes.failed, unread.why);
   noteLeftOut(context.output, report, local.leftOut);
   const target = await findTarget(client, to);

@@ -1,10 +1,10 @@
-import { stat } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import type { Client, ListedFile } from '@cadiz/client';
 import { usageFailure } from '../failure.ts';
 import { findIn, isRemote, joinPath } from '../paths.ts';
 import type { Filter } from './filter.ts';
 import { type LeftOut, type LocalEntry, readLocalTree, toChanged } from './local-tree.ts';
+import { findNamed } from './named-path.ts';
 import { newestByPath } from './plan-uploads.ts';
 import { readPages, readRemoteTree } from './remote-tree.ts';
 
@@ -16,8 +16,9 @@ export interface Sources {
   leftOut: LeftOut[];
 }
 
-/** @throws Failure, and errors of files that are named and cannot be read */
+/** @param cwd what relative paths begin in. @throws Failure, and errors of files that are named and cannot be read */
 export async function readSources(
+  cwd: string,
   args: readonly string[],
   how: { recursive: boolean; links: boolean; filter: Filter },
 ): Promise<Sources> {
@@ -26,21 +27,21 @@ export async function readSources(
   for (const arg of args) {
     if (isRemote(arg))
       throw usageFailure(`${arg} is in the project: name files of this machine, and the folder with --to.`);
-    const facts = await stat(arg);
+    const { path: from, facts } = await findNamed(cwd, arg);
     // The folder that one is in has no name of its own here.
-    const name = resolve(arg) === process.cwd() ? '' : basename(resolve(arg));
+    const name = from === cwd ? '' : basename(from);
     if (taken.has(name)) throw usageFailure(`Two of these are named ${name}: upload one of them to another folder.`);
     taken.add(name);
     if (!facts.isDirectory()) {
       if (how.filter.selects(name, false))
         sources.files.push({
           path: name,
-          entry: { path: name, from: arg, size: facts.size, changed: toChanged(facts) },
+          entry: { path: name, from, size: facts.size, changed: toChanged(facts) },
         });
       continue;
     }
     if (!how.recursive) throw usageFailure(`${arg} is a folder: give -r.`);
-    const { files, leftOut } = await readLocalTree(arg, { followLinks: how.links, filter: how.filter });
+    const { files, leftOut } = await readLocalTree(from, { followLinks: how.links, filter: how.filter });
     sources.folders.push(name);
     sources.files.push(...files.map((entry) => ({ entry, path: joinPath(name, entry.path) })));
     sources.leftOut.push(...leftOut.map((one) => ({ ...one, path: joinPath(name, one.path) })));

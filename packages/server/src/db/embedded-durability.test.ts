@@ -57,7 +57,7 @@ function start(command: string, args: string[]): Running {
 }
 
 function startFixture(name: string, ...args: string[]): Running {
-  return start(process.execPath, [fixturePath(name), ...args]);
+  return start(process.execPath, ['--liftoff-only', fixturePath(name), ...args]);
 }
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {

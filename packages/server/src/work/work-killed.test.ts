@@ -31,7 +31,7 @@ async function makeDatabase(kind: Database['kind']): Promise<{ settings: Databas
 /** A process that does work; `done` grows with each subject it completes. */
 function startWorker(settings: DatabaseSettings): { child: ChildProcess; done: string[] } {
   const at = settings.kind === 'embedded' ? settings.dataDir : settings.url;
-  const child = spawn(process.execPath, [fixture, at], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, ['--liftoff-only', fixture, at], { stdio: ['ignore', 'pipe', 'inherit'] });
   const done: string[] = [];
   if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => done.push(line));
   return { child, done };
