@@ -1,7 +1,8 @@
 // @ts-check
 // Fair shares: how long presign, record and a page of one project take beside 64 clients that send the worst listings and searches of
 // another project of the same account. Ratios to the same requests without them, in turn. Target: p99 of presign and record at most twice
-// what it is alone, without errors. BENCH_FILES sets the size of the other project; BENCH_BASELINE=<a built checkout of another version>
+// what it is alone, without errors. BENCH_FILES sets the size of the other project, BENCH_LOAD part
+// of the name of the loads to measure; BENCH_BASELINE=<a built checkout of another version>
 // measures that one instead of this.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,6 +15,8 @@ import { insertFiles } from './harness/many-files.mjs';
 import { post, signUp, startService } from './harness/service.mjs';
 
 const files = Number(process.env.BENCH_FILES ?? (quick ? 40_000 : 300_000));
+/** Which of the loads are measured: those whose name contains this. */
+const only = process.env.BENCH_LOAD ?? '';
 const folders = 25;
 const listers = 64;
 const atOnce = 8;
@@ -43,7 +46,8 @@ await bench(async () => {
   );
   await onEachDatabase(async (database) => {
     const side = await open(database);
-    for (const [what, queries] of Object.entries(worst)) await measure(what, queries, side, database.name);
+    for (const [what, queries] of Object.entries(worst).filter(([what]) => what.includes(only)))
+      await measure(what, queries, side, database.name);
     await side.service.stop();
   });
 });
@@ -87,7 +91,13 @@ async function open(database) {
 async function measure(what, queries, side, name) {
   const { url } = side.service;
   const paths = queries.map((query) => `/api/storage/list?projectId=${side.noisy}&${query}`);
-  const file = { projectId: side.quiet, fileName: 'a.bin', mimeType: 'application/octet-stream', fileSize: 64, folderId: null };
+  const file = {
+    projectId: side.quiet,
+    fileName: 'a.bin',
+    mimeType: 'application/octet-stream',
+    fileSize: 64,
+    folderId: null,
+  };
   const presign = () => send(side, 'POST', `${url}/api/storage/presign`, JSON.stringify(file));
   const page = () => send(side, 'GET', `${url}/api/storage/list?projectId=${side.quiet}&limit=100`);
   const prepareRecords = async () => {
@@ -106,8 +116,13 @@ async function measure(what, queries, side, name) {
     page: await timeFor(seconds, page),
   });
   await run((await prepareRecords()).slice(0, 100));
-  /** @type {Record<string, { p99: number[], p50: number[], alone: number[], beside: number[] }>} */
-  const figures = {};
+  const none = () => ({
+    p99: /** @type {number[]} */ ([]),
+    p50: /** @type {number[]} */ ([]),
+    alone: /** @type {number[]} */ ([]),
+    beside: /** @type {number[]} */ ([]),
+  });
+  const figures = { presign: none(), record: none(), page: none() };
   /** @type {Record<string, number>} */
   let answers = {};
   for (let round = 0; round < rounds; round += 1) {
@@ -118,7 +133,7 @@ async function measure(what, queries, side, name) {
     const beside = await run(second);
     answers = await load.stop();
     for (const kind of /** @type {const} */ (['presign', 'record', 'page'])) {
-      const of = (figures[kind] ??= { p99: [], p50: [], alone: [], beside: [] });
+      const of = figures[kind];
       of.p99.push(quantile(beside[kind], 0.99) / quantile(alone[kind], 0.99));
       of.p50.push(quantile(beside[kind], 0.5) / quantile(alone[kind], 0.5));
       of.alone.push(quantile(alone[kind], 0.99));

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { createBoundedCache } from '../bounded-cache.ts';
 import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
 
@@ -56,15 +57,22 @@ export interface Portion {
   next: number;
   /** The same for the first statement of a count. */
   counted: number;
-  /** Matches of an index that are collected. */
+  /** Matches of an index that are collected; none if such indexes are not to be used. */
   found: number;
 }
 
-const wholePortion: Portion = { rows: 1000, first: 5000, next: 20_000, counted: 50_000, found: 100_000 };
+/** While no other requests come. */
+export const wholePortion: Portion = { rows: 1000, first: 5000, next: 20_000, counted: 50_000, found: 100_000 };
+/**
+ * An index of names collects all matches, however few are wanted. Where others wait for that, a statement of a project that took
+ * longer than this is followed by none of its kind for a hundred times as long: one in a hundred requests notices it.
+ */
+const longMilliseconds = 20;
+const longFactor = 100;
 /** While other requests come: a statement of PostgreSQL delays none, but its answer takes the thread. */
 const smallPortion: Portion = { ...wholePortion, rows: 200 };
 /** The same where statements run one after the other: some five milliseconds each. */
-const smallestPortion: Portion = { rows: 200, first: 1000, next: 1000, counted: 1000, found: 2000 };
+export const smallestPortion: Portion = { rows: 200, first: 1000, next: 1000, counted: 1000, found: 2000 };
 
 /** How a statement of a listing is run. */
 export interface Reading {
@@ -73,6 +81,8 @@ export interface Reading {
   /** The project that is listed, and the account it is listed for: both take turns. */
   projectId: string;
   userId: string;
+  /** Whether it reads an index of names or metadata, which can take long. */
+  isFind?: boolean;
   /** Aborts when nobody waits for the result any more. */
   signal: AbortSignal;
 }
@@ -94,8 +104,8 @@ export interface ListingLane {
    * service share.
    */
   giveWay(): void;
-  /** How much the next statement may do. */
-  portion(): Portion;
+  /** How much the next statement for a project may do. */
+  portion(projectId: string): Portion;
   /** Closes its own connections but not shared ones. */
   close(): Promise<void>;
 }
@@ -117,6 +127,8 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
   /** How many requests other than listings there have been, and when the last one came. */
   let others = 0;
   let lastOther = Number.NEGATIVE_INFINITY;
+  /** When each project may use an index of names or metadata again: times of `performance.now()`. */
+  const findAgainAt = createBoundedCache<number>(1000);
   const isShared = () => performance.now() - lastOther < sharedMilliseconds;
 
   /** Lets others go first for a while, unless no more come. */
@@ -170,23 +182,30 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
       others += 1;
       lastOther = performance.now();
     },
-    portion() {
+    portion(projectId) {
       if (!isShared()) return wholePortion;
-      return isOnlySession ? smallestPortion : smallPortion;
+      if (!isOnlySession) return smallPortion;
+      const mayFind = performance.now() >= (findAgainAt.get(projectId) ?? 0);
+      return mayFind ? smallestPortion : { ...smallestPortion, found: 0 };
     },
     async query(statement, reading) {
-      const { pace, signal } = reading;
+      const { pace, signal, projectId, isFind } = reading;
       const leave = await takeTurn(reading);
       const othersBefore = others;
-      const measureThread = startThreadMeasure();
+      let measureThread = startThreadMeasure();
       try {
-        return await run(pool, statement, signal, options);
+        const client = await pool.connect();
+        measureThread = startThreadMeasure();
+        return await run(client, statement, signal, options);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof pg.DatabaseError && error.code === '57014') throw new ListingTooSlow(error);
         throw error;
       } finally {
         const { milliseconds, utilization } = measureThread();
+        if (isFind && milliseconds > longMilliseconds) {
+          findAgainAt.set(projectId, performance.now() + longFactor * milliseconds);
+        }
         if (others !== othersBefore) {
           void pauseForOthers(pauseFactor * milliseconds).then(leave);
         } else if (pace === 'stream' && utilization > busyUtilization) {
@@ -202,12 +221,11 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
 }
 
 async function run<R extends pg.QueryResultRow>(
-  pool: pg.Pool,
+  client: pg.PoolClient,
   statement: pg.QueryConfig,
   signal: AbortSignal,
   { cancel, setsEachTime }: LaneOptions,
 ): Promise<pg.QueryResult<R>> {
-  const client = await pool.connect();
   let cancelling: Promise<unknown> | undefined;
   const stop = () => {
     // If even this fails, the statement's own time limit ends it.

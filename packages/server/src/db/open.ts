@@ -1,9 +1,9 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { Client, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
-import { createFairGate } from '../rate-limits/fair-gate.ts';
 import {
   createListingLane,
   type ListingLane,

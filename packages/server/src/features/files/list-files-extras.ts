@@ -139,7 +139,7 @@ async function countChildren({ db }: Pick<Deps, 'db'>, { projectId }: Listed, ro
   const counts = new Map<string, number>();
   let left = budget;
   for (let rest = ids; rest.length > 0; ) {
-    const statement = childCountsStatement(projectId, rest, left, db.listing.portion().next);
+    const statement = childCountsStatement(projectId, rest, left, db.listing.portion(projectId).next);
     const { rows: counted } = await db.listing.query<CountedRow>(statement, reading);
     for (const { id, children, isExact } of counted) {
       if (isExact) counts.set(id, children);

@@ -37,8 +37,11 @@ export interface Page {
 const nothing = (): Page => ({ json: '', last: null, more: false, count: 0 });
 
 /** How many rows the first statement for a page examines. */
-function toFirstBound({ db }: Pick<Deps, 'db'>, { limit, isCount }: Pick<PageRequest, 'limit' | 'isCount'>): number {
-  const { first, counted } = db.listing.portion();
+function toFirstBound(
+  { db }: Pick<Deps, 'db'>,
+  { listed, limit, isCount }: Omit<PageRequest, 'kind' | 'start'>,
+): number {
+  const { first, counted } = db.listing.portion(listed.projectId);
   return isCount ? counted : Math.max(first, 5 * limit);
 }
 
@@ -64,7 +67,7 @@ export async function readPortions(
     return isLate;
   };
   do {
-    const limit = Math.min(rest, deps.db.listing.portion().rows);
+    const limit = Math.min(rest, deps.db.listing.portion(request.listed.projectId).rows);
     const part = await readMixedPage(deps, { ...request, start: next ?? undefined, limit }, reading, startOnce);
     const count = part.folders.count + part.files.count;
     whole = whole ? join(whole, part) : part;
@@ -106,7 +109,7 @@ export async function readMixedPage(
   startTime: () => IsLate,
 ): Promise<MixedPage> {
   const { listed, start, limit } = request;
-  const bound = toFirstBound(deps, { limit });
+  const bound = toFirstBound(deps, { listed, limit });
   const { rows } = await deps.db.listing.query<OpeningRow>(openingStatement(request, bound), reading);
   const isLate = startTime();
   const rowOf = (part: OpeningRow['part']) => requireRow(rows.find((row) => row.part === part));
@@ -180,7 +183,8 @@ async function completePage(
   const withMark = () => ({ ...page, last: page.last && { ...page.last, isFrequent } });
   if (page.more || !scanned.reached) return withMark();
   const seemsRare = page.count * 20 <= limit;
-  const asksIndex = isSearch && seemsRare && !isFrequent;
+  const mayFind = deps.db.listing.portion(listed.projectId).found > 0;
+  const asksIndex = isSearch && seemsRare && !isFrequent && mayFind;
   if (asksIndex) {
     const found = await find(deps, request, reading);
     if (found) return found;
@@ -198,7 +202,7 @@ async function completePage(
     const next = isSearch ? reached : await findNext(deps, listed, reached, onward);
     if (!next) break;
     const rest = { ...request, start: next, limit: limit - page.count };
-    const bound = deps.db.listing.portion().next;
+    const bound = deps.db.listing.portion(listed.projectId).next;
     examined += bound;
     const further = await read(deps, scanStatement(rest, bound), onward);
     append(page, toPage(further, rest.limit));
@@ -214,9 +218,10 @@ function toPosition({ reached }: PageRow): Position | undefined {
 
 /** The page from an index of names or metadata; undefined if each has too many matches. */
 async function find(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page | undefined> {
-  const most = request.isCount ? maxCounted : deps.db.listing.portion().found;
+  const { found: maxFound } = deps.db.listing.portion(request.listed.projectId);
+  const most = request.isCount ? maxCounted : maxFound;
   for (const statement of findStatements(request, { most, bound: maxBeginning })) {
-    const found = await read(deps, statement, reading);
+    const found = await read(deps, statement, { ...reading, isFind: true });
     if (!found.overflow) return toPage(found, request.limit);
   }
   return undefined;

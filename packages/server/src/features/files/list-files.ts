@@ -91,7 +91,7 @@ async function* streamKind(
     const pace = page ? 'stream' : 'page';
     const own: Reading = { ...reading, pace };
     // Memory use is limited to so many rows, however large the project.
-    const limit = deps.db.listing.portion().rows;
+    const limit = deps.db.listing.portion(listed.projectId).rows;
     page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit }, own);
     if (page.count > 0) {
       const texts = await addExtras(deps, { files: '', folders: '', [kind]: page.json }, listed, extras, own);
