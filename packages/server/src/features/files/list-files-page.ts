@@ -68,7 +68,9 @@ export async function readPortions(
   };
   do {
     const limit = Math.min(rest, deps.db.listing.portion(request.listed.projectId).rows);
-    const part = await readMixedPage(deps, { ...request, start: next ?? undefined, limit }, reading, startOnce);
+    // Once a page has begun, it is not refused any more.
+    const own: Reading = whole ? { ...reading, pace: 'stream' } : reading;
+    const part = await readMixedPage(deps, { ...request, start: next ?? undefined, limit }, own, startOnce);
     const count = part.folders.count + part.files.count;
     whole = whole ? join(whole, part) : part;
     next = toNext(part);
