@@ -3,15 +3,16 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
-import { createListingLane, type Reading } from './listing-lane.ts';
+import { createListingLane, type Reading, smallestPortion, wholePortion } from './listing-lane.ts';
 import { type Database, openDatabase } from './open.ts';
 
 const sleep = (seconds: number) => ({ text: 'select pg_sleep($1::float8)::text', values: [seconds] });
-const as = (pace: Reading['pace'], signal = new AbortController().signal, userId = 'ada'): Reading => ({
-  pace,
-  signal,
-  userId,
-});
+const as = (
+  pace: Reading['pace'],
+  signal = new AbortController().signal,
+  userId = 'ada',
+  projectId = `project of ${userId}`,
+): Reading => ({ pace, signal, userId, projectId });
 
 async function until(condition: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await condition())) await delay(10);
@@ -109,6 +110,89 @@ describe.each(testableKinds)('the listing lane (%s)', (kind) => {
     await Promise.all([read('bob'), read('eve')]);
     expect(served.length).toBeLessThan(10);
     await Promise.all(many);
+  });
+
+  test.each(['page', 'stream'] as const)('lets projects take turns, whoever lists them (%s)', async (pace) => {
+    const served: string[] = [];
+    const read = async (userId: string, projectId: string) => {
+      await db.listing.query(sleep(0.001), as(pace, undefined, userId, projectId));
+      served.push(projectId);
+    };
+    const many = Array.from({ length: 40 }, (_, n) => read(`user ${n % 8}`, 'noisy'));
+    await Promise.all([read('user 0', 'quiet'), read('bob', 'quiet')]);
+    expect(served.filter((project) => project === 'noisy').length).toBeLessThan(8);
+    await Promise.all(many);
+  });
+
+  test('lets one statement run at a time while other requests come, of pages and streams', async () => {
+    let running = 0;
+    let most = 0;
+    let othersCome = true;
+    const come = () => {
+      db.listing.giveWay();
+      if (othersCome) setTimeout(come, 1);
+    };
+    come();
+    const { pool } = db;
+    const { connect } = pool;
+    const lane = createListingLane(
+      Object.assign(Object.create(pool), {
+        async connect() {
+          running += 1;
+          most = Math.max(most, running);
+          const client = await Reflect.apply(connect, pool, []);
+          const { release } = client;
+          client.release = (...args: unknown[]) => {
+            running -= 1;
+            client.release = release;
+            return Reflect.apply(release, client, args);
+          };
+          return client;
+        },
+      }),
+    );
+    const read = (pace: Reading['pace']) => lane.query(sleep(0.005), as(pace));
+    lane.giveWay();
+    await Promise.all([
+      ...Array.from({ length: 6 }, () => read('page')),
+      ...Array.from({ length: 3 }, () => read('stream')),
+    ]);
+    othersCome = false;
+    expect(most).toBe(1);
+  });
+
+  test('does less in one statement while other requests come', async () => {
+    const lane = createListingLane(db.pool, { isOnlySession: kind === 'embedded' });
+    expect(lane.portion('noisy')).toEqual(wholePortion);
+    lane.giveWay();
+    const { rows, found } = lane.portion('noisy');
+    expect(rows).toBeLessThan(wholePortion.rows);
+    expect(found).toBe(kind === 'embedded' ? smallestPortion.found : wholePortion.found);
+    expect(wholePortion.found).toBeGreaterThan(0);
+  });
+
+  test('on an only session, does not let a project use an index again that took long, while other requests come', async () => {
+    const lane = createListingLane(db.pool, { isOnlySession: true });
+    const found = (projectId: string) => lane.portion(projectId).found;
+    await lane.query(sleep(0.1), as('page', undefined, 'ada', 'quiet'));
+    await lane.query(sleep(0.1), { ...as('page', undefined, 'ada', 'noisy'), isFind: true });
+    expect(found('noisy')).toBe(wholePortion.found);
+    lane.giveWay();
+    expect([found('noisy'), found('quiet')]).toEqual([0, smallestPortion.found]);
+  });
+
+  test('reads as many pages of one project at once as it may', async () => {
+    const lane = createListingLane(db.pool, { limits: { atOnce: 1, waiting: 2 } });
+    const ended: string[] = [];
+    const read = async (name: string, projectId: string) => {
+      await lane.query(sleep(0.05), as('page', undefined, 'ada', projectId));
+      ended.push(name);
+    };
+    const all = [read('one', 'noisy'), read('two', 'noisy'), read('three', 'noisy'), read('quiet', 'quiet')];
+    await expect(read('four', 'noisy')).rejects.toBeInstanceOf(TooManyListings);
+    await Promise.all(all);
+    expect(ended.slice(0, 2).sort()).toEqual(['one', 'quiet']);
+    expect(ended.slice(2)).toEqual(['two', 'three']);
   });
 
   test('does not let one account fill the whole queue', async () => {

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { createBoundedCache } from '../bounded-cache.ts';
 import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { ListingTooSlow, TooManyListings } from './database-errors.ts';
 
@@ -34,13 +35,54 @@ export const listingSettings = {
   statement_timeout: '15s',
 };
 const pagesWaiting = 256;
+/** For so long after a request that is not a listing, more of them are expected. */
+const sharedMilliseconds = 1000;
+
+/** What listings of one project may take. */
+export interface ListingLimits {
+  /** How many pages are read at once for one project. */
+  atOnce: number;
+  /** How many statements for pages may wait for one project. */
+  waiting: number;
+}
+
+export const defaultListingLimits: ListingLimits = { atOnce: pagesAtOnce, waiting: pagesWaiting / 2 };
+
+/** How much one statement of a listing does at most: what else needs the database, or the thread, waits for so long. */
+export interface Portion {
+  /** Rows that are answered. */
+  rows: number;
+  /** Rows that are examined for a page, by its first statement and by the next ones, where not all of them are answered. */
+  first: number;
+  next: number;
+  /** The same for the first statement of a count. */
+  counted: number;
+  /** Matches of an index that are collected; none if such indexes are not to be used. */
+  found: number;
+}
+
+/** While no other requests come. */
+export const wholePortion: Portion = { rows: 1000, first: 5000, next: 20_000, counted: 50_000, found: 100_000 };
+/**
+ * An index of names collects all matches, however few are wanted. Where others wait for that, a statement of a project that took
+ * longer than this is followed by none of its kind for a hundred times as long: one in a hundred requests notices it.
+ */
+const longMilliseconds = 20;
+const longFactor = 100;
+/** While other requests come: a statement of PostgreSQL delays none, but its answer takes the thread. */
+const smallPortion: Portion = { ...wholePortion, rows: 200 };
+/** The same where statements run one after the other: some five milliseconds each. */
+export const smallestPortion: Portion = { rows: 200, first: 1000, next: 1000, counted: 1000, found: 2000 };
 
 /** How a statement of a listing is run. */
 export interface Reading {
   /** A page that a client waits for, or the next piece of a long stream, which lets pages go first. */
   pace: 'page' | 'stream';
-  /** The account it runs for: accounts take turns. */
+  /** The project that is listed, and the account it is listed for: both take turns. */
+  projectId: string;
   userId: string;
+  /** Whether it reads an index of names or metadata, which can take long. */
+  isFind?: boolean;
   /** Aborts when nobody waits for the result any more. */
   signal: AbortSignal;
 }
@@ -57,15 +99,21 @@ export interface ListingLane {
    */
   query<R extends pg.QueryResultRow>(statement: pg.QueryConfig, reading: Reading): Promise<pg.QueryResult<R>>;
   /**
-   * To be called for every request that is not a listing. While such requests keep coming, pages run one at a time, and
-   * each is followed by a pause, so that they have half of the time even on a core that PostgreSQL and the service share.
+   * To be called for every request that is not a listing. While such requests keep coming, statements run one at a time and do
+   * less each, and each is followed by a pause, so that others have half of the time even on a core that PostgreSQL and the
+   * service share.
    */
   giveWay(): void;
+  /** How much the next statement for a project may do. */
+  portion(projectId: string): Portion;
   /** Closes its own connections but not shared ones. */
   close(): Promise<void>;
 }
 
 interface LaneOptions {
+  limits?: ListingLimits | undefined;
+  /** Whether all statements of the database run one after the other. */
+  isOnlySession?: boolean;
   /** Whether the lane owns the connections. */
   owns?: boolean;
   /** Stops a connection's running statement, from another connection. */
@@ -75,27 +123,30 @@ interface LaneOptions {
 }
 
 export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): ListingLane {
-  /** How many requests other than listings there have been. */
+  const { limits = defaultListingLimits, isOnlySession = false } = options;
+  /** How many requests other than listings there have been, and when the last one came. */
   let others = 0;
-  let givesWay = false;
+  let lastOther = Number.NEGATIVE_INFINITY;
+  /** When each project may use an index of names or metadata again: times of `performance.now()`. */
+  const findAgainAt = createBoundedCache<number>(1000);
+  const isShared = () => performance.now() - lastOther < sharedMilliseconds;
 
   /** Lets others go first for a while, unless no more come. */
   async function pauseForOthers(milliseconds: number): Promise<void> {
     const until = performance.now() + milliseconds;
+    let before: number;
     do {
-      const before = others;
+      before = others;
       await delay(quietMilliseconds, undefined, { ref: false });
-      givesWay = others !== before;
-    } while (givesWay && performance.now() < until);
+    } while (others !== before && performance.now() < until);
   }
 
   const gates = {
     page: createFairGate({
-      // A core that PostgreSQL and the service share is divided among all that runs on it.
-      size: () => (givesWay ? 1 : pagesAtOnce),
-      share: pagesAtOnce,
+      size: () => (isShared() ? 1 : pagesAtOnce),
+      share: [limits.atOnce, pagesAtOnce],
       mostWaiting: pagesWaiting,
-      mostWaitingEach: pagesWaiting / 2,
+      mostWaitingEach: [limits.waiting, pagesWaiting / 2],
     }),
     stream: createFairGate({
       size: streamsAtOnce,
@@ -104,28 +155,60 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
       mostWaitingEach: Number.POSITIVE_INFINITY,
     }),
   };
+  // A core that PostgreSQL and the service share is divided among all that runs on it.
+  const narrow = createFairGate({
+    size: () => (isShared() ? 1 : listingConnections),
+    share: listingConnections,
+    mostWaiting: Number.POSITIVE_INFINITY,
+    mostWaitingEach: Number.POSITIVE_INFINITY,
+  });
+
+  /** Resolves when it is the turn of a statement, with a function to end that turn. @throws TooManyListings */
+  async function takeTurn({ pace, projectId, userId, signal }: Reading): Promise<() => void> {
+    const leaveGate = await gates[pace].enter([projectId, userId], signal);
+    if (!leaveGate) throw new TooManyListings();
+    const leaveNarrow = await narrow.enter([pace], signal).catch((error: unknown) => {
+      leaveGate();
+      throw error;
+    });
+    return () => {
+      leaveNarrow?.();
+      leaveGate();
+    };
+  }
+
   return {
     giveWay() {
       others += 1;
+      lastOther = performance.now();
     },
-    async query(statement, { pace, userId, signal }) {
-      const leave = await gates[pace].enter([userId], signal);
-      if (!leave) throw new TooManyListings();
+    portion(projectId) {
+      if (!isShared()) return wholePortion;
+      if (!isOnlySession) return smallPortion;
+      const mayFind = performance.now() >= (findAgainAt.get(projectId) ?? 0);
+      return mayFind ? smallestPortion : { ...smallestPortion, found: 0 };
+    },
+    async query(statement, reading) {
+      const { pace, signal, projectId, isFind } = reading;
+      const leave = await takeTurn(reading);
       const othersBefore = others;
-      const measureThread = startThreadMeasure();
+      let measureThread = startThreadMeasure();
       try {
-        return await run(pool, statement, signal, options);
+        const client = await pool.connect();
+        measureThread = startThreadMeasure();
+        return await run(client, statement, signal, options);
       } catch (error) {
         signal.throwIfAborted();
         if (error instanceof pg.DatabaseError && error.code === '57014') throw new ListingTooSlow(error);
         throw error;
       } finally {
         const { milliseconds, utilization } = measureThread();
-        if (pace === 'page') {
-          givesWay = others !== othersBefore;
-          if (givesWay) void pauseForOthers(pauseFactor * milliseconds).then(leave);
-          else leave();
-        } else if (utilization > busyUtilization) {
+        if (isFind && milliseconds > longMilliseconds) {
+          findAgainAt.set(projectId, performance.now() + longFactor * milliseconds);
+        }
+        if (others !== othersBefore) {
+          void pauseForOthers(pauseFactor * milliseconds).then(leave);
+        } else if (pace === 'stream' && utilization > busyUtilization) {
           // While others need the thread, the streams together take at most half of its time.
           void delay(milliseconds, undefined, { ref: false }).then(leave);
         } else leave();
@@ -138,12 +221,11 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
 }
 
 async function run<R extends pg.QueryResultRow>(
-  pool: pg.Pool,
+  client: pg.PoolClient,
   statement: pg.QueryConfig,
   signal: AbortSignal,
   { cancel, setsEachTime }: LaneOptions,
 ): Promise<pg.QueryResult<R>> {
-  const client = await pool.connect();
   let cancelling: Promise<unknown> | undefined;
   const stop = () => {
     // If even this fails, the statement's own time limit ends it.

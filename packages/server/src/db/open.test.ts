@@ -24,6 +24,29 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     expect(Number.parseInt(db.serverVersion, 10)).toBeGreaterThanOrEqual(15);
   });
 
+  it('keeps connections free of transactions of one project that wait for each other', async () => {
+    const ended: string[] = [];
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const transact = (project: string, work: () => Promise<unknown> = async () => undefined) =>
+      db.transactionOf(project, async (trx) => {
+        await sql`select pg_advisory_xact_lock(hashtext(${project}))`.execute(trx);
+        await work();
+        ended.push(project);
+      });
+    const first = transact('noisy', () => (kind === 'postgres' ? released : Promise.resolve()));
+    const others = Array.from({ length: 40 }, () => transact('noisy'));
+    await transact('quiet');
+    await db.pool.query('select 1');
+    // Where all of them take turns on one connection, the first one has had its own.
+    expect(ended.indexOf('quiet')).toBe(kind === 'postgres' ? 0 : 1);
+    release();
+    await Promise.all([first, ...others]);
+    expect(ended.length).toBe(42);
+  });
+
   it('reads bigint as number, and refuses one that a number cannot hold', async () => {
     const { rows } = await db.pool.query("select 9007199254740991::int8 as big, '{1}'::text[] as texts");
     expect(rows).toEqual([{ big: Number.MAX_SAFE_INTEGER, texts: ['1'] }]);
@@ -338,7 +361,7 @@ describe.runIf(testableKinds.includes('postgres'))('a connection that breaks whi
     'a query of Kysely': (begun) => Promise.all([sql.raw(sleep).execute(db.kysely), begun()]),
     'a listing': (begun) => {
       const { signal } = new AbortController();
-      const reading = { pace: 'page' as const, userId: 'ada', signal };
+      const reading = { pace: 'page' as const, userId: 'ada', projectId: 'project', signal };
       return Promise.all([db.listing.query({ name: 'sleep', text: sleep, values: [] }, reading), begun()]);
     },
     'a transaction': (begun) =>

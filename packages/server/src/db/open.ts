@@ -1,19 +1,37 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { Client, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
-import { createListingLane, type ListingLane, listingConnections, listingSettings } from './listing-lane.ts';
+import {
+  createListingLane,
+  type ListingLane,
+  type ListingLimits,
+  listingConnections,
+  listingSettings,
+} from './listing-lane.ts';
 import { type Listener, type Notifications, openNotifications } from './notifications.ts';
 import { retryConflicts } from './retry-conflicts.ts';
 import type { Schema } from './schema.ts';
 import { createSessionNotifications } from './session-notifications.ts';
 
-export type DatabaseSettings =
-  /** The folder of the embedded database. */
-  { kind: 'embedded'; dataDir: string } | PostgresSettings;
+export type DatabaseSettings = EmbeddedSettings | PostgresSettings;
 
-export interface PostgresSettings {
+/** What one project may take of the database. */
+interface Shares {
+  listings?: ListingLimits;
+  /** How many of the pool's connections transactions of one project may hold; half of them by default. */
+  projectConnections?: number | undefined;
+}
+
+export interface EmbeddedSettings extends Pick<Shares, 'listings'> {
+  kind: 'embedded';
+  /** The folder of the embedded database. */
+  dataDir: string;
+}
+
+export interface PostgresSettings extends Shares {
   kind: 'postgres';
   url: string;
   /** Bypasses the pooler at `url`, for migrations. */
@@ -31,6 +49,13 @@ export interface Database {
    * outside the database. ARCHITECTURE.md gives the order of locks.
    */
   transaction<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
+  /**
+   * The same for one project, for transactions that take long, or wait for each other: those of one project can only hold a share
+   * of the connections, and projects take turns. Not within another transaction.
+   */
+  transactionOf<T>(projectId: string, work: (trx: Transaction<Schema>) => Promise<T>): Promise<T>;
+  /** As `transactionOf`, for work that may take long without a transaction of its own. */
+  inTurn<T>(projectId: string, work: () => Promise<T>): Promise<T>;
   /** Calls the listener each time that `transaction` has committed. */
   onCommit(listener: () => void): void;
   /** Listings use this instead of the pool. */
@@ -70,10 +95,10 @@ const types: pg.CustomTypesConfig = {
  * @throws DatabaseUnreachable, DatabaseFolderInUse, DatabaseFolderUnwritable, DatabaseFolderUnusable, DatabaseNotDurable
  */
 export function openDatabase(settings: DatabaseSettings): Promise<Database> {
-  return settings.kind === 'embedded' ? openOnDisk(settings.dataDir) : openPostgres(settings);
+  return settings.kind === 'embedded' ? openOnDisk(settings) : openPostgres(settings);
 }
 
-async function openOnDisk(dataDir: string): Promise<Database> {
+async function openOnDisk({ dataDir, listings }: EmbeddedSettings): Promise<Database> {
   const embedded = await openEmbedded(dataDir);
   const notifications = createSessionNotifications();
   const pool = createPool({
@@ -88,11 +113,11 @@ async function openOnDisk(dataDir: string): Promise<Database> {
     types,
     onConnect: (client) => notifications.onConnect(client),
   });
-  return wrap('embedded', pool, {
+  return wrap('embedded', pool, 1, {
     failed: embedded.failed,
     copyTo: (folder) => embedded.copyTo(folder),
     // Nothing can be cancelled here, so every statement of a listing has to be short.
-    listing: createListingLane(pool),
+    listing: createListingLane(pool, { limits: listings, isOnlySession: true }),
     close: () => embedded.close(),
     notify: async () => undefined,
     listen: (channel, listener) => notifications.listen(pool, channel, listener),
@@ -132,7 +157,7 @@ function createPostgresPool(url: string, max: number, isPooled: boolean, more: p
  * Behind a pooler, a connection has no settings of its own and the backend process id seen here is not the real one, so
  * nothing is cancelled.
  */
-function openListing(pool: pg.Pool, url: string, isPooled: boolean): ListingLane {
+function openListing(pool: pg.Pool, url: string, isPooled: boolean, limits: ListingLimits | undefined): ListingLane {
   const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
   const own = createPostgresPool(
     url,
@@ -142,7 +167,7 @@ function openListing(pool: pg.Pool, url: string, isPooled: boolean): ListingLane
   );
   const cancel = (client: pg.PoolClient) =>
     pool.query('select pg_cancel_backend($1)', [(client as pg.PoolClient & { processID: number }).processID]);
-  return createListingLane(own, { owns: true, ...(isPooled ? { setsEachTime: true } : { cancel }) });
+  return createListingLane(own, { owns: true, limits, ...(isPooled ? { setsEachTime: true } : { cancel }) });
 }
 
 /** Runs something over a direct connection, without a pooler, such as a migration. */
@@ -164,11 +189,12 @@ export async function withDirectPool<T>(
   }
 }
 
-async function openPostgres({ url, directUrl, maxConnections = 10 }: PostgresSettings): Promise<Database> {
+async function openPostgres(settings: PostgresSettings): Promise<Database> {
+  const { url, directUrl, maxConnections = 10, projectConnections = Math.ceil(maxConnections / 2) } = settings;
   const pool = createPostgresPool(url, maxConnections, directUrl !== undefined);
-  const listing = openListing(pool, url, directUrl !== undefined);
+  const listing = openListing(pool, url, directUrl !== undefined, settings.listings);
   try {
-    const database = await wrap('postgres', pool, {
+    const database = await wrap('postgres', pool, projectConnections, {
       failed: new Promise(() => undefined),
       copyTo: undefined,
       listing,
@@ -202,6 +228,7 @@ function toMessage(error: unknown): string {
 async function wrap(
   kind: Database['kind'],
   pool: pg.Pool,
+  projectConnections: number,
   { close, ...own }: Pick<Database, 'failed' | 'copyTo' | 'close' | 'notify' | 'listen' | 'listing'>,
 ): Promise<Database> {
   const { rows } = await pool.query<{ version: string; told: string }>(
@@ -213,15 +240,32 @@ async function wrap(
   const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   let closed: Promise<void> | undefined;
   const listeners: (() => void)[] = [];
+  const turns = createFairGate({
+    size: pool.options.max,
+    share: projectConnections,
+    mostWaiting: Number.POSITIVE_INFINITY,
+    mostWaitingEach: Number.POSITIVE_INFINITY,
+  });
+  const never = new AbortController().signal;
+
+  async function inTurn<T>(projectId: string, work: () => Promise<T>): Promise<T> {
+    const leave = await turns.enter([projectId], never);
+    return work().finally(leave);
+  }
+
+  async function transaction<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
+    const result = await retryConflicts(() => kysely.transaction().execute(work));
+    for (const listener of listeners) listener();
+    return result;
+  }
+
   return {
     kind,
     pool,
     kysely,
-    async transaction(work) {
-      const result = await retryConflicts(() => kysely.transaction().execute(work));
-      for (const listener of listeners) listener();
-      return result;
-    },
+    transaction,
+    inTurn,
+    transactionOf: (projectId, work) => inTurn(projectId, () => transaction(work)),
     onCommit: (listener) => void listeners.push(listener),
     serverVersion: version,
     check: createCheck(pool),

@@ -79,6 +79,34 @@ describe('a gate', () => {
     expect(inside).toEqual(['ada 1', 'bob 1']);
   });
 
+  test('can have a share for each place among the parties', async () => {
+    const { enter, inside } = openGate({ size: 4, share: [3, 1], mostWaitingEach: [100, 1] });
+    for (const name of ['ada 1', 'ada 2']) void enter(name, never(), 'project');
+    for (const name of ['ada 3', 'ada 4', 'ada 5']) void enter(name, never(), `project of ${name}`);
+    await settle();
+    expect(inside).toEqual(['ada 1', 'ada 3', 'ada 4']);
+    expect(await enter('bob 1', never(), 'project')).toBe('refused');
+  });
+
+  test('lets every party take turns: neither many accounts of a project nor many projects of an account get more', async () => {
+    const { enter, leave, inside } = openGate({ size: 1, share: 1 });
+    const all = [
+      ...['ada 1', 'bob 1', 'eve 1', 'kim 1'].map((name) => enter(name, never(), 'noisy')),
+      enter('zoe 1', never(), 'quiet'),
+      ...[1, 2, 3].map((n) => enter(`liv ${n}`, never(), `project ${n}`)),
+      enter('mia 1', never(), 'mine'),
+      enter('kim 2', never(), 'quiet'),
+    ];
+    await settle();
+    const order: string[] = [];
+    for (let [name] = inside; name; [name] = inside) {
+      order.push(name);
+      await leave(name);
+    }
+    await Promise.all(all);
+    expect(order).toEqual(['ada 1', 'zoe 1', 'liv 1', 'mia 1', 'bob 1', 'kim 2', 'liv 2', 'eve 1', 'liv 3', 'kim 1']);
+  });
+
   test('lets those who wait take turns, however many requests each of them has', async () => {
     const { enter, leave, inside } = openGate({ size: 1 });
     for (const name of ['ada 1', 'ada 2', 'ada 3', 'ada 4', 'bob 1', 'eve 1', 'bob 2']) void enter(name);

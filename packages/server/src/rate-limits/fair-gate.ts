@@ -4,8 +4,7 @@
  */
 export interface FairGate {
   /**
-   * @param parties the parties behind the request: first the one that takes turns, such as an account, then others whose
-   *   share is limited as well, such as a project
+   * @param parties those behind the request, such as an account and a project: each has its share, and all take turns
    * @returns a function to leave, which may be called more than once; undefined if too many are already waiting
    * @throws the signal's reason, if it aborts before the turn has come
    */
@@ -19,11 +18,12 @@ export type Parties = readonly [who: string, ...others: string[]];
 export interface FairGateSettings {
   /** How many may be inside at once; a function is asked whenever somebody enters or leaves. */
   size: number | (() => number);
-  /** How many of them may belong to one party. */
-  share: number;
-  /** How many may wait, in all and for one party. */
+  /** How many of them may belong to one party; a list has one number for each place in `Parties`. */
+  share: number | readonly number[];
+  /** How many may wait in all. */
   mostWaiting: number;
-  mostWaitingEach: number;
+  /** How many may wait for one party; a list as for `share`. */
+  mostWaitingEach: number | readonly number[];
 }
 
 /** What is known about a party while it is inside or waiting. */
@@ -39,6 +39,10 @@ interface Waiting {
   enter: () => void;
 }
 
+function ofPlace(limit: number | readonly number[], place: number): number {
+  return typeof limit === 'number' ? limit : (limit[place] ?? Number.POSITIVE_INFINITY);
+}
+
 export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: FairGateSettings): FairGate {
   const standings = new Map<string, Standing>();
   const waiting = new Set<Waiting>();
@@ -48,7 +52,8 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
 
   // A newcomer goes before the party served last, and after everybody who has waited longer.
   const standingOf = (party: string) => standings.get(party) ?? { inside: 0, waiting: 0, served: entries - 1 };
-  const isWithinShare = (parties: Parties) => parties.every((party) => standingOf(party).inside < share);
+  const isWithinShare = (parties: Parties) =>
+    parties.every((party, place) => standingOf(party).inside < ofPlace(share, place));
 
   function change(parties: Parties, by: Partial<Standing>): void {
     for (const party of new Set(parties)) {
@@ -77,10 +82,23 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
     };
   }
 
-  /** The party with the fewest inside comes first, then the one served longest ago, then the one that arrived first. */
-  function isBefore({ parties: [one] }: Waiting, { parties: [other] }: Waiting): boolean {
-    const [a, b] = [standingOf(one), standingOf(other)];
-    return a.inside < b.inside || (a.inside === b.inside && a.served < b.served);
+  /**
+   * The request whose parties have the fewest inside comes first, then the one whose parties were served longest ago, then the
+   * one that arrived first. Of several parties, the one that has more counts, and only if that is equal, the next one: neither
+   * many accounts of one project nor many projects of one account come first more often.
+   */
+  function isBefore(one: Waiting, other: Waiting): boolean {
+    return (compare(one.parties, other.parties, 'inside') || compare(one.parties, other.parties, 'served')) < 0;
+  }
+
+  function compare(one: Parties, other: Parties, by: 'inside' | 'served'): number {
+    const toRanks = (parties: Parties) => parties.map((party) => standingOf(party)[by]).sort((a, b) => b - a);
+    const [ranks, others] = [toRanks(one), toRanks(other)];
+    for (const [index, rank] of ranks.entries()) {
+      const difference = rank - (others[index] ?? rank);
+      if (difference !== 0) return difference;
+    }
+    return 0;
   }
 
   function admit(): void {
@@ -100,7 +118,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
       signal.throwIfAborted();
       // A request that could be inside is never waiting, so this overtakes nobody.
       if (inside < sizeNow() && isWithinShare(parties)) return occupy(parties);
-      const tooMany = parties.some((party) => standingOf(party).waiting >= mostWaitingEach);
+      const tooMany = parties.some((party, place) => standingOf(party).waiting >= ofPlace(mostWaitingEach, place));
       if (tooMany || waiting.size >= mostWaiting) return undefined;
       return new Promise((resolve, reject) => {
         const stop = () => {

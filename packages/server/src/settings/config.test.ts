@@ -23,7 +23,7 @@ describe('settings', () => {
       publicUrl: 'http://localhost:4000',
       dataDir: resolve('data'),
       signUp: 'first',
-      database: { kind: 'embedded', dataDir: resolve('data/database') },
+      database: { kind: 'embedded', dataDir: resolve('data/database'), listings: { atOnce: 2, waiting: 128 } },
       objectStore: { kind: 'embedded', port: 4001, publicEndpoint: 'http://localhost:4001' },
       presignTtlSeconds: 900,
       recordDeadlineSeconds: 86_400,
@@ -79,6 +79,7 @@ describe('settings', () => {
       kind: 'postgres',
       url: 'postgres://cadiz@db/cadiz',
       maxConnections: 3,
+      listings: { atOnce: 2, waiting: 128 },
     });
   });
 

@@ -55,8 +55,10 @@ export function toMail({ SMTP_URL: url, SMTP_FROM: from }: SettingValues): MailS
 
 export function toDatabase(values: SettingValues): DatabaseSettings {
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, DATABASE_POOL_SIZE: maxConnections } = values;
-  if (url === undefined) return { kind: 'embedded', dataDir: resolve(values.CADIZ_DATA_DIR, 'database') };
-  return { kind: 'postgres', url, directUrl, maxConnections };
+  const listings = { atOnce: values.PROJECT_LISTINGS_AT_ONCE, waiting: values.PROJECT_LISTINGS_WAITING };
+  if (url === undefined) return { kind: 'embedded', dataDir: resolve(values.CADIZ_DATA_DIR, 'database'), listings };
+  const projectConnections = values.PROJECT_CONNECTIONS;
+  return { kind: 'postgres', url, directUrl, maxConnections, listings, projectConnections };
 }
 
 export function toObjectStore(values: SettingValues): EmbeddedStoreSettings | OtherStoreSettings {

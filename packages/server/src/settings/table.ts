@@ -310,6 +310,25 @@ export const settings = defineSettings({
     schema: wholeNumber(1, 1000),
     default: '4',
   },
+  PROJECT_LISTINGS_AT_ONCE: {
+    sentence:
+      'How many pages of listings and searches each process reads at once for one project; of all projects together, it reads two.',
+    schema: wholeNumber(1, 2),
+    default: '2',
+  },
+  PROJECT_LISTINGS_WAITING: {
+    sentence:
+      'How many statements of listings and searches of one project can wait in each process, before further ones are answered `too_many_listings`; of all projects together, 256 can.',
+    schema: wholeNumber(1, 256),
+    default: '128',
+  },
+  PROJECT_CONNECTIONS: {
+    sentence:
+      'How many of DATABASE_POOL_SIZE connections the changes of one project can hold at once in each process; further ones wait. If not set, half of them.',
+    schema: wholeNumber(1, 1000),
+    needs: ['DATABASE_URL'],
+    part: 'database',
+  },
   LINKS_STREAM: {
     sentence:
       'Whether the bytes of links go through the service: `on`, or `off` to redirect to signed URLs of the object store.',

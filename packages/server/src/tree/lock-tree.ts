@@ -49,7 +49,7 @@ export async function changeTree<T>(
   { dryRun = false } = {},
 ): Promise<T> {
   try {
-    return await db.transaction(async (trx) => {
+    return await db.transactionOf(project.id, async (trx) => {
       const tree = await lockTree(trx, project.id);
       if (!tree) throw new Problem('project_not_found');
       const answer = await change(trx, tree);

@@ -31,7 +31,7 @@ export async function changeFile(
   const { project } = await openFile(deps, caller, fileId, 'files:write');
   if (folderId !== undefined) await requireFolder(deps, project, folderId);
   const hasExtras = metadata !== undefined || externalId !== undefined;
-  const row = await deps.db.transaction(async (trx) => {
+  const row = await deps.db.transactionOf(project.id, async (trx) => {
     const changed = await (hasExtras ? updateExtras : update)(deps, trx, project, change);
     if (changed) {
       const data = { ...toFileView(changed), changed: toChanged(change) };

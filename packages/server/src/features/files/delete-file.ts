@@ -20,7 +20,7 @@ export async function deleteFile(
 ): Promise<z.output<typeof Trashed>> {
   const { project, file } = await openFile(deps, caller, fileId, 'files:delete');
   const stamp = toTrashStamp(deps, caller, null);
-  const trashedAt = await deps.db.transaction(async (trx) => {
+  const trashedAt = await deps.db.transactionOf(project.id, async (trx) => {
     if (!(await keepProject(trx, project.id))) throw new Problem('file_not_found');
     const row = await trx
       .updateTable('files')

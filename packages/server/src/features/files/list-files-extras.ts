@@ -136,19 +136,39 @@ async function readPaths({ db }: Pick<Deps, 'db'>, listed: Listed, rows: Row[], 
 async function countChildren({ db }: Pick<Deps, 'db'>, { projectId }: Listed, rows: Row[], reading: Reading) {
   const ids = rows.filter(({ kind }) => kind === 'folders').map(({ id }) => id);
   if (ids.length === 0) return new Map<string, number>();
-  const found = await db.listing.query<{ id: string; children: number }>(
-    childCountsStatement(projectId, ids, budget),
-    reading,
-  );
-  return new Map(found.rows.map(({ id, children }) => [id, children]));
+  const counts = new Map<string, number>();
+  let left = budget;
+  for (let rest = ids; rest.length > 0; ) {
+    const statement = childCountsStatement(projectId, rest, left, db.listing.portion(projectId).next);
+    const { rows: counted } = await db.listing.query<CountedRow>(statement, reading);
+    for (const { id, children, isExact } of counted) {
+      if (isExact) counts.set(id, children);
+      left -= children;
+    }
+    rest = rest.slice(Math.max(counted.length, 1));
+  }
+  return counts;
+}
+
+/** What was counted in a folder; not exact if there is more than may be counted. */
+interface CountedRow {
+  id: string;
+  children: number;
+  isExact: boolean;
 }
 
 /**
- * Counts the files and folders in sight in each of these folders, in their order; answers no row for one that has more
- * than `maxCounted`, or that the budget is not enough for.
+ * Counts the files and folders in sight in each of these folders, in their order, until it has counted so many. A count is not exact
+ * if a folder has more than `maxCounted`, or the budget is not enough for it.
  * @param budget how many are counted in all, but up to a hundred in each folder in any case
+ * @param atOnce after so many, the other folders are left for the next statement
  */
-export function childCountsStatement(projectId: string, folderIds: readonly string[], budget: number): pg.QueryConfig {
+export function childCountsStatement(
+  projectId: string,
+  folderIds: readonly string[],
+  budget: number,
+  atOnce: number,
+): pg.QueryConfig {
   // One folder after the other, each with what the ones before it have left of the budget. As in `toIndexOrder`, the order
   // names the one index to use.
   const sql = `
@@ -174,8 +194,8 @@ export function childCountsStatement(projectId: string, folderIds: readonly stri
           limit allowed.most + 1
         ) children
       ) inside
-      where place < cardinality(:folderIds::uuid[])
+      where place < cardinality(:folderIds::uuid[]) and budget > :budget::bigint - :atOnce::bigint
     )
-    select (:folderIds::uuid[])[place] as id, children from counted where place > 0 and children <= most`;
-  return toStatement('list-child-counts', sql, { projectId, folderIds: `{${folderIds.join(',')}}`, budget });
+    select (:folderIds::uuid[])[place] as id, children, children <= most as "isExact" from counted where place > 0 order by place`;
+  return toStatement('list-child-counts', sql, { projectId, folderIds: `{${folderIds.join(',')}}`, budget, atOnce });
 }

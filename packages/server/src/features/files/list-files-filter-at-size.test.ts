@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { series } from '../../../../../scripts/series.mjs';
 import { countHandled, planOf } from '../../../test/explain.ts';
 import { startTestService, type TestService } from '../../../test/service.ts';
-import type { Reading } from '../../db/listing-lane.ts';
+import { type Reading, wholePortion } from '../../db/listing-lane.ts';
 import type { Kind, Listed } from './cursor.ts';
 import { readPage } from './list-files-page.ts';
 import { findByMetadataStatement, openingStatement, scanStatement } from './list-files-sql.ts';
@@ -143,14 +143,14 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
       ] as [Filter, number][]) {
         let statements = 0;
         const { listing } = service.deps.db;
-        const counting = { ...listing, query: counted };
+        const counting = { ...listing, portion: () => wholePortion, query: counted };
         function counted<R extends pg.QueryResultRow>(statement: pg.QueryConfig, reading: Reading) {
           statements += 1;
           return listing.query<R>(statement, reading);
         }
         const deps = { db: { ...service.deps.db, listing: counting } };
         const listed = listedBy(variant, { metadata });
-        const reading: Reading = { pace: 'page', userId: 'ada', signal: new AbortController().signal };
+        const reading: Reading = { pace: 'page', userId: 'ada', projectId, signal: new AbortController().signal };
         const page = await readPage(deps, { kind, listed, start: null, limit }, reading);
         expect(page.count).toBe(found);
         // A value of many files, none of them near the start, takes one for each 20,000 files before them.

@@ -2,7 +2,7 @@ import { maxCounted } from '@cadiz/contract';
 import type pg from 'pg';
 import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
-import { isOfFilesOnly, type Kind, type Listed, type Position } from './cursor.ts';
+import { type Cursor, isOfFilesOnly, type Kind, type Listed, type Position } from './cursor.ts';
 import { type Breadcrumb, toBreadcrumbs } from './list-files-breadcrumbs.ts';
 import {
   findStatements,
@@ -17,14 +17,8 @@ import {
   skipStatement,
 } from './list-files-sql.ts';
 
-/** A page that only its order's index can serve examines this many rows first. */
-const firstBound = 5000;
-/** Each further statement examines this many: about 20 ms, so that others on the connection do not wait long. */
-const nextBound = 20_000;
-/** After this many, a count is given up. */
-const maxCountScans = 2;
-/** How many matches of the index of names or metadata are read: about 100 ms. */
-const maxFound = 100_000;
+/** After so many rows, a count is given up. */
+const maxCountExamined = 70_000;
 /** How many names that begin with the search string are examined: more than a page, since some may be in the trash. */
 const maxBeginning = 2000;
 
@@ -40,10 +34,63 @@ export interface Page {
   last: Position | null;
 }
 
-const nothing: Page = { json: '', last: null, more: false, count: 0 };
+const nothing = (): Page => ({ json: '', last: null, more: false, count: 0 });
 
-/** How many rows the first statement for a page of so many examines. */
-const toFirstBound = (limit: number) => Math.max(firstBound, 5 * limit);
+/** How many rows the first statement for a page examines. */
+function toFirstBound(
+  { db }: Pick<Deps, 'db'>,
+  { listed, limit, isCount }: Omit<PageRequest, 'kind' | 'start'>,
+): number {
+  const { first, counted } = db.listing.portion(listed.projectId);
+  return isCount ? counted : Math.max(first, 5 * limit);
+}
+
+/**
+ * Reads a page of folders and files in as many statements as the lane allows rows for: usually one, and several for a large page
+ * while other requests come, which go first in between.
+ * @param startTime as for `readMixedPage`
+ * @throws Problem project_not_found, folder_not_found
+ */
+export async function readPortions(
+  deps: Pick<Deps, 'db'>,
+  request: OpeningRequest,
+  reading: Reading,
+  startTime: () => IsLate,
+): Promise<MixedPage & { next: Cursor | null }> {
+  let whole: MixedPage | undefined;
+  let isLate: IsLate | undefined;
+  let next: Cursor | null = request.start ?? null;
+  let rest = request.limit;
+  let isShort = false;
+  const startOnce = () => {
+    isLate ??= startTime();
+    return isLate;
+  };
+  do {
+    const limit = Math.min(rest, deps.db.listing.portion(request.listed.projectId).rows);
+    // Once a page has begun, it is not refused any more.
+    const own: Reading = whole ? { ...reading, pace: 'stream' } : reading;
+    const part = await readMixedPage(deps, { ...request, start: next ?? undefined, limit }, own, startOnce);
+    const count = part.folders.count + part.files.count;
+    whole = whole ? join(whole, part) : part;
+    next = toNext(part);
+    rest -= count;
+    isShort = count < limit;
+  } while (next && rest > 0 && !isShort);
+  return { ...whole, next };
+}
+
+/** Where to continue after a page; null if it is the last. */
+function toNext({ folders, files }: MixedPage): Cursor | null {
+  if (folders.more) return { kind: 'folders', after: folders.last };
+  return files.more ? { kind: 'files', after: files.last } : null;
+}
+
+function join(page: MixedPage, { folders, files }: MixedPage): MixedPage {
+  append(page.folders, folders);
+  append(page.files, files);
+  return page;
+}
 
 /** A page of folders and files: folders come first, and both count towards the limit. */
 export interface MixedPage {
@@ -64,18 +111,19 @@ export async function readMixedPage(
   startTime: () => IsLate,
 ): Promise<MixedPage> {
   const { listed, start, limit } = request;
-  const { rows } = await deps.db.listing.query<OpeningRow>(openingStatement(request, toFirstBound(limit)), reading);
+  const bound = toFirstBound(deps, { listed, limit });
+  const { rows } = await deps.db.listing.query<OpeningRow>(openingStatement(request, bound), reading);
   const isLate = startTime();
   const rowOf = (part: OpeningRow['part']) => requireRow(rows.find((row) => row.part === part));
   const breadcrumbs = toBreadcrumbs(listed, rowOf('breadcrumbs').json);
   const after = start?.after ?? null;
   const complete = (kind: Kind, from: Position | null, most: number) =>
-    completePage(deps, { kind, listed, start: from, limit: most }, rowOf(kind), reading, isLate);
+    completePage(deps, { kind, listed, start: from, limit: most }, { ...rowOf(kind), bound }, reading, isLate);
   if (start?.kind === 'files' || isOfFilesOnly(listed)) {
-    return { breadcrumbs, folders: nothing, files: await complete('files', after, limit) };
+    return { breadcrumbs, folders: nothing(), files: await complete('files', after, limit) };
   }
   const folders = await complete('folders', after, limit);
-  if (folders.more) return { breadcrumbs, folders, files: nothing };
+  if (folders.more) return { breadcrumbs, folders, files: nothing() };
   const rest = limit - folders.count;
   // If one statement did not find all folders, it could not know how many files to read.
   const files = rowOf('folders').reached
@@ -97,13 +145,9 @@ export async function readPage(
   reading: Reading,
   isLate = never,
 ): Promise<Page> {
-  return completePage(
-    deps,
-    request,
-    await read(deps, scanStatement(request, toFirstBound(request.limit)), reading),
-    reading,
-    isLate,
-  );
+  const bound = toFirstBound(deps, request);
+  const scanned = await read(deps, scanStatement(request, bound), reading);
+  return completePage(deps, request, { ...scanned, bound }, reading, isLate);
 }
 
 /**
@@ -115,7 +159,7 @@ export async function countListed(deps: Pick<Deps, 'db'>, listed: Listed, readin
   const cheapest: Listed = { ...listed, sort: listed.search === undefined ? 'createdAt' : 'name', order: 'asc' };
   const count = (kind: Kind) =>
     readPage(deps, { kind, listed: cheapest, start: null, limit: maxCounted, isCount: true }, reading);
-  const folders = isOfFilesOnly(listed) ? nothing : await count('folders');
+  const folders = isOfFilesOnly(listed) ? nothing() : await count('folders');
   if (folders.more) return null;
   const files = await count('files');
   return files.more ? null : toTotal(folders.count + files.count);
@@ -126,11 +170,11 @@ export function toTotal(count: number): number | null {
   return count <= maxCounted ? count : null;
 }
 
-/** @param scanned what the first statement found */
+/** @param scanned what the first statement found, and how many rows it examined at most */
 async function completePage(
   deps: Pick<Deps, 'db'>,
   request: PageRequest,
-  scanned: PageRow,
+  scanned: PageRow & { bound: number },
   reading: Reading,
   isLate: IsLate,
 ): Promise<Page> {
@@ -141,7 +185,8 @@ async function completePage(
   const withMark = () => ({ ...page, last: page.last && { ...page.last, isFrequent } });
   if (page.more || !scanned.reached) return withMark();
   const seemsRare = page.count * 20 <= limit;
-  const asksIndex = isSearch && seemsRare && !isFrequent;
+  const mayFind = deps.db.listing.portion(listed.projectId).found > 0;
+  const asksIndex = isSearch && seemsRare && !isFrequent && mayFind;
   if (asksIndex) {
     const found = await find(deps, request, reading);
     if (found) return found;
@@ -150,15 +195,18 @@ async function completePage(
 
   const onward: Reading = { ...reading, pace: 'stream' };
   let reached: Position | undefined = toPosition(scanned);
+  let examined = scanned.bound;
   for (let scans = 1; !page.more && reached; scans += 1) {
-    if (request.isCount && scans === maxCountScans) return { ...page, more: true };
+    if (request.isCount && examined >= maxCountExamined) return { ...page, more: true };
     // Each page makes progress, however late it is.
     if (isSearch && (asksIndex || scans > 1) && isLate())
       return { ...page, more: true, last: { ...reached, isFrequent } };
     const next = isSearch ? reached : await findNext(deps, listed, reached, onward);
     if (!next) break;
     const rest = { ...request, start: next, limit: limit - page.count };
-    const further = await read(deps, scanStatement(rest, nextBound), onward);
+    const bound = deps.db.listing.portion(listed.projectId).next;
+    examined += bound;
+    const further = await read(deps, scanStatement(rest, bound), onward);
     append(page, toPage(further, rest.limit));
     reached = toPosition(further);
   }
@@ -172,9 +220,10 @@ function toPosition({ reached }: PageRow): Position | undefined {
 
 /** The page from an index of names or metadata; undefined if each has too many matches. */
 async function find(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page | undefined> {
+  const { found: maxFound } = deps.db.listing.portion(request.listed.projectId);
   const most = request.isCount ? maxCounted : maxFound;
   for (const statement of findStatements(request, { most, bound: maxBeginning })) {
-    const found = await read(deps, statement, reading);
+    const found = await read(deps, statement, { ...reading, isFind: true });
     if (!found.overflow) return toPage(found, request.limit);
   }
   return undefined;

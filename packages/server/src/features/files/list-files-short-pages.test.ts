@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
-import type { Reading } from '../../db/listing-lane.ts';
+import { type Reading, wholePortion } from '../../db/listing-lane.ts';
 import { createApp } from '../../http/app.ts';
 
 /** So many files come first in each order, and have neither the word nor the value; every thousandth has the other word. */
@@ -55,6 +55,7 @@ beforeAll(async () => {
   const { listing } = service.deps.db;
   const noting = {
     ...listing,
+    portion: () => wholePortion,
     query<R extends pg.QueryResultRow>(statement: pg.QueryConfig, reading: Reading) {
       statements.push(statement.name ?? '');
       return listing.query<R>(statement, reading);

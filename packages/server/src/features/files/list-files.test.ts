@@ -4,6 +4,7 @@ import http from 'node:http';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type CallOptions, startTestService, type TestService } from '../../../test/service.ts';
+import { wholePortion } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
 import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
@@ -424,6 +425,37 @@ describe('pages', () => {
   test.each([1, 2, 3])('of %d with folders only: the last is not empty', async (limit) => {
     const pages = await walk({ projectId, folderId: emptyId, limit });
     expect(pages.map(({ folders }) => folders.length)).toEqual({ 1: [1, 1], 2: [2], 3: [2] }[limit]);
+  });
+
+  test('are the same when they are read in small portions', async () => {
+    const { listing } = service.deps.db;
+    const portion = () => ({ rows: 4, first: 7, next: 3, counted: 5, found: 0 });
+    const small = createApp({ ...service.deps, db: { ...service.deps.db, listing: { ...listing, portion } } });
+    const whole = createApp({
+      ...service.deps,
+      db: { ...service.deps.db, listing: { ...listing, portion: () => wholePortion } },
+    });
+    const read = async (app: ReturnType<typeof createApp>, query: Record<string, string>) => {
+      const headers = { Authorization: `Bearer ${key}` };
+      const url = `http://localhost/api/storage/list?${new URLSearchParams({ projectId, ...query })}`;
+      const answer = await app.fetch(new Request(url, { headers }));
+      return { status: answer.status, body: await answer.json() };
+    };
+    const places: Record<string, string>[] = [{}, { folderId }, { folderId: 'root' }, { search: 'e' }];
+    for (const place of places) {
+      for (const [sort, order] of [
+        ['name', 'asc'],
+        ['createdAt', 'desc'],
+        ['fileSize', 'asc'],
+      ] as const) {
+        for (const more of [{}, { limit: '13' }, { limit: '1000' }]) {
+          const query = { ...place, ...more, sort, order, counts: 'true', paths: 'true' };
+          const expected = await read(whole, query);
+          expect(expected.status).toBe(200);
+          expect(await read(small, query)).toEqual(expected);
+        }
+      }
+    }
   });
 
   test('take one statement each, with their breadcrumbs, wherever they begin', async () => {

@@ -5,17 +5,14 @@ import { createAccessCheck } from '../../access/reopen-project.ts';
 import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
 import { toNameKey } from '../../tree/name-key.ts';
-import { type Cursor, decodeCursor, encodeCursor, isOfFilesOnly, type Kind, type Listed } from './cursor.ts';
+import { decodeCursor, encodeCursor, isOfFilesOnly, type Kind, type Listed } from './cursor.ts';
 import { type Breadcrumb, toBreadcrumbs } from './list-files-breadcrumbs.ts';
 import { addExtras, type Extras } from './list-files-extras.ts';
-import { countListed, type Page, readMixedPage, readPage, toTotal } from './list-files-page.ts';
+import { countListed, type Page, readPage, readPortions, toTotal } from './list-files-page.ts';
 import { breadcrumbsStatement, type OpeningRequest, separator } from './list-files-sql.ts';
 
-/**
- * How many rows are read and sent at once when a whole project streams: memory use is limited to this, however large
- * the project.
- */
-const batchSize = 1000;
+/** How many rows a page has if only a cursor is given. */
+const defaultLimit = 1000;
 /** How long a page of a search or filter is read, after its first statement, before it comes back short. */
 const pageMilliseconds = 100;
 
@@ -43,9 +40,9 @@ export async function listFiles(
   const start = query.cursor === undefined ? undefined : decodeCursor(query.cursor, asked);
   const { within } = await openProject(deps, caller, projectId, 'files:read');
   const listed: Listed = { ...asked, within };
-  const reading: Reading = { pace: 'page', userId: userOf(caller), signal: gone };
+  const reading: Reading = { pace: 'page', projectId, userId: userOf(caller), signal: gone };
   if (limit !== undefined || start !== undefined)
-    return onePage(deps, { listed, start, limit: limit ?? batchSize }, extras, reading);
+    return onePage(deps, { listed, start, limit: limit ?? defaultLimit }, extras, reading);
   const breadcrumbs = await readBreadcrumbs(deps, listed, reading);
   return streamAll(deps, {
     listed,
@@ -93,7 +90,9 @@ async function* streamKind(
     // Requests still waiting for their first byte take precedence.
     const pace = page ? 'stream' : 'page';
     const own: Reading = { ...reading, pace };
-    page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit: batchSize }, own);
+    // Memory use is limited to so many rows, however large the project.
+    const limit = deps.db.listing.portion(listed.projectId).rows;
+    page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit }, own);
     if (page.count > 0) {
       const texts = await addExtras(deps, { files: '', folders: '', [kind]: page.json }, listed, extras, own);
       yield before + texts[kind];
@@ -115,10 +114,7 @@ async function* onePage(
     const end = deps.now() + pageMilliseconds;
     return () => deps.now() >= end;
   };
-  const { breadcrumbs, folders, files } = await readMixedPage(deps, request, reading, startTime);
-  let next: Cursor | null = null;
-  if (folders.more) next = { kind: 'folders', after: folders.last };
-  else if (files.more) next = { kind: 'files', after: files.last };
+  const { breadcrumbs, folders, files, next } = await readPortions(deps, request, reading, startTime);
   const cursor = next && encodeCursor(next, listed);
   const here = folders.count + files.count;
   const isShort = next !== null && here < limit;

@@ -37,6 +37,15 @@ export async function listTrash(
 ): Promise<z.output<typeof TrashPage>> {
   const before = cursor === undefined ? undefined : decodeCursor(cursor, projectId);
   const project = await openProject(deps, caller, projectId, 'files:read');
+  // What is in deleted folders is counted, which takes long if it is much.
+  return deps.db.inTurn(project.id, () => readTrash(deps, project, { before, limit }));
+}
+
+async function readTrash(
+  deps: Pick<Deps, 'config' | 'db' | 'now'>,
+  project: OpenProject,
+  { before, limit }: { before: Position | undefined; limit: number },
+): Promise<z.output<typeof TrashPage>> {
   const found = await deps.db.kysely
     .selectFrom('projects')
     .select('trash_emptied_at')
@@ -89,7 +98,7 @@ export async function listTrash(
       deletedBy: toBy({ created_by_user: row.trashed_by_user, created_by_key: row.trashed_by_key }),
       restorableUntil: toRestorableUntil(deps, row.trashed_at),
     })),
-    nextCursor: last && rows.length > limit ? encodeCursor(projectId, last) : null,
+    nextCursor: last && rows.length > limit ? encodeCursor(project.id, last) : null,
   };
 }
 
@@ -120,7 +129,13 @@ function encodeCursor(projectId: string, { trashed_at, id }: EntryRow): string {
 }
 
 /** @throws Problem invalid_request if the string is not a cursor of this project's trash */
-function decodeCursor(text: string, projectId: string): { trashedAt: Date; id: string } {
+/** Where a page starts: after this entry. */
+interface Position {
+  trashedAt: Date;
+  id: string;
+}
+
+function decodeCursor(text: string, projectId: string): Position {
   const parsed = readCursorText(Cursor, text);
   if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor for the trash of this project');
   return { trashedAt: new Date(parsed[2]), id: parsed[3] };

@@ -96,7 +96,7 @@ function insertUpload(
   declared: Declared | undefined,
   row: Insertable<Schema['uploads']>,
 ): Promise<void> {
-  return deps.db.transaction(async (trx) => {
+  return deps.db.transactionOf(project.id, async (trx) => {
     if (declared) {
       const { limits } = await lockLimits(trx, project, []);
       requireWithin(limits, declared);

@@ -302,7 +302,7 @@ export async function insertFiles(
   if (inserted.size > 0) deps.feed.wake();
   // What could not be inserted without the lock may be inserted with it, which also tells why not.
   const rest = candidates.filter(({ row }) => !inserted.has(row.id));
-  const outcomes = await insertInOrder(deps, project, rest, deps.db.transaction);
+  const outcomes = await insertInOrder(deps, project, rest, (work) => deps.db.transactionOf(project.id, work));
   const views = new Map<Facts, Outcome<FileView> | undefined>(refused);
   for (const candidate of candidates) {
     const { row, facts } = candidate;
@@ -387,7 +387,7 @@ export async function insertAllOrNone(
   const { refused, candidates } = await toCandidates(deps, caller, project, uploads);
   if (refused.size > 0) return { refused };
   try {
-    const inserted = await deps.db.transaction(async (trx) => {
+    const inserted = await deps.db.transactionOf(project.id, async (trx) => {
       const outcomes = await insertInOrder(deps, project, candidates, (work) => work(trx));
       if (!candidates.every(({ row }) => isRow(outcomes.get(row.id)))) throw new NotAll(outcomes);
       return outcomes;
