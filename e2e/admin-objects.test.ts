@@ -101,7 +101,7 @@ describe('a backup with objects', () => {
     expect(await admin(['verify', '--objects', archive()], {})).toMatchObject({ code: 0 });
   });
 
-  it('is restored into an empty service, where every file has its bytes', { timeout: 60_000 }, async () => {
+  it('is restored into an empty service, where every file has its bytes', { timeout: 120_000 }, async () => {
     const target = { ...(await embeddedSettings()), RATE_LIMITS: 'off' };
     try {
       const ended = await admin(['restore', '--objects', archive()], target);
@@ -126,7 +126,7 @@ describe('a backup with objects', () => {
     }
   });
 
-  it('goes on after it was killed, with what was copied', { timeout: 60_000 }, async () => {
+  it('goes on after it was killed, with what was copied', { timeout: 120_000 }, async () => {
     const next = join(folder, 'next');
     const env = { PATH: process.env.PATH ?? '', ...settings };
     const child = spawn(process.execPath, [main, 'admin', 'backup', '--objects', next], { env, stdio: 'ignore' });
@@ -142,7 +142,7 @@ describe('a backup with objects', () => {
     expect(await admin(['verify', '--objects', next])).toMatchObject({ code: 0 });
   });
 
-  it('names a copy that was tampered with, and restores the others', { timeout: 60_000 }, async () => {
+  it('names a copy that was tampered with, and restores the others', { timeout: 120_000 }, async () => {
     const damaged = join(folder, 'damaged');
     await cp(archive(), damaged, { recursive: true });
     const path = copies(damaged).find((name) => statSync(name).size > 0) ?? '';
@@ -163,7 +163,7 @@ describe('a backup with objects', () => {
     }
   });
 
-  it('names an object that has vanished, and keeps the copy that an earlier one has', { timeout: 60_000 }, async () => {
+  it('names an object that has vanished, and keeps the copy that an earlier one has', { timeout: 120_000 }, async () => {
     const secrets = JSON.parse(await readFile(join(settings.CADIZ_DATA_DIR ?? '', 'secrets.json'), 'utf8'));
     const store = new S3Client({
       endpoint: `http://127.0.0.1:${settings.STORE_PORT}`,
@@ -185,7 +185,7 @@ describe('a backup with objects', () => {
     expect(copies(archive())).toHaveLength(33);
   });
 
-  it('is refused if its objects are asked for and it has none', { timeout: 60_000 }, async () => {
+  it('is refused if its objects are asked for and it has none', { timeout: 120_000 }, async () => {
     const bare = join(folder, 'bare');
     expect(await admin(['backup', bare])).toMatchObject({ code: 0 });
     const verified = await admin(['verify', '--objects', bare], {});
