@@ -203,9 +203,11 @@ export const commands = {
     summary: 'Back up the database and the secrets of the service',
     arguments: 'FOLDER',
     counts: [1, 1],
+    options: { objects: { type: 'boolean', help: 'the objects too, as copies that are verified' } },
     description: [
       'Writes the database as it is at one moment, and the secrets, to FOLDER on this machine, while the service runs. FOLDER is a new one, or that of an earlier backup, which stays whole until the new one is. Run it with the settings of the service, and with an embedded database as the user who runs the service.',
-      'Objects are not in it: back them up after that, so that every file in the backup has its object. The format is the same for both databases: restored into the other kind, it is the way from one to the other. FOLDER holds the secrets of the service and can be read by its owner only; keep it as secret as the service itself.',
+      'With --objects, the bytes of every file are copied after the database, also of files in the trash or in quarantine, but no variants of images, which the service makes again. A rerun copies only what the folder does not have yet. Files whose object is missing or has changed are named, and the command ends with 5. Without it, back the objects up yourself, after the database.',
+      'The format is the same for both databases: restored into the other kind, it is the way from one to the other. FOLDER holds the secrets of the service and can be read by its owner only; keep it as secret as the service itself.',
     ],
     examples: [['cadiz admin backup /backups/cadiz', 'beside the running service']],
   },
@@ -213,8 +215,10 @@ export const commands = {
     summary: 'Restore a backup into an empty service',
     arguments: 'FOLDER',
     counts: [1, 1],
+    options: { objects: { type: 'boolean', help: 'the objects too, into the object store in the settings' } },
     description: [
       'Verifies the backup in FOLDER, and writes it to the database in the settings, which must be empty: a new PostgreSQL database, or a data folder that no service has started on. In one transaction, so a restore that was interrupted has changed nothing and can be run again. The secrets go to the data folder, unless CADIZ_SECRET is set, which must then be the same. A backup of an earlier version is brought up to date.',
+      'With --objects, the objects are stored first, so an interrupted restore goes on. Those that are missing in the backup or damaged are named, and the command ends with 5.',
     ],
     examples: [['CADIZ_DATA_DIR=restored cadiz admin restore /backups/cadiz', 'into a new data folder']],
   },
@@ -222,6 +226,7 @@ export const commands = {
     summary: 'Verify that a backup is whole',
     arguments: 'FOLDER',
     counts: [1, 1],
+    options: { objects: { type: 'boolean', help: 'read every object too, and compare its SHA-256' } },
     description: [
       'Compares every part of the backup in FOLDER with its size, its SHA-256 and its number of rows. Needs no service and no settings. Ends with 1 if something is missing or damaged.',
     ],

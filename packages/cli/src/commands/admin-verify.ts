@@ -1,6 +1,12 @@
 import { verifyBackup } from '@cadiz/server/admin';
+import { showProgress } from '../progress.ts';
 import type { Run } from '../run.ts';
 
-export const run: Run<'admin verify'> = async ({ output }, { args: [folder = ''] }) => {
-  return verifyBackup(folder, { json: output.isJson });
+export const run: Run<'admin verify'> = async ({ output }, { args: [folder = ''], options }) => {
+  return verifyBackup(folder, {
+    json: output.isJson,
+    objects: options.objects === true,
+    warn: output.warn,
+    watch: (verb, look) => showProgress(output, verb, look),
+  });
 };

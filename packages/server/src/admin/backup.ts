@@ -12,16 +12,33 @@ import { tables } from '../db/tables.ts';
 import type { Config } from '../settings/config.ts';
 import { makeFolder } from '../settings/data-folder.ts';
 import { findSecrets, type Secrets } from '../settings/secrets.ts';
-import { findManifest, type Manifest, manifestName, writeManifest, writePart } from './archive.ts';
+import { findManifest, type Manifest, manifestName, type Part, writeManifest, writePart } from './archive.ts';
+import {
+  copyObject,
+  forEachObject,
+  type Listed,
+  objectsName,
+  readRecorded,
+  removeOtherCopies,
+  type Telling,
+} from './objects.ts';
+import { withObjects } from './open-objects.ts';
 
 const partsPrefix = 'database-';
+
+export interface BackedUp {
+  manifest: Manifest;
+  /** How many files have a copy of their object, and how many have none; undefined without objects. */
+  objects?: { copied: number; failed: number };
+}
 
 /**
  * Writes the database and the secrets of a service, which may be running, to a folder: a new one, or that of an earlier
  * backup, which stays whole until this one is.
+ * @param telling with it, the objects are copied too
  * @throws Error in a sentence
  */
-export async function backUp(config: Config, folder: string): Promise<Manifest> {
+export async function backUp(config: Config, folder: string, telling?: Telling): Promise<BackedUp> {
   makeFolder(folder);
   await requireOurs(folder);
   const lock = lockFolder(folder);
@@ -41,12 +58,46 @@ export async function backUp(config: Config, folder: string): Promise<Manifest> 
         secrets,
       };
     });
-    await writeManifest(folder, manifest);
-    await removeParts(folder, manifest);
-    return manifest;
+    const copies = telling && (await copyObjects(config, folder, `${parts}/objects.jsonl`, manifest, telling));
+    const whole = copies ? { ...manifest, objects: copies.part } : manifest;
+    await writeManifest(folder, whole);
+    await removeParts(folder, whole);
+    if (copies === undefined) return { manifest };
+    await removeOtherCopies(folder, whole);
+    return { manifest: whole, objects: { copied: copies.part.rows - copies.failed, failed: copies.failed } };
   } finally {
     lock.release();
   }
+}
+
+/** Copies the objects of all files of the snapshot, and writes the list of them. */
+async function copyObjects(
+  config: Config,
+  folder: string,
+  path: string,
+  manifest: Manifest,
+  telling: Telling,
+): Promise<{ part: Part; failed: number }> {
+  let failed = 0;
+  const part = await withObjects(config, async (store) => {
+    await store.check();
+    const listed = forEachObject(
+      () => readRecorded(folder, manifest),
+      'Copying objects',
+      telling,
+      (object, onBytes) => copyObject(folder, store, object, onBytes),
+      ({ storeKey, sizeBytes, etag }): Listed => {
+        failed += 1;
+        return { storeKey, sizeBytes, etag, sha256: null };
+      },
+    );
+    return writePart(folder, path, toLines(listed));
+  });
+  return { part, failed };
+}
+
+async function* toLines(listed: AsyncIterable<Listed[]>): AsyncGenerator<string[]> {
+  for await (const some of listed) yield some.map((one) => `${JSON.stringify(one)}\n`);
 }
 
 async function writeTableParts(reader: TableReader, folder: string, parts: string): Promise<Manifest['tables']> {
@@ -79,7 +130,7 @@ async function requireOurs(folder: string): Promise<void> {
 }
 
 function isOurs(name: string): boolean {
-  return name.startsWith(partsPrefix) || [manifestName, `${manifestName}.new`, 'lock', 'objects'].includes(name);
+  return name.startsWith(partsPrefix) || [manifestName, `${manifestName}.new`, 'lock', objectsName].includes(name);
 }
 
 /** What the service signs and seals with, whether it comes from the settings or from the data folder. */

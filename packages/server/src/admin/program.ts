@@ -5,6 +5,7 @@ import { readSettings } from '../settings/settings-file.ts';
 import { openUnmigrated } from '../start/open-beside.ts';
 import { toSentence, writeWarning } from '../start/start-error.ts';
 import { backUp } from './backup.ts';
+import type { Telling } from './objects.ts';
 import { restore } from './restore.ts';
 import { verify } from './verify.ts';
 
@@ -14,6 +15,15 @@ export interface Options {
   /** One JSON document instead of text. */
   json: boolean;
 }
+
+/** Of the commands that handle backups. */
+export interface BackupOptions extends Pick<Options, 'json'>, Telling {
+  /** The objects too. */
+  objects: boolean;
+}
+
+/** Some objects could not be copied or stored; everything else was. */
+const someFailed = 5;
 
 /**
  * Brings the schema of the database in the settings up to date, as a start of the service does, so that a service can
@@ -42,18 +52,20 @@ export function migrateDatabase({ dryRun, json }: Options): Promise<number> {
  *
  * @returns the exit code of the process
  */
-export function makeBackup(folder: string, { json }: Pick<Options, 'json'>): Promise<number> {
+export function makeBackup(folder: string, { json, objects: withThem, ...telling }: BackupOptions): Promise<number> {
   return run(async (config) => {
-    const manifest = await backUp(config, folder);
+    const { manifest, objects } = await backUp(config, folder, withThem ? telling : undefined);
     const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
-    if (json) writeJson({ createdAt: manifest.createdAt, rows });
+    if (json) writeJson({ createdAt: manifest.createdAt, rows, ...(objects && { objects }) });
     else {
       process.stdout.write(`backed up ${rows} rows of ${manifest.createdAt}\n`);
+      if (objects) process.stdout.write(`backed up ${objects.copied} objects\n`);
+      if (objects?.failed) process.stderr.write(`${objects.failed} objects are not in the backup.\n`);
       process.stderr.write(
         `${folder} contains the secrets of the service, and hashes and addresses of its users: keep it as secret as the service itself.\n`,
       );
     }
-    return 0;
+    return objects?.failed ? someFailed : 0;
   });
 }
 
@@ -62,13 +74,19 @@ export function makeBackup(folder: string, { json }: Pick<Options, 'json'>): Pro
  *
  * @returns the exit code of the process
  */
-export function restoreBackup(folder: string, { json }: Pick<Options, 'json'>): Promise<number> {
+export function restoreBackup(folder: string, { json, objects, ...telling }: BackupOptions): Promise<number> {
   return run(async (config) => {
-    const { createdAt, tables } = await restore(config, folder);
+    const { manifest, failed } = await restore(config, folder, objects ? telling : undefined);
+    const { createdAt, tables } = manifest;
+    const stored = (manifest.objects?.rows ?? 0) - failed;
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-    if (json) writeJson({ createdAt, rows });
-    else process.stdout.write(`restored ${rows} rows of ${createdAt}\n`);
-    return 0;
+    if (json) writeJson({ createdAt, rows, ...(objects && { objects: { stored, failed } }) });
+    else {
+      process.stdout.write(`restored ${rows} rows of ${createdAt}\n`);
+      if (objects) process.stdout.write(`restored ${stored} objects\n`);
+      if (failed > 0) process.stderr.write(`${failed} objects are not restored: their files cannot be read.\n`);
+    }
+    return failed > 0 ? someFailed : 0;
   });
 }
 
@@ -77,9 +95,9 @@ export function restoreBackup(folder: string, { json }: Pick<Options, 'json'>): 
  *
  * @returns the exit code of the process: 1 if something is missing or damaged
  */
-export async function verifyBackup(folder: string, { json }: Pick<Options, 'json'>): Promise<number> {
+export async function verifyBackup(folder: string, { json, objects, ...telling }: BackupOptions): Promise<number> {
   try {
-    const damage = await verify(folder);
+    const damage = await verify(folder, objects ? telling : undefined);
     if (json) writeJson({ damage });
     else
       process.stdout.write(damage.length === 0 ? 'The backup is whole.\n' : damage.map((one) => `${one}\n`).join(''));

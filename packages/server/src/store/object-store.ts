@@ -38,6 +38,11 @@ export interface ObjectStore {
    * if there is no such object. Throws `store_unavailable`; then there may be a copy or not.
    */
   copy(sourceKey: string, storeKey: string, source: ObjectFacts): Promise<ObjectFacts | undefined>;
+  /**
+   * Stores an object of up to 5 GiB with one request, in place of one under the same key. Answers its ETag. Throws
+   * `store_unavailable`, also if the bytes are not those announced.
+   */
+  put(storeKey: string, content: Content): Promise<string>;
   /** Up to 1000 objects under a prefix, after a key, in the byte order of UTF-8. Throws `store_unavailable`. */
   list(prefix: string, options?: { startAfter?: string; limit?: number }): Promise<ObjectPage>;
   /**
@@ -48,6 +53,8 @@ export interface ObjectStore {
 
   /** Starts a multipart upload; returns the store's id for it. Throws `store_unavailable`. */
   createMultipart(storeKey: string): Promise<string>;
+  /** Stores one part of a multipart upload. Answers its ETag. Throws `store_unavailable`. */
+  putPart(storeKey: string, part: { uploadId: string; partNumber: number }, content: Content): Promise<string>;
   /** Every part that has arrived, by number; undefined if the store does not know the upload (any more). */
   listParts(storeKey: string, uploadId: string): Promise<StoredPart[] | undefined>;
   /**
@@ -75,6 +82,15 @@ export interface SignedPart {
   sizeBytes: number;
   /** By default as long as the settings say. */
   expiresInSeconds?: number | undefined;
+}
+
+/** Bytes to be stored. */
+export interface Content {
+  /** Opened again if the request has to be repeated. */
+  open(): Readable;
+  sizeBytes: number;
+  /** in hex */
+  sha256: string;
 }
 
 export interface ObjectFacts {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
+import type { Readable } from 'node:stream';
 import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from '@cadiz/sigv4';
 import { Problem } from '../problem.ts';
 import type { S3Settings } from './s3-settings.ts';
@@ -12,11 +13,20 @@ export interface S3Request {
   query?: Record<string, string>;
   headers?: Record<string, string>;
   body?: string;
+  /** Bytes that are sent instead of `body`; opened anew if the request has to be repeated. */
+  stream?: S3Stream;
   /** So many bytes of a successful answer are enough; it is not read any further. */
   enoughBytes?: number;
   /** The store may take its time: it may stay silent for longer, and no other request waits for this connection. */
   isLong?: boolean;
   signal?: AbortSignal | undefined;
+}
+
+export interface S3Stream {
+  open(): Readable;
+  sizeBytes: number;
+  /** in hex; it is signed, so a store accepts no other bytes */
+  sha256: string;
 }
 
 export interface S3Answer {
@@ -63,10 +73,10 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
   const sign = createRequestSigner(settings);
 
   function exchange(agent: http.Agent, request: S3Request): Promise<http.IncomingMessage> {
-    const { method, key, query, body = '', isLong = false, signal } = request;
+    const { method, key, query, body = '', stream, isLong = false, signal } = request;
     const timeoutMilliseconds = isLong ? longSilenceMilliseconds : silenceMilliseconds;
     const path = `${basePath}/${settings.bucket}${key === undefined ? '' : `/${key}`}`;
-    const payloadHash = body === '' ? emptyPayloadHash : hash('sha256', body, 'hex');
+    const payloadHash = stream?.sha256 ?? (body === '' ? emptyPayloadHash : hash('sha256', body, 'hex'));
     const headers = sign({
       method,
       host: base.host,
@@ -78,6 +88,7 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
     });
     // Sent even if it is 0: some stores answer a POST without a length with 411.
     if (body !== '' || method === 'POST') headers['content-length'] = `${Buffer.byteLength(body)}`;
+    if (stream) headers['content-length'] = `${stream.sizeBytes}`;
     return new Promise((resolve, reject) => {
       let response: http.IncomingMessage | undefined;
       const sent = client.request({
@@ -105,7 +116,11 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
           exchange(agent, request).then(resolve, reject);
         else reject(error);
       });
-      sent.end(body);
+      if (!stream) return void sent.end(body);
+      const bytes = stream.open();
+      bytes.on('error', (error) => sent.destroy(error));
+      sent.on('close', () => bytes.destroy());
+      bytes.pipe(sent);
     });
   }
 

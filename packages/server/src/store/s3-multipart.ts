@@ -16,7 +16,7 @@ import { type S3Answer, type S3Connection, unavailable } from './s3-connection.t
 
 type Multipart = Pick<
   ObjectStore,
-  'createMultipart' | 'listParts' | 'completeMultipart' | 'abortMultipart' | 'listMultiparts'
+  'createMultipart' | 'putPart' | 'listParts' | 'completeMultipart' | 'abortMultipart' | 'listMultiparts'
 >;
 
 /** The cause of an error from a store that still has every part: it may already be joining them for another request. */
@@ -91,6 +91,13 @@ export function createS3Multipart(connection: S3Connection): Multipart {
       const uploadId = textOf(result, 'UploadId');
       if (uploadId === '') throw unavailable("The object store's answer to CreateMultipartUpload has no UploadId.");
       return uploadId;
+    },
+
+    async putPart(key, { uploadId, partNumber }, content) {
+      const query = { partNumber: `${partNumber}`, uploadId };
+      const answer = await connection.call({ method: 'PUT', key, query, stream: content, isLong: true });
+      if (answer.status !== 200) throw refused('UploadPart', answer);
+      return withoutQuotes(answer.headers.etag ?? '');
     },
 
     completeMultipart: (key, uploadId, parts) => pRetry(() => complete(key, uploadId, parts), completionRetries),

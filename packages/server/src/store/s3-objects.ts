@@ -17,10 +17,10 @@ import {
 } from './s3-answer.ts';
 import { type S3Answer, type S3Connection, unavailable } from './s3-connection.ts';
 
-/** HEAD, GET, ListObjectsV2 and DeleteObjects. */
+/** HEAD, GET, PUT, ListObjectsV2 and DeleteObjects. */
 export function createS3Objects(
   connection: S3Connection,
-): Pick<ObjectStore, 'head' | 'headWithSha256' | 'peek' | 'read' | 'list' | 'remove'> {
+): Pick<ObjectStore, 'head' | 'headWithSha256' | 'peek' | 'read' | 'put' | 'list' | 'remove'> {
   async function headAnswer(key: string, headers: Record<string, string> = {}): Promise<Head | undefined> {
     const answer = await connection.call({ method: 'HEAD', key, headers });
     if (answer.status === 404) return undefined;
@@ -86,6 +86,12 @@ export function createS3Objects(
       // An empty object, or one that ends before `start`, does not have the range.
       if (status === 416) return withoutBody(await head(key));
       throw refused('GET', answer);
+    },
+
+    async put(key, content) {
+      const answer = await connection.call({ method: 'PUT', key, stream: content, isLong: true });
+      if (answer.status !== 200) throw refused('PUT', answer);
+      return etagOf(answer.headers);
     },
 
     async list(prefix, { startAfter, limit = 1000 } = {}): Promise<ObjectPage> {

@@ -1,0 +1,195 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { type Client, createClient } from '@cadiz/client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { collect, type Ended, main } from './cli.ts';
+import { signUpOwner } from './client-account.ts';
+import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+
+const mebibyte = 1024 ** 2;
+
+describe('a backup with objects', () => {
+  let settings: Settings;
+  let service: Service;
+  let folder: string;
+  let apiKey: string;
+  let cadiz: Client;
+  let vanishing: { id: string; storeKey: string };
+  let linkUrl: string;
+  let trashedId: string;
+  const bytesOf = new Map<string, Buffer>();
+  const archive = () => join(folder, 'archive');
+  const admin = (args: string[], own: Settings = settings): Promise<Ended> =>
+    collect([process.execPath, main, 'admin', ...args], { env: { PATH: process.env.PATH ?? '', ...own } }, folder);
+  const copies = (of: string): string[] => {
+    if (!existsSync(join(of, 'objects'))) return [];
+    const names = readdirSync(join(of, 'objects'), { recursive: true }).map((name) => join(of, 'objects', `${name}`));
+    return names.filter((name) => /\/[\da-f]{64}$/.test(name));
+  };
+
+  /** In parts of a size that nobody would guess. */
+  async function uploadInParts(projectId: string, bytes: Buffer, partSize: number): Promise<string> {
+    const ask = async <T>(path: string, body: object): Promise<T> => {
+      const answer = await fetch(service.url + path, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json', 'X-Api-Key': apiKey, Authorization: `Bearer ${apiKey}` },
+        body: JSON.stringify(body),
+      });
+      const text = await answer.text();
+      expect(answer.status, text).toBe(200);
+      return JSON.parse(text) as T;
+    };
+    const { uploadId: id } = await ask<{ uploadId: string }>('/api/storage/uploads', {
+      projectId,
+      folderId: null,
+      fileName: 'parts.bin',
+      fileSize: bytes.length,
+      mimeType: 'application/octet-stream',
+      partSize,
+    });
+    const partNumbers = Array.from({ length: Math.ceil(bytes.length / partSize) }, (_, index) => index + 1);
+    const { parts } = await ask<{ parts: { partNumber: number; presignedUrl: string }[] }>(
+      `/api/storage/uploads/${id}/parts`,
+      { partNumbers },
+    );
+    for (const { partNumber, presignedUrl } of parts) {
+      const body = bytes.subarray((partNumber - 1) * partSize, partNumber * partSize);
+      expect((await fetch(presignedUrl, { method: 'PUT', body: new Uint8Array(body) })).status).toBe(200);
+    }
+    return (await ask<{ id: string }>(`/api/storage/uploads/${id}/complete`, {})).id;
+  }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'cadiz-objects-'));
+    settings = { ...(await embeddedSettings()), RATE_LIMITS: 'off' };
+    service = await startService(settings);
+    const project = await (await signUpOwner(service.url)).createProject('Main');
+    apiKey = project.apiKey;
+    cadiz = createClient({ baseUrl: service.url, apiKey });
+    for (let number = 0; number < 30; number += 1) {
+      const bytes = Buffer.alloc(number * 1000, `${number} `);
+      const { id } = await cadiz.upload(new Blob([bytes]), { name: `${number} é.txt` });
+      bytesOf.set(id, bytes);
+    }
+    const trashed = await cadiz.upload(new Blob(['in the trash']), { name: 'trashed.txt' });
+    trashedId = trashed.id;
+    await cadiz.files.delete(trashedId);
+    const odd = Buffer.alloc(13 * mebibyte, 'parts of a file ');
+    const partsId = await uploadInParts(project.projectId, odd, 6 * mebibyte);
+    bytesOf.set(partsId, odd);
+    linkUrl = (await cadiz.links.create(partsId)).url;
+    vanishing = await cadiz.upload(new Blob(['will vanish']), { name: 'vanishing.txt' });
+    bytesOf.set(vanishing.id, Buffer.from('will vanish'));
+    const ended = await admin(['backup', '--objects', '--json', archive()]);
+    expect(ended, ended.stderr).toMatchObject({ code: 0 });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ objects: { copied: 33, failed: 0 } });
+  }, 120_000);
+  afterAll(async () => {
+    if (service) await stopService(service);
+    await cleanUp(settings);
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('has every object, readable by its owner only, and is whole', async () => {
+    expect(copies(archive())).toHaveLength(33);
+    for (const path of copies(archive())) expect((await stat(path)).mode & 0o077).toBe(0);
+    expect(await admin(['verify', '--objects', archive()], {})).toMatchObject({ code: 0 });
+  });
+
+  it('is restored into an empty service, where every file has its bytes', { timeout: 120_000 }, async () => {
+    const target: Settings = { ...(await embeddedSettings()), RATE_LIMITS: 'off' };
+    try {
+      const ended = await admin(['restore', '--objects', archive()], target);
+      expect(ended, ended.stderr).toMatchObject({ code: 0 });
+      expect(ended.stdout).toContain('restored 33 objects');
+      const restored = await startService(target);
+      const client = createClient({ baseUrl: restored.url, apiKey });
+      await client.files.restore(trashedId);
+      bytesOf.set(trashedId, Buffer.from('in the trash'));
+      for (const [id, bytes] of bytesOf) {
+        const answer = await fetch((await client.files.url(id)).url);
+        expect(Buffer.from(await answer.arrayBuffer()).equals(bytes), id).toBe(true);
+      }
+      bytesOf.delete(trashedId);
+      // A link compares the ETag, which is another for unknown sizes of parts.
+      const own = new URL(linkUrl);
+      const shared = await fetch(restored.url + own.pathname + own.search);
+      expect((await shared.arrayBuffer()).byteLength).toBe(13 * mebibyte);
+      await stopService(restored);
+    } finally {
+      await rm(join(target.CADIZ_DATA_DIR ?? '', '..'), { recursive: true, force: true });
+    }
+  });
+
+  it('goes on after it was killed, with what was copied', { timeout: 120_000 }, async () => {
+    const next = join(folder, 'next');
+    const env = { PATH: process.env.PATH ?? '', ...settings };
+    const child = spawn(process.execPath, [main, 'admin', 'backup', '--objects', next], { env, stdio: 'ignore' });
+    const exit = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
+    while (copies(next).length === 0 && child.exitCode === null) await delay(1);
+    child.kill('SIGKILL');
+    expect(await exit).toBe('SIGKILL');
+    const before = copies(next).map((path) => ({ path, ino: statSync(path).ino }));
+    expect(before.length).toBeGreaterThan(0);
+    expect((await admin(['verify', '--objects', next])).stderr).toContain('no whole backup');
+    expect(await admin(['backup', '--objects', next])).toMatchObject({ code: 0 });
+    for (const { path, ino } of before) expect(statSync(path).ino).toBe(ino);
+    expect(await admin(['verify', '--objects', next])).toMatchObject({ code: 0 });
+  });
+
+  it('names a copy that was tampered with, and restores the others', { timeout: 120_000 }, async () => {
+    const damaged = join(folder, 'damaged');
+    await cp(archive(), damaged, { recursive: true });
+    const path = copies(damaged).find((name) => statSync(name).size > 0) ?? '';
+    const bytes = await readFile(path);
+    bytes[0] = (bytes[0] ?? 0) ^ 1;
+    await writeFile(path, bytes);
+    const verified = await admin(['verify', '--objects', damaged], {});
+    expect(verified).toMatchObject({ code: 1 });
+    expect(verified.stdout).toContain(`${path} is damaged`);
+    const target = await embeddedSettings();
+    try {
+      const restored = await admin(['restore', '--objects', damaged], target);
+      expect(restored).toMatchObject({ code: 5 });
+      expect(restored.stderr).toContain(`${path} is damaged`);
+      expect(restored.stdout).toContain('restored 32 objects');
+    } finally {
+      await rm(join(target.CADIZ_DATA_DIR ?? '', '..'), { recursive: true, force: true });
+    }
+  });
+
+  it('names an object that has vanished, and keeps the copy that an earlier one has', { timeout: 120_000 }, async () => {
+    const secrets = JSON.parse(await readFile(join(settings.CADIZ_DATA_DIR ?? '', 'secrets.json'), 'utf8'));
+    const store = new S3Client({
+      endpoint: `http://127.0.0.1:${settings.STORE_PORT}`,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: secrets.storeAccessKeyId, secretAccessKey: secrets.storeSecretAccessKey },
+    });
+    await store.send(new DeleteObjectCommand({ Bucket: 'cadiz', Key: vanishing.storeKey }));
+    store.destroy();
+    const anew = join(folder, 'anew');
+    const ended = await admin(['backup', '--objects', '--quiet', anew]);
+    expect(ended).toMatchObject({ code: 5 });
+    expect(ended.stderr).toContain(`${vanishing.storeKey}: its object is not in the object store`);
+    expect(copies(anew)).toHaveLength(32);
+    const verified = await admin(['verify', '--objects', anew], {});
+    expect(verified).toMatchObject({ code: 1 });
+    expect(verified.stdout).toContain(vanishing.storeKey);
+    expect(await admin(['backup', '--objects', archive()])).toMatchObject({ code: 0 });
+    expect(copies(archive())).toHaveLength(33);
+  });
+
+  it('is refused if its objects are asked for and it has none', { timeout: 120_000 }, async () => {
+    const bare = join(folder, 'bare');
+    expect(await admin(['backup', bare])).toMatchObject({ code: 0 });
+    const verified = await admin(['verify', '--objects', bare], {});
+    expect(verified).toMatchObject({ code: 1 });
+    expect(verified.stderr).toContain('has no objects');
+  });
+});
