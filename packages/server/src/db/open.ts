@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
+import type { Trace } from '../telemetry/trace.ts';
 import { Client, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
@@ -8,6 +9,7 @@ import { type Listener, type Notifications, openNotifications } from './notifica
 import { retryConflicts } from './retry-conflicts.ts';
 import type { Schema } from './schema.ts';
 import { createSessionNotifications } from './session-notifications.ts';
+import { tracePool, traceStatement } from './trace-pool.ts';
 
 export type DatabaseSettings =
   /** The folder of the embedded database. */
@@ -45,6 +47,8 @@ export interface Database {
   listen(channel: string, listener: Listener): Notifications;
   /** Copies the embedded database as it is at one moment to a folder that does not exist yet; undefined for PostgreSQL. */
   copyTo: ((folder: string) => Promise<void>) | undefined;
+  /** The same database, whose statements are spans of a recorded trace. What is looked up for several requests together is not. */
+  within(trace: Trace): Database;
   /** Resolves with the reason if the embedded database ends on its own. */
   failed: Promise<Error>;
   close(): Promise<void>;
@@ -210,27 +214,42 @@ async function wrap(
   const { version, told } = rows[0] ?? { version: '', told: '' };
   // A warning is how PostgreSQL reports a commit that was not replicated.
   if (told === 'error') throw new Error('its client_min_messages is error; set it to warning or remove it');
-  const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   let closed: Promise<void> | undefined;
   const listeners: (() => void)[] = [];
-  return {
+  const database: Database = {
     kind,
-    pool,
-    kysely,
-    async transaction(work) {
-      const result = await retryConflicts(() => kysely.transaction().execute(work));
-      for (const listener of listeners) listener();
-      return result;
-    },
+    ...over(pool),
     onCommit: (listener) => void listeners.push(listener),
     serverVersion: version,
     check: createCheck(pool),
     ...own,
+    within: (trace) => ({
+      ...database,
+      ...over(tracePool(pool, trace)),
+      listing: {
+        ...own.listing,
+        query: (statement, reading) => traceStatement(trace, [statement], () => own.listing.query(statement, reading)),
+      },
+    }),
     close() {
       closed ??= pool.end().then(close);
       return closed;
     },
   };
+  return database;
+
+  function over(connections: pg.Pool): Pick<Database, 'pool' | 'kysely' | 'transaction'> {
+    const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: connections }) });
+    return {
+      pool: connections,
+      kysely,
+      async transaction(work) {
+        const result = await retryConflicts(() => kysely.transaction().execute(work));
+        for (const listener of listeners) listener();
+        return result;
+      },
+    };
+  }
 }
 
 /** Concurrent checks share one query, so that probes of a database that hangs do not pile up. */

@@ -1,7 +1,7 @@
 import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
 import type { ObjectStore } from './object-store.ts';
-import { createS3Connection, unavailable } from './s3-connection.ts';
+import { createS3Connection, type S3Connection, unavailable } from './s3-connection.ts';
 import { createS3Copy } from './s3-copy.ts';
 import { createS3Multipart } from './s3-multipart.ts';
 import { createS3Objects } from './s3-objects.ts';
@@ -18,10 +18,8 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
   const presignDownload = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
   const presignOwn = createPresigner(settings);
-  const objects = createS3Objects(connection);
-  const multipart = createS3Multipart(connection);
 
-  return {
+  const store: ObjectStore = {
     presignPut: (storeKey, sizeBytes, sha256, expiresInSeconds = presignTtlSeconds) =>
       presignUpload({
         method: 'PUT',
@@ -77,9 +75,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         query: { partNumber: `${partNumber}`, uploadId },
       }),
 
-    ...objects,
-    ...multipart,
-    copy: createS3Copy(connection, { bucket, ...objects, ...multipart }),
+    ...sendOver(connection, bucket),
 
     async prepare() {
       const { status } = await connection.call({ method: 'HEAD' });
@@ -97,8 +93,19 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
       if (status !== 200) throw unavailable(refusal(settings, status));
     },
 
+    // Addresses are signed as ever: nothing of a trace is in them.
+    within: (trace) => ({ ...store, ...sendOver(connection.within(trace), bucket) }),
+
     close: () => connection.close(),
   };
+  return store;
+}
+
+/** The operations that send requests. */
+function sendOver(connection: S3Connection, bucket: string) {
+  const objects = createS3Objects(connection);
+  const multipart = createS3Multipart(connection);
+  return { ...objects, ...multipart, copy: createS3Copy(connection, { bucket, ...objects, ...multipart }) };
 }
 
 /** Everywhere except us-east-1, a new bucket must be told its region (Amazon S3 API, CreateBucket). */

@@ -32,7 +32,7 @@ const healthy = { database: { status: 'healthy' }, objectStore: { status: 'healt
 const databaseDown = { ...healthy, database: { status: 'down', detail: 'does not answer' } };
 
 test('GET /livez, /readyz and /healthz answer anybody while all is well', async () => {
-  expect((await service.call('GET', '/livez')).body).toEqual({ status: 'ok' });
+  expect((await service.call('GET', '/livez')).body).toEqual({ status: 'ok', version });
   expect((await service.call('GET', '/readyz')).body).toEqual({ status: 'ready', dependencies: healthy });
   expect((await service.call('GET', '/healthz')).body).toEqual({ status: 'healthy', dependencies: healthy });
 });
