@@ -1,5 +1,5 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
 import { openTracing } from './open-tracing.ts';
@@ -65,6 +65,21 @@ interface Attribute {
   key: string;
   value: { stringValue?: string };
 }
+
+test('a collector that takes no notice holds up no stop', { timeout: 9_000 }, async () => {
+  const connections = new Set<Socket>();
+  const deaf = createServer().on('connection', (socket) => connections.add(socket));
+  deaf.on('request', () => undefined);
+  await new Promise<void>((resolve) => deaf.listen(0, '127.0.0.1', resolve));
+  const endpoint = `http://127.0.0.1:${(deaf.address() as AddressInfo).port}`;
+  const { tracing, close } = await openTracing({ endpoint, ratio: 1, incomingPerSecond: 0 }, createLines().log);
+  tracing.ofOwnWork('job', {})?.end();
+  await close();
+  // It has been asked, and has not answered.
+  expect(connections.size).toBe(1);
+  for (const socket of connections) socket.destroy();
+  deaf.close();
+});
 
 test('a collector that refuses spans is told of once, and once more when it takes them again', async () => {
   const collector = await startCollector();

@@ -1,11 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from 'pino';
 import { createTracing, type Tracing, type TracingSettings, untraced } from './tracing.ts';
 import { version } from './version.ts';
 
+const closeMilliseconds = 3_000;
+
 export interface OpenTracing {
   tracing: Tracing;
-  /** Sends what has not been sent yet, within the SDK's time limit. Never rejects. */
+  /** Sends what has not been sent yet, within three seconds. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -29,7 +32,13 @@ export async function openTracing(settings: TracingSettings | undefined, log: Lo
   });
   return {
     tracing: createTracing(provider.getTracer('cadiz', version), settings),
-    close: () => provider.shutdown().catch((error: unknown) => log.warn({ error }, 'Could not send the last spans')),
+    async close() {
+      const ended = provider.shutdown().catch((error: unknown) => log.warn({ error }, 'Could not send the last spans'));
+      // The exporter tries again for longer than whatever stops the service may wait.
+      const enough = new AbortController();
+      await Promise.race([ended, delay(closeMilliseconds, undefined, enough).catch(() => undefined)]);
+      enough.abort();
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send, startTestService, type TestService } from '../../../test/service.ts';
 import { createHealth } from '../../telemetry/health.ts';
 import { logOptions } from '../../telemetry/log.ts';
+import { version } from '../../telemetry/version.ts';
 import { createApp, handlers } from '../app.ts';
 import { fromFetch } from '../fetch.ts';
 import { listen } from '../listen.ts';
