@@ -1,5 +1,6 @@
 import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
+import type { Trace } from '../telemetry/trace.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createS3Connection, type S3Connection, unavailable } from './s3-connection.ts';
 import { createS3Copy } from './s3-copy.ts';
@@ -19,6 +20,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
   const presignOwn = createPresigner(settings);
 
+  const operations = sendOver(connection, bucket);
   const store: ObjectStore = {
     presignPut: (storeKey, sizeBytes, sha256, expiresInSeconds = presignTtlSeconds) =>
       presignUpload({
@@ -75,7 +77,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         query: { partNumber: `${partNumber}`, uploadId },
       }),
 
-    ...sendOver(connection, bucket),
+    ...operations,
 
     async prepare() {
       const { status } = await connection.call({ method: 'HEAD' });
@@ -94,11 +96,28 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
     },
 
     // Addresses are signed as ever: nothing of a trace is in them.
-    within: (trace) => ({ ...store, ...sendOver(connection.within(trace), bucket) }),
+    within: (trace) => Object.assign(Object.create(traced), { trace, operations: undefined }),
 
     close: () => connection.close(),
   };
+  const traced = createTraced(store, Object.keys(operations), (trace) => sendOver(connection.within(trace), bucket));
   return store;
+}
+
+type Operations = ReturnType<typeof sendOver>;
+
+/** The prototype of stores whose requests belong to a trace: their operations are made with the first request. */
+function createTraced(store: ObjectStore, names: string[], make: (trace: Trace) => Operations): object {
+  const prototype = Object.create(store);
+  for (const name of names) {
+    Object.defineProperty(prototype, name, {
+      get(this: { trace: Trace; operations: Operations | undefined }) {
+        this.operations ??= make(this.trace);
+        return this.operations[name as keyof Operations];
+      },
+    });
+  }
+  return prototype;
 }
 
 /** The operations that send requests. */

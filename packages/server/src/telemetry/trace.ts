@@ -43,17 +43,33 @@ export interface OpenTrace extends Trace {
 
 /** A trace that somebody else has begun, and that is not recorded here. */
 export function passOn({ traceId }: TraceContext): OpenTrace {
-  const trace: OpenTrace = {
-    traceId,
-    isRecorded: false,
-    // An unsampled one needs a span id of its own (Trace Context §3.4, "update sampled").
-    traceparent: () => toTraceparent({ traceId, spanId: randomBytes(8).toString('hex'), isSampled: false }),
-    run: (_name, _attributes, _kind, work) => work(trace),
-    begin: () => trace,
-    set: () => undefined,
-    end: () => undefined,
-  };
-  return trace;
+  return new PassedOn(traceId);
+}
+
+class PassedOn implements OpenTrace {
+  readonly isRecorded = false;
+  readonly traceId: string;
+
+  constructor(traceId: string) {
+    this.traceId = traceId;
+  }
+
+  traceparent(): string {
+    // One that is not sampled any more needs a span id of its own (Trace Context §3.4, "update sampled").
+    return toTraceparent({ traceId: this.traceId, spanId: randomBytes(8).toString('hex'), isSampled: false });
+  }
+
+  run<T>(_name: string, _attributes: Attributes, _kind: string, work: (part: Trace) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
+  begin(): OpenTrace {
+    return this;
+  }
+
+  set(): void {}
+
+  end(): void {}
 }
 
 const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, server: SpanKind.SERVER };

@@ -16,13 +16,18 @@ export function withinTrace(deps: Deps, trace: Trace): Deps {
     prototype = createPrototype(deps);
     prototypes.set(deps, prototype);
   }
-  return Object.assign(Object.create(prototype), { trace }) as Deps;
+  const own = Object.create(prototype) as Traced;
+  own.trace = trace;
+  own.made = { log: undefined, objects: undefined, db: undefined, inserts: undefined, images: undefined };
+  return own;
 }
 
-type Traced = Deps & { trace: Trace };
+/** What is made for a trace, as soon as somebody asks for it: most requests need little of it. */
+type Made = { [K in 'log' | 'objects' | 'db' | 'inserts' | 'images']: Deps[K] | undefined };
+type Traced = Deps & { trace: Trace; made: Made };
 
 function createPrototype(deps: Deps): object {
-  const make: { [K in keyof Deps]?: (trace: Trace) => Deps[K] } = {
+  const make: { [K in keyof Made]: (trace: Trace) => Deps[K] } = {
     log: ({ traceId }) => deps.log.child({ traceId }),
     objects: (trace) => deps.objects.within(trace),
     db: (trace) => (trace.isRecorded ? deps.db.within(trace) : deps.db),
@@ -33,17 +38,17 @@ function createPrototype(deps: Deps): object {
     images: (trace) => deps.images && traceImages(deps.images, trace),
   };
   const prototype = Object.create(deps);
-  for (const [name, makeOwn] of Object.entries(make)) {
-    Object.defineProperty(prototype, name, {
-      get(this: Traced) {
-        const value = makeOwn(this.trace as never);
-        // Made once, by whoever asks first; most requests need few of them.
-        Object.defineProperty(this, name, { value });
-        return value;
-      },
-    });
-  }
+  for (const name of Object.keys(make) as (keyof Made)[]) defineMade(prototype, name, make[name]);
   return prototype;
+}
+
+function defineMade<K extends keyof Made>(prototype: object, name: K, make: (trace: Trace) => Deps[K]): void {
+  Object.defineProperty(prototype, name, {
+    get(this: { trace: Trace; made: { [N in K]: Deps[N] | undefined } }) {
+      this.made[name] ??= make(this.trace);
+      return this.made[name];
+    },
+  });
 }
 
 function traceImages(images: ImageMaker, trace: Trace): ImageMaker {
