@@ -223,14 +223,29 @@ async function wrap(
     serverVersion: version,
     check: createCheck(pool),
     ...own,
-    within: (trace) => ({
-      ...database,
-      ...over(tracePool(pool, trace)),
-      listing: {
-        ...own.listing,
-        query: (statement, reading) => traceStatement(trace, [statement], () => own.listing.query(statement, reading)),
-      },
-    }),
+    within(trace) {
+      const connections = tracePool(pool, trace);
+      const traced: Database = Object.create(database);
+      let made: ReturnType<typeof over> | undefined;
+      const lazily = () => {
+        made ??= over(connections);
+        return made;
+      };
+      // Kysely takes longer to make than most requests take.
+      Object.defineProperties(traced, {
+        pool: { value: connections },
+        kysely: { get: () => lazily().kysely },
+        transaction: { get: () => lazily().transaction },
+        listing: {
+          value: {
+            ...own.listing,
+            query: ((statement, reading) =>
+              traceStatement(trace, [statement], () => own.listing.query(statement, reading))) as ListingLane['query'],
+          },
+        },
+      });
+      return traced;
+    },
     close() {
       closed ??= pool.end().then(close);
       return closed;
