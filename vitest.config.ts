@@ -38,6 +38,7 @@ const longest = [
   'e2e/rolling-restart.test.ts',
   'e2e/tickets-killed.test.ts',
   'e2e/webhooks.test.ts',
+  'e2e/traces.test.ts',
   'packages/server/src/features/webhooks/webhooks.test.ts',
   'e2e/links-in-chromium.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',

@@ -163,7 +163,9 @@ describe('a backup with objects', () => {
     }
   });
 
-  it('names an object that has vanished, and keeps the copy that an earlier one has', { timeout: 120_000 }, async () => {
+  it('names an object that has vanished, and keeps the copy that an earlier one has', {
+    timeout: 120_000,
+  }, async () => {
     const secrets = JSON.parse(await readFile(join(settings.CADIZ_DATA_DIR ?? '', 'secrets.json'), 'utf8'));
     const store = new S3Client({
       endpoint: `http://127.0.0.1:${settings.STORE_PORT}`,

@@ -560,8 +560,8 @@ export const mutants = {
     {
       what: 'no header is logged',
       file: `${http}/app.ts`,
-      find: 'deps.observe({ operation,',
-      put: "deps.log.debug({ cookie: exchange.header('cookie'), authorization: exchange.header('authorization') }, 'request'); deps.observe({ operation,",
+      find: 'deps.observe(answered);',
+      put: "deps.log.debug({ cookie: exchange.header('cookie'), authorization: exchange.header('authorization') }, 'request'); deps.observe(answered);",
     },
     {
       what: 'no body is logged',

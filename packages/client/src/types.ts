@@ -130,6 +130,7 @@ export interface Problem {
   detail: string;
   code: string;
   requestId: string;
+  traceId?: string | undefined;
   issues?: Issue[] | undefined;
 }
 

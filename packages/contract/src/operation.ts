@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { uuid } from './fields.ts';
 
-export const Live = z.object({ status: z.literal('ok') });
+export const Live = z.object({
+  status: z.literal('ok'),
+  version: z.string().meta({ description: 'The version of the process that answers.' }),
+});
 
 export const Dependency = z.object({
   status: z
@@ -26,6 +29,11 @@ export const Problem = z.object({
   detail: z.string(),
   code: z.string(),
   requestId: z.string(),
+  /** If the request belongs to a trace. */
+  traceId: z
+    .string()
+    .optional()
+    .meta({ description: 'The trace that the request belongs to, if it had a `traceparent` or is recorded.' }),
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   /** With `file_deleted` and `file_quarantined` only: the file that was recorded. */
   fileId: uuid.optional(),

@@ -23,8 +23,11 @@ import type { StreamSlots } from './serving/stream-slots.ts';
 import type { Config } from './settings/config.ts';
 import type { ObjectStore } from './store/object-store.ts';
 import type { S3Settings } from './store/s3-settings.ts';
+import type { AccessLog } from './telemetry/access-log.ts';
 import type { Health } from './telemetry/health.ts';
 import type { Answered, AttemptOutcome, Mismatch } from './telemetry/observed.ts';
+import type { Trace } from './telemetry/trace.ts';
+import type { Tracing } from './telemetry/tracing.ts';
 import type { HostLookup } from './webhooks/target.ts';
 import type { Handover } from './work/work.ts';
 
@@ -92,7 +95,13 @@ export interface Deps {
   /** Undefined if no mail server is set. */
   mail: Mailer | undefined;
   log: Logger;
-  /** Called with every answer, for metrics and the request log. */
+  /** The lines about requests. */
+  accessLog: AccessLog;
+  /** Decides which requests and jobs are traces. */
+  tracing: Tracing;
+  /** The trace of what these are used for; undefined if it is in none. */
+  trace?: Trace | undefined;
+  /** Called with every answer, for metrics. */
   observe: (answer: Answered) => void;
   /** Called with each file found to differ from what was declared, for metrics. */
   onMismatch: (kind: Mismatch) => void;

@@ -35,9 +35,13 @@ import { startEmbeddedStore, toEmbeddedS3Settings } from './store/embedded-store
 import type { ObjectStore } from './store/object-store.ts';
 import type { S3Settings } from './store/s3-settings.ts';
 import { createS3Store } from './store/s3-store.ts';
+import { createAccessLog } from './telemetry/access-log.ts';
 import { createHealth } from './telemetry/health.ts';
 import { createMetrics } from './telemetry/metrics.ts';
 import { createMetricsExporter } from './telemetry/metrics-exporter.ts';
+import { openTracing } from './telemetry/open-tracing.ts';
+import type { TracingSettings } from './telemetry/tracing.ts';
+import { version } from './telemetry/version.ts';
 import { noteArrived } from './tickets/note-arrived.ts';
 import { createHostLookup } from './webhooks/host-lookup.ts';
 import { type RunningWork, startWork } from './work/run-work.ts';
@@ -60,17 +64,19 @@ export interface RunningService {
 /** The whole service, wired by hand: the only place that knows every concrete choice. */
 export async function startService(config: Config, log: Logger): Promise<RunningService> {
   const now = Date.now;
+  const started = performance.now();
   const opened: { close(): Promise<unknown> }[] = [];
   const failures: Promise<Error>[] = [];
   let draining = false;
 
   async function stop(): Promise<void> {
     draining = true;
-    if (config.drainDelaySeconds > 0) {
-      log.info({ seconds: config.drainDelaySeconds }, 'Stopping: not ready any more, and still listening for so long');
-      await delay(config.drainDelaySeconds * 1000);
-    }
+    const { drainDelaySeconds: seconds } = config;
+    const first = seconds > 0 ? ': not ready any more, and still listening for so long' : '';
+    log.info({ seconds, uptimeSeconds: Math.round(process.uptime()) }, `Stopping${first}`);
+    if (seconds > 0) await delay(seconds * 1000);
     await close();
+    log.info('Stopped');
   }
 
   async function close(): Promise<void> {
@@ -79,6 +85,8 @@ export async function startService(config: Config, log: Logger): Promise<Running
   }
 
   try {
+    const tracing = await openTracing(toTracingSettings(config), log);
+    opened.push(tracing);
     requireNothingLeftBehind(config);
     const secrets = needsSecrets(config) ? readOrMakeSecrets(config.dataDir) : undefined;
 
@@ -146,10 +154,9 @@ export async function startService(config: Config, log: Logger): Promise<Running
       lookupHost: createHostLookup({ isInside: config.webhookAllowNetworks !== undefined }),
       work: { offer: (kind) => work.offer(kind), take: (task) => work.take(task) },
       log,
-      observe: (answer) => {
-        metrics?.observe(answer);
-        log.debug(answer, 'request');
-      },
+      accessLog: createAccessLog(config, log),
+      tracing: tracing.tracing,
+      observe: (answer) => metrics?.observe(answer),
       onMismatch: (kind) => metrics?.countMismatch(kind),
       onAttempt: (outcome, seconds) => metrics?.observeAttempt(outcome, seconds),
       health: createHealth(
@@ -209,6 +216,20 @@ export async function startService(config: Config, log: Logger): Promise<Running
     });
     // Streams of events would go on until the time to drain is over.
     opened.push({ close: async () => feed.end() });
+    log.info(
+      {
+        version,
+        node: process.version,
+        host: config.host,
+        port: config.port,
+        database: db.kind,
+        databaseVersion: db.serverVersion,
+        objectStore: config.objectStore.kind,
+        migrations: applied.length,
+        seconds: Math.round((performance.now() - started) / 100) / 10,
+      },
+      'Started',
+    );
     return { setup, failed: Promise.race(failures), stop };
   } catch (error) {
     await close();
@@ -222,6 +243,11 @@ function foldersOf({ database, objectStore }: Config): Record<string, string> {
     ...(database.kind === 'embedded' && { database: database.dataDir }),
     ...(objectStore.kind === 'embedded' && { 'object-store': objectStore.dataDir }),
   };
+}
+
+function toTracingSettings(config: Config): TracingSettings | undefined {
+  const { otelExporterOtlpEndpoint: endpoint, traceRatio: ratio, traceIncomingPerSecond: incomingPerSecond } = config;
+  return endpoint === undefined ? undefined : { endpoint, ratio, incomingPerSecond };
 }
 
 /** Does something at regular intervals, and once more at the end. */

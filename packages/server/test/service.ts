@@ -31,8 +31,10 @@ import { type Config, readConfig } from '../src/settings/config.ts';
 import type { ObjectStore } from '../src/store/object-store.ts';
 import type { S3Settings } from '../src/store/s3-settings.ts';
 import { createS3Store } from '../src/store/s3-store.ts';
+import { createAccessLog } from '../src/telemetry/access-log.ts';
 import { createHealth } from '../src/telemetry/health.ts';
 import { logOptions } from '../src/telemetry/log.ts';
+import { type Tracing, untraced } from '../src/telemetry/tracing.ts';
 import type { HostLookup } from '../src/webhooks/target.ts';
 import { openTestDatabase } from './database.ts';
 import { createSecrecy } from './secrecy.ts';
@@ -134,6 +136,8 @@ export interface TestServiceOptions {
   clock?: () => number;
   /** Finds the addresses of the hosts of webhooks; by default names under `example.com` have a public one, and others none. */
   lookupHost?: HostLookup;
+  /** Decides what is traced; by default nothing is. */
+  tracing?: Tracing;
   /** Signs the cookies: the secret of another service makes that service's cookies valid here. */
   secret?: string;
 }
@@ -193,7 +197,9 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       take: options.checkContent ?? (() => undefined),
     },
     log,
-    observe: (answer) => log.debug(answer, 'request'),
+    accessLog: createAccessLog(config, log),
+    tracing: options.tracing ?? untraced,
+    observe: () => undefined,
     onMismatch: () => undefined,
     onAttempt: () => undefined,
     health: createHealth({ database: { check: db.check }, objectStore: { check: () => store.objects.check() } }, log),

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import { createFairGate } from '../rate-limits/fair-gate.ts';
+import type { Trace } from '../telemetry/trace.ts';
 import { Client, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
@@ -15,6 +16,7 @@ import { type Listener, type Notifications, openNotifications } from './notifica
 import { retryConflicts } from './retry-conflicts.ts';
 import type { Schema } from './schema.ts';
 import { createSessionNotifications } from './session-notifications.ts';
+import { tracePool, traceStatement } from './trace-pool.ts';
 
 export type DatabaseSettings = EmbeddedSettings | PostgresSettings;
 
@@ -70,6 +72,8 @@ export interface Database {
   listen(channel: string, listener: Listener): Notifications;
   /** Copies the embedded database as it is at one moment to a folder that does not exist yet; undefined for PostgreSQL. */
   copyTo: ((folder: string) => Promise<void>) | undefined;
+  /** The same database, whose statements are spans of a recorded trace. What is looked up for several requests together is not. */
+  within(trace: Trace): Database;
   /** Resolves with the reason if the embedded database ends on its own. */
   failed: Promise<Error>;
   close(): Promise<void>;
@@ -237,7 +241,6 @@ async function wrap(
   const { version, told } = rows[0] ?? { version: '', told: '' };
   // A warning is how PostgreSQL reports a commit that was not replicated.
   if (told === 'error') throw new Error('its client_min_messages is error; set it to warning or remove it');
-  const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   let closed: Promise<void> | undefined;
   const listeners: (() => void)[] = [];
   const turns = createFairGate({
@@ -253,28 +256,59 @@ async function wrap(
     return work().finally(leave);
   }
 
-  async function transaction<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
-    const result = await retryConflicts(() => kysely.transaction().execute(work));
-    for (const listener of listeners) listener();
-    return result;
-  }
-
-  return {
+  const database: Database = {
     kind,
-    pool,
-    kysely,
-    transaction,
     inTurn,
-    transactionOf: (projectId, work) => inTurn(projectId, () => transaction(work)),
+    ...over(pool),
     onCommit: (listener) => void listeners.push(listener),
     serverVersion: version,
     check: createCheck(pool),
     ...own,
+    within(trace) {
+      const connections = tracePool(pool, trace);
+      const traced: Database = Object.create(database);
+      let made: ReturnType<typeof over> | undefined;
+      const lazily = () => {
+        made ??= over(connections);
+        return made;
+      };
+      // Kysely takes longer to make than most requests take.
+      Object.defineProperties(traced, {
+        pool: { value: connections },
+        kysely: { get: () => lazily().kysely },
+        transaction: { get: () => lazily().transaction },
+        transactionOf: { get: () => lazily().transactionOf },
+        listing: {
+          value: {
+            ...own.listing,
+            query: ((statement, reading) =>
+              traceStatement(trace, [statement], () => own.listing.query(statement, reading))) as ListingLane['query'],
+          },
+        },
+      });
+      return traced;
+    },
     close() {
       closed ??= pool.end().then(close);
       return closed;
     },
   };
+  return database;
+
+  function over(connections: pg.Pool): Pick<Database, 'pool' | 'kysely' | 'transaction' | 'transactionOf'> {
+    const kysely = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: connections }) });
+    async function transaction<T>(work: (trx: Transaction<Schema>) => Promise<T>): Promise<T> {
+      const result = await retryConflicts(() => kysely.transaction().execute(work));
+      for (const listener of listeners) listener();
+      return result;
+    }
+    return {
+      pool: connections,
+      kysely,
+      transaction,
+      transactionOf: (projectId, work) => inTurn(projectId, () => transaction(work)),
+    };
+  }
 }
 
 /** Concurrent checks share one query, so that probes of a database that hangs do not pile up. */

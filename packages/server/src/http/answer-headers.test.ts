@@ -102,7 +102,7 @@ const preflight = (Origin: string, method: string) => ({
   'Access-Control-Request-Headers': 'authorization,content-type',
 });
 
-const allowed = 'Authorization, Content-Type, If-Match, If-None-Match, If-Range, Last-Event-ID, Range';
+const allowed = 'Authorization, Content-Type, If-Match, If-None-Match, If-Range, Last-Event-ID, Range, Traceparent';
 
 /** The headers by which a browser decides what a page of another origin may do. */
 const corsOf = ({ headers }: Answer) =>

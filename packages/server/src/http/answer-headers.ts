@@ -54,8 +54,9 @@ function findExposed(exchange: Exchange): string | undefined {
   return forAllOrigins.has(operation) && exchange.header('origin') !== undefined ? exposed : undefined;
 }
 
-/** What pages may send along: beside the credential, conditions and ranges for files, and where a stream of events goes on. */
-const allowedHeaders = 'Authorization, Content-Type, If-Match, If-None-Match, If-Range, Last-Event-ID, Range';
+/** What pages may send along: beside the credential, conditions and ranges for files, where a stream of events goes on, and a trace. */
+const allowedHeaders =
+  'Authorization, Content-Type, If-Match, If-None-Match, If-Range, Last-Event-ID, Range, Traceparent';
 
 /** How long browsers may cache a preflight. None caches it for longer. */
 const preflightSeconds = '7200';

@@ -11,14 +11,18 @@ import {
 import type { Deps } from '../deps.ts';
 import { batchOperations, cookieOperations, operations } from '../operations.ts';
 import type { Problem } from '../problem.ts';
+import type { Answered } from '../telemetry/observed.ts';
+import type { OpenTrace } from '../telemetry/trace.ts';
+import { withinTrace } from '../telemetry/within-trace.ts';
 import { allowOrigins, answerPreflight, toCommonHeaders } from './answer-headers.ts';
 import { toBatchHandler, toCookieHandler, toHandler } from './dispatch.ts';
 import { type Answer, type Exchange, type Handler, Whole, type WholeAnswer } from './exchange.ts';
 import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
+import { toLoggedRequest } from './logged-request.ts';
 import { toMalformed, toUnmatched } from './malformed.ts';
 import { NodeExchange, writeTo } from './node.ts';
-import { logProblem, toProblem, toProblemDocument } from './problem-document.ts';
+import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
 import { downloadArchive, redirectToContent } from './routes/downloads.ts';
@@ -73,8 +77,8 @@ export function createApp(deps: Deps): App {
       });
     },
     refuse(error) {
-      const requestId = randomUUID();
-      return toFailure(toMalformed(error), common, requestId, ['Connection', 'close'], deps.config.publicUrl);
+      const unread = { requestId: randomUUID(), trace: undefined, extraHeaders: ['Connection', 'close'] };
+      return toFailure(toMalformed(error), common, unread, deps.config.publicUrl);
     },
     fetch: (request, remoteAddress) =>
       answer(deps, common, fromFetch(request, remoteAddress), (answered) => toFetch(answered, request.method)),
@@ -98,23 +102,49 @@ async function answer<T>(
   const operation = match?.operation ?? 'unmatched';
   exchange.operation = match?.operation;
   if (operation !== 'list') deps.db.listing.giveWay();
+  // Probes are asked for all the time, and answer nobody's question about one request.
+  const observed = !isProbe(match?.operation);
+  if (observed) exchange.trace = findTrace(deps, exchange, operation);
+  let failure: Problem | undefined;
   let result: Answer;
   try {
     allowOrigins(exchange);
     requireSmallBody(exchange, match?.maxBodyBytes);
     if (!match || isLimitedByAddress(match.operation)) await limitAddress(deps, exchange);
-    const body = match ? await handle(deps, exchange, match) : answerUnmatched(exchange);
+    const body = match ? await handle(withTrace(deps, exchange), exchange, match) : answerUnmatched(exchange);
     result =
       body instanceof Response
         ? withHeaders(body, [...common, 'X-Request-Id', requestId, ...exchange.extraHeaders])
         : toAnswer(200, toWhole(body), common, requestId, exchange.extraHeaders);
   } catch (error) {
-    const problem = toProblem(error);
-    if (problem.status >= 500 && !isProbe(match?.operation)) logProblem(deps, exchange, problem);
-    result = toFailure(problem, common, requestId, exchange.extraHeaders, deps.config.publicUrl);
+    failure = toProblem(error);
+    result = toFailure(failure, common, exchange, deps.config.publicUrl);
   }
-  deps.observe({ operation, method: exchange.method, status: result.status, requestId, started });
+  const answered = { operation, method: exchange.method, status: result.status, requestId, started };
+  deps.observe(answered);
+  if (observed) endObserved(deps, exchange, answered, failure);
   return send(result);
+}
+
+function findTrace({ tracing }: Deps, exchange: Exchange, operation: string): OpenTrace | undefined {
+  return tracing.ofRequest(operation, exchange.header('traceparent'), () => ({
+    'cadiz.request_id': exchange.requestId,
+    'http.request.method': exchange.method,
+  }));
+}
+
+function withTrace(deps: Deps, { trace }: Exchange): Deps {
+  return trace ? withinTrace(deps, trace) : deps;
+}
+
+/** A stream may go on: what the log and the trace tell is how long its first byte took. */
+function endObserved(deps: Deps, exchange: Exchange, answered: Answered, failure: Problem | undefined): void {
+  deps.accessLog.answered(answered, () => toLoggedRequest(exchange), failure);
+  const { trace } = exchange;
+  if (!trace) return;
+  trace.set({ 'http.response.status_code': answered.status });
+  // What a client has done wrong is no error of the service.
+  trace.end(failure && failure.status >= 500 ? failure : undefined);
 }
 
 function handle(deps: Deps, exchange: Exchange, match: Match): ReturnType<Handler> {
@@ -140,13 +170,12 @@ function answerUnmatched(exchange: Exchange): Response {
 function toFailure(
   problem: Problem,
   common: readonly string[],
-  requestId: string,
-  extra: readonly string[],
+  exchange: Pick<Exchange, 'requestId' | 'trace' | 'extraHeaders'>,
   publicUrl: string,
 ): WholeAnswer {
-  const document = toProblemDocument(problem, requestId, publicUrl);
+  const document = toProblemDocument(problem, exchange, publicUrl);
   const whole = new Whole(JSON.stringify(document), 'application/problem+json', Object.entries(problem.headers).flat());
-  return toAnswer(problem.status, whole, common, requestId, extra);
+  return toAnswer(problem.status, whole, common, exchange.requestId, exchange.extraHeaders);
 }
 
 function toWhole(body: object): Whole {

@@ -140,6 +140,8 @@ function toAsking(deps: Deps, exchange: Exchange, token: string, caller: ApiKeyC
   warnOfBrowser(deps, exchange, caller);
   // Field by field: spreading an object costs a presign some 3 µs here.
   const { kind, keyId, tied, createdBy, scopes } = caller;
+  exchange.keyId = keyId;
+  exchange.keyProjectId = tied?.projectId;
   const address = clientAddress(deps, exchange);
   const asking = { kind, keyId, tied, createdBy, scopes, address, requestId: exchange.requestId };
   exchange.refreshCaller = async () => {

@@ -26,7 +26,8 @@ import { clientAddress } from './client-address.ts';
 import { toCookieHeaders } from './cookies.ts';
 import { type Exchange, type Handler, Whole } from './exchange.ts';
 import { createInputReader } from './input.ts';
-import { logProblem, toProblemDocument } from './problem-document.ts';
+import { toLoggedRequest } from './logged-request.ts';
+import { toProblemDocument } from './problem-document.ts';
 import { limitBatch } from './rate-limit.ts';
 
 const findCaller: Record<Access, (deps: Deps, exchange: Exchange) => Promise<Uploader | Visitor> | Uploader | Visitor> =
@@ -74,12 +75,12 @@ type Outcomes = Record<string, { problem?: Problem }[]>;
 function toDocuments(deps: Deps, exchange: Exchange, answer: Outcomes): object {
   const toDocument = (outcome: { problem?: Problem }) =>
     outcome.problem instanceof Problem
-      ? { ...outcome, problem: toProblemDocument(outcome.problem, exchange.requestId, deps.config.publicUrl) }
+      ? { ...outcome, problem: toProblemDocument(outcome.problem, exchange, deps.config.publicUrl) }
       : outcome;
   const broken = Object.values(answer)
     .flat()
     .find(({ problem }) => problem && problem.status >= 500)?.problem;
-  if (broken) logProblem(deps, exchange, broken);
+  if (broken) deps.accessLog.failed(toLoggedRequest(exchange), broken);
   return Object.fromEntries(Object.entries(answer).map(([name, outcomes]) => [name, outcomes.map(toDocument)]));
 }
 

@@ -1,5 +1,6 @@
 import type { OperationId } from '@cadiz/contract';
 import type { Deps } from '../deps.ts';
+import type { OpenTrace } from '../telemetry/trace.ts';
 
 /** One request, whatever it arrived through. */
 export interface Exchange {
@@ -12,6 +13,13 @@ export interface Exchange {
   params: Record<string, string>;
   /** The operation requested; undefined until that is known, and for paths without one. */
   operation: OperationId | undefined;
+  /** The trace that it belongs to, if any. */
+  trace: OpenTrace | undefined;
+  /** The API key that it came with, once that is accepted, and the project of the key. For the log. */
+  keyId: string | undefined;
+  keyProjectId: string | undefined;
+  /** The last part of the input that was accepted: of the path, query or body. For the log. */
+  input: unknown;
   /**
    * Updates the caller to their present access, once there is a caller: their access may end while a slow body arrives.
    * @throws Problem invalid_api_key, session_required

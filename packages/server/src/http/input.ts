@@ -101,7 +101,10 @@ function notJson(message: string): Problem {
 function check<T extends z.ZodType>(exchange: Exchange, schema: T, value: unknown, what: string): z.output<T> {
   const result = schema.safeParse(value);
   warnOfUnknownNames(exchange, value, result.data, schema);
-  if (result.success) return result.data;
+  if (result.success) {
+    exchange.input = result.data;
+    return result.data;
+  }
   const issues = result.error.issues.map(toIssue);
   const [first] = issues;
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';

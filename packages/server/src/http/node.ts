@@ -5,6 +5,7 @@ import type { ReadableStream } from 'node:stream/web';
 import type { OperationId } from '@cadiz/contract';
 import type { Logger } from 'pino';
 import { Problem } from '../problem.ts';
+import type { OpenTrace } from '../telemetry/trace.ts';
 import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
 import { toQuery } from './fetch.ts';
 
@@ -15,6 +16,10 @@ export class NodeExchange implements Exchange {
   readonly path: string;
   params: Record<string, string> = {};
   operation: OperationId | undefined;
+  trace: OpenTrace | undefined;
+  keyId: string | undefined;
+  keyProjectId: string | undefined;
+  input: unknown;
   refreshCaller: (() => Promise<void>) | undefined;
   readonly extraHeaders: string[] = [];
   readonly #request: IncomingMessage;

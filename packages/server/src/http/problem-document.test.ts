@@ -12,6 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
+const request = { requestId: 'id', trace: undefined };
+
 function databaseError(code: string, constraint?: string): pg.DatabaseError {
   const error = new pg.DatabaseError('insert into files: duplicate key', 10, 'error');
   return Object.assign(error, { code, constraint });
@@ -37,7 +39,7 @@ describe('what an error of the database means to the caller', () => {
   ])('SQLSTATE %s is %i', (code, status) => {
     const problem = toProblem(databaseError(code));
     expect(problem.status).toBe(status);
-    expect(JSON.stringify(toProblemDocument(problem, 'id', 'http://localhost'))).not.toContain('insert');
+    expect(JSON.stringify(toProblemDocument(problem, request, 'http://localhost'))).not.toContain('insert');
     if (status === 503) expect(problem.headers['Retry-After']).toBe('5');
   });
 
@@ -120,14 +122,14 @@ test('what is no error of the database and no problem is a 500 that says nothing
   for (const error of [new Error('secret'), new TypeError('secret'), 'secret', undefined, null, { code: 'x' }]) {
     const problem = toProblem(error);
     expect(problem.code).toBe('internal_error');
-    expect(JSON.stringify(toProblemDocument(problem, 'id', 'http://localhost'))).not.toContain('secret');
+    expect(JSON.stringify(toProblemDocument(problem, request, 'http://localhost'))).not.toContain('secret');
   }
 });
 
 test('a problem is passed on as it is, with its particulars', () => {
   const problem = new Problem('invalid_request', 'x is wrong.', { issues: [{ path: 'x', message: 'is wrong' }] });
   expect(toProblem(problem)).toBe(problem);
-  expect(toProblemDocument(problem, 'an-id', 'https://media.example.com')).toEqual({
+  expect(toProblemDocument(problem, { ...request, requestId: 'an-id' }, 'https://media.example.com')).toEqual({
     type: 'https://media.example.com/errors/invalid_request',
     title: errorCatalogue.invalid_request.title,
     status: 400,

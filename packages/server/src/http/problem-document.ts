@@ -1,12 +1,15 @@
-import { type ErrorCode, errorCatalogue } from '@cadiz/contract';
+import { errorCatalogue } from '@cadiz/contract';
 import pg from 'pg';
 import { CommitNotReplicated, ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
-import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The RFC 9457 problem details of a failure. */
-export function toProblemDocument(problem: Problem, requestId: string, publicUrl: string): object {
+export function toProblemDocument(
+  problem: Problem,
+  { requestId, trace }: Pick<Exchange, 'requestId' | 'trace'>,
+  publicUrl: string,
+): object {
   const { code, status, message, issues, extra } = problem;
   return {
     type: `${publicUrl}/errors/${code}`,
@@ -15,22 +18,10 @@ export function toProblemDocument(problem: Problem, requestId: string, publicUrl
     detail: message,
     code,
     requestId,
+    ...(trace && { traceId: trace.traceId }),
     ...(issues ? { issues } : {}),
     ...extra,
   };
-}
-
-/** Nothing has failed: too many ask at once. */
-const busy = new Set<ErrorCode>(['archives_busy', 'image_not_ready', 'links_busy', 'too_many_listings']);
-
-/**
- * Logs a failure of the service itself, with the error behind it. That it is busy is one short line, since anybody can
- * cause many of those.
- */
-export function logProblem({ log }: Pick<Deps, 'log'>, { requestId, operation }: Exchange, problem: Problem): void {
-  const of = { requestId, operation: operation ?? 'unmatched' };
-  if (busy.has(problem.code)) log.warn({ ...of, code: problem.code }, problem.message);
-  else log.error({ ...of, error: problem.cause ?? problem }, problem.message);
 }
 
 /** What an unexpected error means to the caller. The error itself only goes to the log. */

@@ -16,6 +16,7 @@ import { closeDays } from '../features/usage/close-days.ts';
 import { purgeDeliveries } from '../features/webhooks/purge-deliveries.ts';
 import { purgeExpired } from '../identity/purge-expired.ts';
 import type { Count } from '../telemetry/observed.ts';
+import { inOwnTrace } from '../telemetry/within-trace.ts';
 import { adoptWork } from './adopt-work.ts';
 import type { Job } from './run-jobs.ts';
 
@@ -50,10 +51,21 @@ const daysSeconds = 60;
 /** After this many files, a job checks whether it is to stop. */
 const filesAtOnce = 1000;
 
+type Jobs = Record<JobName, Omit<Job, 'name'>>;
+
 /** Every job that the service runs regularly. `kinds.ts` has the work that it does later about one subject. */
 export function createJobs(deps: Deps): Job[] {
+  return Object.entries(describeJobs(deps)).map(([name, { everySeconds }]) => ({
+    name,
+    everySeconds,
+    run: (signal, count) =>
+      inOwnTrace(deps, `job ${name}`, {}, (own) => describeJobs(own)[name as JobName].run(signal, count)),
+  }));
+}
+
+function describeJobs(deps: Deps): Jobs {
   const { janitorIntervalSeconds } = deps.config;
-  const jobs: Record<JobName, Omit<Job, 'name'>> = {
+  return {
     adopt: {
       everySeconds: adoptSeconds,
       run: (signal) => adoptAll(deps, signal),
@@ -123,7 +135,6 @@ export function createJobs(deps: Deps): Job[] {
       run: (signal) => tidy(deps, signal),
     },
   };
-  return Object.entries(jobs).map(([name, job]) => ({ name, ...job }));
 }
 
 async function sweep(deps: Deps, signal: AbortSignal, count: Count): Promise<void> {

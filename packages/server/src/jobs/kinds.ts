@@ -7,10 +7,23 @@ import { continueQuarantine, quarantineWork } from '../features/quarantines/adva
 import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
 import { createWebhookWork } from '../features/webhooks/deliver.ts';
 import { imageWork } from '../images/look.ts';
+import { inOwnTrace } from '../telemetry/within-trace.ts';
 import type { Kind } from '../work/work.ts';
 
 /** Every kind of work that the service does later, about one subject each. `jobs.ts` has what it does regularly. */
 export function createKinds(deps: Deps): Kind[] {
+  // The work of webhooks has a state that all of its turns share, so its statements are not part of its traces.
+  return [...describeKinds(deps), createWebhookWork(deps)].map((kind) => ({
+    ...kind,
+    run: (task, signal, count) =>
+      inOwnTrace(deps, `work ${kind.name}`, { 'cadiz.attempt': task.attempt }, (own) => {
+        const traced = own === deps ? kind : describeKinds(own).find(({ name }) => name === kind.name);
+        return (traced ?? kind).run(task, signal, count);
+      }),
+  }));
+}
+
+function describeKinds(deps: Deps): Kind[] {
   return [
     ...createContentChecks(deps),
     {
@@ -40,6 +53,5 @@ export function createKinds(deps: Deps): Kind[] {
       atOnce: 1,
       run: (task, signal) => continueOperation(deps, task, signal),
     },
-    createWebhookWork(deps),
   ];
 }

@@ -19,6 +19,7 @@ function tell(table: SettingTable, environment: Record<string, string>): string 
 const refusing: [name: string, schema: Schema, refused: string][] = [
   ['longText', schemas.longText(32), secret],
   ['wholeNumber', schemas.wholeNumber(1, 9), secret],
+  ['ratio', schemas.ratio(), secret],
   ['port', schemas.port(), secret],
   ['oneOf', schemas.oneOf('first', 'open'), secret],
   ['onOrOff', schemas.onOrOff(), secret],

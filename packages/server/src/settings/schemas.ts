@@ -20,6 +20,17 @@ export const wholeNumber = (min: number, max: number) =>
       .transform(Number),
   );
 
+/** A share such as `0.01`. */
+export const ratio = () =>
+  quotes(
+    z
+      .string()
+      .refine((digits) => /^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/.test(digits), {
+        error: 'must be from 0 to 1, such as 0.01',
+      })
+      .transform(Number),
+  );
+
 export const port = () => wholeNumber(1, 65_535);
 
 export const oneOf = <const T extends string>(...choices: readonly [T, ...T[]]) => {

@@ -8,6 +8,7 @@ import {
   oneOf,
   onOrOff,
   port,
+  ratio,
   scopes,
   text,
   urlOf,
@@ -414,9 +415,38 @@ export const settings = defineSettings({
     schema: port(),
   },
   LOG_LEVEL: {
-    sentence: 'How much to log: `error`, `warn`, `info` or `debug` (one line per request).',
+    sentence: 'How much to log: `error`, `warn`, `info` or `debug` (one line for each request).',
     schema: oneOf('error', 'warn', 'info', 'debug'),
     default: 'info',
+  },
+  LOG_SLOW_MILLISECONDS: {
+    sentence: 'A request whose answer takes longer than this gets a line in the log.',
+    schema: wholeNumber(1, 3_600_000),
+    default: '1000',
+  },
+  LOG_SAMPLE: {
+    sentence:
+      'One of so many requests that are neither failed nor slow gets a line in the log: `100` for every hundredth, `1` for all, `0` for none.',
+    schema: wholeNumber(0, 1_000_000_000),
+    default: '0',
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    sentence:
+      'The base URL of an OpenTelemetry collector, such as `http://localhost:4318`. Traces are sent to it as JSON, if the SDK is installed ([logs and traces](logs-and-traces.md)). If not set, no spans are made.',
+    schema: httpUrl(),
+  },
+  TRACE_RATIO: {
+    sentence: 'Which part of requests, jobs and work is traced, from `0` to `1`; `0.01` is one of a hundred.',
+    schema: ratio(),
+    default: '0',
+    needs: ['OTEL_EXPORTER_OTLP_ENDPOINT'],
+  },
+  TRACE_INCOMING_PER_SECOND: {
+    sentence:
+      'How many requests a second each process traces because their `traceparent` says that they are. Anybody can send that header; `0` ignores it.',
+    schema: wholeNumber(0, 100_000),
+    default: '10',
+    needs: ['OTEL_EXPORTER_OTLP_ENDPOINT'],
   },
   DRAIN_DELAY_SECONDS: {
     sentence:

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { Trace } from '../telemetry/trace.ts';
 
 /**
  * The operations that the service needs from an object store. File bytes pass through it only where a feature reads
@@ -73,6 +74,8 @@ export interface ObjectStore {
   prepare(): Promise<void>;
   /** Resolves if the store answers for the bucket, and throws `store_unavailable` otherwise. */
   check(): Promise<void>;
+  /** The same store, whose requests belong to a trace: they carry it, and each is a span if it is recorded. */
+  within(trace: Trace): ObjectStore;
   close(): void;
 }
 

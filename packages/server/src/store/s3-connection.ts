@@ -3,7 +3,9 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
 import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from '@cadiz/sigv4';
+import type { Attributes } from '@opentelemetry/api';
 import { Problem } from '../problem.ts';
+import type { Trace } from '../telemetry/trace.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 export interface S3Request {
@@ -12,6 +14,8 @@ export interface S3Request {
   key?: string;
   query?: Record<string, string>;
   headers?: Record<string, string>;
+  /** Not part of what is signed: a proxy in between may change it. */
+  traceparent?: string;
   body?: string;
   /** Bytes that are sent instead of `body`; opened anew if the request has to be repeated. */
   stream?: S3Stream;
@@ -53,6 +57,8 @@ export interface S3Connection {
   open(request: S3Request): Promise<http.IncomingMessage>;
   /** The whole body of an `open` answer. Throws `store_unavailable` if it breaks off. */
   readText(response: http.IncomingMessage): Promise<string>;
+  /** The same connection, whose requests belong to a trace. */
+  within(trace: Trace): S3Connection;
   close(): void;
 }
 
@@ -89,6 +95,7 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
     // Sent even if it is 0: some stores answer a POST without a length with 411.
     if (body !== '' || method === 'POST') headers['content-length'] = `${Buffer.byteLength(body)}`;
     if (stream) headers['content-length'] = `${stream.sizeBytes}`;
+    if (request.traceparent !== undefined) headers.traceparent = request.traceparent;
     return new Promise((resolve, reject) => {
       let response: http.IncomingMessage | undefined;
       const sent = client.request({
@@ -147,17 +154,34 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
     }
   }
 
-  return {
+  const open: S3Connection['open'] = (request) =>
+    exchange(streams, request).catch((error: unknown) => {
+      throw toFailure(error, request.signal);
+    });
+
+  const connection: S3Connection = {
     send,
-    async call(request) {
-      const answer = await send(request);
-      if (answer.status >= 500) throw unavailable(`The object store answered ${answer.status}.`);
-      return answer;
+    call: (request) => callBy(send, request),
+    open,
+    within: (trace) => {
+      const sendWithin: S3Connection['send'] = (request) =>
+        trace.run(`store ${request.method}`, toAttributes(request), 'client', async (part) => {
+          const answer = await send({ ...request, traceparent: part.traceparent() });
+          part.set({ 'http.response.status_code': answer.status });
+          return answer;
+        });
+      return {
+        ...connection,
+        send: sendWithin,
+        call: (request) => callBy(sendWithin, request),
+        open: (request) =>
+          trace.run(`store ${request.method}`, toAttributes(request), 'client', async (part) => {
+            const answer = await open({ ...request, traceparent: part.traceparent() });
+            part.set({ 'http.response.status_code': answer.statusCode ?? 0 });
+            return answer;
+          }),
+      };
     },
-    open: (request) =>
-      exchange(streams, request).catch((error: unknown) => {
-        throw toFailure(error, request.signal);
-      }),
     readText: (response) =>
       readBytes(response).then(String, (error: unknown) => {
         throw toFailure(error);
@@ -167,6 +191,24 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
       streams.destroy();
     },
   };
+  return connection;
+
+  /** Without the key, which has the name of a file. */
+  function toAttributes({ method, query, isLong }: S3Request): Attributes {
+    return {
+      'http.request.method': method,
+      'server.address': base.hostname,
+      'aws.s3.bucket': settings.bucket,
+      'cadiz.store.parameters': Object.keys(query ?? {}),
+      ...(isLong && { 'cadiz.store.long': true }),
+    };
+  }
+}
+
+async function callBy(send: S3Connection['send'], request: S3Request): Promise<S3Answer> {
+  const answer = await send(request);
+  if (answer.status >= 500) throw unavailable(`The object store answered ${answer.status}.`);
+  return answer;
 }
 
 function toSearch(query: Record<string, string> | undefined): string {

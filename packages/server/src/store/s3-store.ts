@@ -1,7 +1,8 @@
 import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
+import type { Trace } from '../telemetry/trace.ts';
 import type { ObjectStore } from './object-store.ts';
-import { createS3Connection, unavailable } from './s3-connection.ts';
+import { createS3Connection, type S3Connection, unavailable } from './s3-connection.ts';
 import { createS3Copy } from './s3-copy.ts';
 import { createS3Multipart } from './s3-multipart.ts';
 import { createS3Objects } from './s3-objects.ts';
@@ -18,10 +19,9 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
   const presignDownload = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
   const presignOwn = createPresigner(settings);
-  const objects = createS3Objects(connection);
-  const multipart = createS3Multipart(connection);
 
-  return {
+  const operations = sendOver(connection, bucket);
+  const store: ObjectStore = {
     presignPut: (storeKey, sizeBytes, sha256, expiresInSeconds = presignTtlSeconds) =>
       presignUpload({
         method: 'PUT',
@@ -77,9 +77,7 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
         query: { partNumber: `${partNumber}`, uploadId },
       }),
 
-    ...objects,
-    ...multipart,
-    copy: createS3Copy(connection, { bucket, ...objects, ...multipart }),
+    ...operations,
 
     async prepare() {
       const { status } = await connection.call({ method: 'HEAD' });
@@ -97,8 +95,36 @@ export function createS3Store(settings: S3Settings, now: () => number): ObjectSt
       if (status !== 200) throw unavailable(refusal(settings, status));
     },
 
+    // Addresses are signed as ever: nothing of a trace is in them.
+    within: (trace) => Object.assign(Object.create(traced), { trace, operations: undefined }),
+
     close: () => connection.close(),
   };
+  const traced = createTraced(store, Object.keys(operations), (trace) => sendOver(connection.within(trace), bucket));
+  return store;
+}
+
+type Operations = ReturnType<typeof sendOver>;
+
+/** The prototype of stores whose requests belong to a trace: their operations are made with the first request. */
+function createTraced(store: ObjectStore, names: string[], make: (trace: Trace) => Operations): object {
+  const prototype = Object.create(store);
+  for (const name of names) {
+    Object.defineProperty(prototype, name, {
+      get(this: { trace: Trace; operations: Operations | undefined }) {
+        this.operations ??= make(this.trace);
+        return this.operations[name as keyof Operations];
+      },
+    });
+  }
+  return prototype;
+}
+
+/** The operations that send requests. */
+function sendOver(connection: S3Connection, bucket: string) {
+  const objects = createS3Objects(connection);
+  const multipart = createS3Multipart(connection);
+  return { ...objects, ...multipart, copy: createS3Copy(connection, { bucket, ...objects, ...multipart }) };
 }
 
 /** Everywhere except us-east-1, a new bucket must be told its region (Amazon S3 API, CreateBucket). */

@@ -10,7 +10,7 @@ export function welcome({ config }: Pick<Deps, 'config'>): Answer<'welcome'> {
 }
 
 export function live(): Answer<'live'> {
-  return { status: 'ok' };
+  return { status: 'ok', version };
 }
 
 /**

@@ -2,6 +2,7 @@ import { ArchiveParams, ContentQuery, FileParams } from '@cadiz/contract';
 import { createDownloadUrl } from '../../features/downloads/create-download-url.ts';
 import { readArchive } from '../../features/downloads/read-archive.ts';
 import { toContentDisposition } from '../../serving/content-disposition.ts';
+import { withinTrace } from '../../telemetry/within-trace.ts';
 import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readParams, readQuery } from '../input.ts';
@@ -26,7 +27,18 @@ export const redirectToContent: Handler = async (deps, exchange) => {
 export const downloadArchive: Handler = (deps, exchange) =>
   whileConnected(exchange, async ({ signal }) => {
     const { token } = readParams(exchange, ArchiveParams);
-    const { name, bytes, lost, close } = await readArchive(deps, token, signal);
+    // It lasts until the last byte, long after the request has its answer.
+    const trace = deps.trace?.begin('archive', {});
+    const own = trace ? withinTrace(deps, trace) : deps;
+    const archive = await readArchive(own, token, signal).catch((error: unknown) => {
+      trace?.end(error);
+      throw error;
+    });
+    const { name, bytes, lost } = archive;
+    const close = () => {
+      archive.close();
+      trace?.end();
+    };
     const headers = {
       'Content-Type': 'application/zip',
       'Content-Disposition': toContentDisposition('attachment', name),

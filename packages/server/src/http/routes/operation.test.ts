@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send, startTestService, type TestService } from '../../../test/service.ts';
 import { createHealth } from '../../telemetry/health.ts';
 import { logOptions } from '../../telemetry/log.ts';
+import { version } from '../../telemetry/version.ts';
 import { createApp, handlers } from '../app.ts';
 import { fromFetch } from '../fetch.ts';
 import { listen } from '../listen.ts';
@@ -32,7 +33,7 @@ const healthy = { database: { status: 'healthy' }, objectStore: { status: 'healt
 const databaseDown = { ...healthy, database: { status: 'down', detail: 'does not answer' } };
 
 test('GET /livez, /readyz and /healthz answer anybody while all is well', async () => {
-  expect((await service.call('GET', '/livez')).body).toEqual({ status: 'ok' });
+  expect((await service.call('GET', '/livez')).body).toEqual({ status: 'ok', version });
   expect((await service.call('GET', '/readyz')).body).toEqual({ status: 'ready', dependencies: healthy });
   expect((await service.call('GET', '/healthz')).body).toEqual({ status: 'healthy', dependencies: healthy });
 });
