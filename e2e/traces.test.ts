@@ -94,5 +94,5 @@ test('an absent collector changes nothing', async () => {
   expect(answer.status).toBe(401);
   const { stderr, code } = await stopService(service);
   expect(code).toBe(0);
-  expect(toLines(stderr).filter(({ msg }) => String(msg).startsWith('Could not send spans'))).toHaveLength(1);
+  expect(toLines(stderr).filter(({ msg }) => String(msg).startsWith('Could not send spans'))).not.toEqual([]);
 });

@@ -36,8 +36,10 @@ export async function openTracing(settings: TracingSettings | undefined, log: Lo
       const ended = provider.shutdown().catch((error: unknown) => log.warn({ error }, 'Could not send the last spans'));
       // The exporter tries again for longer than whatever stops the service may wait.
       const enough = new AbortController();
-      await Promise.race([ended, delay(closeMilliseconds, undefined, enough).catch(() => undefined)]);
+      const late = delay(closeMilliseconds, true, enough).catch(() => false);
+      const isLate = await Promise.race([ended.then(() => false), late]);
       enough.abort();
+      if (isLate) log.warn('Could not send spans before the end: the collector does not answer');
     },
   };
 }
