@@ -12,14 +12,19 @@ type Callback = (error: Error | null, result?: unknown) => void;
  */
 const replicationWait = 'SyncRepWaitForLSN';
 
+/** What PostgreSQL answers a statement that writes on a server that is a standby by now, or read-only for another reason. */
+const readOnly = '25006';
+
 /**
- * A `pg` connection with two additions that apply to every statement:
+ * A `pg` connection with three additions that apply to every statement:
  * - a commit that did not reach the standby PostgreSQL must wait for fails (CommitNotReplicated);
- * - a statement outside a transaction that conflicted with another one is sent again (`retryConflicts`).
+ * - a statement outside a transaction that conflicted with another one is sent again (`retryConflicts`);
+ * - a server that turns out to be read-only is left, so that the next connection finds the one that is not.
  */
 export class Client extends pg.Client {
   /** A warning arrives before the end of its statement, and no statement begins before the previous one has ended. */
   #unreplicated: string | undefined;
+  #isReadOnly = false;
 
   constructor(config?: string | pg.ClientConfig) {
     super(config);
@@ -49,6 +54,9 @@ export class Client extends pg.Client {
       const end: Callback = (error, result) => {
         const unreplicated = this.#unreplicated;
         this.#unreplicated = undefined;
+        if (error && (error as pg.DatabaseError).code === readOnly) this.#isReadOnly = true;
+        // A transaction still has to be rolled back.
+        if (this.#isReadOnly && this.getTransactionStatus() === 'I') void this.end();
         if (error) reject(error);
         else if (unreplicated !== undefined) reject(new CommitNotReplicated(unreplicated));
         else resolve(result);

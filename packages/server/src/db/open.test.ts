@@ -315,6 +315,36 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
   });
 });
 
+describe.runIf(testableKinds.includes('postgres'))('a server that is read-only (checklist 49)', () => {
+  let db: Database;
+  beforeAll(async () => {
+    db = await openEmptyDatabase('postgres');
+    await db.pool.query('create table notes (id int)');
+  });
+  afterAll(() => db.close());
+
+  const write = () => db.pool.query('insert into notes values (1)');
+  // The pool hands out the connection that was used last.
+  const becomeStandby = () => db.pool.query('set default_transaction_read_only = on');
+
+  it('is not healthy', async () => {
+    await becomeStandby();
+    await expect(db.check()).rejects.toThrow('PostgreSQL is read-only');
+    await expect(write()).rejects.toMatchObject({ code: '25006' });
+    await db.check();
+  });
+
+  it('is left after a statement, and after a transaction', async () => {
+    await becomeStandby();
+    await expect(write()).rejects.toMatchObject({ code: '25006' });
+    await write();
+    await becomeStandby();
+    const inTransaction = db.transaction((trx) => sql`insert into notes values (2)`.execute(trx));
+    await expect(inTransaction).rejects.toMatchObject({ code: '25006' });
+    await write();
+  });
+});
+
 describe.runIf(testableKinds.includes('postgres'))('a connection that breaks while it is in use (checklist 49)', () => {
   let wires: Socket[];
   let proxy: Server;

@@ -316,8 +316,10 @@ function createCheck(pool: pg.Pool): () => Promise<void> {
   let asking: Promise<void> | undefined;
   return () => {
     asking ??= pool
-      .query('select 1')
-      .then(() => undefined)
+      .query<{ value: string }>(`select current_setting('transaction_read_only') as value`)
+      .then(({ rows: [setting] }) => {
+        if (setting?.value === 'on') throw new Error('PostgreSQL is read-only: this server may be a standby');
+      })
       .finally(() => {
         asking = undefined;
       });
