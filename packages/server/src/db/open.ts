@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely';
 import pg from 'pg';
 import { createFairGate } from '../rate-limits/fair-gate.ts';
+import { UnusableDependency } from '../telemetry/health.ts';
 import type { Trace } from '../telemetry/trace.ts';
 import { Client, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
@@ -318,7 +319,7 @@ function createCheck(pool: pg.Pool): () => Promise<void> {
     asking ??= pool
       .query<{ value: string }>(`select current_setting('transaction_read_only') as value`)
       .then(({ rows: [setting] }) => {
-        if (setting?.value === 'on') throw new Error('PostgreSQL is read-only: this server may be a standby');
+        if (setting?.value === 'on') throw new UnusableDependency('is read-only');
       })
       .finally(() => {
         asking = undefined;

@@ -20,7 +20,13 @@ export interface Health {
   look(): Promise<DependenciesHealth>;
 }
 
+/** A dependency answers, but cannot be used. Its message may be public. */
+export class UnusableDependency extends Error {
+  override readonly name = 'UnusableDependency';
+}
+
 interface Dependency {
+  /** Rejects if it cannot be used. */
   check(): Promise<void>;
   /** Its data folder, if it stores its data in a folder of this process. */
   folder?: string | undefined;
@@ -84,6 +90,7 @@ async function lookAt({ check, folder }: Dependency): Promise<Found> {
     return trouble === undefined ? { status: 'healthy' } : { status: 'available', detail: trouble };
   } catch (error) {
     // Anybody may ask for this, and the reason may name hosts and users, so it only goes to the log.
-    return { status: 'down', detail: 'does not answer', error };
+    const detail = error instanceof UnusableDependency ? error.message : 'does not answer';
+    return { status: 'down', detail, error };
   }
 }
