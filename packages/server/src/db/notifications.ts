@@ -12,6 +12,10 @@ export interface Listener {
 }
 
 const retryMilliseconds = 1_000;
+/** How often the connection is tried: one whose packets are lost says nothing by itself. */
+const beatMilliseconds = 5_000;
+/** How long an answer may take. */
+const patienceMilliseconds = 4_000;
 
 /**
  * Listens over its own connection, which is reopened when it is lost. It must lead to the server itself: a pooler that
@@ -22,30 +26,42 @@ export function openNotifications(connectionString: string, channel: string, lis
   let closed = false;
   let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
+  let beat: NodeJS.Timeout | undefined;
 
   async function connect(): Promise<void> {
-    const next = new pg.Client({ connectionString, keepAlive: true, application_name: 'cadiz listen' });
+    const next = new pg.Client({
+      connectionString,
+      keepAlive: true,
+      application_name: 'cadiz listen',
+      connectionTimeoutMillis: patienceMilliseconds,
+      query_timeout: patienceMilliseconds,
+    });
     client = next;
     const lost = () => {
       if (client !== next) return;
       client = undefined;
+      clearInterval(beat);
       if (!closed) timer = setTimeout(connect, retryMilliseconds).unref();
     };
     next.on('end', lost);
-    next.on('error', () => {
+    const giveUp = () => {
       lost();
       // A connection that failed may never report that it has ended.
       void next.end().catch(() => undefined);
-    });
+    };
+    next.on('error', giveUp);
     next.on('notification', ({ payload }) => listener.onMessage(payload ?? ''));
     try {
       await next.connect();
-      await next.query(`listen ${channel}`);
-      if (client === next) listener.onListening();
+      const listen = () => next.query(`listen ${channel}`);
+      await listen();
+      if (client !== next) return;
+      // Said again, it changes nothing.
+      beat = setInterval(() => listen().catch(giveUp), beatMilliseconds).unref();
+      listener.onListening();
     } catch {
       // Failing to listen is not an error: every listener also checks from time to time.
-      lost();
-      void next.end().catch(() => undefined);
+      giveUp();
     }
   }
 
@@ -54,6 +70,7 @@ export function openNotifications(connectionString: string, channel: string, lis
     async close() {
       closed = true;
       clearTimeout(timer);
+      clearInterval(beat);
       await client?.end();
     },
   };
