@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createServerDatabase, testableKinds } from '../../test/database.ts';
 import { type Notifications, openNotifications } from './notifications.ts';
 
-describe.runIf(testableKinds.includes('postgres'))('a connection that listens (checklist 49)', () => {
+describe.runIf(testableKinds.includes('postgres'))('a connection that listens', () => {
   const sockets: Socket[] = [];
   let server: Awaited<ReturnType<typeof createServerDatabase>>;
   let proxiedUrl: string;

@@ -315,7 +315,7 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
   });
 });
 
-describe.runIf(testableKinds.includes('postgres'))('a server that is read-only (checklist 49)', () => {
+describe.runIf(testableKinds.includes('postgres'))('a server that is read-only', () => {
   let db: Database;
   beforeAll(async () => {
     db = await openEmptyDatabase('postgres');
