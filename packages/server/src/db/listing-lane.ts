@@ -65,10 +65,12 @@ export interface Portion {
 export const wholePortion: Portion = { rows: 1000, first: 5000, next: 20_000, counted: 50_000, found: 100_000 };
 /**
  * An index of names collects all matches, however few are wanted. Where others wait for that, a statement of a project that took
- * longer than this is followed by none of its kind for a hundred times as long: one in a hundred requests notices it.
+ * longer than this counts: a project may have 600 ms of them at once, and a hundredth of the time in the long run, so that one in a
+ * hundred requests of others notices it.
  */
 const longMilliseconds = 20;
 const longFactor = 100;
+const burstMilliseconds = 600;
 /** While other requests come: a statement of PostgreSQL delays none, but its answer takes the thread. */
 const smallPortion: Portion = { ...wholePortion, rows: 200 };
 /** The same where statements run one after the other: some five milliseconds each. */
@@ -127,8 +129,8 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
   /** How many requests other than listings there have been, and when the last one came. */
   let others = 0;
   let lastOther = Number.NEGATIVE_INFINITY;
-  /** When each project may use an index of names or metadata again: times of `performance.now()`. */
-  const findAgainAt = createBoundedCache<number>(1000);
+  /** When what each project has used of indexes of names and metadata is paid off: times of `performance.now()`. */
+  const paidOffAt = createBoundedCache<number>(1000);
   const isShared = () => performance.now() - lastOther < sharedMilliseconds;
 
   /** Lets others go first for a while, unless no more come. */
@@ -185,7 +187,8 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
     portion(projectId) {
       if (!isShared()) return wholePortion;
       if (!isOnlySession) return smallPortion;
-      const mayFind = performance.now() >= (findAgainAt.get(projectId) ?? 0);
+      const owed = (paidOffAt.get(projectId) ?? 0) - performance.now();
+      const mayFind = owed <= longFactor * burstMilliseconds;
       return mayFind ? smallestPortion : { ...smallestPortion, found: 0 };
     },
     async query(statement, reading) {
@@ -204,7 +207,8 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
       } finally {
         const { milliseconds, utilization } = measureThread();
         if (isFind && milliseconds > longMilliseconds) {
-          findAgainAt.set(projectId, performance.now() + longFactor * milliseconds);
+          const since = Math.max(performance.now(), paidOffAt.get(projectId) ?? 0);
+          paidOffAt.set(projectId, since + longFactor * milliseconds);
         }
         if (others !== othersBefore) {
           void pauseForOthers(pauseFactor * milliseconds).then(leave);
