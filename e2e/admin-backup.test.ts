@@ -6,6 +6,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Authenticator, assert, attest, makeAuthenticator } from '../packages/server/test/authenticator.ts';
+import { openBrowser, type TestBrowser } from '../packages/server/test/browser.ts';
+import type { TestService } from '../packages/server/test/service.ts';
+import { awaitEarlyStep, readSecret, totp } from '../packages/server/test/totp-app.ts';
 import { collect, type Ended, main } from './cli.ts';
 import {
   cleanUp,
@@ -27,7 +31,10 @@ const newSettings = async (kind: string): Promise<Settings> => ({
 
 /** What a user of the service has, and finds again after a restore. */
 interface Kept {
-  cookie: string;
+  cookies: [string, string][];
+  passkey: Authenticator;
+  secret: Buffer;
+  backupCode: string;
   apiKey: string;
   projectId: string;
   fileId: string;
@@ -37,56 +44,98 @@ interface Kept {
   cursor: string;
 }
 
-async function ask<T = Record<string, string>>(url: string, cookie: string, path: string, body?: object): Promise<T> {
-  const answer = await fetch(url + path, {
-    method: body ? 'POST' : 'GET',
-    headers: { 'Content-Type': 'application/json', Cookie: cookie },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  const text = await answer.text();
-  expect(answer.status, text).toBe(200);
-  return JSON.parse(text) as T;
+const call =
+  ({ url }: Service): TestService['call'] =>
+  async (method, path, { body, headers } = {}) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await answer.text();
+    expect(answer.status, text).toBe(200);
+    return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) };
+  };
+
+const email = 'ada@example.com';
+const password = 'a password that nobody has';
+
+/** Questions and answers of a passkey. Its page may have another port than before, but must have the same host. */
+async function answer(browser: TestBrowser, { url }: Service, passkey: Authenticator, isNew = false): Promise<void> {
+  const { body: asked } = await browser.call(
+    'GET',
+    `/api/auth/passkey/generate-${isNew ? 'register' : 'authenticate'}-options`,
+  );
+  const question = { challenge: asked.challenge, origin: `http://localhost:${new URL(url).port}` };
+  const [path, body] = isNew
+    ? ['registration', attest(passkey, question)]
+    : ['authentication', assert(passkey, question)];
+  await browser.call('POST', `/api/auth/passkey/verify-${path}`, { body });
 }
 
-async function use({ url }: Service): Promise<Kept> {
-  const signUp = await fetch(`${url}/api/auth/sign-up/email`, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'a password that nobody has' }),
-  });
-  const cookie = signUp.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-  const { id: projectId = '' } = await ask(url, cookie, '/api/projects', { name: 'Main' });
-  const { key: apiKey = '' } = await ask(url, cookie, '/api/api-keys', { name: 'Key', projectId });
-  const cadiz = createClient({ baseUrl: url, apiKey });
+async function use(service: Service): Promise<Kept> {
+  const browser = openBrowser({ call: call(service) });
+  const post = async (path: string, body: object) => (await browser.call('POST', path, { body })).body;
+  await post('/api/auth/sign-up/email', { name: 'Ada', email, password });
+  const { id: projectId } = await post('/api/projects', { name: 'Main' });
+  const { key: apiKey } = await post('/api/api-keys', { name: 'Key', projectId });
+  const cadiz = createClient({ baseUrl: service.url, apiKey });
   const file = await cadiz.upload(new Blob(['the bytes']), { name: 'kept é.txt' });
   const trashed = await cadiz.upload(new Blob(['in the trash']), { name: 'trashed.txt' });
   await cadiz.files.delete(trashed.id);
   const link = await cadiz.links.create(file.id);
-  const { id: webhookId = '' } = await ask(url, cookie, `/api/projects/${projectId}/webhooks`, {
-    url: 'http://127.0.0.1:9999/',
-  });
-  const { cursor = '' } = await ask(url, cookie, `/api/storage/events?projectId=${projectId}`);
-  return { cookie, apiKey, projectId, fileId: file.id, trashedId: trashed.id, linkUrl: link.url, webhookId, cursor };
+  const { id: webhookId } = await post(`/api/projects/${projectId}/webhooks`, { url: 'http://127.0.0.1:9999/' });
+  const { cursor } = (await browser.call('GET', `/api/storage/events?projectId=${projectId}`)).body;
+
+  const passkey = makeAuthenticator();
+  await answer(browser, service, passkey, true);
+  const { totpURI, backupCodes } = await post('/api/auth/two-factor/enable', { password });
+  const secret = readSecret(totpURI);
+  await awaitEarlyStep();
+  await post('/api/auth/two-factor/verify-totp', { code: totp(secret, -1) });
+  const cookies = [...browser.cookies];
+  const account = { cookies, passkey, secret, backupCode: backupCodes[0] };
+  const ids = { projectId, fileId: file.id, trashedId: trashed.id, webhookId };
+  return { ...account, ...ids, apiKey, linkUrl: link.url, cursor };
 }
 
-async function expectKept({ url }: Service, kept: Kept): Promise<void> {
-  const { cookie, projectId } = kept;
-  const cadiz = createClient({ baseUrl: url, apiKey: kept.apiKey });
+async function expectKept(service: Service, kept: Kept): Promise<void> {
+  const { projectId } = kept;
+  const cadiz = createClient({ baseUrl: service.url, apiKey: kept.apiKey });
   const names = [];
   for await (const { fileName } of cadiz.files.list()) names.push(fileName);
   expect(names).toContain('kept é.txt');
   const own = new URL(kept.linkUrl);
-  const shared = await fetch(url + own.pathname + own.search);
+  const shared = await fetch(service.url + own.pathname + own.search);
   expect(await shared.text()).toBe('the bytes');
   await cadiz.files.restore(kept.trashedId);
-  const webhook = await ask(url, cookie, `/api/projects/${projectId}/webhooks/${kept.webhookId}`);
-  expect(webhook.url).toBe('http://127.0.0.1:9999/');
-  const { events } = await ask<{ events: { type: string }[] }>(
-    url,
-    cookie,
-    `/api/storage/events?projectId=${projectId}&cursor=${encodeURIComponent(kept.cursor)}`,
-  );
-  expect(events.map(({ type }) => type)).toContain('file.restored');
+
+  const browser = openBrowser({ call: call(service) });
+  for (const [name, value] of kept.cookies) browser.cookies.set(name, value);
+  const get = async (path: string) => (await browser.call('GET', path)).body;
+  expect((await get(`/api/projects/${projectId}/webhooks/${kept.webhookId}`)).url).toBe('http://127.0.0.1:9999/');
+  const { events } = await get(`/api/storage/events?projectId=${projectId}&cursor=${encodeURIComponent(kept.cursor)}`);
+  expect(events.map(({ type }: { type: string }) => type)).toContain('file.restored');
+}
+
+/** Signs in by each way that the account had. */
+async function expectSignIns(service: Service, { passkey, secret, backupCode }: Kept): Promise<void> {
+  const factors = {
+    passkey: (browser: TestBrowser) => answer(browser, service, passkey),
+    totp: (browser: TestBrowser) =>
+      browser.call('POST', '/api/auth/two-factor/verify-totp', { body: { code: totp(secret) } }),
+    'backup code': (browser: TestBrowser) =>
+      browser.call('POST', '/api/auth/two-factor/verify-backup-code', { body: { code: backupCode } }),
+  };
+  for (const [name, enter] of Object.entries(factors)) {
+    const browser = openBrowser({ call: call(service) });
+    if (name !== 'passkey') {
+      const { body } = await browser.call('POST', '/api/auth/sign-in/email', { body: { email, password } });
+      expect(body).toEqual({ twoFactorRedirect: true, twoFactorMethods: ['totp'] });
+    }
+    await enter(browser);
+    expect((await browser.call('GET', '/api/auth/get-session')).body?.user.email, name).toBe(email);
+  }
 }
 
 describe.each(kinds)('a backup of a running service (%s)', (kind) => {
@@ -150,6 +199,7 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
       }
       const service = await startService(target);
       await expectKept(service, kept);
+      await expectSignIns(service, kept);
       const ids = [];
       for await (const { id } of createClient({ baseUrl: service.url, apiKey: kept.apiKey }).files.list()) ids.push(id);
       expect(ids).toEqual(expect.arrayContaining(acknowledged));

@@ -9,11 +9,27 @@ import { type Client, createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect, type Ended, main } from './cli.ts';
 import { signUpOwner } from './client-account.ts';
-import { cleanUp, embeddedSettings, type Service, type Settings, startService, stopService } from './service.ts';
+import {
+  cleanUp,
+  embeddedSettings,
+  removeData,
+  type Service,
+  type Settings,
+  startService,
+  stopService,
+  testedSettings,
+} from './service.ts';
 
 const mebibyte = 1024 ** 2;
 
-describe('a backup with objects', () => {
+const { TEST_DATABASE_URL, TEST_S3_ENDPOINT } = process.env;
+const kinds = TEST_DATABASE_URL || TEST_S3_ENDPOINT ? ['embedded', 'given'] : ['embedded'];
+const newSettings = async (kind: string): Promise<Settings> => ({
+  ...(await (kind === 'embedded' ? embeddedSettings() : testedSettings())),
+  RATE_LIMITS: 'off',
+});
+
+describe.each(kinds)('a backup with objects (%s)', (kind) => {
   let settings: Settings;
   let service: Service;
   let folder: string;
@@ -31,6 +47,36 @@ describe('a backup with objects', () => {
     const names = readdirSync(join(of, 'objects'), { recursive: true }).map((name) => join(of, 'objects', `${name}`));
     return names.filter((name) => /\/[\da-f]{64}$/.test(name));
   };
+
+  const count = (path: string) => (existsSync(path) ? readdirSync(path, { recursive: true }).length : 0);
+
+  /** Kills the command as soon as it has done something. */
+  async function kill(args: string[], own: Settings, hasBegun: () => boolean): Promise<void> {
+    const env = { PATH: process.env.PATH ?? '', ...own };
+    const child = spawn(process.execPath, [main, 'admin', ...args], { env, stdio: 'ignore' });
+    const exit = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
+    while (!hasBegun() && child.exitCode === null) await delay(1);
+    child.kill('SIGKILL');
+    expect(await exit).toBe('SIGKILL');
+  }
+
+  async function expectBytes(client: Client): Promise<void> {
+    for (const [id, bytes] of bytesOf) {
+      const answer = await fetch((await client.files.url(id)).url);
+      expect(Buffer.from(await answer.arrayBuffer()).equals(bytes), id).toBe(true);
+    }
+  }
+
+  async function openStore(): Promise<S3Client> {
+    const { S3_ENDPOINT: endpoint = `http://127.0.0.1:${settings.STORE_PORT}`, S3_REGION: region = 'us-east-1' } =
+      settings;
+    const kept = settings.S3_ENDPOINT
+      ? undefined
+      : JSON.parse(await readFile(join(settings.CADIZ_DATA_DIR ?? '', 'secrets.json'), 'utf8'));
+    const accessKeyId = kept?.storeAccessKeyId ?? settings.S3_ACCESS_KEY_ID;
+    const secretAccessKey = kept?.storeSecretAccessKey ?? settings.S3_SECRET_ACCESS_KEY;
+    return new S3Client({ endpoint, region, forcePathStyle: true, credentials: { accessKeyId, secretAccessKey } });
+  }
 
   /** In parts of a size that nobody would guess. */
   async function uploadInParts(projectId: string, bytes: Buffer, partSize: number): Promise<string> {
@@ -66,7 +112,7 @@ describe('a backup with objects', () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'cadiz-objects-'));
-    settings = { ...(await embeddedSettings()), RATE_LIMITS: 'off' };
+    settings = await newSettings(kind);
     service = await startService(settings);
     const project = await (await signUpOwner(service.url)).createProject('Main');
     apiKey = project.apiKey;
@@ -101,39 +147,53 @@ describe('a backup with objects', () => {
     expect(await admin(['verify', '--objects', archive()], {})).toMatchObject({ code: 0 });
   });
 
-  it('is restored into an empty service, where every file has its bytes', { timeout: 120_000 }, async () => {
-    const target: Settings = { ...(await embeddedSettings()), RATE_LIMITS: 'off' };
+  it.each(kinds)(
+    'is restored into an empty service, where every file has its bytes (%s)',
+    {
+      timeout: 120_000,
+    },
+    async (other) => {
+      const target = await newSettings(other);
+      try {
+        const ended = await admin(['restore', '--objects', archive()], target);
+        expect(ended, ended.stderr).toMatchObject({ code: 0 });
+        expect(ended.stdout).toContain('restored 33 objects');
+        const restored = await startService(target);
+        const client = createClient({ baseUrl: restored.url, apiKey });
+        await client.files.restore(trashedId);
+        const trashed = await fetch((await client.files.url(trashedId)).url);
+        expect(await trashed.text()).toBe('in the trash');
+        await expectBytes(client);
+        // A link compares the ETag, which is another for unknown sizes of parts.
+        const own = new URL(linkUrl);
+        const shared = await fetch(restored.url + own.pathname + own.search);
+        expect((await shared.arrayBuffer()).byteLength).toBe(13 * mebibyte);
+        await stopService(restored);
+      } finally {
+        await removeData(target);
+      }
+    },
+  );
+
+  it('can be restored after a restore that was killed while it stored objects', { timeout: 120_000 }, async () => {
+    const target = await newSettings('embedded');
+    const blobs = () => count(join(target.CADIZ_DATA_DIR ?? '', 'objects', 'blobs'));
     try {
+      await kill(['restore', '--objects', archive()], target, () => blobs() > 2);
+      expect(blobs()).toBeLessThan(33);
       const ended = await admin(['restore', '--objects', archive()], target);
       expect(ended, ended.stderr).toMatchObject({ code: 0 });
-      expect(ended.stdout).toContain('restored 33 objects');
       const restored = await startService(target);
-      const client = createClient({ baseUrl: restored.url, apiKey });
-      await client.files.restore(trashedId);
-      bytesOf.set(trashedId, Buffer.from('in the trash'));
-      for (const [id, bytes] of bytesOf) {
-        const answer = await fetch((await client.files.url(id)).url);
-        expect(Buffer.from(await answer.arrayBuffer()).equals(bytes), id).toBe(true);
-      }
-      bytesOf.delete(trashedId);
-      // A link compares the ETag, which is another for unknown sizes of parts.
-      const own = new URL(linkUrl);
-      const shared = await fetch(restored.url + own.pathname + own.search);
-      expect((await shared.arrayBuffer()).byteLength).toBe(13 * mebibyte);
+      await expectBytes(createClient({ baseUrl: restored.url, apiKey }));
       await stopService(restored);
     } finally {
-      await rm(join(target.CADIZ_DATA_DIR ?? '', '..'), { recursive: true, force: true });
+      await removeData(target);
     }
   });
 
   it('goes on after it was killed, with what was copied', { timeout: 120_000 }, async () => {
     const next = join(folder, 'next');
-    const env = { PATH: process.env.PATH ?? '', ...settings };
-    const child = spawn(process.execPath, [main, 'admin', 'backup', '--objects', next], { env, stdio: 'ignore' });
-    const exit = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
-    while (copies(next).length === 0 && child.exitCode === null) await delay(1);
-    child.kill('SIGKILL');
-    expect(await exit).toBe('SIGKILL');
+    await kill(['backup', '--objects', next], settings, () => copies(next).length > 0);
     const before = copies(next).map((path) => ({ path, ino: statSync(path).ino }));
     expect(before.length).toBeGreaterThan(0);
     expect((await admin(['verify', '--objects', next])).stderr).toContain('no whole backup');
@@ -159,21 +219,15 @@ describe('a backup with objects', () => {
       expect(restored.stderr).toContain(`${path} is damaged`);
       expect(restored.stdout).toContain('restored 32 objects');
     } finally {
-      await rm(join(target.CADIZ_DATA_DIR ?? '', '..'), { recursive: true, force: true });
+      await removeData(target);
     }
   });
 
   it('names an object that has vanished, and keeps the copy that an earlier one has', {
     timeout: 120_000,
   }, async () => {
-    const secrets = JSON.parse(await readFile(join(settings.CADIZ_DATA_DIR ?? '', 'secrets.json'), 'utf8'));
-    const store = new S3Client({
-      endpoint: `http://127.0.0.1:${settings.STORE_PORT}`,
-      region: 'us-east-1',
-      forcePathStyle: true,
-      credentials: { accessKeyId: secrets.storeAccessKeyId, secretAccessKey: secrets.storeSecretAccessKey },
-    });
-    await store.send(new DeleteObjectCommand({ Bucket: 'cadiz', Key: vanishing.storeKey }));
+    const store = await openStore();
+    await store.send(new DeleteObjectCommand({ Bucket: settings.S3_BUCKET ?? 'cadiz', Key: vanishing.storeKey }));
     store.destroy();
     const anew = join(folder, 'anew');
     const ended = await admin(['backup', '--objects', '--quiet', anew]);

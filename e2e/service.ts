@@ -72,6 +72,11 @@ export async function testedSettings(): Promise<Settings> {
 /** Kills anything that a failed test left running, and removes what `embeddedSettings` or `testedSettings` created. */
 export async function cleanUp(settings: Settings): Promise<void> {
   for (const child of running) child.kill('SIGKILL');
+  await removeData(settings);
+}
+
+/** Removes what `embeddedSettings` or `testedSettings` created, of a service that does not run. */
+export async function removeData(settings: Settings): Promise<void> {
   const { CADIZ_DATA_DIR, DATABASE_URL } = settings;
   if (CADIZ_DATA_DIR) await rm(join(CADIZ_DATA_DIR, '..'), { recursive: true, force: true });
   const maintenance = process.env.TEST_DATABASE_URL;

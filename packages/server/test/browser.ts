@@ -6,7 +6,7 @@ export interface TestBrowser {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
 
-export function openBrowser(service: TestService): TestBrowser {
+export function openBrowser(service: Pick<TestService, 'call'>): TestBrowser {
   const cookies = new Map<string, string>();
   return {
     cookies,

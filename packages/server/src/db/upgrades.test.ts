@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openEmptyDatabase, testableKinds } from '../../test/database.ts';
-import { earlierDatabases, makeEarlierDatabase } from '../../test/db/earlier-databases.ts';
+import { earlierDatabases, expectEarlierRows, makeEarlierDatabase } from '../../test/db/earlier-databases.ts';
 import { startTestService, type TestService } from '../../test/service.ts';
-import { createPasswords } from '../identity/passwords/passwords.ts';
 import { MigrationMismatch, migrate } from './migrate.ts';
 import type { Database } from './open.ts';
 
@@ -26,22 +25,12 @@ test('a migration that has landed never changes', async () => {
   ).toEqual(known);
 });
 
-const userId = '01990000-0000-7000-8000-000000000001';
-const projectId = '01990000-0000-7000-8000-000000000002';
-const folderId = '01990000-0000-7000-8000-000000000003';
-const fileId = '01990000-0000-7000-8000-000000000004';
-const email = 'ada@example.com';
-const password = 'correct horse battery';
-const storeKey = `${projectId}/01990000-0000-7000-8000-000000000005/Photo%20of%20the%20harbour.jpg`;
-
 describe.each(testableKinds)('a database of an earlier version (%s)', (kind) => {
   let db: Database;
   let service: TestService;
-  let hash: string;
   let schema: Record<string, unknown>;
 
   beforeAll(async () => {
-    hash = await createPasswords().hash(password);
     db = await openEmptyDatabase(kind);
     await migrate(db.pool);
     schema = await readSchema(db);
@@ -49,54 +38,22 @@ describe.each(testableKinds)('a database of an earlier version (%s)', (kind) => 
   });
   afterAll(() => service.close());
 
-  /** The rows that the first version had written. */
-  async function fill(): Promise<void> {
-    const { pool } = db;
-    await pool.query("insert into users (id, name, email, role) values ($1, 'Ada', $2, 'owner')", [userId, email]);
-    await pool.query(
-      "insert into accounts (id, user_id, account_id, provider_id, password) values ($1::uuid, $1::uuid, $1::text, 'credential', $2)",
-      [userId, hash],
-    );
-    await pool.query("insert into projects (id, name) values ($1, 'Holidays')", [projectId]);
-    await pool.query("insert into project_members values ($1, $2, 'owner')", [projectId, userId]);
-    await pool.query("insert into folders (project_id, id, name, name_key) values ($1, $2, 'Spain', 'SPAIN')", [
-      projectId,
-      folderId,
-    ]);
-    await pool.query(
-      `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag)
-       values ($1, $2, $3, 'Photo of the harbour.jpg', 5, 'image/jpeg', $4, 'x')`,
-      [projectId, fileId, storeKey, folderId],
-    );
-  }
-
   test.each(earlierDatabases.map((migrations) => ({ migrations, had: migrations.join(', ') })))(
     'with $had has the tables of a new database after the start, and all its rows',
     async ({ migrations }) => {
       await db.pool.query('drop schema public cascade; create schema public');
-      await makeEarlierDatabase(db.pool, migrations, fill);
+      await makeEarlierDatabase(db.pool, migrations);
       await migrate(db.pool);
       expect(await readSchema(db)).toEqual(schema);
       expect(await migrate(db.pool)).toEqual({ applied: [] });
 
-      const signedIn = await service.call('POST', '/api/auth/sign-in/email', { body: { email, password } });
-      expect(signedIn.status).toBe(200);
-      const headers = { Cookie: signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '' };
-      const get = async (path: string) => (await service.call('GET', `/api/storage/${path}`, { headers })).body;
-      const file = { id: fileId, fileName: 'Photo of the harbour.jpg', fileSize: 5, folderId };
-      expect((await get(`list?projectId=${projectId}&folderId=${folderId}`)).files).toMatchObject([file]);
-      // Through the index of grams: inside a name, and at its beginning.
-      for (const part of ['arbo', 'phot']) {
-        expect((await get(`list?projectId=${projectId}&search=${part}&limit=10`)).files).toMatchObject([file]);
-      }
-      expect(await get(`usage?projectId=${projectId}`)).toMatchObject({ fileCount: 1, totalBytes: 5 });
-      expect(await get(`folders/${folderId}`)).toMatchObject({ name: 'Spain' });
+      await expectEarlierRows(service);
     },
   );
 
   test('with another form of a migration is left unchanged, with a message for the operator', async () => {
     await db.pool.query('drop schema public cascade; create schema public');
-    await makeEarlierDatabase(db.pool, ['0001-foundation'], fill);
+    await makeEarlierDatabase(db.pool, ['0001-foundation']);
     await db.pool.query("update cadiz_migrations set sha256 = repeat('0', 64)");
     await expect(migrate(db.pool)).rejects.toThrow(MigrationMismatch);
     await expect(migrate(db.pool)).rejects.toThrow(

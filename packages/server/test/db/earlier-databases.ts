@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
+import { expect } from 'vitest';
+import { createPasswords } from '../../src/identity/passwords/passwords.ts';
+import type { TestService } from '../service.ts';
 
 const today = new URL('../../src/db/migrations/', import.meta.url);
 const earlier = new URL('./earlier-migrations/', import.meta.url);
@@ -38,14 +41,22 @@ export const earlierDatabases: string[][] = [
   ].map((more) => ['0001-foundation', '0002-library', '0003-invitations', '0004-janitor', ...more]),
 ];
 
+const userId = '01990000-0000-7000-8000-000000000001';
+const projectId = '01990000-0000-7000-8000-000000000002';
+const folderId = '01990000-0000-7000-8000-000000000003';
+const fileId = '01990000-0000-7000-8000-000000000004';
+const email = 'ada@example.com';
+const password = 'correct horse battery';
+const storeKey = `${projectId}/01990000-0000-7000-8000-000000000005/Photo%20of%20the%20harbour.jpg`;
+
 /**
  * Turns an empty database into one of an earlier version.
  * @param fill writes rows after the first migration, so that the others apply to them
  */
 export async function makeEarlierDatabase(
   pool: pg.Pool,
-  migrations: string[],
-  fill: () => Promise<void>,
+  migrations: readonly string[],
+  fill: (pool: pg.Pool) => Promise<void> = writeEarlierRows,
 ): Promise<void> {
   await pool.query(`
     create table cadiz_migrations (
@@ -56,8 +67,44 @@ export async function makeEarlierDatabase(
     await pool.query(sql);
     const sha256 = createHash('sha256').update(sql).digest('hex');
     await pool.query('insert into cadiz_migrations (name, sha256) values ($1, $2)', [name, sha256]);
-    if (index === 0) await fill();
+    if (index === 0) await fill(pool);
   }
+}
+
+/** The rows that the first version had written. */
+async function writeEarlierRows(pool: pg.Pool): Promise<void> {
+  await pool.query("insert into users (id, name, email, role) values ($1, 'Ada', $2, 'owner')", [userId, email]);
+  await pool.query(
+    "insert into accounts (id, user_id, account_id, provider_id, password) values ($1::uuid, $1::uuid, $1::text, 'credential', $2)",
+    [userId, await createPasswords().hash(password)],
+  );
+  await pool.query("insert into projects (id, name) values ($1, 'Holidays')", [projectId]);
+  await pool.query("insert into project_members values ($1, $2, 'owner')", [projectId, userId]);
+  await pool.query("insert into folders (project_id, id, name, name_key) values ($1, $2, 'Spain', 'SPAIN')", [
+    projectId,
+    folderId,
+  ]);
+  await pool.query(
+    `insert into files (project_id, id, store_key, file_name, file_size, mime_type, folder_id, etag)
+     values ($1, $2, $3, 'Photo of the harbour.jpg', 5, 'image/jpeg', $4, 'x')`,
+    [projectId, fileId, storeKey, folderId],
+  );
+}
+
+/** That a service on the migrated database has those rows, and can use them. */
+export async function expectEarlierRows(service: TestService): Promise<void> {
+  const signedIn = await service.call('POST', '/api/auth/sign-in/email', { body: { email, password } });
+  expect(signedIn.status).toBe(200);
+  const headers = { Cookie: signedIn.headers.getSetCookie()[0]?.split(';')[0] ?? '' };
+  const get = async (path: string) => (await service.call('GET', `/api/storage/${path}`, { headers })).body;
+  const file = { id: fileId, fileName: 'Photo of the harbour.jpg', fileSize: 5, folderId };
+  expect((await get(`list?projectId=${projectId}&folderId=${folderId}`)).files).toMatchObject([file]);
+  // Through the index of grams: inside a name, and at its beginning.
+  for (const part of ['arbo', 'phot']) {
+    expect((await get(`list?projectId=${projectId}&search=${part}&limit=10`)).files).toMatchObject([file]);
+  }
+  expect(await get(`usage?projectId=${projectId}`)).toMatchObject({ fileCount: 1, totalBytes: 5 });
+  expect(await get(`folders/${folderId}`)).toMatchObject({ name: 'Spain' });
 }
 
 async function readForm(migration: string): Promise<{ name: string; sql: string }> {

@@ -1,5 +1,6 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Authenticator, assert, attest, makeAuthenticator } from '../../../test/authenticator.ts';
 import { openBrowser, type TestBrowser } from '../../../test/browser.ts';
 import { type Answer, startTestService, type TestService } from '../../../test/service.ts';
 import { runCommand } from '../../users/run-command.ts';
@@ -15,42 +16,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const outcome = ({ status, body }: Answer) => (body?.code === undefined ? status : `${status} ${body.code}`);
-const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
-
-interface Authenticator {
-  id: Buffer;
-  publicKey: Buffer;
-  privateKey: KeyObject;
-}
-
-/** A key on P-256, its public half as a COSE key (RFC 9053 §7.1). */
-function makeAuthenticator(): Authenticator {
-  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
-  const cose = `a5010203262001215820${toHex(x)}225820${toHex(y)}`;
-  return { id: randomBytes(16), publicKey: Buffer.from(cose, 'hex'), privateKey };
-}
-
-const toHex = (base64url: string) => Buffer.from(base64url, 'base64url').toString('hex');
-
-/** WebAuthn §6.1: for this host, with the user present and verified, and without a counter. */
-function authenticatorData(more: Buffer = Buffer.alloc(0)): Buffer {
-  const flags = more.length > 0 ? 0x45 : 0x05;
-  return Buffer.concat([sha256('localhost'), Buffer.from([flags, 0, 0, 0, 0]), more]);
-}
-
-const clientData = (type: string, challenge: string) =>
-  Buffer.from(JSON.stringify({ type, challenge, origin: service.deps.config.publicUrl, crossOrigin: false }));
-const credential = ({ id }: Authenticator, response: Record<string, Buffer>) => ({
-  response: {
-    id: id.toString('base64url'),
-    rawId: id.toString('base64url'),
-    type: 'public-key',
-    clientExtensionResults: {},
-    response: Object.fromEntries(Object.entries(response).map(([name, bytes]) => [name, bytes.toString('base64url')])),
-  },
-});
-
+const origin = () => service.deps.config.publicUrl;
 const get = (browser: TestBrowser, path: string) => browser.call('GET', `/api/auth/${path}`);
 const post = (browser: TestBrowser, path: string, body: object) => browser.call('POST', `/api/auth/${path}`, { body });
 const isSignedIn = async (browser: TestBrowser) => (await get(browser, 'get-session')).body !== null;
@@ -64,30 +30,12 @@ async function signUp(): Promise<{ id: string; email: string; browser: TestBrows
 
 async function register(browser: TestBrowser, authenticator: Authenticator): Promise<Answer> {
   const { challenge } = (await get(browser, 'passkey/generate-register-options')).body;
-  const { id, publicKey } = authenticator;
-  const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, publicKey]);
-  const data = authenticatorData(attested);
-  // {fmt: "none", attStmt: {}, authData} in CBOR
-  const head = Buffer.from('a363666d74646e6f6e656761747453746d74a068617574684461746158', 'hex');
-  const attestationObject = Buffer.concat([head, Buffer.from([data.length]), data]);
-  const body = credential(authenticator, {
-    clientDataJSON: clientData('webauthn.create', challenge),
-    attestationObject,
-  });
-  return post(browser, 'passkey/verify-registration', body);
-}
-
-/** The body that `verify-authentication` expects, signed for this challenge. */
-function assert(authenticator: Authenticator, challenge: string) {
-  const clientDataJSON = clientData('webauthn.get', challenge);
-  const data = authenticatorData();
-  const signature = sign('sha256', Buffer.concat([data, sha256(clientDataJSON)]), authenticator.privateKey);
-  return credential(authenticator, { clientDataJSON, authenticatorData: data, signature });
+  return post(browser, 'passkey/verify-registration', attest(authenticator, { challenge, origin: origin() }));
 }
 
 async function signIn(browser: TestBrowser, authenticator: Authenticator): Promise<Answer> {
   const { challenge } = (await get(browser, 'passkey/generate-authenticate-options')).body;
-  return post(browser, 'passkey/verify-authentication', assert(authenticator, challenge));
+  return post(browser, 'passkey/verify-authentication', assert(authenticator, { challenge, origin: origin() }));
 }
 
 async function signUpWithPasskey() {
@@ -189,7 +137,11 @@ describe('a cookie under the name of another', () => {
     };
     const disguised = openBrowser(service);
     disguised.cookies.set('cadiz.passkey', await begin());
-    const answer = await post(disguised, 'passkey/verify-authentication', assert(makeAuthenticator(), 'x'));
+    const answer = await post(
+      disguised,
+      'passkey/verify-authentication',
+      assert(makeAuthenticator(), { challenge: 'x', origin: origin() }),
+    );
     expect(outcome(answer)).toBe('401 passkey_expired');
 
     const registering: TestBrowser = {
