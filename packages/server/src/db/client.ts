@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { CommitNotReplicated } from './database-errors.ts';
+import { type Link, LinkDown } from './link.ts';
 import { retryConflicts } from './retry-conflicts.ts';
 
 type Callback = (error: Error | null, result?: unknown) => void;
@@ -15,6 +16,11 @@ const replicationWait = 'SyncRepWaitForLSN';
 /** What PostgreSQL answers a statement that writes on a server that is a standby by now, or read-only for another reason. */
 const readOnly = '25006';
 
+export interface ClientConfig extends pg.ClientConfig {
+  /** Watches the connection, which is not opened while the server does not answer. */
+  link?: Link;
+}
+
 /**
  * A `pg` connection with three additions that apply to every statement:
  * - a commit that did not reach the standby PostgreSQL must wait for fails (CommitNotReplicated);
@@ -25,12 +31,29 @@ export class Client extends pg.Client {
   /** A warning arrives before the end of its statement, and no statement begins before the previous one has ended. */
   #unreplicated: string | undefined;
   #isReadOnly = false;
+  readonly #link: Link | undefined;
 
-  constructor(config?: string | pg.ClientConfig) {
+  constructor(config: ClientConfig = {}) {
     super(config);
+    this.#link = config.link;
     this.on('notice', ({ routine, message }) => {
       if (routine === replicationWait) this.#unreplicated = message;
     });
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+    if (this.#link?.isDown) {
+      const down = new LinkDown();
+      if (callback === undefined) return Promise.reject(down);
+      process.nextTick(callback, down);
+      return undefined;
+    }
+    this.#link?.add(this);
+    if (callback === undefined) return super.connect();
+    super.connect(callback);
+    return undefined;
   }
 
   override query(...args: unknown[]): never {

@@ -3,9 +3,10 @@ import pg from 'pg';
 import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { UnusableDependency } from '../telemetry/health.ts';
 import type { Trace } from '../telemetry/trace.ts';
-import { Client, UnnamedClient } from './client.ts';
+import { Client, type ClientConfig, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
+import { type Link, watchLink } from './link.ts';
 import {
   createListingLane,
   type ListingLane,
@@ -129,11 +130,13 @@ async function openOnDisk({ dataDir, listings }: EmbeddedSettings): Promise<Data
   });
 }
 
+interface PoolConfig extends pg.PoolConfig, Pick<ClientConfig, 'link'> {}
+
 /**
  * The pool replaces a broken connection, and the query that it fails reports the error to its own caller. The pool
  * listens for errors on idle connections only; an unheard error on one that is in use would end the process.
  */
-function createPool(config: pg.PoolConfig): pg.Pool {
+function createPool(config: PoolConfig): pg.Pool {
   return new pg.Pool({ Client, ...config })
     .on('error', () => undefined)
     .on('connect', (client) => client.on('error', () => undefined));
@@ -145,8 +148,8 @@ function createPool(config: pg.PoolConfig): pg.Pool {
  */
 const timeouts = { statement_timeout: 60_000, lock_timeout: 10_000, query_timeout: 300_000 };
 
-function createPostgresPool(url: string, max: number, isPooled: boolean, more: pg.PoolConfig = {}): pg.Pool {
-  return createPool({
+function createPostgresPool(url: string, max: number, isPooled: boolean, more: PoolConfig = {}): pg.Pool {
+  const pool = createPool({
     connectionString: url,
     max,
     connectionTimeoutMillis: 10_000,
@@ -156,20 +159,25 @@ function createPostgresPool(url: string, max: number, isPooled: boolean, more: p
     ...(isPooled ? { Client: UnnamedClient, query_timeout: timeouts.query_timeout } : timeouts),
     ...more,
   });
+  more.link?.watch(pool);
+  return pool;
 }
 
 /**
  * Behind a pooler, a connection has no settings of its own and the backend process id seen here is not the real one, so
  * nothing is cancelled.
  */
-function openListing(pool: pg.Pool, url: string, isPooled: boolean, limits: ListingLimits | undefined): ListingLane {
+function openListing(
+  pool: pg.Pool,
+  { url, listings: limits }: PostgresSettings,
+  isPooled: boolean,
+  link: Link,
+): ListingLane {
   const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
-  const own = createPostgresPool(
-    url,
-    listingConnections,
-    isPooled,
-    isPooled ? {} : { options: options.join(' '), statement_timeout: false },
-  );
+  const own = createPostgresPool(url, listingConnections, isPooled, {
+    link,
+    ...(!isPooled && { options: options.join(' '), statement_timeout: false }),
+  });
   const cancel = (client: pg.PoolClient) =>
     pool.query('select pg_cancel_backend($1)', [(client as pg.PoolClient & { processID: number }).processID]);
   return createListingLane(own, { owns: true, limits, ...(isPooled ? { setsEachTime: true } : { cancel }) });
@@ -196,14 +204,19 @@ export async function withDirectPool<T>(
 
 async function openPostgres(settings: PostgresSettings): Promise<Database> {
   const { url, directUrl, maxConnections = 10, projectConnections = Math.ceil(maxConnections / 2) } = settings;
-  const pool = createPostgresPool(url, maxConnections, directUrl !== undefined);
-  const listing = openListing(pool, url, directUrl !== undefined, settings.listings);
+  const isPooled = directUrl !== undefined;
+  const link = watchLink(url);
+  const pool = createPostgresPool(url, maxConnections, isPooled, { link });
+  const listing = openListing(pool, settings, isPooled, link);
   try {
     const database = await wrap('postgres', pool, projectConnections, {
       failed: new Promise(() => undefined),
       copyTo: undefined,
       listing,
-      close: () => listing.close(),
+      async close() {
+        await listing.close();
+        link.close();
+      },
       notify: async (channel, payload) => void (await pool.query('select pg_notify($1, $2)', [channel, payload])),
       listen: (channel, listener) => openNotifications(directUrl ?? url, channel, listener),
     });
@@ -212,6 +225,7 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
     }
     return database;
   } catch (error) {
+    link.close();
     await pool.end();
     throw unreachable('DATABASE_URL', url, error);
   }

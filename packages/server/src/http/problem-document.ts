@@ -95,7 +95,7 @@ const connectionCodes = new Set([
 
 /** `pg` gives its own failures no code, only these messages. */
 const connectionMessages =
-  /^(?:Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|The embedded database)/;
+  /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|The embedded database)/;
 
 function isConnectionError(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
