@@ -101,6 +101,8 @@ export interface Deps {
   tracing: Tracing;
   /** The trace of what these are used for; undefined if it is in none. */
   trace?: Trace | undefined;
+  /** Called with every request, for metrics. */
+  onRequest: () => void;
   /** Called with every answer, for metrics. */
   observe: (answer: Answered) => void;
   /** Called with each file found to differ from what was declared, for metrics. */

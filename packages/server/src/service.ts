@@ -37,8 +37,9 @@ import type { S3Settings } from './store/s3-settings.ts';
 import { createS3Store } from './store/s3-store.ts';
 import { createAccessLog } from './telemetry/access-log.ts';
 import { createHealth } from './telemetry/health.ts';
-import { createMetrics } from './telemetry/metrics.ts';
+import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { createMetricsExporter } from './telemetry/metrics-exporter.ts';
+import type { StoreRequest } from './telemetry/observed.ts';
 import { openTracing } from './telemetry/open-tracing.ts';
 import type { TracingSettings } from './telemetry/tracing.ts';
 import { version } from './telemetry/version.ts';
@@ -93,7 +94,11 @@ export async function startService(config: Config, log: Logger): Promise<Running
     // Reports a taken port at once, before the database is created.
     await requireFreePort(config.host, config.port);
     let noteKeys = (_keys: readonly string[]) => {};
-    const store = await openObjectStore(config, secrets, log, (keys) => noteKeys(keys));
+    let metrics: Metrics | undefined;
+    const store = await openObjectStore(config, secrets, log, {
+      onKeys: (keys) => noteKeys(keys),
+      onRequest: (request) => metrics?.observeStore(request),
+    });
     opened.push({
       close: async () => {
         await store.drain(0);
@@ -118,7 +123,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     const setup = (await hasAnybody(db)) ? undefined : makeSetup(config, secret);
     const feed = createFeed(db, log);
     opened.push(feed);
-    const metrics = config.metricsPort === undefined ? undefined : createMetrics(db, foldersOf(config), log);
+    if (config.metricsPort !== undefined) metrics = createMetrics(db, foldersOf(config), log);
     const counts = db.kind === 'postgres' ? createSharedCounts(db.pool) : undefined;
     const rateLimits = createRateLimits(config.rateLimits, counts);
     if (counts) opened.push(shareRegularly(rateLimits, counts, log));
@@ -156,6 +161,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       log,
       accessLog: createAccessLog(config, log),
       tracing: tracing.tracing,
+      onRequest: () => metrics?.countRequest(),
       observe: (answer) => metrics?.observe(answer),
       onMismatch: (kind) => metrics?.countMismatch(kind),
       onAttempt: (outcome, seconds) => metrics?.observeAttempt(outcome, seconds),
@@ -176,6 +182,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       now,
     };
 
+    metrics?.watchState({ health: deps.health, isDraining: deps.draining });
     noteKeys = (keys) => {
       // They are looked for in any case, only later.
       noteArrived(deps, keys).catch((error: unknown) => log.warn({ error }, 'Could not note what has arrived'));
@@ -273,28 +280,34 @@ interface OpenedObjectStore {
   drain(milliseconds: number): Promise<void>;
 }
 
+interface StoreListener {
+  /** Keys that have arrived in the embedded store. */
+  onKeys(keys: readonly string[]): void;
+  onRequest(request: StoreRequest): void;
+}
+
 async function openObjectStore(
   config: Config,
   secrets: ReturnType<typeof readOrMakeSecrets> | undefined,
   log: Logger,
-  onKeys: (keys: readonly string[]) => void,
+  told: StoreListener,
 ): Promise<OpenedObjectStore> {
   const { objectStore } = config;
   if (objectStore.kind === 's3') {
     const settings = { ...objectStore, presignTtlSeconds: config.presignTtlSeconds };
     return {
       settings,
-      objects: createS3Store(settings, Date.now),
+      objects: createS3Store(settings, Date.now, told.onRequest),
       failed: new Promise(() => undefined),
       drain: async () => undefined,
     };
   }
   const embedded = { ...config, objectStore };
-  const thread = await startEmbeddedStore(embedded, secrets, log, onKeys);
+  const thread = await startEmbeddedStore(embedded, secrets, log, told.onKeys);
   const settings = toEmbeddedS3Settings(embedded, secrets, thread.port);
   return {
     settings,
-    objects: createS3Store(settings, Date.now),
+    objects: createS3Store(settings, Date.now, told.onRequest),
     failed: thread.failed,
     drain: (milliseconds) => thread.close({ drainMilliseconds: milliseconds }),
   };

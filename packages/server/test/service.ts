@@ -201,6 +201,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     tracing: options.tracing ?? untraced,
     observe: () => undefined,
     onMismatch: () => undefined,
+    onRequest: () => undefined,
     onAttempt: () => undefined,
     health: createHealth({ database: { check: db.check }, objectStore: { check: () => store.objects.check() } }, log),
     draining: () => false,

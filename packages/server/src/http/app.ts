@@ -98,6 +98,7 @@ async function answer<T>(
   const requestId = randomUUID();
   exchange.requestId = requestId;
   const started = performance.now();
+  deps.onRequest();
   const match = findRoute(exchange.method, exchange.path);
   const operation = match?.operation ?? 'unmatched';
   exchange.operation = match?.operation;

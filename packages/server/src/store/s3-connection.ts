@@ -5,7 +5,9 @@ import type { Readable } from 'node:stream';
 import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from '@cadiz/sigv4';
 import type { Attributes } from '@opentelemetry/api';
 import { Problem } from '../problem.ts';
+import type { StoreRequest } from '../telemetry/observed.ts';
 import type { Trace } from '../telemetry/trace.ts';
+import { toS3Operation } from './s3-operation.ts';
 import type { S3Settings } from './s3-settings.ts';
 
 export interface S3Request {
@@ -68,7 +70,12 @@ const longSilenceMilliseconds = 120_000;
 /** A page of 1000 keys of 1024 bytes is 3 MiB if each byte is percent-encoded. */
 const maxAnswerBytes = 4 * 1024 ** 2;
 
-export function createS3Connection(settings: S3Settings, now: () => number): S3Connection {
+/** @param observe called with every request that ended, or whose answer began */
+export function createS3Connection(
+  settings: S3Settings,
+  now: () => number,
+  observe?: (request: StoreRequest) => void,
+): S3Connection {
   const base = new URL(settings.endpoint);
   const basePath = base.pathname.replace(/\/$/, '');
   const client = base.protocol === 'https:' ? https : http;
@@ -96,6 +103,9 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
     if (body !== '' || method === 'POST') headers['content-length'] = `${Buffer.byteLength(body)}`;
     if (stream) headers['content-length'] = `${stream.sizeBytes}`;
     if (request.traceparent !== undefined) headers.traceparent = request.traceparent;
+    const started = performance.now();
+    const observed = (outcome: StoreRequest['outcome']) =>
+      observe?.({ operation: toS3Operation(request), outcome, seconds: (performance.now() - started) / 1000 });
     return new Promise((resolve, reject) => {
       let response: http.IncomingMessage | undefined;
       const sent = client.request({
@@ -110,6 +120,7 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
       });
       sent.on('response', (answer) => {
         response = answer;
+        observed(toOutcome(answer.statusCode));
         resolve(answer);
       });
       sent.on('timeout', () => {
@@ -120,8 +131,10 @@ export function createS3Connection(settings: S3Settings, now: () => number): S3C
       sent.on('error', (error: NodeJS.ErrnoException) => {
         // The store may close a kept-alive connection just as it is reused; that is not a failure of the store.
         if (sent.reusedSocket && error.code === 'ECONNRESET' && !response)
-          exchange(agent, request).then(resolve, reject);
-        else reject(error);
+          return void exchange(agent, request).then(resolve, reject);
+        // Who asked may have gone.
+        if (!response && !signal?.aborted) observed('unanswered');
+        reject(error);
       });
       if (!stream) return void sent.end(body);
       const bytes = stream.open();
@@ -235,6 +248,12 @@ function readBytes(response: http.IncomingMessage, enoughBytes = Number.POSITIVE
     response.on('end', finish);
     response.on('error', reject);
   });
+}
+
+/** 404 and 412 say what was asked: that there is no such object, or another. */
+function toOutcome(status = 0): StoreRequest['outcome'] {
+  if (status >= 500) return 'failed';
+  return status >= 400 && status !== 404 && status !== 412 ? 'refused' : 'answered';
 }
 
 export function unavailable(detail: string, cause?: unknown): Problem {

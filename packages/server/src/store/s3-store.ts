@@ -1,5 +1,6 @@
 import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
+import type { StoreRequest } from '../telemetry/observed.ts';
 import type { Trace } from '../telemetry/trace.ts';
 import type { ObjectStore } from './object-store.ts';
 import { createS3Connection, type S3Connection, unavailable } from './s3-connection.ts';
@@ -12,9 +13,13 @@ import type { S3Settings } from './s3-settings.ts';
  * Any S3 store, through path-style addresses and Signature V4. Our own signer signs control calls: a HEAD through the
  * AWS SDK costs more than the rest of `record` together.
  */
-export function createS3Store(settings: S3Settings, now: () => number): ObjectStore {
+export function createS3Store(
+  settings: S3Settings,
+  now: () => number,
+  observe?: (request: StoreRequest) => void,
+): ObjectStore {
   const { bucket, presignTtlSeconds } = settings;
-  const connection = createS3Connection(settings, now);
+  const connection = createS3Connection(settings, now, observe);
   // One of its own: a presigner keeps what it has computed for one second, and downloads are signed for an earlier one.
   const presignDownload = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });

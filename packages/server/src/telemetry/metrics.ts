@@ -4,12 +4,16 @@ import type { ImageMaker, ImageResult } from '@cadiz/images';
 import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/open.ts';
-import type { Answered, AttemptOutcome, JobRun, Mismatch, WorkRun } from './observed.ts';
+import type { Health } from './health.ts';
+import type { Answered, AttemptOutcome, JobRun, Mismatch, StoreRequest, WorkRun } from './observed.ts';
 import { version } from './version.ts';
 
 export interface Metrics {
   registry: Registry;
   observe(answer: Answered): void;
+  /** Counts a request whose answer `observe` will be told. */
+  countRequest(): void;
+  observeStore(request: StoreRequest): void;
   observeJob(run: JobRun): void;
   observeWork(run: WorkRun): void;
   countMismatch(kind: Mismatch): void;
@@ -17,6 +21,8 @@ export interface Metrics {
   observeImage(result: ImageResult): void;
   /** Adds what is known of the processes that make images. */
   watchImages(images: Pick<ImageMaker, 'figures'>): void;
+  /** Adds what probes are answered. */
+  watchState(state: { health: Health; isDraining(): boolean }): void;
 }
 
 /** Seconds: from a single statement to a walk over a large bucket. */
@@ -50,6 +56,24 @@ export function createMetrics(db: Database, folders: Readonly<Record<string, str
   const durations = new Histogram({
     name: 'cadiz_http_request_duration_seconds',
     help: 'Time from the first handler to the answer, by operation.',
+    labelNames: ['operation'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers: [registry],
+  });
+  const inFlight = new Gauge({
+    name: 'cadiz_http_requests_in_flight',
+    help: 'Requests that have no answer yet.',
+    registers: [registry],
+  });
+  const storeRequests = new Counter({
+    name: 'cadiz_store_requests_total',
+    help: 'Requests of this process to the object store, by S3 operation and outcome.',
+    labelNames: ['operation', 'outcome'] as const,
+    registers: [registry],
+  });
+  const storeSeconds = new Histogram({
+    name: 'cadiz_store_request_duration_seconds',
+    help: 'How long the object store took until its answer began, or to give none.',
     labelNames: ['operation'] as const,
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
@@ -154,7 +178,14 @@ export function createMetrics(db: Database, folders: Readonly<Record<string, str
       imageSeconds.observe({ what }, seconds);
     },
     watchImages: (maker) => addImageProcesses(registry, maker),
+    watchState: (state) => addProbes(registry, state),
+    countRequest: () => inFlight.inc(),
+    observeStore({ operation, outcome, seconds }) {
+      storeRequests.inc({ operation, outcome });
+      storeSeconds.observe({ operation }, seconds);
+    },
     observe({ operation, method, status, started }) {
+      inFlight.dec();
       requests.inc({ operation, method, status });
       durations.observe({ operation }, (performance.now() - started) / 1000);
     },
@@ -185,6 +216,29 @@ function addDisks(registry: Registry, folders: Readonly<Record<string, string>>,
 }
 
 const free = ({ bavail, bsize }: StatsFs): number => bavail * bsize;
+
+/** What `/healthz` and `/readyz` say at the time of the scrape. */
+function addProbes(registry: Registry, { health, isDraining }: Parameters<Metrics['watchState']>[0]): void {
+  new Gauge({
+    name: 'cadiz_dependency_up',
+    help: 'Whether this process can read from the database and the object store.',
+    labelNames: ['dependency'] as const,
+    registers: [registry],
+    async collect() {
+      for (const [dependency, { status }] of Object.entries(await health.look())) {
+        this.set({ dependency }, status === 'down' ? 0 : 1);
+      }
+    },
+  });
+  new Gauge({
+    name: 'cadiz_draining',
+    help: 'Whether this process ends, and is to get no more requests.',
+    registers: [registry],
+    collect() {
+      this.set(isDraining() ? 1 : 0);
+    },
+  });
+}
 
 /** What the processes that make images do at the time of the scrape. */
 function addImageProcesses(registry: Registry, images: Pick<ImageMaker, 'figures'>): void {
@@ -247,6 +301,16 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
         }
       },
     });
+  add(
+    'cadiz_files',
+    'Files of all projects, with those in the trash.',
+    `select ${sumOf('file_count')} as value from project_usage`,
+  );
+  add(
+    'cadiz_stored_bytes',
+    'What they take in the object store.',
+    `select ${sumOf('total_bytes')} as value from project_usage`,
+  );
   add(
     'cadiz_orphan_objects',
     'Objects without a file that the object store refused to remove.',
@@ -325,3 +389,5 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
     'kind',
   );
 }
+
+const sumOf = (column: string): string => `coalesce(sum(${column}), 0)::float8`;

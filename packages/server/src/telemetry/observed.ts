@@ -7,6 +7,17 @@ export interface Answered {
   started: number;
 }
 
+/**
+ * A request to the object store, until its answer begins. `refused`: with a 4xx that is no answer to the question, `failed`: with a
+ * 5xx, `unanswered`: with none.
+ */
+export interface StoreRequest {
+  /** As S3 calls it, such as `HeadObject`. */
+  operation: string;
+  outcome: 'answered' | 'refused' | 'failed' | 'unanswered';
+  seconds: number;
+}
+
 /** Receives what a job or work has removed. */
 export type Count = (what: Removed, howMany: number) => void;
 export type Removed =
