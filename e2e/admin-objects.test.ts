@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -200,6 +201,21 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     expect(await admin(['backup', '--objects', next])).toMatchObject({ code: 0 });
     for (const { path, ino } of before) expect(statSync(path).ino).toBe(ino);
     expect(await admin(['verify', '--objects', next])).toMatchObject({ code: 0 });
+  });
+
+  it('is not whole if its list lacks an object', async () => {
+    const short = join(folder, 'short');
+    await cp(archive(), short, { recursive: true });
+    const manifest = JSON.parse(await readFile(join(short, 'manifest.json'), 'utf8'));
+    const list = join(short, manifest.objects.path);
+    const lines = (await readFile(list, 'utf8')).split('\n').slice(1).join('\n');
+    await writeFile(list, lines);
+    const sha256 = createHash('sha256').update(lines).digest('hex');
+    Object.assign(manifest.objects, { sizeBytes: Buffer.byteLength(lines), sha256, rows: 32 });
+    await writeFile(join(short, 'manifest.json'), JSON.stringify(manifest));
+    const verified = await admin(['verify', '--objects', short], {});
+    expect(verified).toMatchObject({ code: 1 });
+    expect(verified.stdout).toContain('lists 32 objects for 33 files');
   });
 
   it('names a copy that was tampered with, and restores the others', { timeout: 120_000 }, async () => {

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Client, createClient, type File, openFile, resumeFile } from '@cadiz/client/node';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { series } from '../scripts/series.mjs';
 import { listFiles, type Owner, signUpOwner } from './client-account.ts';
 import { type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts';
@@ -93,6 +93,24 @@ test.each(series({ full: small, short: small.filter((_, index) => index % 2 === 
     expect(shown.at(-1)).toBe(bytes.length);
   },
 );
+
+test('records each file of a batch that takes long, some before the others have arrived', async () => {
+  const files = Array.from({ length: 40 }, (_, number) => new File([randomBytes(10_000)], `${number}.bin`));
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const uploading = cadiz.uploads.create(files);
+    const sent = () => store.requests.filter((request) => request.startsWith('PUT')).length;
+    for (const count of [5, 20]) {
+      while (sent() < count) await new Promise(setImmediate);
+      vi.setSystemTime(Date.now() + 25_000);
+    }
+    const { uploads } = await uploading.done();
+    expect(uploads.map(({ state }) => state)).toEqual(files.map(() => 'done'));
+  } finally {
+    vi.useRealTimers();
+  }
+  expect((await listed()).length).toBe(40);
+}, 30_000);
 
 test.each(['presign', 'PUT', 'uploads', 'parts'])('aborted during %s, leaves nothing half done', async (where) => {
   const isLarge = where === 'uploads' || where === 'parts';

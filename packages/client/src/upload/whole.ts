@@ -40,7 +40,9 @@ export async function uploadWhole(
   await Promise.all(
     jobs.map(async (job, index) => {
       try {
-        stored.push({ job, place: await store(uploading, job, places[index]) });
+        const place = await store(uploading, job, places[index]);
+        // Only now: while its bytes were sent, those before it may have been recorded.
+        stored.push({ job, place });
       } catch (error) {
         settle(job, toCadizError(error));
       }

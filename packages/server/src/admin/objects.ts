@@ -119,11 +119,11 @@ export async function* forEachObject<T extends { storeKey: string; sizeBytes: nu
     const one = { name: object.storeKey, done: 0, total: object.sizeBytes };
     current.set(object, one);
     try {
-      results.push(
-        await work(object, (read) => {
-          one.done += read;
-        }),
-      );
+      const result = await work(object, (read) => {
+        one.done += read;
+      });
+      // Only now: while it was awaited, the results before it may have been taken.
+      results.push(result);
     } catch (error) {
       if (!(error instanceof ObjectFailure)) throw error;
       progress.interject(() => warn(`${object.storeKey}: ${error.message}`));

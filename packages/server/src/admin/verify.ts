@@ -30,5 +30,9 @@ export async function findDamages(folder: string, { tables, secrets, objects }: 
     const damage = await findDamage(folder, part);
     if (damage !== undefined) damages.push(damage);
   }
+  const files = tables.find(({ name }) => name === 'files');
+  if (objects && files && objects.rows !== files.rows) {
+    damages.push(`${folder} lists ${objects.rows} objects for ${files.rows} files: back up again.`);
+  }
   return damages;
 }
