@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { isFull } from './scripts/series.mjs';
+import { isFull, longTests } from './scripts/series.mjs';
 
 /** What takes minutes with TEST_SERIES=full. */
 const longestInFull = [
@@ -70,6 +70,12 @@ const alone = [
   'packages/store/src/operations/complete-multipart-upload.test.ts',
 ];
 
+/** Whether the command names what to run: `vitest run e2e/orphans.test.ts`, `-t checklist`. */
+const isNamed = process.argv
+  .slice(2)
+  .some((argument) => argument !== 'run' && !/^--(?!testNamePattern)/.test(argument));
+const leftOut = isFull || isNamed ? [] : longTests;
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const placeOf = ({ moduleId }: TestSpecification) => {
@@ -86,20 +92,20 @@ export default defineConfig({
   test: {
     pool: 'forks',
     projects: [
-      { extends: true, test: { name: 'alone', include: alone } },
+      { extends: true, test: { name: 'alone', include: alone, exclude: [...configDefaults.exclude, ...leftOut] } },
       {
         extends: true,
         test: {
           name: 'shared',
           include: ['packages/*/src/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, ...alone],
+          exclude: [...configDefaults.exclude, ...alone, ...leftOut],
           // The files of a worker share what they import, and the compiled database (packages/server/test/database.ts).
           isolate: false,
         },
       },
     ],
     // One more than there are cores: many tests wait for a disk, a timer or a process, and another can run meanwhile.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     testTimeout: 180_000,
     hookTimeout: 180_000,

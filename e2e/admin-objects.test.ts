@@ -13,6 +13,7 @@ import { signUpOwner } from './client-account.ts';
 import {
   cleanUp,
   embeddedSettings,
+  quickStart,
   removeData,
   type Service,
   type Settings,
@@ -42,7 +43,11 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
   const bytesOf = new Map<string, Buffer>();
   const archive = () => join(folder, 'archive');
   const admin = (args: string[], own: Settings = settings): Promise<Ended> =>
-    collect([process.execPath, main, 'admin', ...args], { env: { PATH: process.env.PATH ?? '', ...own } }, folder);
+    collect(
+      [process.execPath, ...quickStart, main, 'admin', ...args],
+      { env: { PATH: process.env.PATH ?? '', ...own } },
+      folder,
+    );
   const copies = (of: string): string[] => {
     if (!existsSync(join(of, 'objects'))) return [];
     const names = readdirSync(join(of, 'objects'), { recursive: true }).map((name) => join(of, 'objects', `${name}`));
@@ -54,7 +59,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
   /** Kills the command as soon as it has done something. */
   async function kill(args: string[], own: Settings, hasBegun: () => boolean): Promise<void> {
     const env = { PATH: process.env.PATH ?? '', ...own };
-    const child = spawn(process.execPath, [main, 'admin', ...args], { env, stdio: 'ignore' });
+    const child = spawn(process.execPath, [...quickStart, main, 'admin', ...args], { env, stdio: 'ignore' });
     const exit = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)));
     while (!hasBegun() && child.exitCode === null) await delay(1);
     child.kill('SIGKILL');

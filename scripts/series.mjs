@@ -4,6 +4,36 @@
 export const isFull = process.env.TEST_SERIES === 'full';
 
 /**
+ * What takes long and seldom finds anything: rounds of `kill -9`, journeys in a browser, other people's clients, large folders. `npm test`
+ * leaves it out unless it is named; `.ci/run` runs all of it.
+ */
+export const longTests = [
+  'e2e/client-in-chromium.test.ts',
+  'e2e/clients/clients.test.ts',
+  'e2e/console.test.ts',
+  'e2e/cross-site-in-chromium.test.ts',
+  'e2e/downloads-in-chromium.test.ts',
+  'e2e/events-killed.test.ts',
+  'e2e/full-disk.test.ts',
+  'e2e/hostile-clients.test.ts',
+  'e2e/images.test.ts',
+  'e2e/left-behind.test.ts',
+  'e2e/links-in-chromium.test.ts',
+  'e2e/operations-killed.test.ts',
+  'e2e/orphans.test.ts',
+  'e2e/passkeys-in-chromium.test.ts',
+  'e2e/rolling-restart.test.ts',
+  'e2e/site-in-chromium.test.ts',
+  'e2e/tickets-killed.test.ts',
+  'packages/server/src/db/embedded-durability.test.ts',
+  'packages/server/src/features/files/list-files-at-size.test.ts',
+  'packages/server/src/features/files/list-files-filter-at-size.test.ts',
+  'packages/store/src/process/multipart-durability.test.ts',
+  'packages/store/test/crash.test.ts',
+  'packages/store/test/kill-at-each-stage.test.ts',
+];
+
+/**
  * The length of a series in a test: `full` with TEST_SERIES=full, otherwise `short`. The short form does the same
  * fewer times, but leaves out no kind of case.
  * @template T

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { prepare, root, run } from './prepare.mjs';
-import { isFull } from './series.mjs';
+import { isFull, longTests } from './series.mjs';
 
 await prepare();
 process.exitCode = await run(process.execPath, [
@@ -18,6 +18,9 @@ function leftOut() {
   const { TEST_DATABASE_URL, TEST_S3_ENDPOINT } = process.env;
   return [
     !isFull && 'long series of tests in full: they ran in their short form, since TEST_SERIES is not "full".',
+    !isFull &&
+      process.argv.length === 2 &&
+      `${longTests.length} files that take long, such as rounds of kill -9 and journeys in a browser: scripts/series.mjs lists them.`,
     !TEST_DATABASE_URL && 'PostgreSQL, because TEST_DATABASE_URL names none (the embedded database was tested).',
     !TEST_S3_ENDPOINT &&
       'another S3 server, because the TEST_S3_* settings name none (the embedded object store was tested).',

@@ -50,6 +50,15 @@ export class TooManyListings extends Error {
   }
 }
 
+/** A project has used indexes of names and metadata for longer than its share. */
+export class IndexUsedUp extends Error {
+  override readonly name = 'IndexUsedUp';
+
+  constructor() {
+    super('The project has used the index for longer than its share.');
+  }
+}
+
 /** A statement of a listing exceeded its time limit and was stopped. */
 export class ListingTooSlow extends Error {
   override readonly name = 'ListingTooSlow';

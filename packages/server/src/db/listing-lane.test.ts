@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
-import { ListingTooSlow, TooManyListings } from './database-errors.ts';
+import { IndexUsedUp, ListingTooSlow, TooManyListings } from './database-errors.ts';
 import { createListingLane, type Reading, smallestPortion, wholePortion } from './listing-lane.ts';
 import { type Database, openDatabase } from './open.ts';
 
@@ -181,7 +181,10 @@ describe.each(testableKinds)('the listing lane (%s)', (kind) => {
     lane.giveWay();
     // Somebody who searches now and then is not kept from it.
     expect([found('noisy'), found('quiet')]).toEqual([smallestPortion.found, smallestPortion.found]);
-    await find(0.7);
+    const finds = [find(0.7), find(0.7)];
+    // Both were allowed, and the first one used it up.
+    expect((await Promise.allSettled(finds)).map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+    await expect(find(0.1)).rejects.toThrow(IndexUsedUp);
     lane.giveWay();
     expect([found('noisy'), found('quiet')]).toEqual([0, smallestPortion.found]);
   });

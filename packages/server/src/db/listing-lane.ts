@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { createBoundedCache } from '../bounded-cache.ts';
 import { createFairGate } from '../rate-limits/fair-gate.ts';
-import { ListingTooSlow, TooManyListings } from './database-errors.ts';
+import { IndexUsedUp, ListingTooSlow, TooManyListings } from './database-errors.ts';
 
 /** How many pages are read at once. */
 const pagesAtOnce = 2;
@@ -83,7 +83,7 @@ export interface Reading {
   /** The project that is listed, and the account it is listed for: both take turns. */
   projectId: string;
   userId: string;
-  /** Whether it reads an index of names or metadata, which can take long. */
+  /** Whether it reads an index of names or metadata, which can take long: then it throws IndexUsedUp if the project may not do that now. */
   isFind?: boolean;
   /** Aborts when nobody waits for the result any more. */
   signal: AbortSignal;
@@ -179,21 +179,28 @@ export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): Lis
     };
   }
 
+  function portion(projectId: string): Portion {
+    if (!isShared()) return wholePortion;
+    if (!isOnlySession) return smallPortion;
+    const owed = (paidOffAt.get(projectId) ?? 0) - performance.now();
+    const mayFind = owed <= longFactor * burstMilliseconds;
+    return mayFind ? smallestPortion : { ...smallestPortion, found: 0 };
+  }
+
   return {
     giveWay() {
       others += 1;
       lastOther = performance.now();
     },
-    portion(projectId) {
-      if (!isShared()) return wholePortion;
-      if (!isOnlySession) return smallPortion;
-      const owed = (paidOffAt.get(projectId) ?? 0) - performance.now();
-      const mayFind = owed <= longFactor * burstMilliseconds;
-      return mayFind ? smallestPortion : { ...smallestPortion, found: 0 };
-    },
+    portion,
     async query(statement, reading) {
       const { pace, signal, projectId, isFind } = reading;
       const leave = await takeTurn(reading);
+      // Many can have been allowed while the first of them waited for its turn.
+      if (isFind && portion(projectId).found === 0) {
+        leave();
+        throw new IndexUsedUp();
+      }
       const othersBefore = others;
       let measureThread = startThreadMeasure();
       try {

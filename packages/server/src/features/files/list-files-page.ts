@@ -1,5 +1,6 @@
 import { maxCounted } from '@cadiz/contract';
 import type pg from 'pg';
+import { IndexUsedUp } from '../../db/database-errors.ts';
 import type { Reading } from '../../db/listing-lane.ts';
 import type { Deps } from '../../deps.ts';
 import { type Cursor, isOfFilesOnly, type Kind, type Listed, type Position } from './cursor.ts';
@@ -218,13 +219,17 @@ function toPosition({ reached }: PageRow): Position | undefined {
   return reached ? { key: reached[0], id: reached[1] } : undefined;
 }
 
-/** The page from an index of names or metadata; undefined if each has too many matches. */
+/** The page from an index of names or metadata; undefined if each has too many matches, or the project may not use them now. */
 async function find(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Reading): Promise<Page | undefined> {
   const { found: maxFound } = deps.db.listing.portion(request.listed.projectId);
   const most = request.isCount ? maxCounted : maxFound;
-  for (const statement of findStatements(request, { most, bound: maxBeginning })) {
-    const found = await read(deps, statement, { ...reading, isFind: true });
-    if (!found.overflow) return toPage(found, request.limit);
+  try {
+    for (const statement of findStatements(request, { most, bound: maxBeginning })) {
+      const found = await read(deps, statement, { ...reading, isFind: true });
+      if (!found.overflow) return toPage(found, request.limit);
+    }
+  } catch (error) {
+    if (!(error instanceof IndexUsedUp)) throw error;
   }
   return undefined;
 }
