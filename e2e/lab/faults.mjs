@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -5,7 +6,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkHistory } from './check-history.mjs';
-import { has, openCluster, until } from './cluster.mjs';
+import { has, openCluster } from './cluster.mjs';
+import { until } from './parts.mjs';
+import { leaseSeconds } from './postgres.mjs';
 
 /**
  * @typedef {{ name: string, measured: string, bound: string, holds: boolean, isTime?: true }} Figure
@@ -27,6 +30,26 @@ export const faults = {
   'kill-replica': { does: 'kill -9 of one replica after another; clients retry', missing: needs(), run: killReplicas },
   'restart-all': { does: 'SIGTERM to all three in turn; clients do not retry', missing: needs(), run: restartAll },
   outage: { does: 'PostgreSQL ends, and comes back after 20 s', missing: needs(), run: outage },
+  'kill-primary': {
+    does: 'the primary PostgreSQL is killed; a synchronous standby takes over',
+    missing: needsNamespaces('patroni', 'etcd'),
+    run: killPrimaries,
+  },
+  'kill-primary-asynchronous': {
+    does: 'the same with a standby that is behind: the check must see what is lost',
+    missing: needsNamespaces('patroni', 'etcd'),
+    run: losePrimary,
+  },
+  switchover: {
+    does: 'two PostgreSQL servers exchange their roles as planned',
+    missing: needsNamespaces('patroni', 'etcd'),
+    run: switchOver,
+  },
+  'lose-osd': {
+    does: 'Ceph loses one of three disks, then two, and has them back',
+    missing: needsNamespaces('radosgw', 'radosgw-admin', 'ceph-mon', 'ceph-osd', 'ceph', 'curl'),
+    run: loseDisks,
+  },
   partition: { does: 'one replica loses PostgreSQL for 60 s', missing: needs(), run: partition },
   revocation: { does: 'keys are revoked, also without notifications', missing: needs(), run: revocation },
   pgbouncer: { does: 'transaction pooling', missing: needs('pgbouncer'), run: pooled },
@@ -37,6 +60,18 @@ export const faults = {
 function needs(...programs) {
   const missing = ['haproxy', ...programs].find((program) => !has(program));
   return () => (missing === undefined ? undefined : `${missing} is not installed`);
+}
+
+/** @param {string[]} programs */
+function needsNamespaces(...programs) {
+  return () => {
+    const missing = needs(...programs)();
+    if (missing !== undefined) return missing;
+    const probe = `cz${process.pid}-probe`;
+    if (spawnSync('ip', ['netns', 'add', probe]).status !== 0) return 'network namespaces are refused';
+    spawnSync('ip', ['netns', 'delete', probe]);
+    return undefined;
+  };
 }
 
 /** @param {string} path */
@@ -56,7 +91,7 @@ function killReplicas({ seed, short }) {
     for (let round = 0; round < rounds; round += 1) {
       await load.untilMore(200);
       const replica = pick(cluster.replicas, seed + round);
-      kills.push(performance.timeOrigin + performance.now());
+      kills.push(now());
       await replica.stop('SIGKILL');
       await load.untilMore(200);
       await replica.start();
@@ -106,8 +141,7 @@ function outage({ seed, short }) {
     const load = await startLoad(cluster, { seed, retries: true });
     await load.untilMore(200);
     const { apiKey, projects } = load.account;
-    const presignBody = { fileName: 'a', mimeType: 'a/b', fileSize: 1, folderId: null, projectId: projects[0] };
-    const presign = () => ask(cluster.url, 'POST', '/api/storage/presign', apiKey, presignBody);
+    const presign = () => ask(cluster.url, 'POST', '/api/storage/presign', apiKey, smallFile(projects));
     const list = () => ask(cluster.url, 'GET', `/api/storage/list?projectId=${projects[0]}&folderId=root`, apiKey);
 
     await cluster.postgres.stop('SIGQUIT');
@@ -139,6 +173,130 @@ function outage({ seed, short }) {
       atMost('slowest of these 503', Math.max(...cold.map(({ milliseconds }) => milliseconds)), 5_000),
       none('replicas that the outage made unready', ready),
       atMost('first listing after the return', recovery, 5_000),
+    ];
+  });
+}
+
+/** @param {FaultOptions} options */
+function killPrimaries({ seed, short }) {
+  return withPair('synchronous', async (cluster, pair) => {
+    const load = await startLoad(cluster, { seed, retries: true });
+    /** @type {number[]} */
+    const kills = [];
+    /** @type {Reply[]} */
+    const warm = [];
+    for (let round = 0; round < (short ? 1 : 3); round += 1) {
+      await load.untilMore(300);
+      const lost = await pair.primary();
+      kills.push(now());
+      await pair.kill(lost);
+      warm.push(...(await presignWarm(cluster, load.account)));
+      await until('the standby to take over', async () => (await pair.primary().catch(() => lost)) !== lost);
+      await load.untilMore(200);
+      await pair.startAgain(lost);
+    }
+    await load.untilMore(200);
+    const history = await load.stop();
+    return [
+      ...(await judge(cluster, load.account, history, 10_000)),
+      atMost('longest time without a recording', longestOutage(history, kills), (leaseSeconds + 5) * 1000),
+      nearlyAll('warm presigns answered', warm),
+      none('replicas that ended', ended(cluster)),
+    ];
+  });
+}
+
+/** @param {FaultOptions} options */
+function losePrimary({ seed }) {
+  return withPair('asynchronous', async (cluster, pair) => {
+    const load = await startLoad(cluster, { seed, retries: true });
+    await load.untilMore(300);
+    const lost = await pair.primary();
+    const standby = await pair.standby();
+    await cluster.network.cut(lost, standby);
+    await load.untilMore(100);
+    await pair.kill(lost);
+    await until('the standby to take over', async () => (await pair.primary().catch(() => lost)) !== lost);
+    await load.untilMore(200);
+    const history = await load.stop();
+    const violations = await findViolations(cluster, load.account, history, 10_000);
+    const count = violations.filter(({ rule }) => rule === 'lost').length;
+    return [
+      { name: 'lost files that the check found', measured: String(count), bound: 'at least 1', holds: count > 0 },
+    ];
+  });
+}
+
+/** @param {FaultOptions} options */
+function switchOver({ seed, short }) {
+  return withPair('synchronous', async (cluster, pair) => {
+    const load = await startLoad(cluster, { seed, retries: true });
+    /** @type {number[]} */
+    const starts = [];
+    for (let round = 0; round < (short ? 1 : 3); round += 1) {
+      await load.untilMore(300);
+      starts.push(now());
+      await pair.switchOver();
+      await pair.untilPair();
+    }
+    await load.untilMore(200);
+    const history = await load.stop();
+    return [
+      ...(await judge(cluster, load.account, history, 10_000)),
+      atMost('longest time without a recording', longestOutage(history, starts), 10_000),
+      none('replicas that ended', ended(cluster)),
+    ];
+  });
+}
+
+/** @param {FaultOptions} options */
+function loseDisks({ seed, short }) {
+  return withCluster({ osds: 3 }, async (cluster) => {
+    const { ceph } = cluster;
+    if (!ceph) throw new Error('There is no Ceph.');
+    const load = await startLoad(cluster, { seed, retries: true });
+    await load.untilMore(200);
+    const first = pick(ceph.osds, seed);
+    const second = pick(ceph.osds, seed + 1);
+
+    const oneLost = now();
+    await first.stop('SIGKILL');
+    await delay(short ? 15_000 : 60_000);
+    const twoLost = now();
+
+    const uploaded = await uploadUnrecorded(cluster, load.account);
+    await second.stop('SIGKILL');
+    await ceph.untilUp(1);
+    const warm = presignWarm(cluster, load.account);
+    const recordings = await Promise.all(
+      uploaded.map((body) => ask(cluster.url, 'POST', '/api/storage/record', load.account.apiKey, body)),
+    );
+    await second.start();
+    const back = performance.now();
+    const [body] = uploaded;
+    await untilAnswer(() => ask(cluster.url, 'POST', '/api/storage/record', load.account.apiKey, body));
+    const recovery = performance.now() - back;
+    await first.start();
+    await load.untilMore(200);
+    const history = await load.stop();
+    const isBetween = (/** @type {Operation} */ { start, end }) => start >= oneLost && end < twoLost;
+    const between = history.filter(isBetween);
+    return [
+      ...(await judge(cluster, load.account, history)),
+      none('calls that failed with one disk lost', unexpected(history).filter(isBetween), between.length),
+      none(
+        'repetitions meanwhile',
+        between.filter(({ attempts = 1 }) => attempts > 1),
+        between.length,
+      ),
+      nearlyAll('presigns answered with two disks lost', await warm),
+      none(
+        'recordings answered other than 503 meanwhile',
+        recordings.filter(({ status }) => status !== 503),
+        recordings.length,
+      ),
+      atMost('slowest of these 503', Math.max(...recordings.map((reply) => reply.milliseconds)), 5_000),
+      atMost('first recording after a disk is back', recovery, 10_000),
     ];
   });
 }
@@ -277,6 +435,79 @@ async function withCluster(options, work) {
 }
 
 /**
+ * @param {import('./postgres.mjs').Replication} standby
+ * @param {(cluster: Cluster, pair: import('./postgres.mjs').PostgresPair) => Promise<Figure[]>} work
+ */
+function withPair(standby, work) {
+  return withCluster({ standby }, (cluster) => {
+    if (!cluster.pair) throw new Error('There is no second PostgreSQL.');
+    return work(cluster, cluster.pair);
+  });
+}
+
+/** @param {string[]} projects */
+function smallFile([projectId]) {
+  return { fileName: 'a', mimeType: 'application/octet-stream', fileSize: 1, folderId: null, projectId };
+}
+
+/**
+ * Presigns for as long as what is cached is surely believed: it is at most five of its ten seconds old.
+ * @param {Cluster} cluster
+ * @param {Account} account
+ */
+async function presignWarm({ url }, { apiKey, projects }) {
+  const replies = [];
+  for (const until = performance.now() + 4_500; performance.now() < until; ) {
+    replies.push(await ask(url, 'POST', '/api/storage/presign', apiKey, smallFile(projects)));
+    await delay(50);
+  }
+  return replies;
+}
+
+/**
+ * @param {Cluster} cluster
+ * @param {Account} account
+ * @returns {Promise<object[]>} what records files whose objects are there, in a project that the load does not use
+ */
+async function uploadUnrecorded({ url }, { apiKey, cookie }) {
+  const { id = '' } = await change(url, 'POST', '/api/projects', cookie, { name: 'Apart' });
+  const bodies = [];
+  for (let number = 0; number < 5; number += 1) {
+    const body = smallFile([id]);
+    const headers = { Authorization: `Bearer ${apiKey}`, 'Content-Type': 'application/json' };
+    const presigned = await fetch(`${url}/api/storage/presign`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    });
+    const { presignedUrl, storeKey } = /** @type {Record<string, string>} */ (await presigned.json());
+    const put = await fetch(presignedUrl ?? '', { method: 'PUT', body: 'a' });
+    if (!put.ok) throw new Error(`An upload was answered ${put.status}: ${await put.text()}`);
+    bodies.push({ ...body, storeKey });
+  }
+  return bodies;
+}
+
+/** @param {Cluster} cluster */
+function ended({ replicas }) {
+  return replicas.filter((replica) => !replica.isRunning()).map(({ host }) => host.name);
+}
+
+function now() {
+  return performance.timeOrigin + performance.now();
+}
+
+/**
+ * The longest time without an acknowledged recording that began in the minute after one of these moments.
+ * @param {Operation[]} history
+ * @param {number[]} moments
+ */
+function longestOutage(history, moments) {
+  const recordings = history.filter(({ operation }) => operation === 'record');
+  return Math.max(...moments.map((moment) => longestGap(recordings, moment, 60_000)));
+}
+
+/**
  * @param {Cluster} cluster
  * @returns {Promise<Account>} somebody with a key for everything, a project without a quota and one with a small one
  */
@@ -373,12 +604,7 @@ async function startLoad(cluster, { seed, retries }) {
  * @returns {Promise<Figure[]>}
  */
 async function judge(cluster, account, history, revokedWithinMilliseconds = 1_000) {
-  const [large = '', limited = ''] = account.projects;
-  const finals = [
-    await readFinal(cluster, account, large, null),
-    await readFinal(cluster, account, limited, account.quotaBytes),
-  ];
-  const violations = checkHistory(history, finals, { revokedWithinMilliseconds });
+  const violations = await findViolations(cluster, account, history, revokedWithinMilliseconds);
   for (const { rule, detail } of violations.slice(0, 20)) console.log(`${rule}: ${detail}`);
   const acknowledged = history.filter(({ operation, outcome }) => operation === 'record' && outcome === 'ok').length;
   const refused = history.filter(({ code }) => code === 'quota_exceeded').length;
@@ -400,6 +626,21 @@ async function judge(cluster, account, history, revokedWithinMilliseconds = 1_00
     none(`revoked keys accepted after ${revokedWithinMilliseconds} ms`, count('revocation')),
     none('quotas exceeded, or usage that is no sum', [...count('quota'), ...count('usage')]),
   ];
+}
+
+/**
+ * @param {Cluster} cluster
+ * @param {Account} account
+ * @param {Operation[]} history
+ * @param {number} revokedWithinMilliseconds
+ */
+async function findViolations(cluster, account, history, revokedWithinMilliseconds) {
+  const [large = '', limited = ''] = account.projects;
+  const finals = [
+    await readFinal(cluster, account, large, null),
+    await readFinal(cluster, account, limited, account.quotaBytes),
+  ];
+  return checkHistory(history, finals, { revokedWithinMilliseconds });
 }
 
 /**
@@ -563,6 +804,19 @@ function none(name, found, among) {
 function atMost(name, measured, bound) {
   const holds = measured <= bound;
   return { name, measured: milliseconds(measured), bound: `at most ${milliseconds(bound)}`, holds, isTime: true };
+}
+
+/**
+ * @param {string} name
+ * @param {Reply[]} replies
+ * @returns {Figure}
+ */
+function nearlyAll(name, replies) {
+  const refused = replies.filter(({ status }) => status !== 200);
+  if (refused.length > 0) console.log(`${name}: all but, for example, ${JSON.stringify(refused.slice(0, 3))}`);
+  const answered = replies.length - refused.length;
+  const holds = answered >= replies.length * 0.99 && answered > 0;
+  return { name, measured: `${answered} of ${replies.length}`, bound: 'at least 99 %', holds };
 }
 
 /** @param {number} [count] */

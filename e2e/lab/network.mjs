@@ -15,9 +15,11 @@ const run = promisify(execFile);
  *   start: (host: Host, command: string, args: string[], options?: import('node:child_process').SpawnOptions) => import('node:child_process').ChildProcess,
  *   cut: (from: Host, to: Host) => Promise<void>,
  *   mend: (from: Host, to: Host) => Promise<void>,
+ *   killAll: (host: Host) => Promise<void>,
  *   close: () => Promise<void>,
  * }} Network
  *   `cut` loses everything that two hosts send each other, as a broken cable does: neither is told. `mend` undoes it.
+ *   `killAll` ends every process of a host at once, those that its processes have started too.
  */
 
 /** @returns {Promise<Network>} */
@@ -35,8 +37,19 @@ export async function openNetwork() {
   await run('ip', ['link', 'set', bridge, 'up']);
   /** @type {Host[]} */
   const hosts = [];
+  const killAll = async (/** @type {Host} */ { name }) => {
+    const { stdout } = await run('ip', ['netns', 'pids', name]);
+    for (const pid of stdout.split('\n').filter(Boolean)) {
+      try {
+        process.kill(Number(pid), 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  };
   return {
     isolated: true,
+    killAll,
     async addHost(name) {
       const host = { name: `${prefix}-${name}`, address: `${subnet}.${hosts.length + 10}` };
       const link = `${prefix}v${hosts.length}`;
@@ -63,7 +76,10 @@ export async function openNetwork() {
       }
     },
     close: async () => {
-      for (const host of hosts) await run('ip', ['netns', 'delete', host.name]);
+      for (const host of hosts) {
+        await killAll(host);
+        await run('ip', ['netns', 'delete', host.name]);
+      }
       await run('ip', ['link', 'delete', bridge]);
     },
   };
@@ -72,7 +88,7 @@ export async function openNetwork() {
 /** @returns {Network} */
 function loopback() {
   const refuse = async () => {
-    throw new Error('A link can only be cut between network namespaces.');
+    throw new Error('This takes network namespaces.');
   };
   let hosts = 0;
   return {
@@ -84,6 +100,7 @@ function loopback() {
     start: (_, command, args, options = {}) => spawn(command, args, options),
     cut: refuse,
     mend: refuse,
+    killAll: refuse,
     close: async () => undefined,
   };
 }

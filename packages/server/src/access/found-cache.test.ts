@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createFoundCache, type FoundCache, foundCacheMilliseconds } from './found-cache.ts';
 
 let now: number;
@@ -28,15 +28,62 @@ beforeEach(() => {
   );
 });
 
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
 test('a found value is served from the cache until it expires', async () => {
   expect(await cache.find('p1', 'a')).toBe('owner');
-  now += foundCacheMilliseconds - 1;
+  now += foundCacheMilliseconds / 2 - 1;
   expect(cache.find('p1', 'a')).toBe('owner');
   expect(asked).toEqual(['p1/a']);
-  now += 1;
+  now += foundCacheMilliseconds / 2 + 1;
   there.delete('p1/a');
   expect(await cache.find('p1', 'a')).toBeUndefined();
   expect(asked).toEqual(['p1/a', 'p1/a']);
+});
+
+describe('what is used in the second half of its time', () => {
+  beforeEach(async () => {
+    await cache.find('p1', 'a');
+    now += foundCacheMilliseconds / 2;
+    asked = [];
+  });
+
+  test('is looked up again once, while it is served from the cache, and lives on', async () => {
+    there.set('p1/a', 'editor');
+    for (let i = 0; i < 3; i += 1) expect(cache.find('p1', 'a')).toBe('owner');
+    await settled();
+    expect(asked).toEqual(['p1/a']);
+    expect(cache.find('p1', 'a')).toBe('editor');
+    now += foundCacheMilliseconds - 1;
+    expect(cache.find('p1', 'a')).toBe('editor');
+  });
+
+  test('is no longer served once that has found that it is gone', async () => {
+    there.delete('p1/a');
+    expect(cache.find('p1', 'a')).toBe('owner');
+    await settled();
+    expect(await cache.find('p1', 'a')).toBeUndefined();
+  });
+
+  test('is served until it expires while the database fails, and not a moment longer', async () => {
+    meanwhile = () => {
+      throw new Error('away');
+    };
+    expect(cache.find('p1', 'a')).toBe('owner');
+    await settled();
+    now += foundCacheMilliseconds / 2 - 1;
+    expect(cache.find('p1', 'a')).toBe('owner');
+    now += 1;
+    await expect(cache.find('p1', 'a')).rejects.toThrow('away');
+  });
+
+  test('is forgotten meanwhile', async () => {
+    meanwhile = () => cache.forgetProject('p1');
+    expect(cache.find('p1', 'a')).toBe('owner');
+    await settled();
+    there.delete('p1/a');
+    expect(await cache.find('p1', 'a')).toBeUndefined();
+  });
 });
 
 test('a missing value is queried every time, so a new one counts at once', async () => {

@@ -12,6 +12,21 @@ export function isFresh(foundAt: number, now: number, milliseconds = foundCacheM
   return foundAt <= now && now - foundAt < milliseconds;
 }
 
+/** From then on, what is used is looked up again meanwhile, so that nobody waits for it, and an outage finds it fresh. */
+const renewalMilliseconds = foundCacheMilliseconds / 2;
+
+/** When something cached was last looked up, with success or without (Unix milliseconds). */
+export interface Renewable {
+  askedAt: number;
+}
+
+/** Looks up something fresh again if it is due, once at a time. If that fails, the next one to find it expired is told. */
+export function renew(cached: Renewable, now: number, ask: () => Promise<unknown>): void {
+  if (isFresh(cached.askedAt, now, renewalMilliseconds)) return;
+  cached.askedAt = now;
+  ask().catch(() => undefined);
+}
+
 /** Things that exist in a project. Only hits are cached, so anything new counts at once. */
 export interface FoundCache<T extends NonNullable<unknown>> {
   /** The value, as a promise only if it has to be queried; undefined if there is none. */
@@ -31,15 +46,18 @@ export function createFoundCache<T extends NonNullable<unknown>>(
   ask: (projectId: string, id: string) => Promise<T | undefined>,
   now: () => number,
 ): FoundCache<T> {
-  const known = createBoundedCache<{ value: T; foundAt: number; moment: number }>(maxEntries);
+  const known = createBoundedCache<Renewable & { value: T; foundAt: number; moment: number }>(maxEntries);
   const forgetting = createForgetting(() => known.clear());
 
   const askAndRemember = async (projectId: string, id: string): Promise<T | undefined> => {
     const moment = forgetting.moment();
     const value = await ask(projectId, id);
-    // A value that disappeared while this query ran must not be cached.
-    if (value !== undefined && !forgetting.isForgotten(moment, projectId)) {
-      known.set(projectId + id, { value, foundAt: now(), moment });
+    if (value === undefined) {
+      known.delete(projectId + id);
+    } else if (!forgetting.isForgotten(moment, projectId)) {
+      // A value that disappeared while this query ran must not be cached.
+      const foundAt = now();
+      known.set(projectId + id, { value, foundAt, askedAt: foundAt, moment });
     }
     return value;
   };
@@ -49,6 +67,7 @@ export function createFoundCache<T extends NonNullable<unknown>>(
       const hit = known.get(projectId + id);
       if (hit === undefined || !isFresh(hit.foundAt, now()) || forgetting.isForgotten(hit.moment, projectId))
         return askAndRemember(projectId, id);
+      renew(hit, now(), () => askAndRemember(projectId, id));
       return hit.value;
     },
     forgetProject: forgetting.forget,

@@ -1,6 +1,6 @@
 import { createBoundedCache } from '../bounded-cache.ts';
 import { createForgetting } from './forgetting.ts';
-import { isFresh } from './found-cache.ts';
+import { isFresh, type Renewable, renew } from './found-cache.ts';
 import { createLookUps } from './key-look-ups.ts';
 import { hashToken, type Tokens } from './token.ts';
 
@@ -31,7 +31,7 @@ export interface Credential<C> {
   expiresAt: number;
 }
 
-interface Known<C> extends Credential<C> {
+interface Known<C> extends Credential<C>, Renewable {
   foundAt: number;
   /** When it was queried, as counted by `forgetting`. */
   moment: number;
@@ -62,7 +62,9 @@ export function createKnownCredentials<C extends object>(
     const moment = forgetting.moment();
     const foundAt = now();
     const found = new Map<string, Known<C>>();
-    for (const [hash, credential] of await query(hashes)) found.set(hash, { ...credential, foundAt, moment });
+    for (const [hash, credential] of await query(hashes))
+      found.set(hash, { ...credential, foundAt, askedAt: foundAt, moment });
+    for (const hash of hashes) if (!found.has(hash)) known.delete(hash);
     for (const [hash, { id, caller }] of found) caller ? dead.delete(hash) : dead.set(hash, id);
     // One that was revoked while this query ran must not be cached as alive.
     for (const [hash, one] of found) if (!isForgotten(one)) known.set(hash, one);
@@ -93,7 +95,10 @@ export function createKnownCredentials<C extends object>(
     find(token, isSuspect) {
       const hash = hashToken(token);
       const one = findKnown(hash);
-      if (one) return use(one);
+      if (one) {
+        renew(one, now(), () => ask([hash]));
+        return use(one);
+      }
       // A malformed one is recognized by its shape and checksum, without a query.
       if (!tokens.isWellFormed(token)) return undefined;
       // One that was good last time does not wait, whatever else comes from the same place.

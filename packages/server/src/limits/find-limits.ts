@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { isFresh } from '../access/found-cache.ts';
+import { isFresh, type Renewable, renew } from '../access/found-cache.ts';
 import { createBoundedCache } from '../bounded-cache.ts';
 
 /** The limits of a project; null means no limit of its own. */
@@ -38,7 +38,7 @@ export const unlimited: ProjectLimits = {
   presigned: { bytes: 0 },
 };
 
-interface Known {
+interface Known extends Renewable {
   limits: ProjectLimits;
   foundAt: number;
 }
@@ -61,7 +61,10 @@ export function createLimitsCache(
     try {
       const limits = await answer;
       // The answer may lack a change that was made while this query ran.
-      if (asking.get(projectId) === answer) known.set(projectId, { limits, foundAt: now() });
+      if (asking.get(projectId) === answer) {
+        const foundAt = now();
+        known.set(projectId, { limits, foundAt, askedAt: foundAt });
+      }
       return limits;
     } finally {
       if (asking.get(projectId) === answer) asking.delete(projectId);
@@ -71,7 +74,10 @@ export function createLimitsCache(
   return {
     find(projectId) {
       const found = known.get(projectId);
-      if (found !== undefined && isFresh(found.foundAt, now())) return found.limits;
+      if (found !== undefined && isFresh(found.foundAt, now())) {
+        renew(found, now(), () => asking.get(projectId) ?? askAndRemember(projectId));
+        return found.limits;
+      }
       return asking.get(projectId) ?? askAndRemember(projectId);
     },
     forgetProject(projectId) {

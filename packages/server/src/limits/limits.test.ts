@@ -115,6 +115,16 @@ describe('presign', () => {
     }
   });
 
+  test('are asked for again after five seconds, while presign goes on with what is known', async () => {
+    const projectId = await createProject({ quotaBytes: 1000 });
+    const cache = createLimitsCache(service.deps.db.pool, service.deps.now);
+    await cache.find(projectId);
+    await changeElsewhere(projectId, 'quota_bytes', 5);
+    service.advance(5_000);
+    expect(cache.find(projectId)).toMatchObject({ quotaBytes: 1000 });
+    await expect.poll(() => cache.find(projectId)).toMatchObject({ quotaBytes: 5 });
+  });
+
   test('a change made during the query for the limits is not overwritten by the older answer', async () => {
     const projectId = await createProject();
     const { limits } = service.deps;

@@ -95,6 +95,8 @@ describe('settings', () => {
     ['CADIZ_SIGN_UP', 'everybody'],
     ['CADIZ_SECRET', 'short'],
     ['DATABASE_URL', 'mysql://db'],
+    ['DATABASE_URL', 'postgres://cadiz:a,b@first,second/cadiz'],
+    ['DATABASE_URL', 'postgres://first:5432,second:5432/cadiz?target_session_attrs=read-write'],
     ['OIDC_ISSUER', 'id.example.com'],
     ['OIDC_ISSUER', 'http://id.example.com'],
     ['OIDC_ISSUER', 'http://127.evil.example.com'],

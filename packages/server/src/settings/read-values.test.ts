@@ -24,6 +24,7 @@ const refusing: [name: string, schema: Schema, refused: string][] = [
   ['oneOf', schemas.oneOf('first', 'open'), secret],
   ['onOrOff', schemas.onOrOff(), secret],
   ['urlOf', schemas.urlOf('postgres:'), `mysql://db/?password=${secret}`],
+  ['postgresUrl', schemas.postgresUrl(), `postgres://cadiz:${secret}@first,second/db`],
   ['httpUrl', schemas.httpUrl(), `ftp://store/?key=${secret}`],
   ['networks', schemas.networks(), secret],
   ['issuer', schemas.issuer(), `http://id.example.com/${secret}`],

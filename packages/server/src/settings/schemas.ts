@@ -50,6 +50,17 @@ export const urlOf = (...protocols: string[]) =>
     error: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
   });
 
+/** A database: the driver knows only one host, and would look for one with a comma in its name. */
+export const postgresUrl = () =>
+  z
+    .string()
+    .refine((url) => !/^[^:]+:\/\/(?:[^/?#]*@)?[^/?#@]*,/.test(url), {
+      error:
+        'must be a URL with one host: if a standby takes over, one that leads to the primary, as docs/operations.md shows',
+      abort: true,
+    })
+    .pipe(urlOf('postgres:', 'postgresql:'));
+
 /**
  * The URL as browsers normalize it, without a trailing slash: `HTTPS://Example.com:443/` becomes `https://example.com`. It is
  * shown to people, so it must not contain a password.

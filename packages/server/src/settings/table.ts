@@ -8,6 +8,7 @@ import {
   oneOf,
   onOrOff,
   port,
+  postgresUrl,
   ratio,
   scopes,
   text,
@@ -140,14 +141,14 @@ export const settings = defineSettings({
   },
   DATABASE_URL: {
     sentence: 'The database, PostgreSQL 15 or newer. If not set, the embedded database is used.',
-    schema: urlOf('postgres:', 'postgresql:'),
+    schema: postgresUrl(),
     secret: true,
     part: 'database',
   },
   DATABASE_DIRECT_URL: {
     sentence:
       'The same database without the pooler in DATABASE_URL, for migrations and LISTEN. If it is set, statements sent to the pooler are unnamed.',
-    schema: urlOf('postgres:', 'postgresql:'),
+    schema: postgresUrl(),
     secret: true,
     needs: ['DATABASE_URL'],
     part: 'database',

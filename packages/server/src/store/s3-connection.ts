@@ -64,8 +64,8 @@ export interface S3Connection {
   close(): void;
 }
 
-const silenceMilliseconds = 10_000;
-const longSilenceMilliseconds = 120_000;
+/** How long the store may say nothing. Somebody waits for what it knows of one object, and can ask again. */
+const silenceMilliseconds = { object: 4_000, other: 10_000, long: 120_000 };
 
 /** A page of 1000 keys of 1024 bytes is 3 MiB if each byte is percent-encoded. */
 const maxAnswerBytes = 4 * 1024 ** 2;
@@ -87,7 +87,8 @@ export function createS3Connection(
 
   function exchange(agent: http.Agent, request: S3Request): Promise<http.IncomingMessage> {
     const { method, key, query, body = '', stream, isLong = false, signal } = request;
-    const timeoutMilliseconds = isLong ? longSilenceMilliseconds : silenceMilliseconds;
+    const isOfObject = key !== undefined && method !== 'PUT' && method !== 'POST';
+    const timeoutMilliseconds = silenceMilliseconds[isLong ? 'long' : isOfObject ? 'object' : 'other'];
     const path = `${basePath}/${settings.bucket}${key === undefined ? '' : `/${key}`}`;
     const payloadHash = stream?.sha256 ?? (body === '' ? emptyPayloadHash : hash('sha256', body, 'hex'));
     const headers = sign({

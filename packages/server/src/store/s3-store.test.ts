@@ -480,6 +480,18 @@ describe('read', () => {
     for (const object of held) object?.body.destroy();
   });
 
+  test('that nobody answers is given up before a listing, which takes a store longer', {
+    timeout: 30_000,
+  }, async () => {
+    const silent = adapterWith({ endpoint: await serveRaw(() => undefined) });
+    const listing = silent.list('').then(
+      () => 'listed',
+      () => 'the listing',
+    );
+    const looking = expectUnavailable(silent.head('a')).then(() => 'the object');
+    expect(await Promise.race([listing, looking])).toBe('the object');
+  });
+
   test('that is cut off is an error, not a shorter object', async () => {
     const endpoint = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello'));
     const object = await adapterWith({ endpoint }).read('a');
