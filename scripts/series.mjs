@@ -4,14 +4,19 @@
 export const isFull = process.env.TEST_SERIES === 'full';
 
 /**
- * What takes long and seldom finds anything: rounds of `kill -9`, journeys in a browser, other people's clients, large folders. `npm test`
- * leaves it out unless it is named; `.ci/run` runs all of it.
+ * What takes long and seldom finds anything: rounds of `kill -9`, journeys in a browser, other people's clients, large folders, moves
+ * from and to other services. `npm test` leaves it out unless it is named; `.ci/run` runs all of it.
  */
 export const longTests = [
+  'e2e/admin-migrate.test.ts',
+  'e2e/admin-objects.test.ts',
+  'e2e/cli-import-others.test.ts',
+  'e2e/cli-import.test.ts',
   'e2e/client-in-chromium.test.ts',
   'e2e/clients/clients.test.ts',
   'e2e/console.test.ts',
   'e2e/cross-site-in-chromium.test.ts',
+  'e2e/doctor.test.ts',
   'e2e/downloads-in-chromium.test.ts',
   'e2e/events-killed.test.ts',
   'e2e/full-disk.test.ts',
@@ -25,9 +30,13 @@ export const longTests = [
   'e2e/rolling-restart.test.ts',
   'e2e/site-in-chromium.test.ts',
   'e2e/tickets-killed.test.ts',
+  'e2e/webhooks.test.ts',
   'packages/server/src/db/embedded-durability.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',
+  'packages/server/src/features/files/list-files-counts-at-size.test.ts',
   'packages/server/src/features/files/list-files-filter-at-size.test.ts',
+  'packages/server/src/features/files/list-files-short-pages.test.ts',
+  'packages/store/src/process/lost-index.test.ts',
   'packages/store/src/process/multipart-durability.test.ts',
   'packages/store/test/crash.test.ts',
   'packages/store/test/kill-at-each-stage.test.ts',
