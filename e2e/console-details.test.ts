@@ -41,6 +41,24 @@ const entryOf = (page: Page, name: string) => page.getByRole('link', { name, exa
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ has: entryOf(page, name) });
 const tileOf = (page: Page, name: string) => page.getByRole('gridcell').filter({ has: entryOf(page, name) });
 const dialogOf = (page: Page, name: string) => page.getByRole('dialog', { name });
+/** A PDF with one empty page, as ISO 32000-1 has it. */
+const emptyDocument = toDocument([
+  '<</Type/Catalog/Pages 2 0 R>>',
+  '<</Type/Pages/Kids[3 0 R]/Count 1>>',
+  '<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 200]>>',
+]);
+
+/** @param objects the first is the root */
+function toDocument(objects: readonly string[]): string {
+  let written = '%PDF-1.4\n';
+  let table = `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`;
+  for (const [index, object] of objects.entries()) {
+    table += `${String(written.length).padStart(10, '0')} 00000 n \n`;
+    written += `${index + 1} 0 obj\n${object}\nendobj\n`;
+  }
+  return `${written}${table}trailer<</Size ${objects.length + 1}/Root 1 0 R>>\nstartxref\n${written.length}\n%%EOF`;
+}
+
 /** The name at the top of a preview. */
 const titleOf = (page: Page) => page.locator('.view > header bdi');
 
@@ -125,6 +143,38 @@ describe.runIf(triesJourneys)('one file', () => {
       await page.keyboard.press('ArrowRight');
       await expect.poll(() => shown.innerText()).toMatch(expected);
     }
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is a document in the viewer of the browser, which gets it as nothing else', async () => {
+    const { projectId, cadiz } = await createFilled('Documents');
+    await fill(cadiz, { 'a.pdf': emptyDocument, 'b.pdf': emptyDocument }, 'application/pdf');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const downloads: string[] = [];
+    page.on('download', (download) => void downloads.push(download.suggestedFilename()));
+    const stage = page.locator('.stage');
+    const expectShown = async (name: string) => {
+      const type = () =>
+        stage.getByTitle(name).evaluate((frame: HTMLIFrameElement) => frame.contentDocument?.contentType);
+      await expect.poll(type).toBe('application/pdf');
+      // The viewer of Chromium is an extension in a frame of its own.
+      await expect.poll(() => page.frames().filter((frame) => /^chrome-extension:/.test(frame.url())).length).toBe(1);
+    };
+    const pressUntil = (key: string, isDone: () => Promise<boolean>) =>
+      expect
+        .poll(async () => {
+          await page.keyboard.press(key);
+          return isDone();
+        })
+        .toBe(true);
+    await entryOf(page, 'a.pdf').click();
+    await expectShown('a.pdf');
+    // The viewer takes the focus as it starts, and a key pressed at this moment is its own.
+    await pressUntil('ArrowRight', async () => (await stage.getByTitle('b.pdf').count()) === 1);
+    await expectShown('b.pdf');
+    await pressUntil('Escape', async () => (await stage.count()) === 0);
+    expect(downloads).toEqual([]);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

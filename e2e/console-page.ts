@@ -94,7 +94,8 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
     });
     page.on('request', (request) => {
       const { protocol, hostname } = new URL(request.url());
-      if (!/^(?:blob|data):$/.test(protocol) && !/^(?:localhost|127\.0\.0\.1)$/.test(hostname))
+      // The browser itself loads its viewer of documents.
+      if (!/^(?:blob|data|chrome|chrome-extension):$/.test(protocol) && !/^(?:localhost|127\.0\.0\.1)$/.test(hostname))
         complaints.push(`a request to ${request.url()}`);
     });
     return page;

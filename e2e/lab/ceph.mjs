@@ -8,6 +8,7 @@ import { statusOf, until } from './parts.mjs';
  * A Ceph cluster with an S3 gateway: one monitor, and disks that keep every object three times and take writes while two
  * of the three are there.
  * @typedef {{
+ *   host: import('./network.mjs').Host,
  *   endpoint: string,
  *   keys: { id: string, secret: string },
  *   osds: import('./parts.mjs').Part[],
@@ -95,6 +96,7 @@ export async function startCeph({ network, folder, addPart }, count, bucket) {
   const unhashed = ['-H', 'x-amz-content-sha256: UNSIGNED-PAYLOAD'];
   run(['curl', '-fsS', '-X', 'PUT', ...signed, ...unhashed, `${endpoint}/${bucket}`]);
   return {
+    host,
     endpoint,
     keys,
     osds,

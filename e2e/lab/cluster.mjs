@@ -22,6 +22,7 @@ const bucket = 'laboratory';
  *   postgres: Part,
  *   pair: import('./postgres.mjs').PostgresPair | undefined,
  *   ceph: import('./ceph.mjs').Ceph | undefined,
+ *   store: { host: import('./network.mjs').Host },
  *   direct: Part,
  *   client: import('./network.mjs').Host,
  *   untilUp: (count: number) => Promise<void>,
@@ -95,7 +96,8 @@ export async function openCluster({ listenApart, pooler, standby, osds, settings
     }
 
     const ceph = osds === undefined ? undefined : await startCeph(workshop, osds, bucket);
-    const { endpoint, keys } = ceph ?? (await startStore(workshop));
+    const store = ceph ?? (await startStore(workshop));
+    const { endpoint, keys } = store;
 
     const proxyHost = await network.addHost('proxy');
     const url = `http://${proxyHost.address}:8080`;
@@ -149,7 +151,7 @@ export async function openCluster({ listenApart, pooler, standby, osds, settings
         return (await answer.text()).split('\n').filter((line) => /^cadiz,cadiz\d,.*,UP,/.test(line)).length === count;
       });
     const client = await network.addHost('client');
-    return { network, folder, url, replicas, postgres, pair, ceph, direct, client, untilUp, close };
+    return { network, folder, url, replicas, postgres, pair, ceph, store, direct, client, untilUp, close };
   } catch (error) {
     await close();
     throw error;
@@ -173,7 +175,7 @@ async function startStore({ network, folder, addPart }) {
     env: { STORE_ACCESS_KEY_ID: keys.id, STORE_SECRET_ACCESS_KEY: keys.secret },
   });
   await store.start();
-  return { endpoint, keys };
+  return { host, endpoint, keys };
 }
 
 /**

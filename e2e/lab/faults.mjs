@@ -50,6 +50,11 @@ export const faults = {
     missing: needsNamespaces('radosgw', 'radosgw-admin', 'ceph-mon', 'ceph-osd', 'ceph', 'curl'),
     run: loseDisks,
   },
+  'store-silent': {
+    does: 'all replicas lose the object store for 20 s, and nobody is told',
+    missing: needsNamespaces(),
+    run: silenceStore,
+  },
   partition: { does: 'one replica loses PostgreSQL for 60 s', missing: needs(), run: partition },
   revocation: { does: 'keys are revoked, also without notifications', missing: needs(), run: revocation },
   pgbouncer: { does: 'transaction pooling', missing: needs('pgbouncer'), run: pooled },
@@ -297,6 +302,58 @@ function loseDisks({ seed, short }) {
       ),
       atMost('slowest of these 503', Math.max(...recordings.map((reply) => reply.milliseconds)), 5_000),
       atMost('first recording after a disk is back', recovery, 10_000),
+    ];
+  });
+}
+
+/** @param {FaultOptions} options */
+function silenceStore({ seed, short }) {
+  return withCluster({}, async (cluster) => {
+    const { replicas, network, store, url } = cluster;
+    const load = await startLoad(cluster, { seed, retries: true });
+    await load.untilMore(200);
+    const { apiKey, projects } = load.account;
+    const [body] = await uploadUnrecorded(cluster, load.account);
+    const record = () => ask(url, 'POST', '/api/storage/record', apiKey, body);
+
+    for (const { host } of replicas) await network.cut(host, store.host);
+    const warm = presignWarm(cluster, load.account);
+    /** @type {Promise<Reply>[]} */
+    const recordings = [];
+    /** @type {Promise<Reply>[]} */
+    const listings = [];
+    for (const until = Date.now() + (short ? 10_000 : 20_000); Date.now() < until; ) {
+      // More at once than a process has connections to the store.
+      for (let number = 0; number < 100; number += 1) recordings.push(record());
+      listings.push(ask(url, 'GET', `/api/storage/list?projectId=${projects[0]}&folderId=root&limit=1`, apiKey));
+      await delay(500);
+    }
+    const unready = replicas.map(async (replica) => (await ask(replica.url, 'GET', '/readyz', apiKey)).status);
+    const ready = (await Promise.all(unready)).filter((status) => status !== 200);
+    const replies = await Promise.all(recordings);
+    for (const { host } of replicas) await network.mend(host, store.host);
+    const back = performance.now();
+    await untilAnswer(record);
+    const recovery = performance.now() - back;
+    const others = await Promise.all(listings);
+    await load.untilMore(200);
+    const history = await load.stop();
+    return [
+      ...(await judge(cluster, load.account, history)),
+      nearlyAll('presigns answered', await warm),
+      none(
+        'listings that failed',
+        others.filter(({ status }) => status !== 200),
+        others.length,
+      ),
+      none(
+        'recordings answered other than 503',
+        replies.filter(({ status }) => status !== 503),
+        replies.length,
+      ),
+      atMost('slowest of these 503', Math.max(...replies.map((reply) => reply.milliseconds)), 5_000),
+      none('replicas that this made unready', ready),
+      atMost('first recording after the return', recovery, 5_000),
     ];
   });
 }

@@ -32,7 +32,7 @@ function toConsolePolicy(storeUrl: string): string {
     `connect-src 'self' ${store}`,
     `img-src 'self' data: blob: ${store}`,
     `media-src 'self' blob: ${store}`,
-    `frame-src blob: ${store}`,
+    'frame-src blob:',
   ].join('; ');
 }
 

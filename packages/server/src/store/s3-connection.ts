@@ -64,7 +64,10 @@ export interface S3Connection {
   close(): void;
 }
 
-/** How long the store may say nothing. Somebody waits for what it knows of one object, and can ask again. */
+/**
+ * How long the store may say nothing. Somebody waits for what it knows of one object, and can ask again. Until an answer begins, the time
+ * that a request waits for a connection counts: they are all taken when the store has stopped answering.
+ */
 const silenceMilliseconds = { object: 4_000, other: 10_000, long: 120_000 };
 
 /** A page of 1000 keys of 1024 bytes is 3 MiB if each byte is percent-encoded. */
@@ -119,29 +122,46 @@ export function createS3Connection(
         timeout: timeoutMilliseconds,
         ...(signal && { signal }),
       });
+      // While bytes are being sent, only the connection knows whether anything moves.
+      const deadline = stream ? undefined : setTimeout(giveUp, timeoutMilliseconds);
       sent.on('response', (answer) => {
         response = answer;
+        clearTimeout(deadline);
         observed(toOutcome(answer.statusCode));
         resolve(answer);
       });
       sent.on('timeout', () => {
         // If bytes are waiting here, the reader is slow; only a store that sends none has stalled.
         if (response && response.readableLength > 0) sent.setTimeout(timeoutMilliseconds);
-        else sent.destroy(new Error(`no answer within ${timeoutMilliseconds / 1000} s`));
+        else sent.destroy(silence());
       });
-      sent.on('error', (error: NodeJS.ErrnoException) => {
+      sent.on('error', fail);
+      if (!stream) return void sent.end(body);
+      const bytes = stream.open();
+      bytes.on('error', (error) => sent.destroy(error));
+      sent.on('close', () => bytes.destroy());
+      bytes.pipe(sent);
+
+      function fail(error: NodeJS.ErrnoException) {
+        clearTimeout(deadline);
         // The store may close a kept-alive connection just as it is reused; that is not a failure of the store.
         if (sent.reusedSocket && error.code === 'ECONNRESET' && !response)
           return void exchange(agent, request).then(resolve, reject);
         // Who asked may have gone.
         if (!response && !signal?.aborted) observed('unanswered');
         reject(error);
-      });
-      if (!stream) return void sent.end(body);
-      const bytes = stream.open();
-      bytes.on('error', (error) => sent.destroy(error));
-      sent.on('close', () => bytes.destroy());
-      bytes.pipe(sent);
+      }
+
+      // A request that is destroyed before it has a connection says so only once it gets one.
+      function giveUp() {
+        fail(silence());
+        sent.off('error', fail).on('error', () => undefined);
+        sent.destroy();
+      }
+
+      function silence() {
+        return new Error(`no answer within ${timeoutMilliseconds / 1000} s`);
+      }
     });
   }
 

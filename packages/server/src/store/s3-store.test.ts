@@ -492,6 +492,16 @@ describe('read', () => {
     expect(await Promise.race([listing, looking])).toBe('the object');
   });
 
+  test('that nobody answers is given up, however many wait for a connection', { timeout: 30_000 }, async () => {
+    const silent = adapterWith({ endpoint: await serveRaw(() => undefined) });
+    const listing = silent.list('').then(
+      () => 'listed',
+      () => 'the listing',
+    );
+    const looking = Array.from({ length: 300 }, () => expectUnavailable(silent.head('a')));
+    expect(await Promise.race([listing, Promise.all(looking).then(() => 'the objects')])).toBe('the objects');
+  });
+
   test('that is cut off is an error, not a shorter object', async () => {
     const endpoint = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello'));
     const object = await adapterWith({ endpoint }).read('a');

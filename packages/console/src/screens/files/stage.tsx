@@ -5,6 +5,7 @@ import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
 import { ImageStage } from './image-stage.tsx';
+import { PdfStage } from './pdf-stage.tsx';
 import { TextStage } from './text-stage.tsx';
 import type { FileEntry } from './use-listing.ts';
 
@@ -22,7 +23,14 @@ interface StageProps {
   file: FileEntry['item'];
 }
 
-/** What a file shows. It never runs: a picture cannot, other bytes are drawn as text, and PDFs are of another origin. */
+/** A browser keeps all of a document in memory. In bytes. */
+const largestPdf = 100_000_000;
+
+/** Whether it is a document that this browser shows. */
+const isPdf = (mimeType: string, fileSize: number): boolean =>
+  mimeType === 'application/pdf' && navigator.pdfViewerEnabled && fileSize <= largestPdf;
+
+/** What a file shows. It never runs: a picture cannot, other bytes are drawn as text, and documents by the browser's viewer. */
 export function Stage({ projectId, file }: StageProps) {
   const { data: address, error } = useQuery({
     queryKey: ['address', file.id],
@@ -38,7 +46,7 @@ export function Stage({ projectId, file }: StageProps) {
   if (mimeType.startsWith('video/')) return <video src={url} controls />;
   // biome-ignore lint/a11y/useMediaCaption: the files are what people have uploaded
   if (mimeType.startsWith('audio/')) return <audio src={url} controls />;
-  if (mimeType === 'application/pdf') return <iframe src={url} title={fileName} />;
+  if (isPdf(mimeType, fileSize)) return <PdfStage url={url} name={fileName} />;
   if (isText(mimeType, fileName)) return <TextStage url={url} name={fileName} type={mimeType} size={fileSize} />;
   return <Empty icon={FileQuestionMark} title={text.preview.none} hint={mimeType} />;
 }
