@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { type Client, createClient } from '@cadiz/client';
 import type { Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
@@ -41,6 +42,7 @@ const entryOf = (page: Page, name: string) => page.getByRole('link', { name, exa
 const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ has: entryOf(page, name) });
 const tileOf = (page: Page, name: string) => page.getByRole('gridcell').filter({ has: entryOf(page, name) });
 const dialogOf = (page: Page, name: string) => page.getByRole('dialog', { name });
+
 /** A PDF with one empty page, as ISO 32000-1 has it. */
 const emptyDocument = toDocument([
   '<</Type/Catalog/Pages 2 0 R>>',
@@ -57,6 +59,34 @@ function toDocument(objects: readonly string[]): string {
     written += `${index + 1} 0 obj\n${object}\nendobj\n`;
   }
   return `${written}${table}trailer<</Size ${objects.length + 1}/Root 1 0 R>>\nstartxref\n${written.length}\n%%EOF`;
+}
+
+/** A WAV file: eight bits a sample, 8,000 a second. @see http://soundfile.sapp.org/doc/WaveFormat/ */
+function toSilence(seconds: number): Uint8Array<ArrayBuffer> {
+  const samples = 8000 * seconds;
+  const file = Buffer.alloc(44 + samples, 128);
+  file.write('RIFF....WAVEfmt ', 0);
+  file.writeUInt32LE(36 + samples, 4);
+  for (const [at, value, bytes] of [
+    [16, 16, 4],
+    [20, 1, 2],
+    [22, 1, 2],
+    [24, 8000, 4],
+    [28, 8000, 4],
+    [32, 1, 2],
+    [34, 8, 2],
+  ] as const)
+    file.writeUIntLE(value, at, bytes);
+  file.write('data', 36);
+  file.writeUInt32LE(samples, 40);
+  return new Uint8Array(file);
+}
+
+/** Two seconds, where ffmpeg is installed. */
+function makeFilm(): Uint8Array<ArrayBuffer> | undefined {
+  const source = ['-f', 'lavfi', '-i', 'testsrc=d=2:s=320x240:r=10'];
+  const { status, stdout } = spawnSync('ffmpeg', ['-loglevel', 'error', ...source, '-f', 'webm', '-']);
+  return status === 0 ? new Uint8Array(stdout) : undefined;
 }
 
 /** The name at the top of a preview. */
@@ -175,6 +205,34 @@ describe.runIf(triesJourneys)('one file', () => {
     await expectShown('b.pdf');
     await pressUntil('Escape', async () => (await stage.count()) === 0);
     expect(downloads).toEqual([]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is heard, or played from any moment, without all of it being loaded first', async () => {
+    const { projectId, cadiz } = await createFilled('Media');
+    const sound = toSilence(600);
+    await cadiz.upload(new File([sound], 'a.wav', { type: 'audio/wav' }));
+    const film = makeFilm();
+    if (film) await cadiz.upload(new File([film], 'b.webm', { type: 'video/webm' }));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const ranges: string[] = [];
+    page.on('request', (request) => void ranges.push(request.headers().range ?? ''));
+    await entryOf(page, 'a.wav').click();
+    const play = (seconds: number) =>
+      page.locator('.stage :is(audio, video)').evaluate(async (media: HTMLMediaElement, to) => {
+        media.muted = true;
+        media.currentTime = to;
+        await media.play();
+        return Math.round(media.duration);
+      }, seconds);
+    expect(await play(550)).toBe(600);
+    expect(ranges.some((range) => Number(/^bytes=(\d+)-/.exec(range)?.[1]) > sound.length / 2)).toBe(true);
+    if (film) {
+      await page.getByRole('button', { name: 'Next file' }).click();
+      await page.locator('.stage video').waitFor();
+      expect(await play(1)).toBe(2);
+    }
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
