@@ -219,6 +219,14 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.context().close();
   });
 
+  test.each([1280, 900])('a low window of %i pixels leads to the menu of the account, too', async (width) => {
+    const page = await openFiles({ viewport: { width, height: 420 } });
+    await page.getByRole('button', { name: /Ada Example/ }).click();
+    await page.getByRole('menuitemradio', { name: 'Appearance: dark' }).click();
+    expect(await theme(page)).toBe('dark');
+    await page.context().close();
+  });
+
   test('phones have uploads and everything else at the bottom', async () => {
     const page = await openFiles({ viewport: phone });
     const tabs = page.getByRole('navigation', { name: 'Main' });
