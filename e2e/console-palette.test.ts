@@ -19,6 +19,7 @@ afterAll(async () => {
 const views = [
   { colorScheme: 'light', viewport: { width: 1440, height: 900 } },
   { colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
+  { colorScheme: 'light', viewport: { width: 900, height: 700 } },
   { colorScheme: 'dark', viewport: { width: 390, height: 844 } },
 ] as const;
 
