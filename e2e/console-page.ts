@@ -4,7 +4,7 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { beforeEach, expect } from 'vitest';
 import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
 
-const executablePath = '/usr/bin/chromium';
+export const executablePath = '/usr/bin/chromium';
 
 /** Whether there is a browser. Without one, tests of the console are left out, and say so. */
 export const hasBrowser = existsSync(executablePath);

@@ -1,10 +1,20 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
+import { chromium } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, email, findBarriers, hasBrowser, password, startConsole } from './console-page.ts';
+import {
+  type ConsoleUnderTest,
+  email,
+  executablePath,
+  findBarriers,
+  hasBrowser,
+  password,
+  startConsole,
+} from './console-page.ts';
 
 const built = fileURLToPath(new URL('../packages/console/dist/app', import.meta.url));
 
@@ -58,6 +68,23 @@ describe.runIf(hasBrowser)('the console', () => {
       await guest.getByLabel('E-mail').waitFor();
       expect(await findBarriers(guest)).toEqual([]);
       await guest.context().close();
+    }
+  });
+
+  test('a browser that is told to keep nothing says what signing in takes', async () => {
+    const profile = await mkdtemp(join(tmpdir(), 'cadiz-profile-'));
+    await mkdir(join(profile, 'Default'));
+    const blocked = { profile: { default_content_setting_values: { cookies: 2 } } };
+    await writeFile(join(profile, 'Default/Preferences'), JSON.stringify(blocked));
+    const context = await chromium.launchPersistentContext(profile, { executablePath, args: ['--no-sandbox'] });
+    try {
+      const page = await context.newPage();
+      await page.goto(tested.url);
+      await page.getByText('This browser keeps no cookies').waitFor();
+      expect(await findBarriers(page)).toEqual([]);
+    } finally {
+      await context.close();
+      await rm(profile, { recursive: true, force: true });
     }
   });
 

@@ -1,10 +1,11 @@
+import { keep, readKept } from './keep.ts';
 import { createStore } from './store.ts';
 
 export type Theme = 'light' | 'dark' | 'system';
 
 const name = 'cadiz.theme';
 
-const stored = localStorage.getItem(name);
+const stored = readKept(name);
 
 /** What is chosen, which this browser keeps. */
 export const theme = createStore<Theme>(stored === 'light' || stored === 'dark' ? stored : 'system');
@@ -12,8 +13,7 @@ export const theme = createStore<Theme>(stored === 'light' || stored === 'dark' 
 export const readTheme = (): Theme => theme.read();
 
 export function setTheme(chosen: Theme): void {
-  if (chosen === 'system') localStorage.removeItem(name);
-  else localStorage.setItem(name, chosen);
+  keep(name, chosen === 'system' ? undefined : chosen);
   theme.set(chosen);
   applyTheme();
 }

@@ -104,6 +104,8 @@ export const de: Text = {
     submit: 'Anmelden',
     forgot: 'Passwort vergessen?',
     withPasskey: 'Mit Passkey anmelden',
+    noCookies:
+      'Dieser Browser behält für diese Adresse keine Cookies. Anmelden braucht eines: Erlaube es, und lade die Seite neu.',
     withIssuer: (name) => `Weiter mit ${name}`,
     or: 'oder',
     noAccount: 'Noch kein Konto?',

@@ -105,6 +105,8 @@ export const en = {
     submit: 'Sign in',
     forgot: 'Forgot your password?',
     withPasskey: 'Sign in with a passkey',
+    noCookies:
+      'This browser keeps no cookies for this address. Signing in takes one: allow it, and load the page again.',
     withIssuer: (name: string) => `Continue with ${name}`,
     or: 'or',
     noAccount: 'No account yet?',

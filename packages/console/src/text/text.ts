@@ -1,3 +1,4 @@
+import { keep, readKept } from '../keep.ts';
 import { en } from './en.ts';
 
 /** Widens literal types, so that another language may say something else. */
@@ -14,7 +15,7 @@ export type Language = 'en' | 'de';
 
 export const languages: Record<Language, string> = { en: 'English', de: 'Deutsch' };
 
-const stored = localStorage.getItem('cadiz.language');
+const stored = readKept('cadiz.language');
 export const language: Language =
   stored === 'en' || stored === 'de' ? stored : navigator.language.startsWith('de') ? 'de' : 'en';
 
@@ -23,6 +24,6 @@ export const text: Text = language === 'de' ? (await import('./de.ts')).de : en;
 document.documentElement.lang = language;
 
 export function setLanguage(chosen: Language): void {
-  localStorage.setItem('cadiz.language', chosen);
+  keep('cadiz.language', chosen);
   location.reload();
 }

@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
+import { Cookie as CookieIcon } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Mark } from '../../components/mark.tsx';
+import { keepsNothing } from '../../keep.ts';
 import { text } from '../../text/text.ts';
 import { useTitle } from '../title.ts';
 import '../../styles/entry.css';
@@ -31,6 +33,12 @@ export function Entry({ title, lead, above, children }: EntryProps) {
             </h1>
             {lead && <p>{lead}</p>}
           </div>
+          {keepsNothing() && (
+            <p className="note warn">
+              <CookieIcon className="i" aria-hidden="true" />
+              {text.signIn.noCookies}
+            </p>
+          )}
           {children}
         </div>
         <Foot />

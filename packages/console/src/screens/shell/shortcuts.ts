@@ -1,3 +1,4 @@
+import { keep, readKept } from '../../keep.ts';
 import { createStore } from '../../store.ts';
 import { text } from '../../text/text.ts';
 
@@ -78,10 +79,9 @@ export const fileShortcuts: readonly ShortcutGroup[] = [
 const item = 'cadiz.letters';
 
 /** Whether single letters do something; they can get in the way of voice control and screen readers. */
-export const areLettersOn = createStore(localStorage.getItem(item) !== 'off');
+export const areLettersOn = createStore(readKept(item) !== 'off');
 
 export function setLetters(on: boolean): void {
-  if (on) localStorage.removeItem(item);
-  else localStorage.setItem(item, 'off');
+  keep(item, on ? undefined : 'off');
   areLettersOn.set(on);
 }

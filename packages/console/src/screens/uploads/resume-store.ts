@@ -1,4 +1,5 @@
 import type { Resumable, ResumeStore } from '@cadiz/client';
+import { keep, readKept } from '../../keep.ts';
 
 /**
  * Remembers uploads in parts in this browser, so that a page that is opened later can offer to go on with them. Those that
@@ -12,15 +13,14 @@ type Remembered = Record<string, { uploadId: string; projectId: string }>;
 
 function read(): Remembered {
   try {
-    return JSON.parse(localStorage.getItem(item) ?? '{}') as Remembered;
+    return JSON.parse(readKept(item) ?? '{}') as Remembered;
   } catch {
     return {};
   }
 }
 
 function write(remembered: Remembered): void {
-  if (Object.keys(remembered).length === 0) localStorage.removeItem(item);
-  else localStorage.setItem(item, JSON.stringify(remembered));
+  keep(item, Object.keys(remembered).length === 0 ? undefined : JSON.stringify(remembered));
 }
 
 const lockOf = (uploadId: string) => `cadiz upload ${uploadId}`;
@@ -61,7 +61,7 @@ export function createResumeStore(projectId: string): ResumeStore {
 }
 
 /** Whether this browser has begun an upload that has not ended. */
-export const hasUnfinished = (): boolean => localStorage.getItem(item) !== null;
+export const hasUnfinished = (): boolean => readKept(item) !== undefined;
 
 /** The uploads of a project that this browser has begun, and that no tab goes on with. */
 export async function findUnfinished(projectId: string): Promise<string[]> {
