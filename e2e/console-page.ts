@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
@@ -121,7 +122,7 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
     },
     async openAsMember(projectId, role, path) {
       const name = `Vera the ${role}`;
-      const account = { name, email: `${role}-${projectId}@example.com`, password };
+      const account = { name, email: `${role}-${randomUUID()}@example.com`, password };
       const invitations = `/api/projects/${projectId}/invitations`;
       const invited = await ask<{ url: string }>('POST', invitations, { email: account.email, role });
       const token = new URL(invited.url).hash.slice(1);

@@ -38,11 +38,14 @@ export const membersQuery = (projectId: string) =>
     queryFn: async () => (await call('listMembers', { projectId })).members,
   });
 
-/** Who is signed in. Only for screens that nobody else sees. */
+let lastUser: Session['user'] | undefined;
+
+/** Who is signed in. Only for screens that nobody else sees; they may be drawn once more while somebody who has signed out leaves them. */
 export function useUser(): Session['user'] {
   const { data } = useQuery(sessionQuery);
-  if (!data) throw new Error('Nobody is signed in.');
-  return data.user;
+  lastUser = data?.user ?? lastUser;
+  if (!lastUser) throw new Error('Nobody is signed in.');
+  return lastUser;
 }
 
 /** What the one who looks may do in a project; `viewer` until it is known. */
