@@ -6,7 +6,10 @@ import { isFull, longTests } from './scripts/series.mjs';
 
 /** What takes minutes with TEST_SERIES=full. */
 const longestInFull = [
+  'e2e/tickets-killed.test.ts',
   'packages/server/test/hostile-requests.test.ts',
+  'e2e/operations-killed.test.ts',
+  'e2e/events-killed.test.ts',
   'e2e/webhooks.test.ts',
   'packages/server/src/features/webhooks/webhooks.test.ts',
   'e2e/clients/clients.test.ts',
@@ -104,7 +107,7 @@ export default defineConfig({
         },
       },
     ],
-    // One more than there are cores: many tests wait for a disk, a timer or a process, and another can run meanwhile.
+    // Two more than there are cores: many tests wait for a disk, a timer or a process, and others can run meanwhile.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     testTimeout: 180_000,

@@ -36,7 +36,7 @@ const rowsSql = `
  * Fills projects, a tenth of each into its folder. Keys, references and indexes are dropped first and rebuilt
  * afterwards, which takes a fraction of the time.
  * @param {string} url
- * @param {{ projectId: string, folderId: string, count: number }[]} projects
+ * @param {{ projectId: string, folderId: string, count: number, first?: number }[]} projects `count`: the number of the last file; `first`: of the first, 1 by default
  */
 export async function fillLibrary(url, projects) {
   const pool = new pg.Pool({ connectionString: url, max: 2 });
@@ -45,8 +45,11 @@ export async function fillLibrary(url, projects) {
     console.log(`  ${((performance.now() - started) / 1000).toFixed(0)} s: ${what}`);
   await pool.query(namesSql);
   const restore = await takeDown(pool);
-  for (const { projectId, folderId, count } of projects) {
-    const starts = Array.from({ length: Math.ceil(count / atOnce) }, (_, index) => index * atOnce + 1);
+  for (const { projectId, folderId, count, first = 1 } of projects) {
+    const starts = Array.from(
+      { length: Math.ceil((count + 1 - first) / atOnce) },
+      (_, index) => index * atOnce + first,
+    );
     const work = async () => {
       for (let from = starts.shift(); from !== undefined; from = starts.shift()) {
         await pool.query(rowsSql, [projectId, from, Math.min(count, from + atOnce - 1), folderId]);

@@ -20,6 +20,7 @@ const serving = '-c fsync=on -c synchronous_commit=on -c full_page_writes=on';
  * @property {string} folder
  * @property {boolean} isFilled whether an earlier run has filled it
  * @property {() => void} serve starts it again as in production
+ * @property {() => void} fill starts it again to be filled
  */
 
 /**
@@ -59,5 +60,6 @@ export async function openKeptPostgres() {
     folder: join(folder, '..'),
     isFilled,
     serve: () => restart(serving),
+    fill: () => restart(filling),
   };
 }

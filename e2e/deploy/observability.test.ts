@@ -60,7 +60,7 @@ test('each panel of the dashboard has an id of its own, and takes the data sourc
   expect(new Set(ids).size).toBe(ids.length);
   expect(dashboard.templating.list).toContainEqual(expect.objectContaining({ name: 'datasource', type: 'datasource' }));
   for (const uid of JSON.stringify(dashboard).match(/"uid":"[^"]*"/g) ?? [])
-    expect(['"uid":"${datasource}"', '"uid":"cadiz"']).toContain(uid);
+    expect([`"uid":"\${datasource}"`, '"uid":"cadiz"']).toContain(uid);
 });
 
 describe.runIf(hasPromtool)('promtool', () => {
