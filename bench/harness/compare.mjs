@@ -1,6 +1,7 @@
 // @ts-check
 import { cpus } from 'node:os';
 import autocannon from 'autocannon';
+import { plot } from './plot.mjs';
 
 export const quick = process.env.BENCH_QUICK === '1';
 export const rounds = Number(process.env.BENCH_ROUNDS ?? (quick ? 2 : 7));
@@ -106,6 +107,7 @@ export async function compare(title, sides, baselines = 1) {
     }
   }
   for (const [index, { name }] of sides.entries()) console.log(toLine(name, figures[index] ?? []));
+  await draw(title, sides, figures);
   for (const [index, runs] of figures.entries()) {
     for (const [base, baseRuns] of figures.slice(0, Math.min(index, baselines)).entries()) {
       const throughput = runs.map((run, round) => run.requestsPerSecond / (baseRuns[round]?.requestsPerSecond ?? 0));
@@ -121,6 +123,32 @@ export async function compare(title, sides, baselines = 1) {
       );
     }
   }
+}
+
+/**
+ * @param {string} title
+ * @param {Side[]} sides
+ * @param {Figures[][]} figures
+ */
+async function draw(title, sides, figures) {
+  const [subject = ''] = title.split(';');
+  const of = (/** @type {keyof Figures} */ key) => figures.map((runs) => median(runs.map((run) => run[key])));
+  const ofDatabase = of('databaseMicroseconds');
+  await plot(
+    subject
+      .toLowerCase()
+      .match(/[a-z0-9]+/g)
+      ?.join('-') ?? '',
+    {
+      title: `${subject}: µs of CPU each (less is better)`,
+      categories: sides.map(({ name }) => name),
+      series: [
+        { name: 'process', values: of('cpuMicroseconds') },
+        ...(ofDatabase.some((value) => value > 0) ? [{ name: 'PostgreSQL', values: ofDatabase }] : []),
+      ],
+      kind: 'rows',
+    },
+  );
 }
 
 /** What the figures depend on. */

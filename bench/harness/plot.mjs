@@ -50,7 +50,7 @@ export function toSvg({ title, categories, series, kind = 'bars', isLogarithmic 
     renderer: 'svg',
     ssr: true,
     ...size,
-    height: lies ? 70 + 24 * categories.length : size.height,
+    height: lies ? 90 + 26 * categories.length * series.length : size.height,
   });
   chart.setOption({
     animation: false,
