@@ -24,6 +24,7 @@ export const connections = 32;
  * @property {(() => string)} [nextBody] instead of `body`: another one for each request
  * @property {number} [things] how many things one answer has; the figures are for each of them, 1 by default
  * @property {number} [connections] 32 by default
+ * @property {string} [besides] the URL of another process that has as many connections at the same time; `process` measures both
  * @property {number} [amount] so many requests in a round instead of some seconds
  */
 
@@ -45,7 +46,18 @@ export const connections = 32;
  * @returns {Promise<Figures>}
  */
 async function load(side, duration = seconds) {
-  const { name, process: measured, databaseCpu = () => 0, path, headers, body, nextBody, amount, things = 1 } = side;
+  const {
+    name,
+    process: measured,
+    databaseCpu = () => 0,
+    besides,
+    path,
+    headers,
+    body,
+    nextBody,
+    amount,
+    things = 1,
+  } = side;
   const ofSide = side.connections ?? connections;
   const before = await measured.used();
   const databaseBefore = databaseCpu();
@@ -53,36 +65,42 @@ async function load(side, duration = seconds) {
   const started = performance.now();
   // With `amount` it reports its end at the next full second, so the last answer is the end.
   let ended = started;
-  const result = await autocannon({
-    url: measured.url + path,
-    connections: ofSide,
-    ...(amount ? { amount } : { duration }),
-    setupClient: (client) => {
-      client.on('response', () => {
-        ended = performance.now();
-      });
-    },
-    method: body === undefined && !nextBody ? 'GET' : 'POST',
-    headers,
-    ...(body === undefined ? {} : { body }),
-    ...(nextBody ? { requests: [{ setupRequest: (request) => ({ ...request, body: nextBody() }) }] } : {}),
-  });
+  const send = (/** @type {string} */ url) =>
+    autocannon({
+      url: url + path,
+      connections: ofSide,
+      ...(amount ? { amount } : { duration }),
+      setupClient: (client) => {
+        client.on('response', () => {
+          ended = performance.now();
+        });
+      },
+      method: body === undefined && !nextBody ? 'GET' : 'POST',
+      headers,
+      ...(body === undefined ? {} : { body }),
+      ...(nextBody ? { requests: [{ setupRequest: (request) => ({ ...request, body: nextBody() }) }] } : {}),
+    });
+  const results = await Promise.all([measured.url, ...(besides ? [besides] : [])].map(send));
   const elapsedMicroseconds = (ended - started) * 1000;
   const own = process.cpuUsage(ownBefore);
   const cpu = (await measured.used()).cpuMicroseconds - before.cpuMicroseconds;
   await new Promise((resolve) => setTimeout(resolve, settleMilliseconds));
   const database = databaseCpu() - databaseBefore;
-  const answered = result['2xx'];
-  if (result.errors + result.non2xx > 0 || answered === 0) {
-    throw new Error(`${name} ${path}: ${answered} answers of 200, ${result.non2xx} others, ${result.errors} errors`);
+  const total = (/** @type {'2xx' | 'non2xx' | 'errors'} */ key) =>
+    results.reduce((sum, result) => sum + result[key], 0);
+  const answered = total('2xx');
+  if (total('errors') + total('non2xx') > 0 || answered === 0) {
+    throw new Error(
+      `${name} ${path}: ${answered} answers of 200, ${total('non2xx')} others, ${total('errors')} errors`,
+    );
   }
   const done = answered * things;
   return {
     requestsPerSecond: (done / elapsedMicroseconds) * 1e6,
     cpuMicroseconds: cpu / done,
     databaseMicroseconds: database / done,
-    p50: result.latency.p50,
-    p99: result.latency.p99,
+    p50: Math.max(...results.map(({ latency }) => latency.p50)),
+    p99: Math.max(...results.map(({ latency }) => latency.p99)),
     coreShare: cpu / elapsedMicroseconds,
     generatorShare: (own.user + own.system) / elapsedMicroseconds,
   };
@@ -137,7 +155,7 @@ async function draw(title, sides, figures) {
   await plot(
     subject
       .toLowerCase()
-      .match(/[a-z0-9]+/g)
+      .match(/[a-z]+/g)
       ?.join('-') ?? '',
     {
       title: `${subject}: µs of CPU each (less is better)`,

@@ -67,7 +67,7 @@ export function toSvg({ title, categories, series, kind = 'bars', isLogarithmic 
       itemHeight: 8,
       itemGap: 28,
     },
-    grid: { left: 16, right: 24, top: 52, bottom: series.length > 1 ? 44 : 16, containLabel: true },
+    grid: { left: 28, right: 24, top: 52, bottom: series.length > 1 ? 44 : 16, containLabel: true },
     xAxis: lies ? values : names,
     yAxis: lies ? { ...names, inverse: true } : values,
     series: series.map(({ name, values }) => ({
@@ -76,6 +76,8 @@ export function toSvg({ title, categories, series, kind = 'bars', isLogarithmic 
       type: kind === 'lines' ? 'line' : 'bar',
       symbolSize: 7,
       barMaxWidth: 44,
+      // Values that are close share a label.
+      labelLayout: { hideOverlap: true },
       label: { show: true, position: lies ? 'right' : 'top', color: ink, fontSize: 11 },
     })),
   });

@@ -9,6 +9,8 @@ export interface Streaming {
   /** Called once, when the stream has ended, failed, stalled or been cut off, or the client has disconnected. */
   close: () => void;
   log: Logger;
+  /** What a failure's line in the log tells of the request. */
+  about?: () => object;
   /** Aborts, with the reason, if the client is to be cut off. */
   cutOff?: AbortSignal;
   stallMilliseconds?: number;
@@ -20,7 +22,7 @@ export interface Streaming {
  */
 export function streamBytes(
   bytes: AsyncGenerator<Buffer, void>,
-  { what, close, log, cutOff, stallMilliseconds = stalledMilliseconds }: Streaming,
+  { what, close, log, about, cutOff, stallMilliseconds = stalledMilliseconds }: Streaming,
 ): ReadableStream<Uint8Array> {
   let stalled: NodeJS.Timeout | undefined;
   let over = false;
@@ -58,7 +60,7 @@ export function streamBytes(
         } catch (error) {
           if (over) return;
           end();
-          log.error({ error }, `${what} broke off`);
+          log.error({ ...about?.(), error }, `${what} broke off`);
           controller.error(error);
         }
       },

@@ -29,6 +29,7 @@ export async function streamJson(
   pieces: AsyncGenerator<string, void>,
   log: Logger,
   gone: AbortController,
+  about: () => object = () => ({}),
 ): Promise<Whole | Response> {
   const first: string[] = [];
   let length = 0;
@@ -55,7 +56,7 @@ export async function streamJson(
       await pieces.return();
     }
   }
-  return new Response(streamBytes(bytes(), { what: 'A listing', close: () => gone.abort(), log }), {
+  return new Response(streamBytes(bytes(), { what: 'A listing', close: () => gone.abort(), log, about }), {
     headers: { 'Content-Type': 'application/json' },
   });
 }

@@ -133,6 +133,19 @@ describe('a gate', () => {
     expect(order).toEqual(['ada 1', 'bob 1', 'new1 1', 'ada 2', 'new2 1', 'new3 1', 'new4 1']);
   });
 
+  test('lets who arrived first in, of those who were never served, also if somebody of theirs has given up', async () => {
+    const { enter, leave, inside } = openGate({ size: 1 });
+    await enter('carl 1');
+    const gaveUp = new AbortController();
+    void enter('ada 1', gaveUp.signal).catch(() => undefined);
+    void enter('ben 1');
+    void enter('ada 2');
+    gaveUp.abort();
+    await settle();
+    await leave('carl 1');
+    expect(inside).toEqual(['ben 1']);
+  });
+
   test('refuses where too many wait, of one party or of all', async () => {
     const { enter } = openGate({ size: 1, mostWaiting: 3, mostWaitingEach: 2 });
     const [, first, second, third] = ['ada 1', 'ada 2', 'ada 3', 'ada 4'].map((name) => enter(name));

@@ -36,6 +36,8 @@ interface Standing {
 
 interface Waiting {
   parties: Parties;
+  /** The number of its arrival. */
+  arrived: number;
   enter: () => void;
 }
 
@@ -45,10 +47,13 @@ function ofPlace(limit: number | readonly number[], place: number): number {
 
 export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: FairGateSettings): FairGate {
   const standings = new Map<string, Standing>();
-  const waiting = new Set<Waiting>();
+  /** Those with the same parties stand in one queue, by arrival: only the first of each can be next. */
+  const queues = new Map<string, Set<Waiting>>();
   const sizeNow = typeof size === 'number' ? () => size : size;
   let inside = 0;
+  let waiting = 0;
   let entries = 0;
+  let arrivals = 0;
 
   // A newcomer goes before the party served last, and after everybody who has waited longer.
   const standingOf = (party: string) => standings.get(party) ?? { inside: 0, waiting: 0, served: entries - 1 };
@@ -88,7 +93,8 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
    * many accounts of one project nor many projects of one account come first more often.
    */
   function isBefore(one: Waiting, other: Waiting): boolean {
-    return (compare(one.parties, other.parties, 'inside') || compare(one.parties, other.parties, 'served')) < 0;
+    const difference = compare(one.parties, other.parties, 'inside') || compare(one.parties, other.parties, 'served');
+    return (difference || one.arrived - other.arrived) < 0;
   }
 
   function compare(one: Parties, other: Parties, by: 'inside' | 'served'): number {
@@ -101,11 +107,29 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
     return 0;
   }
 
+  function queueUp(one: Waiting): void {
+    const name = one.parties.join('\n');
+    const queue = queues.get(name);
+    if (queue) queue.add(one);
+    else queues.set(name, new Set([one]));
+    waiting += 1;
+    change(one.parties, { waiting: 1 });
+  }
+
+  function leaveQueue(one: Waiting): void {
+    const name = one.parties.join('\n');
+    const queue = queues.get(name);
+    queue?.delete(one);
+    if (queue?.size === 0) queues.delete(name);
+    waiting -= 1;
+    change(one.parties, { waiting: -1 });
+  }
+
   function admit(): void {
     while (inside < sizeNow()) {
       let next: Waiting | undefined;
-      for (const one of waiting) {
-        if (isWithinShare(one.parties) && (!next || isBefore(one, next))) next = one;
+      for (const [one] of queues.values()) {
+        if (one && isWithinShare(one.parties) && (!next || isBefore(one, next))) next = one;
       }
       if (!next) return;
       next.enter();
@@ -119,11 +143,10 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
       // A request that could be inside is never waiting, so this overtakes nobody.
       if (inside < sizeNow() && isWithinShare(parties)) return occupy(parties);
       const tooMany = parties.some((party, place) => standingOf(party).waiting >= ofPlace(mostWaitingEach, place));
-      if (tooMany || waiting.size >= mostWaiting) return undefined;
+      if (tooMany || waiting >= mostWaiting) return undefined;
       return new Promise((resolve, reject) => {
         const stop = () => {
-          waiting.delete(one);
-          change(parties, { waiting: -1 });
+          leaveQueue(one);
           signal.removeEventListener('abort', giveUp);
         };
         const giveUp = () => {
@@ -132,6 +155,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
         };
         const one: Waiting = {
           parties,
+          arrived: arrivals++,
           enter: () => {
             // Enters before it stops waiting, so that its turn is not forgotten in between.
             const leave = occupy(parties);
@@ -139,8 +163,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
             resolve(leave);
           },
         };
-        waiting.add(one);
-        change(parties, { waiting: 1 });
+        queueUp(one);
         signal.addEventListener('abort', giveUp, { once: true });
       });
     },

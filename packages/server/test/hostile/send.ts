@@ -7,6 +7,16 @@ export interface HostileAnswer {
   text: string;
 }
 
+/** An answer that began and did not end. */
+export class BrokenAnswer extends Error {
+  readonly requestId: string;
+
+  constructor(cause: Error, requestId: string) {
+    super(`The answer broke off: ${cause.message}`, { cause });
+    this.requestId = requestId;
+  }
+}
+
 /** Sends requests over persistent connections. */
 export function createSender(port: number, connections: number) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: connections });
@@ -22,7 +32,9 @@ export function createSender(port: number, connections: number) {
           (response) => {
             const chunks: Buffer[] = [];
             response.on('data', (chunk: Buffer) => chunks.push(chunk));
-            response.on('error', reject);
+            response.on('error', (error) =>
+              reject(new BrokenAnswer(error, String(response.headers['x-request-id'] ?? ''))),
+            );
             response.on('end', () => {
               const { statusCode = 0, rawHeaders } = response;
               const all = new Headers();

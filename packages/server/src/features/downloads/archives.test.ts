@@ -505,7 +505,9 @@ describe('an archive that cannot be complete breaks off', () => {
     await objects.remove([storeKey]);
     const link = await linkTo();
     await expect(readAround(link, async () => undefined)).rejects.toThrow('is gone');
-    expect(service.logged()).toContain('A download broke off');
+    const logged = service.logged().split('\n');
+    const line = logged.find((one) => one.includes('A download broke off')) ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ operation: 'downloadArchive', requestId: expect.stringMatching(/./) });
 
     // Over the wire, the end of the answer is missing, which every client notices.
     const listening = await listen(createApp(service.deps), '127.0.0.1', 0);

@@ -6,6 +6,7 @@ import { withinTrace } from '../../telemetry/within-trace.ts';
 import { requireKeyOrSession } from '../caller.ts';
 import type { Handler } from '../exchange.ts';
 import { readParams, readQuery } from '../input.ts';
+import { toLoggedRequest } from '../logged-request.ts';
 import { streamBytes } from '../stream-bytes.ts';
 import { whileConnected } from '../while-connected.ts';
 
@@ -52,6 +53,7 @@ export const downloadArchive: Handler = (deps, exchange) =>
       close();
       return new Response(null, { headers });
     }
-    const body = streamBytes(bytes, { what: 'A download', close, log: deps.log, cutOff: lost });
+    const about = () => toLoggedRequest(exchange);
+    const body = streamBytes(bytes, { what: 'A download', close, log: deps.log, about, cutOff: lost });
     return new Response(body, { headers });
   });

@@ -5,6 +5,7 @@ import { streamEvents } from '../../features/events/stream-events.ts';
 import { requireKeyOrSession } from '../caller.ts';
 import { type Handler, Whole } from '../exchange.ts';
 import { readQuery } from '../input.ts';
+import { toLoggedRequest } from '../logged-request.ts';
 import { streamBytes } from '../stream-bytes.ts';
 import { whileConnected } from '../while-connected.ts';
 
@@ -21,7 +22,8 @@ export const readEvents: Handler = async (deps, exchange) => {
   return whileConnected(exchange, async (gone) => {
     if (!isStream) return new Whole(await readEventPage(deps, caller, query, gone.signal), 'application/json');
     const bytes = await streamEvents(deps, caller, query, gone.signal);
-    const body = streamBytes(bytes, { what: 'A stream of events', close: () => gone.abort(), log: deps.log });
+    const about = () => toLoggedRequest(exchange);
+    const body = streamBytes(bytes, { what: 'A stream of events', close: () => gone.abort(), log: deps.log, about });
     return new Response(body, {
       headers: { 'Content-Type': eventStream, 'Cache-Control': 'no-store, no-transform', 'X-Accel-Buffering': 'no' },
     });

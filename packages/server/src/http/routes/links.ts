@@ -13,6 +13,7 @@ import { clientAddress } from '../client-address.ts';
 import type { Exchange, Handler } from '../exchange.ts';
 import { toWanted } from '../file-range.ts';
 import { readParams, readQuery } from '../input.ts';
+import { toLoggedRequest } from '../logged-request.ts';
 import { streamBytes } from '../stream-bytes.ts';
 import { whileConnected } from '../while-connected.ts';
 
@@ -61,7 +62,8 @@ async function sendFile(deps: Deps, exchange: Exchange, file: LinkedFile): Promi
   const address = toAddressBlock(clientAddress(deps, exchange));
   return (await whileConnected(exchange, async ({ signal }) => {
     const { bytes, lost, close } = await streamLink(deps, file, { start, length }, address, signal);
-    const body = streamBytes(bytes, { what: 'A file of a link', close, log: deps.log, cutOff: lost });
+    const about = () => toLoggedRequest(exchange);
+    const body = streamBytes(bytes, { what: 'A file of a link', close, log: deps.log, about, cutOff: lost });
     return new Response(body, { status, headers: ofBody });
   })) as Response;
 }
