@@ -34,13 +34,13 @@ const bucket = 'laboratory';
  *
  * @typedef {{
  *   listenApart?: boolean,
- *   pooler?: boolean,
+ *   pooler?: 'plain' | 'prepares',
  *   standby?: import('./postgres.mjs').Replication,
  *   osds?: number,
  *   settings?: (replica: number) => Record<string, string>,
  * }} ClusterOptions
  *   `listenApart`: LISTEN has a connection of its own, through another host; `pooler`: pgbouncer between the replicas
- *   and PostgreSQL; `standby`: a second PostgreSQL, which takes over; `osds`: Ceph with so many disks instead of the
+ *   and PostgreSQL, which may keep what its clients prepare; `standby`: a second PostgreSQL, which takes over; `osds`: Ceph with so many disks instead of the
  *   embedded object store.
  */
 
@@ -60,11 +60,19 @@ export async function openCluster({ listenApart, pooler, standby, osds, settings
   chmodSync(folder, 0o755);
   const workshop = openWorkshop(network, folder);
   const { addPart } = workshop;
-  const close = async () => {
+  const closeAll = async () => {
     await workshop.close();
     await network.close();
     rmSync(folder, { recursive: true, force: true });
   };
+  /** @type {Promise<void> | undefined} */
+  let closing;
+  const close = () => {
+    closing ??= closeAll();
+    return closing;
+  };
+  const stop = () => close().finally(() => process.exit(130));
+  process.once('SIGINT', stop).once('SIGTERM', stop);
 
   try {
     const pair = standby && (await startPostgresPair(workshop, standby));
@@ -85,7 +93,7 @@ export async function openCluster({ listenApart, pooler, standby, osds, settings
 
     const poolerHost = await network.addHost('pooler');
     if (pooler) {
-      const text = poolerConfig(folder, poolerHost.address, postgresHost.address);
+      const text = poolerConfig(folder, poolerHost.address, postgresHost.address, pooler);
       const part = addPart({
         name: 'pooler',
         host: poolerHost,
@@ -116,6 +124,7 @@ export async function openCluster({ listenApart, pooler, standby, osds, settings
         CADIZ_SECRET: secret,
         DATABASE_URL: databaseAt((pooler ? poolerHost : postgresHost).address),
         ...(pooler ? { DATABASE_DIRECT_URL: databaseAt(postgresHost.address) } : {}),
+        ...(pooler === 'prepares' ? { DATABASE_POOLER_PREPARES: 'on' } : {}),
         ...(listenApart ? { DATABASE_DIRECT_URL: databaseAt(directHost.address) } : {}),
         S3_ENDPOINT: endpoint,
         S3_BUCKET: bucket,
@@ -236,8 +245,9 @@ listen postgres
  * @param {string} folder
  * @param {string} address
  * @param {string} target
+ * @param {'plain' | 'prepares'} pooler
  */
-function poolerConfig(folder, address, target) {
+function poolerConfig(folder, address, target, pooler) {
   const users = writeConfig(folder, 'users', '"postgres" ""\n');
   return `
 [databases]
@@ -252,5 +262,6 @@ auth_file = ${users}
 pool_mode = transaction
 default_pool_size = 20
 max_client_conn = 200
+${pooler === 'prepares' ? 'max_prepared_statements = 200' : ''}
 `;
 }

@@ -303,6 +303,15 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     await drop();
   });
 
+  it('sends them named to one that keeps what is prepared', async () => {
+    const { url, drop } = await createServerDatabase();
+    const db = await openDatabase({ kind: 'postgres', url, directUrl: url, poolerPrepares: true, maxConnections: 1 });
+    await db.pool.query({ name: 'one', text: 'select 1' });
+    expect((await db.pool.query('select name from pg_prepared_statements')).rows).toEqual([{ name: 'one' }]);
+    await db.close();
+    await drop();
+  });
+
   it('names the wrong setting, and never the password', async () => {
     const { url, drop } = await createServerDatabase();
     const db = await openDatabase({ kind: 'postgres', url });

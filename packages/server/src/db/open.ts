@@ -40,6 +40,8 @@ export interface PostgresSettings extends Shares {
   url: string;
   /** Bypasses the pooler at `url`, for migrations. */
   directUrl?: string | undefined;
+  /** Whether this pooler keeps what its clients prepare. */
+  poolerPrepares?: boolean;
   maxConnections?: number;
 }
 
@@ -148,7 +150,10 @@ function createPool(config: PoolConfig): pg.Pool {
  */
 const timeouts = { statement_timeout: 60_000, lock_timeout: 10_000, query_timeout: 300_000 };
 
-function createPostgresPool(url: string, max: number, isPooled: boolean, more: PoolConfig = {}): pg.Pool {
+/** A pooler that only hands connections around, one that keeps what is prepared, or none. */
+type Pooler = 'plain' | 'prepares' | undefined;
+
+function createPostgresPool(url: string, max: number, pooler: Pooler, more: PoolConfig = {}): pg.Pool {
   const pool = createPool({
     connectionString: url,
     max,
@@ -156,7 +161,8 @@ function createPostgresPool(url: string, max: number, isPooled: boolean, more: P
     keepAlive: true,
     application_name: 'cadiz',
     types,
-    ...(isPooled ? { Client: UnnamedClient, query_timeout: timeouts.query_timeout } : timeouts),
+    ...(pooler ? { query_timeout: timeouts.query_timeout } : timeouts),
+    ...(pooler === 'plain' && { Client: UnnamedClient }),
     ...more,
   });
   more.link?.watch(pool);
@@ -170,17 +176,17 @@ function createPostgresPool(url: string, max: number, isPooled: boolean, more: P
 function openListing(
   pool: pg.Pool,
   { url, listings: limits }: PostgresSettings,
-  isPooled: boolean,
+  pooler: Pooler,
   link: Link,
 ): ListingLane {
   const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
-  const own = createPostgresPool(url, listingConnections, isPooled, {
+  const own = createPostgresPool(url, listingConnections, pooler, {
     link,
-    ...(!isPooled && { options: options.join(' '), statement_timeout: false }),
+    ...(!pooler && { options: options.join(' '), statement_timeout: false }),
   });
   const cancel = (client: pg.PoolClient) =>
     pool.query('select pg_cancel_backend($1)', [(client as pg.PoolClient & { processID: number }).processID]);
-  return createListingLane(own, { owns: true, limits, ...(isPooled ? { setsEachTime: true } : { cancel }) });
+  return createListingLane(own, { owns: true, limits, ...(pooler ? { setsEachTime: true } : { cancel }) });
 }
 
 /** Runs something over a direct connection, without a pooler, such as a migration. */
@@ -191,7 +197,7 @@ export async function withDirectPool<T>(
 ): Promise<T> {
   if (settings.kind === 'embedded' || settings.directUrl === undefined) return work(db.pool);
   const { directUrl } = settings;
-  const pool = createPostgresPool(directUrl, 1, false);
+  const pool = createPostgresPool(directUrl, 1, undefined);
   try {
     await pool.query('select 1').catch((error: unknown) => {
       throw unreachable('DATABASE_DIRECT_URL', directUrl, error);
@@ -204,10 +210,10 @@ export async function withDirectPool<T>(
 
 async function openPostgres(settings: PostgresSettings): Promise<Database> {
   const { url, directUrl, maxConnections = 10, projectConnections = Math.ceil(maxConnections / 2) } = settings;
-  const isPooled = directUrl !== undefined;
+  const pooler = directUrl === undefined ? undefined : settings.poolerPrepares ? 'prepares' : 'plain';
   const link = watchLink(url);
-  const pool = createPostgresPool(url, maxConnections, isPooled, { link });
-  const listing = openListing(pool, settings, isPooled, link);
+  const pool = createPostgresPool(url, maxConnections, pooler, { link });
+  const listing = openListing(pool, settings, pooler, link);
   try {
     const database = await wrap('postgres', pool, projectConnections, {
       failed: new Promise(() => undefined),

@@ -78,6 +78,7 @@ describe('settings', () => {
     expect(readConfig({ DATABASE_URL: 'postgres://cadiz@db/cadiz', DATABASE_POOL_SIZE: '3' }).database).toEqual({
       kind: 'postgres',
       url: 'postgres://cadiz@db/cadiz',
+      poolerPrepares: false,
       maxConnections: 3,
       listings: { atOnce: 2, waiting: 128 },
     });

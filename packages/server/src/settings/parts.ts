@@ -58,7 +58,8 @@ export function toDatabase(values: SettingValues): DatabaseSettings {
   const listings = { atOnce: values.PROJECT_LISTINGS_AT_ONCE, waiting: values.PROJECT_LISTINGS_WAITING };
   if (url === undefined) return { kind: 'embedded', dataDir: resolve(values.CADIZ_DATA_DIR, 'database'), listings };
   const projectConnections = values.PROJECT_CONNECTIONS;
-  return { kind: 'postgres', url, directUrl, maxConnections, listings, projectConnections };
+  const poolerPrepares = values.DATABASE_POOLER_PREPARES;
+  return { kind: 'postgres', url, directUrl, poolerPrepares, maxConnections, listings, projectConnections };
 }
 
 export function toObjectStore(values: SettingValues): EmbeddedStoreSettings | OtherStoreSettings {

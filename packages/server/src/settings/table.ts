@@ -147,10 +147,18 @@ export const settings = defineSettings({
   },
   DATABASE_DIRECT_URL: {
     sentence:
-      'The same database without the pooler in DATABASE_URL, for migrations and LISTEN. If it is set, statements sent to the pooler are unnamed.',
+      'The same database without the pooler in DATABASE_URL, for migrations and LISTEN. If it is set, statements sent to the pooler are unnamed, unless DATABASE_POOLER_PREPARES is on.',
     schema: postgresUrl(),
     secret: true,
     needs: ['DATABASE_URL'],
+    part: 'database',
+  },
+  DATABASE_POOLER_PREPARES: {
+    sentence:
+      'Whether the pooler in DATABASE_URL keeps prepared statements for its clients, as PgBouncer does from 1.21 with `max_prepared_statements`.',
+    schema: onOrOff(),
+    default: 'off',
+    needs: ['DATABASE_DIRECT_URL'],
     part: 'database',
   },
   DATABASE_POOL_SIZE: {
