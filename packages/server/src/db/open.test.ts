@@ -260,6 +260,15 @@ describe('openDatabase', () => {
     expect(String(error)).not.toContain('s3cret');
   });
 
+  it('says in one sentence that a server is silent', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const opening = openDatabase({ kind: 'postgres', url: `postgres://cadiz@127.0.0.1:${port}/cadiz` });
+    await expect(opening).rejects.toThrow(/ cannot be used: The database does not answer\. Check DATABASE_URL/);
+    silent.close();
+  });
+
   it('shares one query among all checks while the database hangs', async () => {
     const db = await openEmptyDatabase('embedded');
     const only = await db.pool.connect();

@@ -242,7 +242,7 @@ function unreachable(setting: string, url: string, error: unknown): DatabaseUnre
   const reason = error instanceof AggregateError ? error.errors.map(toMessage).join('; ') : toMessage(error);
   const { host, database, port } = new pg.Client(url);
   return new DatabaseUnreachable(
-    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. Check ${setting}, and that the server is running.`,
+    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason.replace(/\.$/, '')}. Check ${setting}, and that the server is running.`,
   );
 }
 

@@ -3,6 +3,12 @@ import { Problem } from '../problem.ts';
 import { InvalidSettings } from '../settings/config.ts';
 import { toFolderSentence } from '../settings/data-folder.ts';
 
+/** What PostgreSQL answers to a statement that writes where nothing can be written. */
+const readOnlyTransaction = '25006';
+
+/** What errors of the system have, depending on what failed. */
+type SystemError = NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string };
+
 /** Why the service, or another program named by `who`, could not start, and how to fix it, in one sentence. */
 export function toSentence(error: unknown, who = 'Cadiz'): string {
   if (error instanceof InvalidSettings) return error.mistakes.join('\n');
@@ -11,13 +17,17 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
     const reason = error.cause instanceof Error ? ` (${error.cause.message || error.cause.name})` : '';
     return `${error.message} Check S3_ENDPOINT, and that the store is running${reason}.`;
   }
-  const { code, port, address, path } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  const { code, port, address, path, syscall, hostname } = error as SystemError;
   if (code === 'EADDRINUSE')
     return `Port ${port} is in use by another program: stop it, or set ${toPortName(port)} to another port.`;
   if (code === 'EADDRNOTAVAIL')
     return `HOST=${address} is not an IP address of this machine: set HOST to one that is, such as 127.0.0.1 or 0.0.0.0.`;
   if (code === 'EACCES' && port !== undefined)
     return `This user is not allowed to listen on port ${port}: set ${toPortName(port)} to 1024 or higher.`;
+  if (syscall === 'getaddrinfo')
+    return `The host name ${hostname} cannot be looked up (${code}): check the setting that has it, such as HOST.`;
+  if (code === readOnlyTransaction)
+    return 'The PostgreSQL database is read-only, as a standby is: set DATABASE_URL to one that can be written.';
   const ofFolder =
     error instanceof StoreFolderUnwritable
       ? toFolderSentence({ name: error.name, message: error.message, code: error.reason }, error.folder)
