@@ -36,6 +36,7 @@ import type {
 } from './types.ts';
 import { isId, toPath } from './upload/folders.ts';
 import type { UploadOptions } from './upload/job.ts';
+import { createKnownFolders } from './upload/known-folders.ts';
 import { createQueue, type QueueEntry, type UploadQueue } from './upload/queue.ts';
 import type { Source } from './upload/source.ts';
 import { createUploader, type UploaderOptions } from './upload/uploader.ts';
@@ -103,7 +104,7 @@ export interface ClientRequest {
   /** From the root of the service on, such as `/api/projects`; each part that is not fixed through `encodeURIComponent`. */
   path: string;
   /** Values that are undefined or null are left out. */
-  query?: Call['query'];
+  query?: ClientCall['query'];
   /** Sent as JSON. */
   body?: unknown;
   /** Beside those of every request, such as `X-Invitation`. */
@@ -121,6 +122,23 @@ export interface Page<T> {
   items: T[];
   /** Where the next page begins; null after the last. */
   nextCursor: string | null;
+}
+
+interface ClientCall extends Call {
+  query?: Record<string, unknown> | undefined;
+  /** Whether it changes something more if it is repeated, so that it is repeated only if it certainly was not done. */
+  isOnce?: boolean;
+}
+
+/** 429 and 503 with Retry-After are answered before anything is done. */
+const isCertainlyUndone = ({ status, retryAfter }: CadizError): boolean =>
+  status === 429 || (status === 503 && retryAfter !== undefined);
+
+function toQuery(fields: ClientCall['query'] = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields))
+    if (value !== undefined && value !== null) query.set(name, `${value}`);
+  return `${query.size > 0 ? '?' : ''}${query}`;
 }
 
 /** The path of one thing; whatever the id is, it stays one part of the path. */
@@ -144,17 +162,20 @@ export type Client = ReturnType<typeof createClient>;
  * });
  */
 export function createClient(options: UploaderOptions) {
-  const uploader = createUploader(options);
-  const { send, place } = uploader;
+  const uploader = createUploader(options, createKnownFolders);
+  const { place } = uploader;
 
-  const get = <T>(path: string, query?: Call['query']) => send<T>({ method: 'GET', path, query });
+  const send = <T>({ query, isOnce, path, ...call }: ClientCall) =>
+    uploader.send<T>({ ...call, path: path + toQuery(query), isPassing: isOnce ? isCertainlyUndone : undefined });
+
+  const get = <T>(path: string, query?: ClientCall['query']) => send<T>({ method: 'GET', path, query });
   const patch = <T>(path: string, body: unknown) => send<T>({ method: 'PATCH', path, body });
   /** What does the same if it is done twice. */
   const post = <T>(path: string, body: unknown) => send<T>({ method: 'POST', path, body });
-  const remove = <T>(path: string, query?: Call['query']) => send<T>({ method: 'DELETE', path, query });
+  const remove = <T>(path: string, query?: ClientCall['query']) => send<T>({ method: 'DELETE', path, query });
   /** What does something more, or fails, if it is done twice. */
   const postOnce = <T>(path: string, body: unknown) => send<T>({ method: 'POST', path, body, isOnce: true });
-  const removeOnce = <T>(path: string, query?: Call['query']) =>
+  const removeOnce = <T>(path: string, query?: ClientCall['query']) =>
     send<T>({ method: 'DELETE', path, query, isOnce: true });
 
   /** With the project. */
@@ -170,11 +191,11 @@ export function createClient(options: UploaderOptions) {
   }
 
   /** A list that the service answers in pages, whose items it calls by this name. */
-  function paged<T, Q extends object = object>(path: string, name: string, toQuery = (asked: Q): object => asked) {
+  function paged<T, Q extends object = object>(path: string, name: string, toFields = (asked: Q): object => asked) {
     async function page(asked: Q & PageOptions = {} as Q): Promise<Page<T>> {
       const answer = await get<Record<string, T[]> & { nextCursor: string | null }>(
         path,
-        (await toQuery(asked)) as Call['query'],
+        (await toFields(asked)) as ClientCall['query'],
       );
       return { items: answer[name] ?? [], nextCursor: answer.nextCursor };
     }
@@ -199,7 +220,7 @@ export function createClient(options: UploaderOptions) {
   async function toFolderId(folder: string | null | undefined): Promise<string | null | undefined> {
     if (folder === undefined) return undefined;
     const path = toPath(folder ?? '');
-    if (path === '') return (await place()).root;
+    if (path === '') return (await place()).folderId;
     return isId(path) ? path : (await getByPath(path)).id;
   }
 
@@ -427,7 +448,7 @@ export function createClient(options: UploaderOptions) {
       create: async ({ folderId, ...rest }: TicketOptions) =>
         postOnce<CreatedTicket>(
           '/api/storage/tickets',
-          await mine({ folderId: folderId === undefined ? (await place()).root : folderId, ...rest }),
+          await mine({ folderId: folderId === undefined ? (await place()).folderId : folderId, ...rest }),
         ),
       ...paged<Ticket>('/api/storage/tickets', 'tickets', mine),
       revoke: (id: string) => remove<Ticket>(at('tickets', id)),

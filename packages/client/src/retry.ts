@@ -6,7 +6,7 @@ export interface Gate {
   /** Aborted when the work is to stop for now; renewed when it goes on. */
   readonly signal: AbortSignal;
   /** Resolves when the work may go on. */
-  open(): Promise<void>;
+  open(): Promise<void> | undefined;
 }
 
 /** What ends work, and what interrupts it. */
@@ -35,21 +35,18 @@ const longestRetryAfter = 300;
 export async function retrying<T>(patience: Patience, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { retries, signal, gate, isPassing = ({ retryable }) => retryable } = patience;
   for (let attempt = 0; ; ) {
-    throwIfAborted(signal);
-    await abortable(gate?.open(), signal);
-    if (isOffline()) await abortable(whenOnline(), signal);
+    await waitFor(Promise.all([gate?.open(), whenOnline()]), signal);
     const pausing = gate?.signal;
     try {
       return await run(anyOf(signal, pausing));
     } catch (thrown) {
       throwIfAborted(signal);
-      if (pausing?.aborted) continue;
       const error = toCadizError(thrown);
-      if (isOffline() && error.code === 'network_failed') continue;
-      const asked = error.retryAfter ?? 0;
-      if (!isPassing(error) || attempt >= retries || asked > longestRetryAfter) throw error;
+      const { code, retryAfter = 0 } = error;
+      if (pausing?.aborted || (isOffline() && code === 'network_failed')) continue;
+      if (!isPassing(error) || attempt >= retries || retryAfter > longestRetryAfter) throw error;
       const delay = Math.random() * Math.min(longestDelay, firstDelay * 2 ** attempt++);
-      await sleep(asked * 1000 + delay, signal);
+      await sleep(retryAfter * 1000 + delay, signal);
     }
   }
 }
@@ -60,34 +57,34 @@ export const anyOf = (...signals: (AbortSignal | undefined)[]): AbortSignal =>
 
 /** @throws CadizError aborted */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw toAborted(signal);
+  if (signal?.aborted) throw new CadizError('aborted', 'It was aborted.', { cause: signal.reason });
 }
-
-const toAborted = ({ reason }: AbortSignal) => new CadizError('aborted', 'It was aborted.', { cause: reason });
 
 /** Whatever was thrown, as a CadizError; anything else is taken for a failure of the network. */
 export function toCadizError(thrown: unknown): CadizError {
   if (isCadizError(thrown)) return thrown;
-  return new CadizError('network_failed', `The connection failed: ${thrown}`, { retryable: true, cause: thrown });
+  const code = (thrown as Error | undefined)?.name === 'TimeoutError' ? 'timed_out' : 'network_failed';
+  return new CadizError(code, `The connection failed: ${thrown}`, { retryable: true, cause: thrown });
 }
 
-/** Waits for a promise, and no longer once the signal aborts. */
-export function abortable<T>(promise: Promise<T> | T, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return Promise.resolve(promise);
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(toAborted(signal));
-    signal.addEventListener('abort', stop);
-    if (signal.aborted) stop();
-    Promise.resolve(promise)
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', stop));
+/** Waits for a promise that never rejects, and no longer once the signal aborts. @throws CadizError aborted */
+async function waitFor(promise: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  throwIfAborted(signal);
+  let stop = () => {};
+  await new Promise<void>((resolve) => {
+    stop = resolve;
+    signal?.addEventListener('abort', stop);
+    promise.then(stop);
   });
+  signal?.removeEventListener('abort', stop);
+  throwIfAborted(signal);
 }
 
-export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout>;
-  const slept = new Promise<void>((resolve) => {
+/** @throws CadizError aborted */
+export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const slept = new Promise((resolve) => {
     timer = setTimeout(resolve, milliseconds);
   });
-  return abortable(slept, signal).finally(() => clearTimeout(timer));
+  await waitFor(slept, signal).finally(() => clearTimeout(timer));
 }

@@ -3,6 +3,7 @@ import { anyOf, type Gate, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
 import { toPath } from './folders.ts';
 import { createJob, type Job, paused, type UploadOptions } from './job.ts';
+import { createKnownFolders } from './known-folders.ts';
 import type { Source } from './source.ts';
 import { isLarge, type Uploader, uploadJobs } from './uploader.ts';
 import { batchSize } from './whole.ts';
@@ -88,10 +89,12 @@ interface Item {
  * await queue.done();
  */
 export function createQueue(
-  uploader: Uploader,
+  { folders: finder, ...rest }: Uploader,
   files: Iterable<Source | QueueEntry> = [],
   options: UploadOptions = {},
 ): UploadQueue {
+  const folders = finder.prepare ? finder : createKnownFolders(rest);
+  const uploader = { ...rest, folders };
   const items: Item[] = [];
   const listeners = new Set<() => void>();
   const waiting = new Set<Item>();
@@ -108,7 +111,7 @@ export function createQueue(
     get signal() {
       return pause.signal;
     },
-    open: () => whenResumed?.promise ?? Promise.resolve(),
+    open: () => whenResumed?.promise,
   };
 
   function change(item: Item, view: Partial<QueuedUpload>): void {
@@ -136,7 +139,7 @@ export function createQueue(
   const isIdle = () => waiting.size + active.size === 0 && items.every(({ view }) => view.state !== 'paused');
 
   function begin(): void {
-    uploader.folders.prepare(Array.from(waiting, toFolder));
+    folders.prepare?.(Array.from(waiting, toFolder));
     tell();
     pump();
   }
