@@ -61,9 +61,9 @@ export interface Answered<T> {
 
 export interface Sender {
   /** @throws CadizError */
-  send<T>(call: Call): Promise<T>;
-  /** Like `send`. @throws CadizError */
-  sendAs<T>(call: Call): Promise<Answered<T>>;
+  send<T>(call: Call): Promise<Answered<T>>;
+  /** Asks a storage route about the caller's project; the path from there on. @throws CadizError */
+  post<T>(path: string, body: object, call?: Partial<Call>): Promise<Answered<T>>;
   /** The project and folder that the caller's requests are about. @throws CadizError */
   place(): Promise<Place>;
 }
@@ -97,7 +97,7 @@ export function createSender(options: ClientOptions): Sender {
     let found: Grant = { projectId, ...(ticket ? await grant() : { folderId: null }) };
     if (!session && (!found.projectId || found.folderId === undefined)) {
       const path = `/api/storage/${ticket ? 'tickets/current' : 'key'}`;
-      found = (await sendAs<Grant>({ method: 'GET', path })).answer;
+      found = (await send<Grant>({ method: 'GET', path })).answer;
     }
     if (!found.projectId) throw new CadizError('invalid_argument', 'Give projectId: the key or session has none.');
     return found as Place;
@@ -122,25 +122,33 @@ export function createSender(options: ClientOptions): Sender {
     return read;
   }
 
-  const sendAs = <T>(call: Call) =>
+  const send = <T>(call: Call) =>
     retrying({ retries, ...call }, async (stop) => {
+      const grants = call.secret ? async (): Promise<Grant> => ({ ticket: call.secret }) : grant;
       const ask = async (secret: string | undefined): Promise<Answered<T>> => ({
         answer: await attempt<T>(call, secret, call.isFinal ? undefined : stop),
         secret: ticket && secret,
       });
-      const granting = call.secret ? undefined : grant();
-      const secret = granting ? (await granting).ticket : call.secret;
+      const granting = grants();
+      const { ticket: secret } = await granting;
       try {
         return await ask(secret);
       } catch (error) {
-        if (!granting || !refusals.includes(toCadizError(error).code)) throw error;
-        const { ticket: next } = await grant(granting);
+        if (!refusals.includes(toCadizError(error).code)) throw error;
+        const { ticket: next } = await grants(granting);
         if (next === secret) throw error;
         return ask(next);
       }
     });
 
-  return { sendAs, send: async <T>(call: Call) => (await sendAs<T>(call)).answer, place };
+  return {
+    place,
+    send,
+    async post<T>(path: string, body: object, call?: Partial<Call>) {
+      const { projectId } = await place();
+      return send<T>({ method: 'POST', path: `/api/storage/${path}`, body: { projectId, ...body }, ...call });
+    },
+  };
 }
 
 /** A secret, if there is one, and what came with it. */

@@ -1,13 +1,11 @@
-import { isOffline, whenOnline } from '#platform';
+import { isOffline } from '#platform';
 import { CadizError, isCadizError } from './error.ts';
 
-/** When work may go on, and when to interrupt it: what `pause` and `resume` act on. */
-export interface Gate {
-  /** Aborted when the work is to stop for now; renewed when it goes on. */
-  readonly signal: AbortSignal;
-  /** Resolves when the work may go on. */
-  open(): Promise<void> | undefined;
-}
+/**
+ * Runs something when it may go on, and interrupts it when it is to stop for now, to run it again later: what `pause` and
+ * `resume` act on.
+ */
+export type Gate = <T>(run: (signal: AbortSignal) => Promise<T>, signal: AbortSignal | undefined) => Promise<T>;
 
 /** What ends work, and what interrupts it. */
 export interface Pace {
@@ -22,6 +20,8 @@ export interface Patience extends Pace {
   isPassing?: ((error: CadizError) => boolean) | undefined;
 }
 
+/** How often an offline machine looks whether it is online again, in milliseconds. */
+const betweenLooks = 250;
 const firstDelay = 400;
 const longestDelay = 20_000;
 /** The longest that a Retry-After is obeyed, in seconds. Beyond that, the caller is told. */
@@ -29,21 +29,20 @@ const longestRetryAfter = 300;
 
 /**
  * Repeats a call until it succeeds, fails for good, or has failed too often: with growing delays of random length
- * ("full jitter"), at least as long as Retry-After asks for. While the machine is offline or the gate closed, it waits,
- * and that counts as no attempt.
+ * ("full jitter"), at least as long as Retry-After asks for. While the machine is offline, it waits, and that counts as no attempt.
  */
 export async function retrying<T>(patience: Patience, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const { retries, signal, gate, isPassing = ({ retryable }) => retryable } = patience;
+  const { retries, signal, gate = (run) => run(anyOf(signal)), isPassing = ({ retryable }) => retryable } = patience;
   for (let attempt = 0; ; ) {
-    await waitFor(Promise.all([gate?.open(), whenOnline()]), signal);
-    const pausing = gate?.signal;
+    while (isOffline()) await sleep(betweenLooks, signal);
+    throwIfAborted(signal);
     try {
-      return await run(anyOf(signal, pausing));
+      return await gate(run, signal);
     } catch (thrown) {
       throwIfAborted(signal);
       const error = toCadizError(thrown);
       const { code, retryAfter = 0 } = error;
-      if (pausing?.aborted || (isOffline() && code === 'network_failed')) continue;
+      if (isOffline() && code === 'network_failed') continue;
       if (!isPassing(error) || attempt >= retries || retryAfter > longestRetryAfter) throw error;
       const delay = Math.random() * Math.min(longestDelay, firstDelay * 2 ** attempt++);
       await sleep(retryAfter * 1000 + delay, signal);
@@ -67,24 +66,17 @@ export function toCadizError(thrown: unknown): CadizError {
   return new CadizError(code, `The connection failed: ${thrown}`, { retryable: true, cause: thrown });
 }
 
-/** Waits for a promise that never rejects, and no longer once the signal aborts. @throws CadizError aborted */
-async function waitFor(promise: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  throwIfAborted(signal);
-  let stop = () => {};
-  await new Promise<void>((resolve) => {
-    stop = resolve;
-    signal?.addEventListener('abort', stop);
-    promise.then(stop);
-  });
-  signal?.removeEventListener('abort', stop);
-  throwIfAborted(signal);
-}
-
 /** @throws CadizError aborted */
 export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const slept = new Promise((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
+  throwIfAborted(signal);
+  await new Promise<void>((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal?.addEventListener('abort', end);
   });
-  await waitFor(slept, signal).finally(() => clearTimeout(timer));
+  throwIfAborted(signal);
 }

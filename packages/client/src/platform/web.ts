@@ -8,10 +8,6 @@ export const usualConcurrency = 4;
 
 export const isOffline = (): boolean => globalThis.navigator?.onLine === false;
 
-export async function whenOnline(): Promise<void> {
-  if (isOffline()) await new Promise((resolve) => globalThis.addEventListener('online', resolve, { once: true }));
-}
-
 export function openResumeStore(): ResumeStore | undefined {
   return globalThis.indexedDB && openIndexedDb();
 }

@@ -17,36 +17,26 @@ export interface FolderFinder {
   forget?(folder: Given, finding: Finding | undefined): void;
 }
 
-/** An id, alone or with a path beneath it. */
-const withId = /^([\da-f-]{36})(?:\/|$)/i;
-
-export const isId = (folder: string): boolean => folder.length === 36 && withId.test(folder);
-
-/** The id that a path begins with, or ''. */
-export const parentOf = (path = ''): string => withId.exec(path)?.[1] ?? '';
-
 /** Without slashes at its ends, and without two in a row. */
 export const toPath = (folder: Given): string => (folder ?? '').split('/').filter(Boolean).join('/');
 
-/** Whether a folder is given by its path: it can be created anew. */
-export const isPath = (folder: Given): boolean => {
-  const path = toPath(folder);
-  return path !== '' && !isId(path);
-};
+/** The id that a folder begins with, or is, and the path beneath that or the root. */
+export function split(folder: Given): { id?: string | undefined; path: string } {
+  const [, id, path = ''] = /^([\da-f-]{36}(?=\/|$))?\/?(.*)/is.exec(toPath(folder)) ?? [];
+  return { id, path };
+}
 
 /** Creates those that are missing of folders with the same parent. @throws CadizError */
-export async function ensureFolders({ place, send }: Sender, folders: readonly string[]): Promise<Folder[]> {
-  const { projectId, folderId } = await place();
-  const paths = folders.map((folder) => folder.replace(withId, ''));
-  const body = { projectId, parentId: parentOf(folders[0]) || folderId, paths };
-  return (await send<{ folders: Folder[] }>({ method: 'POST', path: '/api/storage/folders/ensure', body })).folders;
+export async function ensureFolders({ place, post }: Sender, folders: readonly Given[]): Promise<Folder[]> {
+  const parentId = split(folders[0]).id ?? (await place()).folderId;
+  const paths = folders.map((folder) => split(folder).path);
+  return (await post<{ folders: Folder[] }>('folders/ensure', { parentId, paths })).answer.folders;
 }
 
 /** Asks for each folder by itself. */
 export const createFolderFinder = (sender: Sender): FolderFinder => ({
   async find(folder) {
-    const path = toPath(folder);
-    if (!isPath(path)) return path || (await sender.place()).folderId;
-    return (await ensureFolders(sender, [path]))[0]?.id ?? null;
+    const { id, path } = split(folder);
+    return path ? ((await ensureFolders(sender, [folder]))[0] as Folder).id : (id ?? (await sender.place()).folderId);
   },
 });

@@ -12,6 +12,7 @@ export interface Progress {
   total: number;
 }
 
+/** Where a file goes, what is known of it, and how it is sent. */
 export interface UploadOptions {
   /** The folder to upload to: its id, or its path, such as `press/2027`, which is created if it is missing. */
   folder?: string | null;

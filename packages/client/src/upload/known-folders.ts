@@ -1,6 +1,6 @@
 import type { Sender } from '../request.ts';
 import type { Folder } from '../types.ts';
-import { ensureFolders, type Finding, type FolderFinder, type Given, isPath, parentOf, toPath } from './folders.ts';
+import { ensureFolders, type Finding, type FolderFinder, type Given, split, toPath } from './folders.ts';
 import { orThrow, together } from './together.ts';
 
 /** As many paths as one request takes. */
@@ -20,19 +20,20 @@ export function createKnownFolders(sender: Sender): FolderFinder {
   }
 
   function prepare(folders: Iterable<Given>): void {
-    const missing = [...new Set(Array.from(folders, toPath))].filter((path) => isPath(path) && !found.has(path));
-    for (const parent of new Set(missing.map((path) => parentOf(path)))) {
-      const paths = missing.filter((path) => parentOf(path) === parent);
-      while (paths[0]) ask(paths.splice(0, batchSize));
+    const missing = [...new Set(Array.from(folders, toPath))].filter(
+      (folder) => split(folder).path && !found.has(folder),
+    );
+    for (const parent of new Set(missing.map((folder) => split(folder).id))) {
+      const siblings = missing.filter((folder) => split(folder).id === parent);
+      while (siblings[0]) ask(siblings.splice(0, batchSize));
     }
   }
 
   return {
     prepare,
     find(folder) {
-      const path = toPath(folder);
-      prepare([path]);
-      return found.get(path) ?? sender.place().then(({ folderId }) => path || folderId);
+      prepare([folder]);
+      return found.get(toPath(folder)) ?? sender.place().then(({ folderId }) => split(folder).id ?? folderId);
     },
     forget(folder, finding) {
       const gone = toPath(folder);

@@ -1,7 +1,6 @@
-import { isCadizError } from '../error.ts';
 import type { Resumable } from '../platform/platform.ts';
 import type { Call } from '../request.ts';
-import { anyOf, toCadizError } from '../retry.ts';
+import { anyOf, type Pace, toCadizError } from '../retry.ts';
 import type { CreatedUpload, File, SignedParts, Upload } from '../types.ts';
 import { type Job, paused } from './job.ts';
 import { type Address, sendBytes, toAddress, type Uploading } from './transfer.ts';
@@ -24,17 +23,18 @@ const underWay = new Set<string>();
  * @throws CadizError
  */
 export async function uploadInParts(uploading: Uploading, job: Job): Promise<File> {
-  const { pace, extras } = job;
+  const { pace, extras, facts, folderId, options } = job;
   const key = await toKey(uploading, job);
   const resume = underWay.has(key) || !key ? undefined : uploading.resume;
   if (resume) underWay.add(key);
   try {
     job.begun ??= await resume?.get(key);
-    let begun = job.begun && (await find(uploading, job, job.begun));
+    let begun: Begun | undefined = job.begun && (await find(uploading, job.begun, pace));
     if (!begun) {
-      begun = await begin(uploading, job);
-      const { uploadId, secret } = begun;
-      job.begun = { uploadId, secret };
+      const body = { ...facts, folderId, partSize: options.partSize };
+      const { answer, secret } = await uploading.post<CreatedUpload>('uploads', body, pace);
+      begun = { ...answer, secret };
+      job.begun = { uploadId: answer.uploadId, secret };
       await resume?.set(key, job.begun);
     }
     const known = begun;
@@ -47,7 +47,8 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
     await resume?.delete(key);
     return file;
   } catch (error) {
-    if (isCadizError(error) && error.code === 'aborted' && error.cause !== paused) await job.remove?.();
+    const { code, cause } = toCadizError(error);
+    if (code === 'aborted' && cause !== paused) await job.remove?.();
     throw error;
   } finally {
     if (resume) underWay.delete(key);
@@ -60,16 +61,8 @@ async function toKey({ baseUrl, place }: Uploading, { source, facts, folderId }:
   return lastModified ? JSON.stringify([baseUrl, (await place()).projectId, folderId, facts, lastModified]) : '';
 }
 
-async function begin(uploading: Uploading, { facts, folderId, pace, options }: Job): Promise<Begun> {
-  const { projectId } = await uploading.place();
-  const body = { projectId, ...facts, folderId, partSize: options.partSize };
-  const call = { ...pace, method: 'POST', path: '/api/storage/uploads', body } as const;
-  const { answer, secret } = await uploading.sendAs<CreatedUpload>(call);
-  return { ...answer, secret };
-}
-
 /** @returns undefined if there is nothing to go on with */
-async function find(uploading: Uploading, { pace }: Job, known: Resumable): Promise<Begun | undefined> {
+async function find(uploading: Uploading, known: Resumable, pace: Pace): Promise<Begun | undefined> {
   try {
     return { ...known, ...(await ask<Upload>(uploading, known, '', { ...pace, method: 'GET' })) };
   } catch (error) {
@@ -96,34 +89,33 @@ async function sendParts(uploading: Uploading, job: Job, begun: Begun): Promise<
   }
   const report = () => job.report(sent.reduce((sum, bytes) => sum + bytes, 0));
 
-  const signed: Record<number, Promise<(Address & { partNumber: number })[]> | undefined> = {};
-  async function sign(part: number): Promise<Address> {
-    if (!signed[part]) {
-      const partNumbers = missing.filter((other) => other >= part && !signed[other]).slice(0, signedAtOnce);
-      const call = { ...pace, method: 'POST', body: { partNumbers } } as const;
-      const addresses = ask<SignedParts>(uploading, begun, '/parts', call).then(({ parts }) => parts.map(toAddress));
-      for (const other of partNumbers) signed[other] = addresses;
-    }
-    return (await signed[part])?.find(({ partNumber }) => partNumber === part) as Address;
-  }
+  const sign = async (partNumbers: readonly number[]): Promise<readonly Address[]> => {
+    const call = { ...pace, method: 'POST', body: { partNumbers } } as const;
+    return (await ask<SignedParts>(uploading, begun, '/parts', call)).parts.map(toAddress);
+  };
+  /** The addresses of so many missing parts each, in their order. */
+  const signed: Promise<readonly Address[]>[] = [];
 
-  async function sendPart(part: number): Promise<void> {
+  async function sendPart(part: number, index: number): Promise<void> {
     const onProgress = (bytes: number) => {
       sent[part] = bytes;
       report();
     };
-    const chunk = source.slice(startOf(part), startOf(part) + sizeOf(part));
-    await sendBytes(uploading, { ...pace, chunk, onProgress }, await sign(part), () => {
-      signed[part] = undefined;
-      return sign(part);
+    const body = source.slice(startOf(part), startOf(part) + sizeOf(part));
+    await sendBytes(uploading, { ...pace, body, onProgress }, async (isAgain) => {
+      const group = Math.floor(index / signedAtOnce);
+      const start = group * signedAtOnce;
+      if (isAgain) return (await sign([part]))[0];
+      signed[group] ??= sign(missing.slice(start, start + signedAtOnce));
+      return (await signed[group])[index - start];
     });
   }
 
   report();
-  const next = missing.values();
+  const next = missing.entries();
   const work = async () => {
     try {
-      for (const part of next) await sendPart(part);
+      for (const [index, part] of next) await sendPart(part, index);
     } catch (error) {
       // One part has failed for good: the others need not be sent.
       failed.abort(error);
@@ -133,11 +125,11 @@ async function sendParts(uploading: Uploading, job: Job, begun: Begun): Promise<
   failed.signal.throwIfAborted();
 }
 
-function ask<T>(
+async function ask<T>(
   { send }: Uploading,
   { uploadId, secret }: Resumable,
   path: string,
   call: Omit<Call, 'path' | 'secret'>,
 ): Promise<T> {
-  return send({ ...call, path: `/api/storage/uploads/${uploadId}${path}`, secret });
+  return (await send<T>({ ...call, path: `/api/storage/uploads/${uploadId}${path}`, secret })).answer;
 }

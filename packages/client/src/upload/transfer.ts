@@ -4,6 +4,7 @@ import type { Chunk, PutRequest, ResumeStore } from '../platform/platform.ts';
 import type { Sender } from '../request.ts';
 import { type Pace, retrying, toCadizError } from '../retry.ts';
 import type { Slots } from './slots.ts';
+import { orThrow } from './together.ts';
 
 /** What all uploads of a client share. */
 export interface Uploading extends Sender {
@@ -29,7 +30,7 @@ export function toAddress<S extends { presignedUrl: string }>(signed: S): S & Ad
 }
 
 interface Sending extends Pace {
-  chunk: Chunk;
+  body: Chunk;
   onProgress: (sent: number) => void;
 }
 
@@ -37,28 +38,27 @@ interface Sending extends Pace {
  * Sends bytes to the object store: again on the same address while that may help, and on one new address if the first
  * has expired or is refused.
  *
+ * @param sign gets the address, or another one
  * @returns the address that took them
  */
 export async function sendBytes<A extends Address>(
   { slots, retries }: Uploading,
-  { chunk, onProgress, ...pace }: Sending,
-  address: A,
-  renew: () => Promise<A>,
+  { body, onProgress, ...pace }: Sending,
+  sign: (isAgain: boolean) => Promise<A | undefined>,
 ): Promise<A> {
-  const sendTo = async (address: A) => {
-    await retrying({ ...pace, retries }, (signal) =>
-      slots.run(() => putChunk({ url: address.presignedUrl, body: chunk, onProgress, signal })),
-    );
-    onProgress(chunk.size);
-    return address;
-  };
-  try {
-    if (Date.now() < address.expiresAt) return await sendTo(address);
-  } catch (error) {
-    // Expired, by the store's clock.
-    if (toCadizError(error).status !== 403) throw error;
+  for (let isAgain = false; ; isAgain = true) {
+    const address = orThrow(await sign(isAgain));
+    const { presignedUrl: url, expiresAt } = address;
+    try {
+      if (!isAgain && Date.now() > expiresAt) continue;
+      await retrying({ ...pace, retries }, (signal) => slots.run(() => putChunk({ url, body, onProgress, signal })));
+      onProgress(body.size);
+      return address;
+    } catch (error) {
+      // Expired, by the store's clock.
+      if (isAgain || toCadizError(error).status !== 403) throw error;
+    }
   }
-  return sendTo(await renew());
 }
 
 async function putChunk(request: PutRequest): Promise<void> {

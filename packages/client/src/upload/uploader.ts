@@ -4,11 +4,12 @@ import type { ResumeStore } from '../platform/platform.ts';
 import { type ClientOptions, createSender, type Sender } from '../request.ts';
 import { throwIfAborted, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
-import { createFolderFinder, type FolderFinder, isPath } from './folders.ts';
+import { createFolderFinder, type FolderFinder, split } from './folders.ts';
 import { createJob, type Followed, type Job, type UploadOptions } from './job.ts';
 import { uploadInParts } from './parts.ts';
 import { createSlots } from './slots.ts';
 import type { Uploadable } from './source.ts';
+import { orThrow } from './together.ts';
 import type { Uploading } from './transfer.ts';
 import { uploadWhole } from './whole.ts';
 
@@ -62,11 +63,12 @@ export function createUploader(
     resume: options.resume ?? openResumeStore(),
     async upload(file, upload = {}) {
       const job = await createJob(file, upload);
-      return new Promise((resolve, reject) => {
-        const settle = (_: Job, outcome: File | CadizError) =>
-          outcome instanceof Error ? reject(outcome) : resolve(outcome);
-        uploadJobs(uploader, [job], { settle });
-      });
+      let settled: File | CadizError | undefined;
+      const settle = (_: Job, outcome: File | CadizError) => {
+        settled = outcome;
+      };
+      await uploadJobs(uploader, [job], { settle });
+      return orThrow(settled);
     },
   };
   return uploader;
@@ -91,13 +93,12 @@ export async function uploadJobs(
     const { options, finding } = job;
     const code = outcome instanceof Error ? outcome.code : '';
     // A folder that is given by its path can be created anew.
-    const isGone = code === 'folder_not_found' && isPath(options.folder);
-    if (isAgain || !(isGone || losses.includes(code))) return followed.settle(job, outcome);
-    if (isGone) {
-      folders.forget?.(options.folder, finding);
-      job.begun = undefined;
-    }
-    lost.push(job);
+    const isGone = code === 'folder_not_found' && split(options.folder).path;
+    if (isAgain || !(isGone || losses.includes(code))) followed.settle(job, outcome);
+    else lost.push(job);
+    if (!isGone) return;
+    folders.forget?.(options.folder, finding);
+    job.begun = undefined;
   }
 
   const ready: Job[] = [];

@@ -44,9 +44,11 @@ export async function uploadWhole(
     jobs.map(async (job, index) => {
       const { source, pace, report } = job;
       try {
-        const sending = { ...pace, chunk: source.slice(0, source.size), onProgress: report };
-        const renew = async () => orThrow((await presign(uploading, [job]))[0]);
-        ({ storeKey: job.storeKey } = await sendBytes(uploading, sending, orThrow(places[index]), renew));
+        const sending = { ...pace, body: source.slice(0, source.size), onProgress: report };
+        const { storeKey } = await sendBytes(uploading, sending, async (isAgain) =>
+          orThrow(isAgain ? (await presign(uploading, [job]))[0] : places[index]),
+        );
+        job.storeKey = storeKey;
         // Only now: while its bytes were sent, those before it may have been recorded.
         stored.push(job);
       } catch (error) {
@@ -76,18 +78,15 @@ function ask<T>(
 ): Promise<readonly (T | CadizError)[]> {
   return together<Job, T>(jobs, async (jobs) => {
     const isFinal = route === 'record';
-    const { projectId } = await uploading.place();
     const files = jobs.map(({ facts, folderId, extras, storeKey }) => ({
       ...facts,
       folderId,
       ...(isFinal && { ...extras, storeKey }),
     }));
     const [{ pace }] = jobs as [Job];
-    const call = { ...pace, method: 'POST', secret, isFinal, path: `/api/storage/${route}` } as const;
-    const asked = jobs[1]
-      ? { ...call, signal: undefined, path: `${call.path}/batch`, body: { projectId, files }, verify }
-      : { ...call, body: { projectId, ...files[0] } };
-    const answered = await uploading.sendAs<T & Results<T>>(asked);
+    const answered = await (jobs[1]
+      ? uploading.post<T & Results<T>>(`${route}/batch`, { files }, { gate: pace.gate, secret, isFinal, verify })
+      : uploading.post<T & Results<T>>(route, { ...files[0] }, { ...pace, secret, isFinal }));
     for (const job of jobs) job.secret = answered.secret;
     if (!jobs[1]) return [answered.answer];
     const outcomes = answered.answer.results.map(toOutcome);
