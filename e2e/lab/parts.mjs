@@ -91,12 +91,16 @@ export async function until(what, isSo) {
 
 /**
  * @param {string} url
- * @returns {Promise<number>} 0 without an answer
+ * @returns {Promise<number>} 0 without a whole answer
  */
 export async function statusOf(url) {
-  const answer = await fetch(url, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
-  await answer?.arrayBuffer();
-  return answer?.status ?? 0;
+  try {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch {
+    return 0;
+  }
 }
 
 /**
