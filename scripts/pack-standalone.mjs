@@ -25,8 +25,8 @@ here=$(dirname "$(readlink -f "$0")")
 exec "$here/node" "$here/../lib/packages/cli/dist/main.js" "$@"
 `;
 
-/** Files that nothing reads at run time: sources, and maps to them. A database has files that end with `.map`, too. */
-const unread = /\.([cm]?js|css|[cm]?ts)\.map$|\.[cm]?ts$|\.(c|cc|cpp|h|hpp)$/;
+/** Files that nothing reads at run time: sources, maps to them, and what packages tell but their licences. A database has files that end with `.map`, too. */
+const unread = /\.([cm]?js|css|[cm]?ts)\.map$|\.[cm]?ts$|\.(c|cc|cpp|h|hpp)$|^(?!licen[cs]e|notice).*\.md$/i;
 /** Extensions of PostgreSQL, of which Cadiz uses none. */
 const extensions = 'node_modules/@electric-sql/pglite/dist';
 /** Compiled for another libc or another Node than the one that comes along. */
@@ -66,6 +66,9 @@ export function makeStandalone(folder) {
   const modules = join(lib, 'node_modules');
   for (const name of readdirSync(modules))
     for (const tests of ['test', 'tests']) rmSync(join(modules, name, tests), { recursive: true, force: true });
+  // Settings of editors and other tools, which some packages publish by mistake.
+  for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true }))
+    if (entry.name.startsWith('.')) rmSync(join(entry.parentPath, entry.name), { recursive: true, force: true });
   cpSync(process.execPath, join(folder, 'bin/node'), { dereference: true });
   writeFileSync(join(folder, 'bin/cadiz'), launcher);
   chmodSync(join(folder, 'bin/cadiz'), 0o755);

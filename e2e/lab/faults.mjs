@@ -93,7 +93,9 @@ function needsPreparingPooler() {
   if (missing !== undefined) return missing;
   const said = spawnSync('pgbouncer', ['--version'], { encoding: 'utf8' }).stdout;
   const [, major, minor] = /PgBouncer (\d+)\.(\d+)/.exec(said) ?? [];
-  return Number(major) === 1 && Number(minor) < 21 ? `this is pgbouncer ${major}.${minor}, and it takes 1.21` : undefined;
+  return Number(major) === 1 && Number(minor) < 21
+    ? `this is pgbouncer ${major}.${minor}, and it takes 1.21`
+    : undefined;
 }
 
 /** @param {string} path */

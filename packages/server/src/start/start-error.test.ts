@@ -6,7 +6,11 @@ import { createServerDatabase, testableKinds } from '../../test/database.ts';
 import { toSentence } from './start-error.ts';
 
 test.each([
-  ['a name that nobody has', 'nowhere..invalid', /^The host name nowhere\.\.invalid cannot be looked up \(\w+\): .* HOST\.$/],
+  [
+    'a name that nobody has',
+    'nowhere..invalid',
+    /^The host name nowhere\.\.invalid cannot be looked up \(\w+\): .* HOST\.$/,
+  ],
   ['an address of another machine', '203.0.113.7', /^HOST=203\.0\.113\.7 is not an IP address of this machine: .*\.$/],
 ])('a service that should listen on %s says which setting is wrong', async (_, host, sentence) => {
   const [error] = await once(createServer().listen({ host, port: 0 }), 'error').catch((caught) => [caught]);
