@@ -11,7 +11,8 @@ import { quick, rounds, toSpread } from './harness/compare.mjs';
 import { cpuOfThreads } from './harness/cpu-time.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
 import { freePort, startMeasured } from './harness/measured-process.mjs';
-import { signUp, startService, temporaryFolder } from './harness/service.mjs';
+import { signUp, startService } from './harness/service.mjs';
+import { temporaryFolder } from './harness/temporary-folder.mjs';
 
 const atOnce = Number(process.env.BENCH_AT_ONCE ?? 8);
 const perRound = Number(process.env.BENCH_RECORDS ?? (quick ? 200 : 1000));
