@@ -212,6 +212,28 @@ describe('imports in the service point down', () => {
   });
 });
 
+test('what an operation throws is in its entry of the contract, and in no list kept by hand', () => {
+  const source = join(packages, 'server/src');
+  const handlers = readdirSync(join(source, 'http/routes')).filter((name) => !name.endsWith('.test.ts'));
+  const files = ['operations.ts', ...handlers.map((name) => `http/routes/${name}`)];
+  const operations = files.flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(/^import \{([^}]+)\} from '(\.[^']+)';/gm)].flatMap(
+      ([, names = '', path = '']) => {
+        const target = join(dirname(file), path);
+        if (!/^(?:features|identity)\//.test(target)) return [];
+        return names.split(',').map((name) => ({ target, name: name.trim().replace(/ as .*/, '') }));
+      },
+    ),
+  );
+  expect(operations.length).toBeGreaterThan(100);
+  const listing = operations.filter(({ target, name }) => {
+    const text = readFileSync(join(source, target), 'utf8');
+    const before = text.split(new RegExp(`^export (?:async )?function\\*? ${name}\\b`, 'm'))[0] ?? '';
+    return before.trimEnd().endsWith('*/') && /@throws Problem/.test(before.slice(before.lastIndexOf('/**')));
+  });
+  expect(listing).toEqual([]);
+});
+
 describe('the rooms of the store', () => {
   const imports = readImports('packages/store/src');
   const rooms = ['process', 'server', 'operations', 'protocol', 'disk'];
