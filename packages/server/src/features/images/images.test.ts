@@ -360,7 +360,7 @@ describe('a signed URL of an image', () => {
 describe('a listing', () => {
   test('has signed URLs of the thumbnails that have been made', async () => {
     const own = await openLibrary(service);
-    const { id } = await record(await paint(600, 400), {}, own);
+    const { id } = await record(await paint(600, 400), { fileName: ',"mimeType":"text",.png' }, own);
     await record(Buffer.from('text'), { mimeType: 'text/plain' }, own);
     const list = async () =>
       (await own.call('GET', `/api/storage/list?projectId=${own.projectId}&thumbnail=64&limit=100`)).body.files;
