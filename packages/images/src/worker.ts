@@ -11,7 +11,7 @@ import { look } from './look.ts';
 import { memoryToMake, memoryToRead } from './memory.ts';
 import type { FromChild, Outcome, Task, ToChild } from './messages.ts';
 import { allowSvg, openImage, requireWithinLimits } from './open-image.ts';
-import { render } from './render.ts';
+import { render, withinFormat } from './render.ts';
 import { fetchEnds, fetchHead, fetchWhole, put } from './transfer.ts';
 import { makePoster, posterBytes, sniffVideo } from './video.ts';
 
@@ -43,9 +43,9 @@ async function perform(task: Task): Promise<void> {
 }
 
 async function run(task: Task, file: string): Promise<Outcome> {
-  const { options } = task;
   const fetched = await fetchImage(task, file);
   const image = await openImage(fetched);
+  const options = task.options && withinFormat(task.options, image);
   const bytesNeeded = memoryToRead(image.header) + (options ? memoryToMake(options, image) : 0);
   await requireRoom(bytesNeeded);
   if (options === null) {

@@ -272,6 +272,20 @@ describe('a variant', () => {
     expect((await other.call('GET', path, { key: library.key })).status).toBe(302);
   });
 
+  test('that would be too large is refused alone: others of the same image are made', async () => {
+    const { id } = await record(await paint(4000, 3000));
+    await requireDrained(service, ['image']);
+    const narrow = createImageMaker({ processes: 1, memoryBudgetBytes: 100 * 1024 * 1024 });
+    onTestFinished(() => narrow.close());
+    const other = await startTestService({ beside: service, secret: service.secret, images: narrow });
+    onTestFinished(() => other.close());
+    const askOther = (width: number) =>
+      other.call('GET', `/api/storage/files/${id}/image?w=${width}`, { key: library.key });
+    await expectProblem(askOther(4000), 422, 'image_refused');
+    expect((await askOther(40)).status).toBe(302);
+    expect((await ask(id, 'w=41')).status).toBe(302);
+  });
+
   test('that takes too long is tried again later, and later each time', async () => {
     const hasty = createImageMaker({ processes: 1, timeoutMs: 1 });
     onTestFinished(() => hasty.close());
