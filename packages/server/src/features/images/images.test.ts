@@ -451,7 +451,10 @@ describe('a link', () => {
     const auto = await openLink(made, '?w=64&f=auto', { Accept: 'image/png' });
     expect(auto.headers.get('vary')).toBe('Accept');
     expect((await follow(auto)).type).toBe('image/png');
-    await expectProblem(openLink(made, '?width=64'), 400, 'invalid_request');
+    await expectProblem(openLink(made, '?w=0'), 400, 'invalid_request');
+    const shared = await openLink(made, '?w=64&fbclid=x');
+    expect(shared.headers.get('cadiz-warning')).toContain('fbclid');
+    expect((await follow(shared)).metadata.width).toBe(64);
     expect((await openLink(made)).headers.get('location')).not.toContain('.variants');
   });
 
