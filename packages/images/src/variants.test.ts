@@ -441,6 +441,22 @@ describe('sizes', () => {
   });
 
   test.each([
+    [{ format: 'webp', width: 40 }, [33, 16_383]],
+    [{ format: 'webp' }, [33, 16_383]],
+    [{ format: 'avif', width: 40 }, [33, 16_383]],
+    [{ format: 'webp', width: 20 }, [20, 10_000]],
+    [{ format: 'jpeg', width: 40 }, [40, 20_000]],
+    [{ format: 'png' }, [40, 20_000]],
+  ] satisfies [Partial<RenderOptions>, number[]][])(
+    'a long page is made as large as its format can hold: %j',
+    async (options, size) => {
+      const page = await corners(40, 20_000).png().toBuffer();
+      const { width, height } = await make(page, { width: null, height: null, ...options });
+      expect([width, height]).toEqual(size);
+    },
+  );
+
+  test.each([
     [{ x: 0, y: 0 }, 'red'],
     [{ x: 1, y: 0 }, 'green'],
     [{ x: 0, y: 1 }, 'blue'],
