@@ -4,7 +4,7 @@ import type { Run } from '../run.ts';
 /** Each asks `cadiz __complete` what the word at the cursor can become; `:files` stands for files of this machine. */
 const scripts: Record<string, string> = {
   bash: `_cadiz() {
-  local words=() word line prefix quote i
+  local words=() word line prefix quote i apostrophe="'\\\\''"
   for ((i = 1; i <= COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     # Bash splits words at colons and equals signs, unless they are quoted.
@@ -16,7 +16,7 @@ const scripts: Record<string, string> = {
   done
   word=\${words[\${#words[@]}-1]}
   case $word in
-    [\\"']*) quote=\${word:0:1} word=\${word:1} prefix= ;;
+    [\\"\\']*) quote=\${word:0:1} word=\${word:1} prefix= ;;
     *) quote= word=\${word//\\\\/} prefix=\${word%"\${word##*[:=]}"} ;;
   esac
   words[\${#words[@]}-1]=$word
@@ -27,7 +27,11 @@ const scripts: Record<string, string> = {
       */) compopt -o nospace ;;
     esac
     line=\${line#"$prefix"}
-    if [[ ! $quote ]]; then printf -v line %q "$line"; fi
+    case $quote in
+      \\") line=\${line//\\\\/\\\\\\\\} line=\${line//\\$/\\\\\\$} line=\${line//\\\`/\\\\\\\`} line=\${line//\\"/\\\\\\"} ;;
+      \\') line=\${line//\\'/$apostrophe} ;;
+      *) printf -v line %q "$line" ;;
+    esac
     COMPREPLY+=("$line")
   done < <(cadiz __complete "\${words[@]}" 2>/dev/null)
 }
@@ -36,6 +40,7 @@ complete -F _cadiz cadiz
   zsh: `#compdef cadiz
 _cadiz() {
   local -a lines folders others
+  local line
   lines=("\${(@f)$(cadiz __complete "\${(@Q)words[2,CURRENT-1]}" "\${(Q)PREFIX}" 2>/dev/null)}")
   if [[ "$lines[1]" == ":files" ]]; then _files; return; fi
   for line in $lines; do
