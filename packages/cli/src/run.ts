@@ -69,6 +69,8 @@ export async function runProcess(): Promise<void> {
   stdout.on('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
   );
+  // Nobody may be reading the words any more: the work goes on without them.
+  stderr.on('error', () => undefined);
   const surroundings = { stdin, stdout, stderr, env, cwd: process.cwd(), onInterrupt: interrupts() };
   const code = await runCommand(process.argv.slice(2), surroundings);
   // A command that has set none, such as `serve`, may still be running, and end with a code of its own.

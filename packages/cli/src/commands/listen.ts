@@ -14,7 +14,7 @@ export const run: Run<'listen'> = async (context, { options }) => {
   const { output } = context;
   const url = readAddress(options['forward-to']);
   const secret = await readSecret(context);
-  output.say(`Sending events to ${url}. Deliveries are signed with\n${output.style('bold', secret)}`);
+  output.say(`Sending events to ${url}. Deliveries are signed with\n${secret}`);
   const types = options.type.map((type) => ` --type ${type}`).join('');
   const toNext = (seq: string) => `cadiz listen --forward-to ${url} --since ${seq}${types}`;
   for await (const event of readFeed(context, { ...options, follow: true, toNext })) {

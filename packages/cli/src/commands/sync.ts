@@ -27,7 +27,7 @@ export const run: Run<'sync'> = async (context, { args: [from = '', to = ''], op
   if (options['dry-run']) {
     if (output.isJson) output.print({ dryRun: true, actions, ...report }, '');
     output.say(actions.length === 0 ? 'Nothing would be done.' : `${actions.length} in all. Nothing was done.`);
-    return;
+    return failIfAny(report);
   }
   if (deletes) await confirm(context, deletes, context.yes);
   await plan.carryOut();
