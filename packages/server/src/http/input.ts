@@ -43,12 +43,15 @@ export async function readBody<T extends z.ZodType>(
 function requireJson(exchange: Exchange, anyMediaType: boolean): void {
   const type = exchange.header('content-type') ?? '';
   if (type !== 'application/json' && !anyMediaType && !/^application\/json\s*(?:;|$)/i.test(type)) {
-    const sent = type === '' ? 'the request has none' : `the request has ${type}`;
+    const sent = type === '' ? 'the request has none' : `the request has ${type.slice(0, 255)}`;
     throw new Problem('unsupported_media_type', `Content-Type must be application/json, and ${sent}.`);
   }
   const coding = exchange.header('content-encoding');
   if (coding === undefined || /^\s*(?:identity\s*)?$/i.test(coding)) return;
-  throw new Problem('unsupported_media_type', `The body must not be encoded, and Content-Encoding says ${coding}.`);
+  throw new Problem(
+    'unsupported_media_type',
+    `The body must not be encoded, and Content-Encoding says ${coding.slice(0, 255)}.`,
+  );
 }
 
 /** Reads the query, with each name once. @throws Problem invalid_request */
