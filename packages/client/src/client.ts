@@ -34,8 +34,9 @@ import type {
   Usage,
   UsageOfDay,
 } from './types.ts';
-import { isId, toPath } from './upload/folders.ts';
+import { split, toPath } from './upload/folders.ts';
 import type { UploadOptions } from './upload/job.ts';
+import { createKnownFolders } from './upload/known-folders.ts';
 import { createQueue, type QueueEntry, type UploadQueue } from './upload/queue.ts';
 import type { Source } from './upload/source.ts';
 import { createUploader, type UploaderOptions } from './upload/uploader.ts';
@@ -77,6 +78,7 @@ export interface FollowOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** Which page of events. */
 export interface EventOptions extends FollowOptions {
   /** From 1 to 1000. */
   limit?: number;
@@ -84,6 +86,7 @@ export interface EventOptions extends FollowOptions {
   wait?: number;
 }
 
+/** Which page. */
 export interface PageOptions {
   /** From 1 to 1000. */
   limit?: number;
@@ -103,7 +106,7 @@ export interface ClientRequest {
   /** From the root of the service on, such as `/api/projects`; each part that is not fixed through `encodeURIComponent`. */
   path: string;
   /** Values that are undefined or null are left out. */
-  query?: Call['query'];
+  query?: ClientCall['query'];
   /** Sent as JSON. */
   body?: unknown;
   /** Beside those of every request, such as `X-Invitation`. */
@@ -123,9 +126,27 @@ export interface Page<T> {
   nextCursor: string | null;
 }
 
+interface ClientCall extends Call {
+  query?: Record<string, unknown> | undefined;
+  /** Whether it changes something more if it is repeated, so that it is repeated only if it certainly was not done. */
+  isOnce?: boolean;
+}
+
+/** 429 and 503 with Retry-After are answered before anything is done. */
+const isCertainlyUndone = ({ status, retryAfter }: CadizError): boolean =>
+  status === 429 || (status === 503 && retryAfter !== undefined);
+
+function toQuery(fields: ClientCall['query'] = {}): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(fields))
+    if (value !== undefined && value !== null) query.set(name, `${value}`);
+  return `${query.size > 0 ? '?' : ''}${query}`;
+}
+
 /** The path of one thing; whatever the id is, it stays one part of the path. */
 const at = (kind: string, id: string, rest = '') => `/api/storage/${kind}/${encodeURIComponent(id)}${rest}`;
 
+/** What `createClient` makes. */
 export type Client = ReturnType<typeof createClient>;
 
 /**
@@ -144,17 +165,22 @@ export type Client = ReturnType<typeof createClient>;
  * });
  */
 export function createClient(options: UploaderOptions) {
-  const uploader = createUploader(options);
-  const { send, place } = uploader;
+  const uploader = createUploader(options, createKnownFolders);
+  const { place } = uploader;
 
-  const get = <T>(path: string, query?: Call['query']) => send<T>({ method: 'GET', path, query });
+  async function send<T>({ query, isOnce, path, ...call }: ClientCall): Promise<T> {
+    const isPassing = isOnce ? isCertainlyUndone : undefined;
+    return (await uploader.send<T>({ ...call, path: path + toQuery(query), isPassing })).answer;
+  }
+
+  const get = <T>(path: string, query?: ClientCall['query']) => send<T>({ method: 'GET', path, query });
   const patch = <T>(path: string, body: unknown) => send<T>({ method: 'PATCH', path, body });
   /** What does the same if it is done twice. */
   const post = <T>(path: string, body: unknown) => send<T>({ method: 'POST', path, body });
-  const remove = <T>(path: string, query?: Call['query']) => send<T>({ method: 'DELETE', path, query });
+  const remove = <T>(path: string, query?: ClientCall['query']) => send<T>({ method: 'DELETE', path, query });
   /** What does something more, or fails, if it is done twice. */
   const postOnce = <T>(path: string, body: unknown) => send<T>({ method: 'POST', path, body, isOnce: true });
-  const removeOnce = <T>(path: string, query?: Call['query']) =>
+  const removeOnce = <T>(path: string, query?: ClientCall['query']) =>
     send<T>({ method: 'DELETE', path, query, isOnce: true });
 
   /** With the project. */
@@ -170,18 +196,28 @@ export function createClient(options: UploaderOptions) {
   }
 
   /** A list that the service answers in pages, whose items it calls by this name. */
-  function paged<T, Q extends object = object>(path: string, name: string, toQuery = (asked: Q): object => asked) {
+  function paged<T, Q extends object = object>(path: string, name: string, toFields = (asked: Q): object => asked) {
     async function page(asked: Q & PageOptions = {} as Q): Promise<Page<T>> {
       const answer = await get<Record<string, T[]> & { nextCursor: string | null }>(
         path,
-        (await toQuery(asked)) as Call['query'],
+        (await toFields(asked)) as ClientCall['query'],
       );
       return { items: answer[name] ?? [], nextCursor: answer.nextCursor };
     }
     return {
-      /** All of them, a page at a time as they are read. */
+      /**
+       * All of them, a page at a time as they are read.
+       *
+       * @example
+       * for await (const link of cadiz.links.list()) console.log(link.url);
+       */
       list: (asked: Q = {} as Q) => all((cursor) => page({ ...asked, cursor })),
-      /** One page. */
+      /**
+       * One page.
+       *
+       * @example
+       * const { items, nextCursor } = await cadiz.links.page({ limit: 50, cursor });
+       */
       page,
     };
   }
@@ -198,14 +234,14 @@ export function createClient(options: UploaderOptions) {
   /** The id of a folder that must exist. */
   async function toFolderId(folder: string | null | undefined): Promise<string | null | undefined> {
     if (folder === undefined) return undefined;
-    const path = toPath(folder ?? '');
-    if (path === '') return (await place()).root;
-    return isId(path) ? path : (await getByPath(path)).id;
+    const { id, path } = split(folder);
+    if (path) return (await getByPath(folder ?? '')).id;
+    return id ?? (await place()).folderId;
   }
 
   const getByPath = async (path: string) => get<Folder>('/api/storage/folders', await mine({ path: toPath(path) }));
 
-  async function page(listed: ListPageOptions): Promise<Listing> {
+  async function page(listed: ListPageOptions = {}): Promise<Listing> {
     const { folder, metadata = {}, signal, ...rest } = listed;
     const folderId = await toFolderId(folder);
     const facts = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]);
@@ -241,6 +277,14 @@ export function createClient(options: UploaderOptions) {
   }
 
   return {
+    /**
+     * Uploads one file: in one piece, or from 64 MiB on in parts that survive a reload. Failures on the way are repeated.
+     * It is recorded once, or not at all; after `signal` aborts while it is being recorded, it may still be recorded.
+     *
+     * @example
+     * const file = await cadiz.upload(photo, { folder: 'holiday/2027', metadata: { album: 'beach' } });
+     * @throws CadizError
+     */
     upload: uploader.upload,
 
     uploads: {
@@ -257,13 +301,26 @@ export function createClient(options: UploaderOptions) {
         createQueue(uploader, files, options),
       /** Uploads in parts that have not ended. */
       ...paged<Upload>('/api/storage/uploads', 'uploads', mine),
+      /**
+       * An upload in parts, with the parts that have arrived.
+       *
+       * @example
+       * const { status, parts, partCount } = await cadiz.uploads.get(uploadId);
+       */
       get: (uploadId: string) => get<Upload>(at('uploads', uploadId)),
-      /** Removes what has arrived. */
+      /**
+       * Ends an upload in parts, and removes what has arrived of it.
+       *
+       * @example
+       * for await (const { uploadId } of cadiz.uploads.list()) await cadiz.uploads.abort(uploadId);
+       */
       abort: (uploadId: string) => remove<{ uploadId: string; aborted: true }>(at('uploads', uploadId)),
     },
 
     files: {
       /**
+       * The files of a place, or of the whole project, a page at a time as they are read.
+       *
        * @example
        * for await (const file of cadiz.files.list({ folder: 'holiday' })) console.log(file.fileName);
        */
@@ -275,8 +332,17 @@ export function createClient(options: UploaderOptions) {
       /**
        * Files and folders together, with the way to them. A page of a search may have fewer than `limit` although more
        * follow; it is only empty if nothing follows.
+       *
+       * @example
+       * const { files, folders, breadcrumbs, nextCursor } = await cadiz.files.page({ folder: null, limit: 50, cursor });
        */
       page,
+      /**
+       * One file by its id.
+       *
+       * @example
+       * const { fileName, metadata } = await cadiz.files.get(id);
+       */
       get: (id: string) => get<File>(at('files', id)),
       /**
        * Renames it, moves it, changes its metadata (null removes a fact) or its externalId.
@@ -296,13 +362,29 @@ export function createClient(options: UploaderOptions) {
         const { folder, ...rest } = change;
         return patch(at('files', id), { ...rest, folderId: await toFolderId(folder) });
       },
-      /** Copies it in the store; no byte passes through this program. */
+      /**
+       * Copies it in the store; no byte passes through this program.
+       *
+       * @example
+       * const copy = await cadiz.files.copy(id, { folder: 'archive/2027', fileName: 'draft.txt' });
+       */
       copy: async (
         id: string,
         { folder = null as string | null, ...rest }: { folder?: string | null; fileName?: string } = {},
       ) => postOnce<File>(at('files', id, '/copy'), { ...rest, folderId: await toFolderId(folder) }),
-      /** Puts it into the trash. */
+      /**
+       * Puts it into the trash.
+       *
+       * @example
+       * const { restorableUntil } = await cadiz.files.delete(id);
+       */
       delete: (id: string) => removeOnce<Trashed>(at('files', id)),
+      /**
+       * Takes it out of the trash: to its old place, or to the root if that is gone.
+       *
+       * @example
+       * const { folderId, restored } = await cadiz.files.restore(id);
+       */
       restore: (id: string) => post<File & { restored: Restored }>(at('files', id, '/restore'), {}),
       /**
        * An address that serves the file for a while (an hour by default) to whoever has it.
@@ -320,7 +402,12 @@ export function createClient(options: UploaderOptions) {
        */
       image: (id: string, image: ImageOptions, how: Omit<UrlOptions, 'image'> = {}) =>
         post<DownloadUrl>(at('files', id, '/url'), { disposition: 'inline', ...how, image }),
-      /** Addresses of up to a thousand files. */
+      /**
+       * Addresses of up to a thousand files: for each, one or why there is none.
+       *
+       * @example
+       * for (const one of await cadiz.files.urls(ids)) if ('url' in one) show(one.fileId, one.url);
+       */
       urls: (fileIds: string[], how: UrlOptions = {}) =>
         post<{ urls: ((DownloadUrl & { fileId: string }) | { fileId: string; problem: object })[] }>(
           '/api/storage/files/urls',
@@ -336,10 +423,20 @@ export function createClient(options: UploaderOptions) {
         const { url } = await post<DownloadUrl>(at('files', id, '/url'), {});
         return fetch(url, init);
       },
-      /** The address of a ZIP of files and folders. */
+      /**
+       * The address of a ZIP of files and folders.
+       *
+       * @example
+       * const { url } = await cadiz.files.archive({ folderIds: [folder.id], name: 'holiday' });
+       */
       archive: async (selected: Ids & { name?: string; expiresIn?: number }) =>
         post<DownloadUrl>('/api/storage/archives', await mine(selected)),
-      /** Moves many files and folders: those with these ids, or everything in one place. */
+      /**
+       * Moves many files and folders: those with these ids, or everything in one place.
+       *
+       * @example
+       * await cadiz.files.move({ fileIds: [a.id, b.id], folder: 'archive/2027' });
+       */
       move: async ({ folder, ...many }: Many & Following & { folder: string | null }) =>
         changeMany(post, many, { action: 'move', folderId: await toFolderId(folder) }),
       /**
@@ -349,28 +446,67 @@ export function createClient(options: UploaderOptions) {
        * await cadiz.files.deleteMany({ select: { folder: 'drafts' }, onProgress: ({ done, total }) => show(done / total) });
        */
       deleteMany: (many: Many & Following) => changeMany(postOnce, many, { action: 'delete' }),
-      /** Takes them out of the trash; a selection is what was in that place. */
+      /**
+       * Takes them out of the trash; a selection is what was in that place.
+       *
+       * @example
+       * await cadiz.files.restoreMany({ fileIds: [a.id, b.id] });
+       */
       restoreMany: (many: Many & Following): Promise<Counts & { restored?: (Restored & { id: string })[] }> =>
         changeMany(postOnce, many, { action: 'restore' }),
     },
 
     /** Changes that go on in the background. */
     operations: {
+      /**
+       * How far a change in the background has come.
+       *
+       * @example
+       * const { done, total } = await cadiz.operations.get(operation.id);
+       */
       get: operation,
-      /** What is done stays done. */
+      /**
+       * Ends a change in the background. What is done stays done.
+       *
+       * @example
+       * await cadiz.operations.cancel(operation.id);
+       */
       cancel: (id: string) => remove<Operation>(at('operations', id)),
     },
 
     folders: {
-      /** The folders of a place, or of the whole project. */
+      /**
+       * The folders of a place, or of the whole project.
+       *
+       * @example
+       * for await (const folder of cadiz.folders.list({ folder: 'holiday' })) console.log(folder.name);
+       */
       list: (listed: ListOptions = {}) =>
         all<ListedFolder>(async (cursor) => {
           const { folders, nextCursor } = await page({ ...listed, cursor });
           return { items: folders, nextCursor };
         }),
+      /**
+       * One folder by its id.
+       *
+       * @example
+       * const { name, parentId } = await cadiz.folders.get(id);
+       */
       get: (id: string) => get<Folder>(at('folders', id)),
-      /** @throws CadizError folder_not_found */
+      /**
+       * One folder by its path.
+       *
+       * @example
+       * const { id } = await cadiz.folders.getByPath('holiday/2027');
+       * @throws CadizError folder_not_found
+       */
       getByPath,
+      /**
+       * Creates one folder; if there is one of that name, it fails with `folder_exists`.
+       *
+       * @example
+       * const folder = await cadiz.folders.create('2027', { parent: 'holiday' });
+       */
       create: async (name: string, { parent = null as string | null } = {}) =>
         postOnce<Folder>('/api/storage/folders', await mine({ name, parentId: await toFolderId(parent) })),
       /**
@@ -384,17 +520,39 @@ export function createClient(options: UploaderOptions) {
           '/api/storage/folders/ensure',
           await mine({ paths, parentId: await toFolderId(parent) }),
         ).then(({ folders }) => folders),
+      /**
+       * Renames it, or moves it with everything in it.
+       *
+       * @example
+       * await cadiz.folders.update(id, { name: 'Summer', parent: 'holiday/2027' });
+       */
       async update(id: string, { parent, ...rest }: { name?: string; parent?: string | null }): Promise<Folder> {
         return patch(at('folders', id), { ...rest, parentId: await toFolderId(parent) });
       },
-      /** Puts it into the trash; one that is not empty only if `recursive`. */
+      /**
+       * Puts it into the trash; one that is not empty only if `recursive`.
+       *
+       * @example
+       * await cadiz.folders.delete(id, { recursive: true });
+       */
       delete: (id: string, { recursive = false } = {}) => removeOnce<Trashed>(at('folders', id), { recursive }),
+      /**
+       * Takes it out of the trash, with what was in it.
+       *
+       * @example
+       * const { parentId, restored } = await cadiz.folders.restore(id);
+       */
       restore: (id: string) => post<Folder & { restored: Restored }>(at('folders', id, '/restore'), {}),
     },
 
     trash: {
       ...paged<TrashEntry>('/api/storage/trash', 'entries', mine),
-      /** Nothing of it can be restored afterwards. */
+      /**
+       * Empties the trash. Nothing of it can be restored afterwards.
+       *
+       * @example
+       * const { files, bytes } = await cadiz.trash.empty();
+       */
       empty: async () => remove<Counts>('/api/storage/trash', await mine()),
     },
 
@@ -413,7 +571,12 @@ export function createClient(options: UploaderOptions) {
       ...paged<Link, { fileId?: string }>('/api/storage/links', 'links', (asked) =>
         asked.fileId ? asked : mine(asked),
       ),
-      /** It is dead at once. */
+      /**
+       * Deletes a link. It is dead at once.
+       *
+       * @example
+       * await cadiz.links.delete(link.id);
+       */
       delete: (id: string) => removeOnce<{ id: string; deleted: true }>(at('links', id)),
     },
 
@@ -427,25 +590,65 @@ export function createClient(options: UploaderOptions) {
       create: async ({ folderId, ...rest }: TicketOptions) =>
         postOnce<CreatedTicket>(
           '/api/storage/tickets',
-          await mine({ folderId: folderId === undefined ? (await place()).root : folderId, ...rest }),
+          await mine({ folderId: folderId === undefined ? (await place()).folderId : folderId, ...rest }),
         ),
       ...paged<Ticket>('/api/storage/tickets', 'tickets', mine),
+      /**
+       * Ends a ticket before its time.
+       *
+       * @example
+       * await cadiz.tickets.revoke(ticket.id);
+       */
       revoke: (id: string) => remove<Ticket>(at('tickets', id)),
-      /** What is left of the ticket that this client has. */
+      /**
+       * What is left of the ticket that this client has.
+       *
+       * @example
+       * const { left } = await cadiz.tickets.current();
+       */
       current: () => get<OwnTicket>('/api/storage/tickets/current'),
     },
 
     /** API keys are managed by a session. */
     keys: {
+      /**
+       * Creates a key of the project. No other answer has the key itself.
+       *
+       * @example
+       * const { key } = await cadiz.keys.create('Backups', { scopes: ['files:read'] });
+       */
       create: async (
         name: string,
         how: { scopes?: Scope[]; folderId?: string | null; expiresAt?: string | null } = {},
       ) => postOnce<CreatedApiKey>('/api/api-keys', await mine({ name, ...how })),
+      /**
+       * The keys of the project, without the keys themselves.
+       *
+       * @example
+       * for (const { name, last4, lastUsedAt } of await cadiz.keys.list()) console.log(name, last4, lastUsedAt);
+       */
       list: async () => (await get<{ apiKeys: ApiKey[] }>('/api/api-keys', await mine())).apiKeys,
+      /**
+       * Revokes a key: it stops working for good.
+       *
+       * @example
+       * await cadiz.keys.revoke(id);
+       */
       revoke: (id: string) => remove<ApiKey>(`/api/api-keys/${encodeURIComponent(id)}`),
+      /**
+       * Creates a key that takes the place of another one, which works for one more day, or as long as `overlapSeconds` says.
+       *
+       * @example
+       * const { key } = await cadiz.keys.rotate(id, { overlapSeconds: 3600 });
+       */
       rotate: (id: string, how: { overlapSeconds?: number; expiresAt?: string | null } = {}) =>
         postOnce<CreatedApiKey>(`/api/api-keys/${encodeURIComponent(id)}/rotate`, how),
-      /** What the key of this client is. */
+      /**
+       * What the key of this client is.
+       *
+       * @example
+       * const { name, projectId, scopes } = await cadiz.keys.current();
+       */
       current: () => get<OwnApiKey>('/api/storage/key'),
     },
 
@@ -465,7 +668,12 @@ export function createClient(options: UploaderOptions) {
 
     /** What happens in the project, in order and without gaps. */
     events: {
-      /** One page, the oldest first; with `wait`, after waiting for an event that many seconds at most. */
+      /**
+       * One page, the oldest first; with `wait`, after waiting for an event that many seconds at most.
+       *
+       * @example
+       * const { events, cursor } = await cadiz.events.page({ after: 'latest', wait: 30 });
+       */
       page: (asked: EventOptions = {}) => eventPage(asked),
 
       /**
@@ -486,11 +694,21 @@ export function createClient(options: UploaderOptions) {
       },
     },
 
-    /** How much is stored. */
+    /**
+     * How much is stored, in the project or in one folder.
+     *
+     * @example
+     * const { fileCount, totalBytes, quotaBytes } = await cadiz.usage();
+     */
     usage: async ({ folder }: { folder?: string } = {}) =>
       get<Usage>('/api/storage/usage', await mine({ folderId: await toFolderId(folder) })),
 
-    /** By UTC day, such as `2027-01-31`: the last thirty by default, 366 at most. */
+    /**
+     * How much was stored, by UTC day such as `2027-01-31`: the last thirty by default, 366 at most.
+     *
+     * @example
+     * const days = await cadiz.usageDaily({ from: '2027-01-01', to: '2027-01-31' });
+     */
     usageDaily: async (range: { from?: string; to?: string } = {}) =>
       (await get<{ days: UsageOfDay[] }>('/api/storage/usage/daily', await mine(range))).days,
   };

@@ -44,26 +44,22 @@ interface ErrorFacts {
 export class CadizError extends Error {
   override readonly name = 'CadizError';
   /** What went wrong: an error of the service (docs/errors.md), or of the way there. */
-  readonly code: ErrorCode | ClientErrorCode;
+  declare readonly code: ErrorCode | ClientErrorCode;
   /** The HTTP status of the answer; 0 if there was none. */
-  readonly status: number;
+  declare readonly status: number;
   /** The id under which the service has logged the request. */
-  readonly requestId: string | undefined;
+  declare readonly requestId: string | undefined;
   /** Whether the same call may succeed later. It has already been repeated as often as `retries` says. */
-  readonly retryable: boolean;
+  declare readonly retryable: boolean;
   /** Every invalid field, with `invalid_request`. */
-  readonly issues: readonly Issue[];
+  declare readonly issues: readonly Issue[];
   /** After how many seconds the service wants to be asked again, if it said so. */
-  readonly retryAfter: number | undefined;
+  declare readonly retryAfter: number | undefined;
 
   constructor(code: ErrorCode | ClientErrorCode, message: string, facts: ErrorFacts = {}) {
-    super(message, { cause: facts.cause });
-    this.code = code;
-    this.status = facts.status ?? 0;
-    this.requestId = facts.requestId;
-    this.retryable = facts.retryable ?? isPassing(this.status);
-    this.issues = facts.issues ?? [];
-    this.retryAfter = facts.retryAfter;
+    const { cause, status = 0, requestId, retryable = isPassing(status), issues = [], retryAfter } = facts;
+    super(message, { cause });
+    Object.assign(this, { code, status, requestId, retryable, issues, retryAfter });
   }
 }
 
@@ -83,13 +79,16 @@ export function toProblemError(problem: Problem, retryAfter?: number): CadizErro
   return new CadizError(code as ErrorCode, detail || title, { ...facts, retryAfter });
 }
 
+/** Says that the bytes of a file cannot be had: it has changed, is gone, or is too large to be read at once. */
+export function unreadable(cause: unknown): never {
+  throw new CadizError('file_unreadable', `The file cannot be read, or has changed: ${cause}`, { cause });
+}
+
 /** Statuses that another attempt may change (RFC 9110 §15; 425 is RFC 8470). */
 const isPassing = (status: number): boolean => [408, 425, 429].includes(status) || status >= 500;
 
 /** Seconds from a Retry-After header, which has seconds or a date (RFC 9110 §10.2.3). */
 export function readRetryAfter(header: string | null | undefined): number | undefined {
-  if (!header) return undefined;
-  const seconds = Number(header);
-  const wait = Number.isNaN(seconds) ? (Date.parse(header) - Date.now()) / 1000 : seconds;
+  const wait = Number(header) || (Date.parse(`${header}`) - Date.now()) / 1000;
   return wait > 0 ? wait : undefined;
 }

@@ -1,5 +1,5 @@
 import { CadizError, readRetryAfter, toProblemError } from './error.ts';
-import { anyOf, type Pace, retrying, toCadizError } from './retry.ts';
+import { anyOf, type Patience, retrying, toCadizError } from './retry.ts';
 import type { Problem } from './types.ts';
 
 /** A secret, or a function that gets one: it is called when the first is needed, and again when the last is refused. */
@@ -38,21 +38,13 @@ export interface ClientOptions {
 }
 
 /** One request to the service. */
-export interface Call extends Pace {
+export interface Call extends Partial<Patience> {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** With everything encoded that must be. */
+  /** With everything encoded that must be, and with its query. */
   path: string;
-  query?: Record<string, unknown> | undefined;
   body?: unknown;
-  /** How often it is repeated after a failure that passes; by default as the options say. */
-  retries?: number;
   /** Beside those of every request. */
   headers?: Record<string, string> | undefined;
-  /**
-   * Whether the request changes something more if it is repeated, so that it is repeated only when it certainly was not
-   * done.
-   */
-  isOnce?: boolean;
   /** Whether a request that is under way is not aborted any more: what it does cannot be known otherwise. */
   isFinal?: boolean;
   /** Throws if an answer is a refusal all the same. */
@@ -69,9 +61,9 @@ export interface Answered<T> {
 
 export interface Sender {
   /** @throws CadizError */
-  send<T>(call: Call): Promise<T>;
-  /** Like `send`. @throws CadizError */
-  sendAs<T>(call: Call): Promise<Answered<T>>;
+  send<T>(call: Call): Promise<Answered<T>>;
+  /** Asks a storage route about the caller's project; the path from there on. @throws CadizError */
+  post<T>(path: string, body: object, call?: Partial<Call>): Promise<Answered<T>>;
   /** The project and folder that the caller's requests are about. @throws CadizError */
   place(): Promise<Place>;
 }
@@ -79,148 +71,112 @@ export interface Sender {
 /** A project, and the folder of it that is the root for this caller; null for the project's own. */
 export interface Place {
   projectId: string;
-  root: string | null;
+  folderId: string | null;
 }
 
 /** What a refused secret looks like; a new one may be accepted. */
 const refusals: readonly string[] = ['invalid_api_key', 'invalid_ticket', 'session_required', 'ticket_exhausted'];
 
-const problemType = 'application/problem+json';
-
 export function createSender(options: ClientOptions): Sender {
   const { projectId, apiKey, ticket, session, retries = 6, timeout = 60_000 } = options;
   const base = options.baseUrl.replace(/\/+$/, '') || globalThis.location?.origin;
-  const given = [apiKey, ticket, session].filter((one) => one !== undefined);
-  if (given.length !== 1) throw new CadizError('invalid_argument', 'Give exactly one of apiKey, ticket and session.');
-  const source = given[0] === true ? undefined : given[0];
-
-  let granted: Promise<Granted> | undefined;
-  /** The secret of `granted`, once it is there. */
-  let current: string | undefined;
+  const [source, another] = [apiKey, ticket, session].filter((one) => one !== undefined);
+  if (!source || another) throw new CadizError('invalid_argument', 'Give exactly one of apiKey, ticket and session.');
 
   /** However many requests are refused at the same time, one new secret is asked for. */
-  async function grant(refused?: string): Promise<Granted | undefined> {
-    if (typeof source !== 'function') return source;
-    if (refused !== undefined && refused === current) granted = current = undefined;
-    granted ??= Promise.resolve()
-      .then(source)
-      .then((answer) => {
-        current = toSecret(answer);
-        return answer;
-      })
-      .catch((error: unknown) => {
-        granted = undefined;
-        throw error;
-      });
-    return granted;
+  const grant = once(async (): Promise<Grant> => {
+    if (source === true) return {};
+    const given = typeof source === 'function' ? await source() : source;
+    const granted = typeof given === 'string' ? { ticket: given } : given;
+    if (typeof granted?.ticket === 'string') return granted;
+    throw new CadizError('invalid_argument', `This is no ticket or key: ${JSON.stringify(given)}`);
+  });
+
+  const place = once(async (): Promise<Place> => {
+    // A key with a given project need not be asked; neither can a session.
+    let found: Grant = { projectId, ...(ticket ? await grant() : { folderId: null }) };
+    if (!session && (!found.projectId || found.folderId === undefined)) {
+      const path = `/api/storage/${ticket ? 'tickets/current' : 'key'}`;
+      found = (await send<Grant>({ method: 'GET', path })).answer;
+    }
+    if (!found.projectId) throw new CadizError('invalid_argument', 'Give projectId: the key or session has none.');
+    return found as Place;
+  });
+
+  async function attempt<T>({ method, path, body, headers, verify }: Call, secret?: string, signal?: AbortSignal) {
+    if (!base?.startsWith('http')) throw new CadizError('invalid_argument', 'baseUrl must begin with https://.');
+    const answer = await (options.fetch ?? fetch)(base + path, {
+      method,
+      headers: {
+        ...headers,
+        ...(secret && (session ? { cookie: secret } : { authorization: `Bearer ${secret}` })),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      } as Record<string, string>,
+      body: JSON.stringify(body),
+      signal: anyOf(signal, AbortSignal.timeout(timeout)),
+      credentials: session === true ? 'include' : 'omit',
+      cache: 'no-store',
+    });
+    const read = readAnswer<T>(answer, await answer.text());
+    verify?.(read);
+    return read;
   }
 
-  const secret = async (refused?: string) => toSecret(await grant(refused));
+  const send = <T>(call: Call) =>
+    retrying({ retries, ...call }, async (stop) => {
+      const grants = call.secret ? async (): Promise<Grant> => ({ ticket: call.secret }) : grant;
+      const ask = async (secret: string | undefined): Promise<Answered<T>> => ({
+        answer: await attempt<T>(call, secret, call.isFinal ? undefined : stop),
+        secret: ticket && secret,
+      });
+      const granting = grants();
+      const { ticket: secret } = await granting;
+      try {
+        return await ask(secret);
+      } catch (error) {
+        if (!refusals.includes(toCadizError(error).code)) throw error;
+        const { ticket: next } = await grants(granting);
+        if (next === secret) throw error;
+        return ask(next);
+      }
+    });
 
-  let known: Promise<Place> | undefined;
+  return {
+    place,
+    send,
+    async post<T>(path: string, body: object, call?: Partial<Call>) {
+      const { projectId } = await place();
+      return send<T>({ method: 'POST', path: `/api/storage/${path}`, body: { projectId, ...body }, ...call });
+    },
+  };
+}
 
-  function place(): Promise<Place> {
-    known ??= findPlace().catch((error: unknown) => {
+/** A secret, if there is one, and what came with it. */
+type Grant = { [K in keyof GrantedTicket]?: GrantedTicket[K] | undefined };
+
+/** Asks once for all who want to know, and anew after a failure and for those who have an answer that is stale. */
+function once<T>(ask: () => Promise<T>) {
+  let known: Promise<T> | undefined;
+  return (stale?: Promise<T>): Promise<T> => {
+    if (known === stale) known = undefined;
+    known ??= ask().catch((error: unknown) => {
       known = undefined;
       throw error;
     });
     return known;
-  }
-
-  async function findPlace(): Promise<Place> {
-    if (ticket === undefined && projectId !== undefined) return { projectId, root: null };
-    if (session !== undefined) throw new CadizError('invalid_argument', 'A session needs projectId.');
-    const given = ticket && (await grant());
-    const told = typeof given === 'object' ? { projectId, ...given } : undefined;
-    const path = ticket ? '/api/storage/tickets/current' : '/api/storage/key';
-    const isEnough = told?.projectId && told.folderId !== undefined;
-    const found = isEnough ? told : (await sendAs<GrantedTicket>({ method: 'GET', path })).answer;
-    if (!found.projectId) throw new CadizError('invalid_argument', 'This key needs projectId.');
-    return { projectId: found.projectId, root: found.folderId ?? null };
-  }
-
-  async function attempt<T>(
-    { method, path, query = {}, body, headers, verify }: Call,
-    own: string | undefined,
-    signal?: AbortSignal,
-  ) {
-    if (!base) throw new CadizError('invalid_argument', 'baseUrl is empty.');
-    const url = new URL(base + path);
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
-    const timer = AbortSignal.timeout(timeout);
-    const credential = session === undefined ? { authorization: `Bearer ${own}` } : { cookie: own };
-    const asked: RequestInit = {
-      method,
-      headers: {
-        ...headers,
-        ...(own !== undefined && credential),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      } as Record<string, string>,
-      body: JSON.stringify(body),
-      signal: anyOf(signal, timer),
-      credentials: session === true ? 'include' : 'omit',
-      cache: 'no-store',
-    };
-    try {
-      const answer = await (options.fetch ?? fetch)(url.href, asked);
-      const read = readAnswer<T>(answer, await answer.text());
-      verify?.(read);
-      return read;
-    } catch (cause) {
-      if (!timer.aborted) throw cause;
-      throw new CadizError('timed_out', `No answer within ${timeout} ms.`, { retryable: true, cause });
-    }
-  }
-
-  function sendAs<T>(call: Call): Promise<Answered<T>> {
-    const isPassing = call.isOnce ? isCertainlyUndone : undefined;
-    return retrying({ retries, ...call, isPassing }, async (stop) => {
-      const ask = async (own: string | undefined): Promise<Answered<T>> => ({
-        answer: await attempt<T>(call, own, call.isFinal ? undefined : stop),
-        secret: ticket === undefined ? undefined : own,
-      });
-      const own = call.secret ?? (await secret());
-      try {
-        return await ask(own);
-      } catch (error) {
-        const isRefused = call.secret === undefined && refusals.includes(toCadizError(error).code);
-        const next = isRefused ? await secret(own) : own;
-        if (next === own) throw error;
-        return ask(next);
-      }
-    });
-  }
-
-  return { sendAs, send: async <T>(call: Call) => (await sendAs<T>(call)).answer, place };
+  };
 }
-
-/** @throws CadizError invalid_argument */
-function toSecret(granted: Granted | undefined): string | undefined {
-  const secret = typeof granted === 'object' ? granted?.ticket : granted;
-  if (granted === undefined || typeof secret === 'string') return secret;
-  throw new CadizError('invalid_argument', `This is no ticket or key: ${JSON.stringify(granted)}`);
-}
-
-/** 429 and 503 with Retry-After are answered before anything is done. */
-const isCertainlyUndone = ({ status, retryAfter }: CadizError): boolean =>
-  status === 429 || (status === 503 && retryAfter !== undefined);
 
 function readAnswer<T>({ ok, status, headers }: Response, text: string): T {
   const retryAfter = readRetryAfter(headers.get('retry-after'));
-  const body = parse(text);
-  if (body && headers.get('content-type')?.startsWith(problemType)) throw toProblemError(body as Problem, retryAfter);
-  if (!ok || body === undefined) {
-    const message = `Not an answer of Cadiz; is baseUrl right? ${status} ${text.slice(0, 200)}`;
-    throw new CadizError('unexpected_answer', message, { status, retryAfter });
-  }
-  return body as T;
-}
-
-function parse(text: string): object | undefined {
+  let body: unknown;
   try {
-    return JSON.parse(text);
+    body = JSON.parse(text);
   } catch {
-    return undefined;
+    // Said below.
   }
+  if (body && headers.get('content-type')?.includes('problem')) throw toProblemError(body as Problem, retryAfter);
+  if (ok && body) return body as T;
+  const message = `Not an answer of Cadiz; is baseUrl right? ${status} ${text.slice(0, 200)}`;
+  throw new CadizError('unexpected_answer', message, { status, retryAfter });
 }

@@ -5,6 +5,7 @@ import type { UploaderOptions } from './upload/uploader.ts';
 
 type Allowed = TicketOptions | Response | null | undefined;
 
+/** How to reach the service, with which key, and who may upload. */
 export interface TicketHandlerOptions extends UploaderOptions {
   /**
    * Says who may upload what. The request is the app's own, with its cookies and headers. Returns what the ticket

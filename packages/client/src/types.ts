@@ -86,6 +86,7 @@ export interface File {
   updatedAt: string;
 }
 
+/** A folder. Times are ISO 8601 in UTC. */
 export interface Folder {
   id: string;
   projectId: string;
@@ -97,6 +98,7 @@ export interface Folder {
   updatedAt: string;
 }
 
+/** A file of a listing. */
 export interface ListedFile extends File {
   /** With `paths`: the folders that it is in; none for the root. */
   path?: FolderPath | undefined;
@@ -104,6 +106,7 @@ export interface ListedFile extends File {
   thumbnailUrl?: string | undefined;
 }
 
+/** A folder of a listing. */
 export interface ListedFolder extends Folder {
   /** With `paths`: the folders that it is in; none for the root. */
   path?: FolderPath | undefined;
@@ -134,11 +137,13 @@ export interface Problem {
   issues?: Issue[] | undefined;
 }
 
+/** Where to PUT the bytes of a file, and what to record it by. */
 export interface PresignedUpload {
   presignedUrl: string;
   storeKey: string;
 }
 
+/** An upload in parts that has just begun. */
 export interface CreatedUpload {
   uploadId: string;
   storeKey: string;
@@ -165,6 +170,7 @@ export interface Upload {
   parts: { partNumber: number; etag: string; size: number }[];
 }
 
+/** Where to PUT the bytes of each part. */
 export interface SignedParts {
   parts: { partNumber: number; presignedUrl: string }[];
 }
@@ -236,6 +242,7 @@ export interface Trashed {
   restorableUntil: string;
 }
 
+/** A deleted file or folder, as it was deleted; a folder with how much is in it. */
 export interface TrashEntry extends Counts {
   kind: 'file' | 'folder';
   id: string;
@@ -249,6 +256,7 @@ export interface TrashEntry extends Counts {
   restorableUntil: string;
 }
 
+/** How much is stored. Sizes are bytes. */
 export interface Usage {
   fileCount: number;
   totalBytes: number;
@@ -295,6 +303,7 @@ export interface ApiKey extends OwnApiKey {
   revokedAt: string | null;
 }
 
+/** A key that has just been created. */
 export interface CreatedApiKey {
   id: string;
   name: string;
@@ -337,6 +346,7 @@ export interface Ticket extends OwnTicket {
   revokedAt: string | null;
 }
 
+/** A ticket that has just been created. */
 export interface CreatedTicket extends Ticket {
   /** `cz_ticket_…`; no other answer has it. */
   ticket: string;
@@ -448,6 +458,7 @@ export type AccessEventType =
   | `quarantine.${'created' | 'released' | 'trashed'}`
   | `webhook.${'created' | 'updated' | 'rotated' | 'deleted'}`;
 
+/** The type of an event: what has happened to what. */
 export type EventType = keyof EventData | AccessEventType;
 
 interface EventOf<T extends EventType, D> {

@@ -22,6 +22,7 @@ export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** How far off a delivery may be. */
 export interface VerifyOptions {
   /** How far the clocks may be apart, in seconds; 300 by default. It keeps old deliveries from being sent again by somebody. */
   toleranceSeconds?: number;

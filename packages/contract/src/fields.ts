@@ -80,15 +80,19 @@ export const externalId = text((value) => textProblem(value, 255)).meta({
 /** A label chosen by people: 1–200 bytes of UTF-8 without control characters. */
 export const label = text((value) => textProblem(value, 200)).meta({ minLength: 1, maxLength: 200 });
 
+const mimeTypeForm =
+  /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/;
+const mimeTypeAtMost = 255;
+
 /** `type/subtype` with optional parameters (RFC 9110 §8.3.1), at most 255 characters. */
 export const mimeType = z
   .string()
-  .max(255, { error: 'must be at most 255 characters' })
-  .regex(
-    /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/,
-    { error: 'must be a media type such as image/png' },
-  )
+  .max(mimeTypeAtMost, { error: 'must be at most 255 characters' })
+  .regex(mimeTypeForm, { error: 'must be a media type such as image/png' })
   .meta({ examples: ['image/jpeg'] });
+
+/** Whether `mimeType` accepts a string. */
+export const isMimeType = (text: string): boolean => text.length <= mimeTypeAtMost && mimeTypeForm.test(text);
 
 /** Bytes, from 0. The upper limit is a setting of the service. */
 export const fileSize = z

@@ -93,6 +93,7 @@ import {
   RenamePasskeyRequest,
   SignInWithPasskeyRequest,
 } from './passkeys.ts';
+import { isPlainPresign } from './plain-presign.ts';
 import {
   CreateProjectRequest,
   DeletedProject,
@@ -239,6 +240,8 @@ export interface Route {
   params?: z.ZodObject;
   query?: z.ZodObject;
   body?: z.ZodType;
+  /** A quick test of a body that its schema would answer as it is. What it refuses, the schema judges. */
+  isPlainBody?: (body: unknown) => boolean;
   /** How large the body may be; 64 KiB by default. */
   maxBodyBytes?: number;
   /** Its body is JSON whatever `Content-Type` says: not every sender can say it. */
@@ -1178,6 +1181,7 @@ export const routes = {
     access: 'uploader',
     scope: 'files:write',
     body: PresignRequest,
+    isPlainBody: isPlainPresign,
     rate: 'uploads',
     answer: PresignResponse,
     errors: presignErrors,

@@ -1,4 +1,4 @@
-import type { Resumable, ResumeStore } from './platform.ts';
+import type { ResumeStore } from './platform.ts';
 
 const table = 'uploads';
 
@@ -6,7 +6,7 @@ const table = 'uploads';
 export function openIndexedDb(): ResumeStore {
   let opened: Promise<IDBDatabase> | undefined;
 
-  function open(): Promise<IDBDatabase> {
+  async function open(): Promise<IDBDatabase> {
     const opening = indexedDB.open('cadiz', 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore(table);
     return settled(opening);
@@ -23,8 +23,8 @@ export function openIndexedDb(): ResumeStore {
   }
 
   return {
-    get: (key) => run<Resumable>((store) => store.get(key)),
-    set: async (key, upload) => void (await run((store) => store.put(upload, key))),
+    get: (key) => run((store) => store.get(key)),
+    set: (key, upload) => run((store) => store.put(upload, key)),
     delete: (key) => run((store) => store.delete(key)),
   };
 }

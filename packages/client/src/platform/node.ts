@@ -9,7 +9,6 @@ import { idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore, ty
 
 export const usualConcurrency = 8;
 export const isOffline = (): boolean => false;
-export const whenOnline = (): Promise<void> => Promise.resolve();
 /** A program says itself where to remember uploads: `resumeFile` of `@cadiz/client/node`. */
 export const openResumeStore = (): ResumeStore | undefined => undefined;
 

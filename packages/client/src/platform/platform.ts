@@ -34,8 +34,8 @@ export interface Resumable {
 /** Where uploads in parts are remembered. */
 export interface ResumeStore {
   get(key: string): Promise<Resumable | undefined>;
-  set(key: string, upload: Resumable): Promise<void>;
-  delete(key: string): Promise<void>;
+  set(key: string, upload: Resumable): Promise<unknown>;
+  delete(key: string): Promise<unknown>;
 }
 
 /** How long nothing may move before a connection counts as broken. */

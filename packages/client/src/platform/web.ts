@@ -1,4 +1,4 @@
-import { CadizError } from '../error.ts';
+import { unreadable } from '../error.ts';
 import type { Source } from '../upload/source.ts';
 import { openIndexedDb } from './indexed-db.ts';
 import { idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore } from './platform.ts';
@@ -8,71 +8,50 @@ export const usualConcurrency = 4;
 
 export const isOffline = (): boolean => globalThis.navigator?.onLine === false;
 
-export const whenOnline = (): Promise<void> =>
-  new Promise((resolve) => {
-    globalThis.addEventListener('online', () => resolve(), { once: true });
-  });
-
 export function openResumeStore(): ResumeStore | undefined {
   return globalThis.indexedDB && openIndexedDb();
 }
 
 /** XMLHttpRequest where there is one: fetch does not tell how much it has sent. */
-export function put(request: PutRequest): Promise<PutAnswer> {
-  return globalThis.XMLHttpRequest ? putByXhr(request) : putByFetch(request);
-}
+export const put = (request: PutRequest): Promise<PutAnswer> =>
+  globalThis.XMLHttpRequest ? putByXhr(request) : putByFetch(request);
 
 function putByXhr({ url, body, onProgress, signal }: PutRequest): Promise<PutAnswer> {
   return new Promise((resolve, reject) => {
     const xhr = new XMLHttpRequest();
-    let timer: ReturnType<typeof setTimeout>;
-    const stop = (reason: unknown) => {
-      reject(reason);
-      xhr.abort();
-    };
-    const abort = () => stop(signal.reason);
+    const started = performance.now();
+    const stop = () => xhr.abort();
+    // It counts from the start of the request, whenever it is set.
     const wait = () => {
-      clearTimeout(timer);
-      timer = setTimeout(
-        () => stop(new CadizError('timed_out', 'Nothing was sent for a minute.', { retryable: true })),
-        idleMilliseconds,
-      );
+      xhr.timeout = performance.now() - started + idleMilliseconds;
     };
-    signal.addEventListener('abort', abort);
+    signal.addEventListener('abort', stop);
     xhr.upload.onprogress = ({ loaded }) => {
       wait();
       onProgress(loaded);
     };
-    xhr.onerror = () => reject(new Error('the object store is unreachable, or its CORS rules refuse this page'));
-    xhr.onload = () => {
-      // Browsers complain about a header that the store does not show to them.
-      const retryAfter = xhr.status >= 400 ? xhr.getResponseHeader('retry-after') : null;
-      resolve({ status: xhr.status, text: xhr.responseText, retryAfter });
-    };
+    xhr.ontimeout = () => reject(new DOMException('Nothing was sent for a minute.', 'TimeoutError'));
     xhr.onloadend = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
+      signal.removeEventListener('abort', stop);
+      const { status, responseText: text } = xhr;
+      // Browsers complain about a header that the store does not show to them.
+      if (status) resolve({ status, text, retryAfter: status < 400 ? null : xhr.getResponseHeader('retry-after') });
+      else reject(signal.reason ?? new Error('the object store is unreachable, or its CORS rules refuse this page'));
     };
-    wait();
     xhr.open('PUT', url);
+    wait();
     xhr.send(body as Blob);
   });
 }
 
-async function putByFetch({ url, body, onProgress, signal }: PutRequest): Promise<PutAnswer> {
+async function putByFetch({ url, body, signal }: PutRequest): Promise<PutAnswer> {
   const answer = await fetch(url, { method: 'PUT', body: body as Blob, signal });
-  const text = await answer.text();
-  onProgress(body.size);
-  return { status: answer.status, text, retryAfter: answer.headers.get('retry-after') };
+  return { status: answer.status, text: await answer.text(), retryAfter: answer.headers.get('retry-after') };
 }
 
-/** Web Crypto has no hash in pieces, so the whole file is read into memory. @throws CadizError invalid_argument */
+/** Web Crypto has no hash in pieces, so the whole file is read into memory. @throws CadizError file_unreadable */
 export async function toSha256(source: Source): Promise<string> {
-  const bytes = await (source.slice() as Blob).arrayBuffer().catch((cause: unknown) => {
-    throw new CadizError('file_unreadable', `${source.size} bytes cannot be read at once for a checksum.`, {
-      cause,
-    });
-  });
+  const bytes = await (source.slice() as Blob).arrayBuffer().catch(unreadable);
   const digest = await crypto.subtle.digest('SHA-256', bytes);
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

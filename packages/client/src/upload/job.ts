@@ -3,6 +3,7 @@ import { CadizError } from '../error.ts';
 import type { Resumable } from '../platform/platform.ts';
 import type { Gate, Pace } from '../retry.ts';
 import type { File, Metadata } from '../types.ts';
+import type { Finding } from './folders.ts';
 import { type Source, toSource, type Uploadable } from './source.ts';
 
 /** How far an upload has come, in bytes. Never less than before. */
@@ -11,6 +12,7 @@ export interface Progress {
   total: number;
 }
 
+/** Where a file goes, what is known of it, and how it is sent. */
 export interface UploadOptions {
   /** The folder to upload to: its id, or its path, such as `press/2027`, which is created if it is missing. */
   folder?: string | null;
@@ -44,16 +46,22 @@ export const paused = Symbol('paused');
 /** One file on its way. */
 export interface Job {
   source: Source;
-  facts: { fileName: string; mimeType: string; fileSize: number; sha256?: string };
+  facts: { fileName: string; mimeType: string; fileSize: number; sha256: string | undefined };
   /** What is told when it is recorded. */
   extras: object;
   options: UploadOptions;
   folderId: string | null;
+  /** What has found that folder, or is about to. */
+  finding?: Finding;
+  /** Its name in the store, once its bytes are there. */
+  storeKey?: string;
+  /** The ticket that it was presigned with. */
+  secret?: string | undefined;
   pace: Pace;
   /** Its upload in parts, once that has begun. */
   begun?: Resumable | undefined;
   /** Removes what has arrived of that. Never rejects. */
-  remove?: () => Promise<void>;
+  remove?: () => Promise<unknown>;
   /** Says that so many of its bytes have been sent. */
   report(loaded: number): void;
 }
@@ -76,12 +84,12 @@ export async function createJob(file: Uploadable, options: UploadOptions, gate?:
   if (!fileName) throw new CadizError('invalid_argument', 'The file has no name: give `name`.');
   const { checksum, onProgress, metadata, externalId, replaces } = options;
   const sha256 = checksum === true ? await toSha256(source) : checksum || undefined;
-  const mimeType = options.type ?? (source.type || 'application/octet-stream');
+  const mimeType = options.type || source.type || 'application/octet-stream';
   const total = source.size;
   let shown = -1;
   return {
     source,
-    facts: { fileName, mimeType, fileSize: total, ...(sha256 && { sha256 }) },
+    facts: { fileName, mimeType, fileSize: total, sha256 },
     extras: { metadata, externalId, replaces },
     options,
     folderId: null,

@@ -1,7 +1,6 @@
-import { isCadizError } from '../error.ts';
 import type { Resumable } from '../platform/platform.ts';
-import type { Answered, Call } from '../request.ts';
-import { anyOf, toCadizError } from '../retry.ts';
+import type { Call } from '../request.ts';
+import { anyOf, type Pace, toCadizError } from '../retry.ts';
 import type { CreatedUpload, File, SignedParts, Upload } from '../types.ts';
 import { type Job, paused } from './job.ts';
 import { type Address, sendBytes, toAddress, type Uploading } from './transfer.ts';
@@ -11,12 +10,8 @@ const signedAtOnce = 16;
 
 const usualConcurrency = 4;
 
-/** An upload in parts as far as it has come. */
-interface Begun extends Resumable {
-  partSize: number;
-  partCount: number;
-  arrived: Set<number>;
-}
+/** An upload in parts as far as it has come: nowhere yet if it was only created. */
+type Begun = Resumable & CreatedUpload & Partial<Upload>;
 
 /** Uploads of this program that are under way: the same file twice is two uploads. */
 const underWay = new Set<string>();
@@ -28,28 +23,32 @@ const underWay = new Set<string>();
  * @throws CadizError
  */
 export async function uploadInParts(uploading: Uploading, job: Job): Promise<File> {
+  const { pace, extras, facts, folderId, options } = job;
   const key = await toKey(uploading, job);
   const resume = underWay.has(key) || !key ? undefined : uploading.resume;
   if (resume) underWay.add(key);
   try {
     job.begun ??= await resume?.get(key);
-    let begun = job.begun && (await find(uploading, job, job.begun));
+    let begun: Begun | undefined = job.begun && (await find(uploading, job.begun, pace));
     if (!begun) {
-      begun = await begin(uploading, job);
-      const { uploadId, secret } = begun;
-      job.begun = { uploadId, secret };
+      const body = { ...facts, folderId, partSize: options.partSize };
+      const { answer, secret } = await uploading.post<CreatedUpload>('uploads', body, pace);
+      begun = { ...answer, secret };
+      job.begun = { uploadId: answer.uploadId, secret };
       await resume?.set(key, job.begun);
     }
-    const call = toCall(begun, '', { method: 'DELETE' });
+    const known = begun;
     const forget = () => resume?.delete(key).catch(() => undefined);
     // If this fails, the service aborts it when it expires.
-    job.remove = () => uploading.send(call).then(forget, forget);
-    await sendParts(uploading, job, begun);
-    const file = await complete(uploading, job, begun);
+    job.remove = () => ask(uploading, known, '', { method: 'DELETE' }).then(forget, forget);
+    await sendParts(uploading, job, known);
+    const complete = { ...pace, method: 'POST', body: extras, isFinal: true } as const;
+    const file = await ask<File>(uploading, known, '/complete', complete);
     await resume?.delete(key);
     return file;
   } catch (error) {
-    if (isCadizError(error) && error.code === 'aborted' && error.cause !== paused) await job.remove?.();
+    const { code, cause } = toCadizError(error);
+    if (code === 'aborted' && cause !== paused) await job.remove?.();
     throw error;
   } finally {
     if (resume) underWay.delete(key);
@@ -62,87 +61,75 @@ async function toKey({ baseUrl, place }: Uploading, { source, facts, folderId }:
   return lastModified ? JSON.stringify([baseUrl, (await place()).projectId, folderId, facts, lastModified]) : '';
 }
 
-async function begin(uploading: Uploading, { facts, folderId, pace, options }: Job): Promise<Begun> {
-  const { projectId } = await uploading.place();
-  const body = { projectId, ...facts, folderId, partSize: options.partSize };
-  const call: Call = { ...pace, method: 'POST', path: '/api/storage/uploads', body };
-  const { answer, secret }: Answered<CreatedUpload> = await uploading.sendAs(call);
-  return { ...answer, secret, arrived: new Set() };
-}
-
 /** @returns undefined if there is nothing to go on with */
-async function find(uploading: Uploading, { pace }: Job, known: Resumable): Promise<Begun | undefined> {
+async function find(uploading: Uploading, known: Resumable, pace: Pace): Promise<Begun | undefined> {
   try {
-    const found = await uploading.send<Upload>(toCall(known, '', { ...pace, method: 'GET' }));
-    const arrived = found.status === 'open' ? found.parts.map(({ partNumber }) => partNumber) : numbers(found);
-    return { ...found, secret: known.secret, arrived: new Set(arrived) };
+    return { ...known, ...(await ask<Upload>(uploading, known, '', { ...pace, method: 'GET' })) };
   } catch (error) {
     if ([401, 403, 404].includes(toCadizError(error).status)) return undefined;
     throw error;
   }
 }
 
-const numbers = ({ partCount }: { partCount: number }) => Array.from({ length: partCount }, (_, index) => index + 1);
-
 async function sendParts(uploading: Uploading, job: Job, begun: Begun): Promise<void> {
   const { source, options } = job;
-  const { partSize, arrived } = begun;
+  const { partSize, partCount, status = 'open', parts = [] } = begun;
   const failed = new AbortController();
   const pace = { ...job.pace, signal: anyOf(options.signal, failed.signal) };
-  const missing = numbers(begun).filter((part) => !arrived.has(part));
-  const sizeOf = (part: number) => Math.min(partSize, source.size - (part - 1) * partSize);
+  const startOf = (part: number) => (part - 1) * partSize;
+  const sizeOf = (part: number) => Math.min(partSize, source.size - startOf(part));
 
+  const missing: number[] = [];
   /** How many bytes of each part have been sent. */
-  const sent = new Map(Array.from(arrived, (part) => [part, sizeOf(part)]));
-  const report = () => job.report([...sent.values()].reduce((sum, bytes) => sum + bytes, 0));
-
-  const signed = new Map<number, Promise<Map<number, Address>>>();
-  async function sign(part: number): Promise<Address> {
-    if (!signed.has(part)) {
-      const partNumbers = missing.filter((other) => other >= part && !signed.has(other)).slice(0, signedAtOnce);
-      const addresses = uploading
-        .send<SignedParts>(toCall(begun, '/parts', { ...pace, method: 'POST', body: { partNumbers } }))
-        .then(({ parts }) => new Map(parts.map((part) => [part.partNumber, toAddress(part.presignedUrl)])));
-      for (const other of partNumbers) signed.set(other, addresses);
-    }
-    return (await signed.get(part))?.get(part) as Address;
+  const sent: number[] = [];
+  const arrived = new Set(parts.map(({ partNumber }) => partNumber));
+  for (let part = 1; part <= partCount; part++) {
+    if (status === 'open' && !arrived.has(part)) missing.push(part);
+    else sent[part] = sizeOf(part);
   }
-  const renew = (part: number) => {
-    signed.delete(part);
-    return sign(part);
-  };
+  const report = () => job.report(sent.reduce((sum, bytes) => sum + bytes, 0));
 
-  async function sendPart(part: number): Promise<void> {
-    const start = (part - 1) * partSize;
+  const sign = async (partNumbers: readonly number[]): Promise<readonly Address[]> => {
+    const call = { ...pace, method: 'POST', body: { partNumbers } } as const;
+    return (await ask<SignedParts>(uploading, begun, '/parts', call)).parts.map(toAddress);
+  };
+  /** The addresses of so many missing parts each, in their order. */
+  const signed: Promise<readonly Address[]>[] = [];
+
+  async function sendPart(part: number, index: number): Promise<void> {
     const onProgress = (bytes: number) => {
-      sent.set(part, bytes);
+      sent[part] = bytes;
       report();
     };
-    const chunk = source.slice(start, start + sizeOf(part));
-    await sendBytes(uploading, { ...pace, chunk, onProgress }, await sign(part), () => renew(part));
-    onProgress(chunk.size);
+    const body = source.slice(startOf(part), startOf(part) + sizeOf(part));
+    await sendBytes(uploading, { ...pace, body, onProgress }, async (isAgain) => {
+      const group = Math.floor(index / signedAtOnce);
+      const start = group * signedAtOnce;
+      if (isAgain) return (await sign([part]))[0];
+      signed[group] ??= sign(missing.slice(start, start + signedAtOnce));
+      return (await signed[group])[index - start];
+    });
   }
 
   report();
-  const next = missing.values();
+  const next = missing.entries();
   const work = async () => {
-    for (const part of next) await sendPart(part);
+    try {
+      for (const [index, part] of next) await sendPart(part, index);
+    } catch (error) {
+      // One part has failed for good: the others need not be sent.
+      failed.abort(error);
+    }
   };
-  const workers = Array.from({ length: options.concurrency ?? usualConcurrency }, work);
-  try {
-    await Promise.all(workers);
-  } catch (error) {
-    // One part has failed for good: the others need not be sent.
-    failed.abort();
-    await Promise.allSettled(workers);
-    throw error;
-  }
+  await Promise.all(Array.from({ length: options.concurrency ?? usualConcurrency }, work));
+  failed.signal.throwIfAborted();
 }
 
-function complete(uploading: Uploading, { pace, extras }: Job, begun: Begun): Promise<File> {
-  return uploading.send(toCall(begun, '/complete', { ...pace, method: 'POST', body: extras, isFinal: true }));
-}
-
-function toCall({ uploadId, secret }: Resumable, path: string, call: Omit<Call, 'path' | 'secret'>): Call {
-  return { ...call, path: `/api/storage/uploads/${uploadId}${path}`, secret };
+async function ask<T>(
+  { send }: Uploading,
+  { uploadId, secret }: Resumable,
+  path: string,
+  call: Omit<Call, 'path' | 'secret'>,
+): Promise<T> {
+  return (await send<T>({ ...call, path: `/api/storage/uploads/${uploadId}${path}`, secret })).answer;
 }

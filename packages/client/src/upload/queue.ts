@@ -1,8 +1,9 @@
 import type { CadizError } from '../error.ts';
-import { anyOf, type Gate, toCadizError } from '../retry.ts';
+import { anyOf, type Gate, sleep, throwIfAborted, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
 import { toPath } from './folders.ts';
 import { createJob, type Job, paused, type UploadOptions } from './job.ts';
+import { createKnownFolders } from './known-folders.ts';
 import type { Source } from './source.ts';
 import { isLarge, type Uploader, uploadJobs } from './uploader.ts';
 import { batchSize } from './whole.ts';
@@ -66,6 +67,9 @@ export interface UploadQueue {
 /** Small files of one batch are at most so many bytes together, so that their addresses do not expire before their turn. */
 const batchBytes = 256 * 1024 ** 2;
 
+/** As long as a timer can be. */
+const longestMilliseconds = 2 ** 31 - 1;
+
 /** How often listeners hear of changes, in milliseconds. */
 const tellMilliseconds = 50;
 
@@ -88,10 +92,12 @@ interface Item {
  * await queue.done();
  */
 export function createQueue(
-  uploader: Uploader,
+  { folders: finder, ...rest }: Uploader,
   files: Iterable<Source | QueueEntry> = [],
   options: UploadOptions = {},
 ): UploadQueue {
+  const folders = finder.prepare ? finder : createKnownFolders(rest);
+  const uploader = { ...rest, folders };
   const items: Item[] = [];
   const listeners = new Set<() => void>();
   const waiting = new Set<Item>();
@@ -99,16 +105,23 @@ export function createQueue(
   const active = new Set<Item>();
   const sending = new Set<Item>();
   let pause = new AbortController();
-  let whenResumed: { promise: Promise<void>; resolve: () => void } | undefined;
+  /** While the queue is paused: aborted when it goes on. */
+  let resumed: AbortController | undefined;
   let known: QueueSnapshot | undefined;
   let isTelling = false;
   const whenIdle: (() => void)[] = [];
 
-  const gate: Gate = {
-    get signal() {
-      return pause.signal;
-    },
-    open: () => whenResumed?.promise ?? Promise.resolve(),
+  const gate: Gate = async (run, signal) => {
+    for (;;) {
+      while (resumed)
+        await sleep(longestMilliseconds, anyOf(signal, resumed.signal)).catch(() => throwIfAborted(signal));
+      const { signal: pausing } = pause;
+      try {
+        return await run(anyOf(signal, pausing));
+      } catch (error) {
+        if (signal?.aborted || !pausing.aborted) throw error;
+      }
+    }
   };
 
   function change(item: Item, view: Partial<QueuedUpload>): void {
@@ -128,7 +141,7 @@ export function createQueue(
 
   /** Starts what there is room for: a batch more as soon as the last one keeps no slot waiting. */
   function pump(): void {
-    while (waiting.size > 0 && sending.size < uploader.concurrency && !whenResumed) start(nextBatch());
+    while (waiting.size > 0 && sending.size < uploader.concurrency && !resumed) start(nextBatch());
     if (!isIdle()) return;
     for (const resolve of whenIdle.splice(0)) resolve();
   }
@@ -136,7 +149,7 @@ export function createQueue(
   const isIdle = () => waiting.size + active.size === 0 && items.every(({ view }) => view.state !== 'paused');
 
   function begin(): void {
-    uploader.folders.prepare(Array.from(waiting, toFolder));
+    folders.prepare?.(Array.from(waiting, toFolder));
     tell();
     pump();
   }
@@ -217,7 +230,7 @@ export function createQueue(
       uploads,
       loaded: counted.reduce((sum, { loaded }) => sum + loaded, 0),
       total: counted.reduce((sum, { size }) => sum + size, 0),
-      isPaused: whenResumed !== undefined,
+      isPaused: resumed !== undefined,
       isIdle: isIdle(),
     };
     return known;
@@ -267,12 +280,8 @@ export function createQueue(
         }
         return pump();
       }
-      if (whenResumed) return;
-      let resolve = () => {};
-      const promise = new Promise<void>((done) => {
-        resolve = done;
-      });
-      whenResumed = { promise, resolve };
+      if (resumed) return;
+      resumed = new AbortController();
       pause.abort();
       tell();
     },
@@ -280,8 +289,8 @@ export function createQueue(
       for (const item of select(id, ['paused'])) enqueue(item);
       if (id === undefined) {
         pause = new AbortController();
-        whenResumed?.resolve();
-        whenResumed = undefined;
+        resumed?.abort();
+        resumed = undefined;
       }
       begin();
     },

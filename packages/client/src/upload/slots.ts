@@ -8,14 +8,12 @@ export function createSlots(count: number): Slots {
   let free = count;
   return {
     async run(work) {
-      if (free > 0) free--;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
+      if (--free < 0) await new Promise<void>((resolve) => waiting.push(resolve));
       try {
         return await work();
       } finally {
-        const next = waiting.shift();
-        if (next) next();
-        else free++;
+        free++;
+        waiting.shift()?.();
       }
     },
   };

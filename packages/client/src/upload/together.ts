@@ -14,7 +14,7 @@ export async function together<E, T>(
     return await ask(entries);
   } catch (error) {
     const failure = toCadizError(error);
-    if (failure.code !== 'invalid_request' || entries.length < 2) return entries.map(() => failure);
+    if (failure.code !== 'invalid_request' || !entries[1]) return entries.map(() => failure);
     return (await Promise.all(entries.map((entry) => together([entry], ask)))).flat();
   }
 }

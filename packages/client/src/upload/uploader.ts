@@ -1,14 +1,15 @@
 import { openResumeStore, usualConcurrency } from '#platform';
 import type { CadizError } from '../error.ts';
 import type { ResumeStore } from '../platform/platform.ts';
-import { type ClientOptions, createSender } from '../request.ts';
+import { type ClientOptions, createSender, type Sender } from '../request.ts';
 import { throwIfAborted, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
-import { createFolderFinder, type FolderFinder, isPath } from './folders.ts';
+import { createFolderFinder, type FolderFinder, split } from './folders.ts';
 import { createJob, type Followed, type Job, type UploadOptions } from './job.ts';
 import { uploadInParts } from './parts.ts';
 import { createSlots } from './slots.ts';
 import type { Uploadable } from './source.ts';
+import { orThrow } from './together.ts';
 import type { Uploading } from './transfer.ts';
 import { uploadWhole } from './whole.ts';
 
@@ -45,7 +46,10 @@ export interface Uploader extends Uploading {
  * const { upload } = createUploader({ baseUrl: 'https://media.example.com', ticket: getTicket });
  * const file = await upload(input.files[0], { folder: 'holiday/2027' });
  */
-export function createUploader(options: UploaderOptions): Uploader {
+export function createUploader(
+  options: UploaderOptions,
+  toFolders: (sender: Sender) => FolderFinder = createFolderFinder,
+): Uploader {
   const { baseUrl, retries = 6, concurrency = usualConcurrency, partsFrom = 64 * 1024 ** 2 } = options;
   const sender = createSender(options);
   const uploader: Uploader = {
@@ -55,15 +59,16 @@ export function createUploader(options: UploaderOptions): Uploader {
     concurrency,
     partsFrom,
     slots: createSlots(concurrency),
-    folders: createFolderFinder(sender),
+    folders: toFolders(sender),
     resume: options.resume ?? openResumeStore(),
     async upload(file, upload = {}) {
       const job = await createJob(file, upload);
-      return new Promise((resolve, reject) => {
-        const settle = (_: Job, outcome: File | CadizError) =>
-          outcome instanceof Error ? reject(outcome) : resolve(outcome);
-        uploadJobs(uploader, [job], { settle });
-      });
+      let settled: File | CadizError | undefined;
+      const settle = (_: Job, outcome: File | CadizError) => {
+        settled = outcome;
+      };
+      await uploadJobs(uploader, [job], { settle });
+      return orThrow(settled);
     },
   };
   return uploader;
@@ -76,36 +81,34 @@ export const isLarge = ({ partsFrom }: Uploader, { size }: { size: number }): bo
 const losses: readonly string[] = ['upload_missing', 'upload_incomplete', 'upload_not_found'];
 
 /** Uploads one large file, or at most a batch of small ones; once more if they were lost on the way. Never fails itself. */
-export async function uploadJobs(uploader: Uploader, jobs: readonly Job[], followed: Followed): Promise<void> {
-  const lost: Job[] = [];
-  const gone = new Set<string | null>();
-  await uploadOnce(uploader, jobs, {
-    ...followed,
-    settle(job, outcome) {
-      const code = outcome instanceof Error ? outcome.code : '';
-      // A folder that is given by its path can be created anew.
-      const isGone = code === 'folder_not_found' && isPath(job.options.folder);
-      if (!isGone && !losses.includes(code)) return followed.settle(job, outcome);
-      if (isGone) {
-        gone.add(job.folderId);
-        job.begun = undefined;
-      }
-      lost.push(job);
-    },
-  });
-  uploader.folders.forget(gone);
-  if (lost.length > 0) await uploadOnce(uploader, lost, followed);
-}
-
-async function uploadOnce(uploader: Uploader, jobs: readonly Job[], followed: Followed): Promise<void> {
+export async function uploadJobs(
+  uploader: Uploader,
+  jobs: readonly Job[],
+  followed: Followed,
+  isAgain = false,
+): Promise<void> {
   const { folders } = uploader;
-  folders.prepare(jobs.map(({ options }) => options.folder));
+  const lost: Job[] = [];
+  function settle(job: Job, outcome: File | CadizError): void {
+    const { options, finding } = job;
+    const code = outcome instanceof Error ? outcome.code : '';
+    // A folder that is given by its path can be created anew.
+    const isGone = code === 'folder_not_found' && split(options.folder).path;
+    if (isAgain || !(isGone || losses.includes(code))) followed.settle(job, outcome);
+    else lost.push(job);
+    if (!isGone) return;
+    folders.forget?.(options.folder, finding);
+    job.begun = undefined;
+  }
+
   const ready: Job[] = [];
+  folders.prepare?.(jobs.map(({ options }) => options.folder));
   await Promise.all(
     jobs.map(async (job) => {
       try {
         throwIfAborted(job.options.signal);
-        job.folderId = await folders.find(job.options.folder);
+        job.finding = folders.find(job.options.folder);
+        job.folderId = await job.finding;
         ready.push(job);
       } catch (error) {
         followed.settle(job, toCadizError(error));
@@ -114,8 +117,10 @@ async function uploadOnce(uploader: Uploader, jobs: readonly Job[], followed: Fo
   );
   const [first] = ready;
   if (!first) return;
-  if (!isLarge(uploader, first.source)) return uploadWhole(uploader, ready, followed);
-  const outcome = await uploadInParts(uploader, first).catch(toCadizError);
-  followed.sent?.(first);
-  followed.settle(first, outcome);
+  if (isLarge(uploader, first.source)) {
+    const outcome = await uploadInParts(uploader, first).catch(toCadizError);
+    followed.sent?.(first);
+    settle(first, outcome);
+  } else await uploadWhole(uploader, ready, { ...followed, settle });
+  if (lost[0]) await uploadJobs(uploader, lost, followed, true);
 }

@@ -1,23 +1,18 @@
-import { type CadizError, isCadizError, toProblemError } from '../error.ts';
-import type { Answered } from '../request.ts';
+import { type CadizError, toProblemError } from '../error.ts';
 import { toCadizError } from '../retry.ts';
 import type { File, PresignedUpload, Problem } from '../types.ts';
 import type { Followed, Job } from './job.ts';
 import { orThrow, together } from './together.ts';
 import { type Address, sendBytes, toAddress, type Uploading } from './transfer.ts';
 
-/** Where the bytes of a file go. */
-interface Place extends Address {
-  storeKey: string;
-  /** What was presigned with one ticket is recorded with it. */
-  secret: string | undefined;
-}
-
 /** As many as one request presigns or records. */
 export const batchSize = 100;
 
 /** How long an uploaded file waits for those that share its request: what is not recorded can get lost. */
 const recordMilliseconds = 20_000;
+
+/** What a file is asked about by itself; with `/batch`, several with one request. */
+type Route = 'presign' | 'record';
 
 /**
  * Uploads files that are sent whole, at most a batch of them: presigns them with one request just before their bytes,
@@ -28,115 +23,97 @@ export async function uploadWhole(
   jobs: readonly Job[],
   { sent, settle }: Followed,
 ): Promise<void> {
-  let stored: Stored[] = [];
+  let stored: Job[] = [];
   let since = Date.now();
-  const places = await presign(uploading, jobs);
-  const recordStored = () => {
+  const record = async () => {
     const taken = stored;
     stored = [];
     since = Date.now();
-    return recordAll(uploading, taken, settle);
+    // What was presigned with one ticket is recorded with it.
+    const secrets = new Set(taken.map(({ secret }) => secret));
+    await Promise.all(
+      Array.from(secrets, async (secret) => {
+        const group = taken.filter((job) => job.secret === secret);
+        const outcomes = await ask<File>(uploading, 'record', group, secret);
+        for (const [index, job] of group.entries()) settle(job, outcomes[index] as File | CadizError);
+      }),
+    );
   };
+  const places = await presign(uploading, jobs);
   await Promise.all(
     jobs.map(async (job, index) => {
+      const { source, pace, report } = job;
       try {
-        const place = await store(uploading, job, places[index]);
+        const sending = { ...pace, body: source.slice(0, source.size), onProgress: report };
+        const { storeKey } = await sendBytes(uploading, sending, async (isAgain) =>
+          orThrow(isAgain ? (await presign(uploading, [job]))[0] : places[index]),
+        );
+        job.storeKey = storeKey;
         // Only now: while its bytes were sent, those before it may have been recorded.
-        stored.push({ job, place });
+        stored.push(job);
       } catch (error) {
         settle(job, toCadizError(error));
       }
       sent?.(job);
-      if (stored.length > 0 && Date.now() - since > recordMilliseconds) await recordStored();
+      if (stored[0] && Date.now() - since > recordMilliseconds) await record();
     }),
   );
-  await recordStored();
+  await record();
 }
 
-interface Stored {
-  job: Job;
-  place: Place;
-}
-
-async function store(uploading: Uploading, job: Job, place: Place | CadizError | undefined): Promise<Place> {
-  const { source, pace } = job;
-  const sending = { ...pace, chunk: source.slice(0, source.size), onProgress: job.report };
-  return sendBytes(uploading, sending, orThrow(place), async () => orThrow((await presign(uploading, [job]))[0]));
-}
-
-async function presign(uploading: Uploading, jobs: readonly Job[]): Promise<readonly (Place | CadizError)[]> {
-  const entries = jobs.map((job) => ({ job, fields: toFields(job) }));
-  const outcomes = await ask<PresignedUpload>(uploading, 'presign', entries);
-  return outcomes.map((outcome) => {
-    if (outcome instanceof Error) return outcome;
-    const { presignedUrl, storeKey } = outcome.answer;
-    return { ...toAddress(presignedUrl), storeKey, secret: outcome.secret };
-  });
-}
-
-async function recordAll(uploading: Uploading, stored: readonly Stored[], settle: Followed['settle']): Promise<void> {
-  const secrets = new Set(stored.map(({ place }) => place.secret));
-  await Promise.all(
-    Array.from(secrets, async (secret) => {
-      const group = stored.filter(({ place }) => place.secret === secret);
-      const entries = group.map(({ job, place: { storeKey } }) => ({
-        job,
-        fields: { ...toFields(job), ...job.extras, storeKey },
-      }));
-      const outcomes = await ask<File>(uploading, 'record', entries, secret);
-      for (const [index, { job }] of group.entries()) {
-        const outcome = outcomes[index] as Answered<File> | CadizError;
-        settle(job, outcome instanceof Error ? outcome : outcome.answer);
-      }
-    }),
-  );
-}
-
-const toFields = ({ facts, folderId }: Job) => ({ ...facts, folderId });
-
-/** What is asked about one file. */
-interface Entry {
-  job: Job;
-  fields: object;
-}
-
-/** Asks about one file by itself, and about several with one request. */
-async function ask<T>(
+async function presign(
   uploading: Uploading,
-  route: 'presign' | 'record',
-  entries: readonly Entry[],
+  jobs: readonly Job[],
+): Promise<readonly ((PresignedUpload & Address) | CadizError)[]> {
+  const outcomes = await ask<PresignedUpload>(uploading, 'presign', jobs);
+  return outcomes.map((outcome) => (outcome instanceof Error ? outcome : toAddress(outcome)));
+}
+
+/** Asks about one file by itself, and about several with one request; each job gets to know the ticket that was used. */
+function ask<T>(
+  uploading: Uploading,
+  route: Route,
+  jobs: readonly Job[],
   secret?: string,
-): Promise<readonly (Answered<T> | CadizError)[]> {
-  return together<Entry, Answered<T>>(entries, async (entries) => {
-    const { projectId } = await uploading.place();
-    const [{ job, fields }] = entries as [Entry];
-    const path = `/api/storage/${route}`;
-    const call = { method: 'POST', secret, gate: job.pace.gate, isFinal: route === 'record' } as const;
-    if (entries.length === 1) {
-      const body = { projectId, ...fields };
-      return [await uploading.sendAs<T>({ ...call, ...job.pace, path, body })];
-    }
-    const body = { projectId, files: entries.map(({ fields }) => fields) };
-    const { answer, ...rest } = await uploading.sendAs<Results<T>>({ ...call, path: `${path}/batch`, body, verify });
-    const outcomes = answer.results.map(({ problem, upload, file }) =>
-      problem ? toProblemError(problem) : { answer: (upload ?? file) as T, ...rest },
-    );
+): Promise<readonly (T | CadizError)[]> {
+  return together<Job, T>(jobs, async (jobs) => {
+    const isFinal = route === 'record';
+    const files = jobs.map(({ facts, folderId, extras, storeKey }) => ({
+      ...facts,
+      folderId,
+      ...(isFinal && { ...extras, storeKey }),
+    }));
+    const [{ pace }] = jobs as [Job];
+    const answered = await (jobs[1]
+      ? uploading.post<T & Results<T>>(`${route}/batch`, { files }, { gate: pace.gate, secret, isFinal, verify })
+      : uploading.post<T & Results<T>>(route, { ...files[0] }, { ...pace, secret, isFinal }));
+    for (const job of jobs) job.secret = answered.secret;
+    if (!jobs[1]) return [answered.answer];
+    const outcomes = answered.answer.results.map(toOutcome);
     // A ticket that was not enough for all of them: the others with the next one.
-    const left = secret === undefined ? entries.filter((_, index) => isExhausted(outcomes[index])) : [];
-    const later = left.length > 0 ? [...(await ask<T>(uploading, route, left))] : [];
+    const left = jobs.filter((_, index) => isExhausted(outcomes[index]));
+    const later = left[0] ? [...(await ask<T>(uploading, route, left))] : [];
     return outcomes.map((outcome) => (isExhausted(outcome) && later.shift()) || outcome);
   });
 }
 
 /** A ticket that is used up for all of a batch is refused like one that is used up for a single file. @throws CadizError */
 function verify(answer: unknown): void {
-  const problems = (answer as Results<unknown>).results.map(({ problem }) => problem);
-  if (problems[0] && problems.every((problem) => problem?.code === 'ticket_exhausted'))
-    throw toProblemError(problems[0]);
+  const outcomes = (answer as Results<unknown>).results.map(toOutcome);
+  if (outcomes.every(isExhausted)) throw outcomes[0];
 }
 
-const isExhausted = (outcome: unknown) => isCadizError(outcome) && outcome.code === 'ticket_exhausted';
+const toOutcome = <T>({ problem, upload, file }: Result<T>): T | CadizError =>
+  problem ? toProblemError(problem) : ((upload ?? file) as T);
+
+const isExhausted = (outcome: unknown) => (outcome as Partial<CadizError> | undefined)?.code === 'ticket_exhausted';
 
 interface Results<T> {
-  results: { problem?: Problem; upload?: T; file?: T }[];
+  results: Result<T>[];
+}
+
+interface Result<T> {
+  problem?: Problem;
+  upload?: T;
+  file?: T;
 }

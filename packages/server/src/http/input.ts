@@ -20,6 +20,8 @@ export function tooLarge(limit: number): Problem {
 /** A body that arrives within this time came with its request: nobody's access has changed since the check. */
 const atOnceMilliseconds = 100;
 
+type BodyRules = Pick<Route, 'maxBodyBytes' | 'anyMediaType' | 'isPlainBody'>;
+
 /**
  * Reads the JSON body and checks it against its schema. If it arrives slowly, the caller's access is checked again
  * afterwards.
@@ -29,18 +31,22 @@ const atOnceMilliseconds = 100;
 export async function readBody<T extends z.ZodType>(
   exchange: Exchange,
   schema: T,
-  limit = maxBodyBytes,
-  anyMediaType = false,
+  { maxBodyBytes: limit = maxBodyBytes, anyMediaType, isPlainBody }: BodyRules = {},
 ): Promise<z.output<T>> {
   requireJson(exchange, anyMediaType);
   const asked = performance.now();
   const bytes = await exchange.readBytes(limit);
   if (performance.now() - asked > atOnceMilliseconds) await exchange.refreshCaller?.();
-  return check(exchange, schema, parseJson(bytes), 'The body');
+  const value = parseJson(bytes);
+  if (isPlainBody?.(value)) {
+    exchange.input = value;
+    return value as z.output<T>;
+  }
+  return check(exchange, schema, value, 'The body');
 }
 
 /** @throws Problem unsupported_media_type */
-function requireJson(exchange: Exchange, anyMediaType: boolean): void {
+function requireJson(exchange: Exchange, anyMediaType = false): void {
   const type = exchange.header('content-type') ?? '';
   if (type !== 'application/json' && !anyMediaType && !/^application\/json\s*(?:;|$)/i.test(type)) {
     const sent = type === '' ? 'the request has none' : `the request has ${type.slice(0, 255)}`;
@@ -70,17 +76,12 @@ export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): 
  * route needs.
  * @returns a function that throws what readBody throws
  */
-export function createInputReader({
-  params,
-  query,
-  body,
-  maxBodyBytes,
-  anyMediaType,
-}: Route): (exchange: Exchange) => unknown {
+export function createInputReader(route: Route): (exchange: Exchange) => unknown {
+  const { params, query, body } = route;
   if (body && !params && !query) {
     return (exchange) => {
       warnOfQuery(exchange);
-      return readBody(exchange, body, maxBodyBytes, anyMediaType);
+      return readBody(exchange, body, route);
     };
   }
   const readAddress = (exchange: Exchange) => {
@@ -93,7 +94,7 @@ export function createInputReader({
   if (!body) return readAddress;
   return async (exchange) => {
     const inAddress = readAddress(exchange);
-    const inBody = await readBody(exchange, body, maxBodyBytes);
+    const inBody = await readBody(exchange, body, route);
     return { ...(inBody as object), ...inAddress };
   };
 }

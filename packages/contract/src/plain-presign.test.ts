@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isPlainPresign } from './plain-presign.ts';
+import { PresignRequest } from './storage.ts';
+
+const plain = {
+  projectId: '0199f3a0-0000-7000-8000-00000000000a',
+  fileName: 'Übersicht 100% + #1.jpg',
+  mimeType: 'image/jpeg; q="1"',
+  fileSize: 4_321_000,
+  folderId: null,
+};
+
+test('what most requests send is plain', () => {
+  expect(isPlainPresign(plain)).toBe(true);
+  expect(isPlainPresign({ ...plain, fileSize: 0, folderId: plain.projectId })).toBe(true);
+});
+
+const upperCase = plain.projectId.toUpperCase();
+
+test.each([
+  ['no object', null],
+  ['a list', [plain]],
+  ['a field too many', { ...plain, more: 1 }],
+  ['a field from its prototype', Object.assign(Object.create(plain), {})],
+  ['__proto__', JSON.parse(`{ "__proto__": {}, ${JSON.stringify(plain).slice(1)}`)],
+  ['a missing field', { ...plain, folderId: undefined }],
+  ['a project in upper case, which the schema changes', { ...plain, projectId: upperCase }],
+  ['a folder in upper case, which the schema changes', { ...plain, folderId: upperCase }],
+  ['a checksum, which the schema may change', { ...plain, sha256: 'A'.repeat(64) }],
+])('%s is left to the schema', (_what, body) => {
+  expect(isPlainPresign(body)).toBe(false);
+});
+
+const uuids = fc.uuid();
+const almostGood = fc.record({
+  projectId: uuids,
+  fileName: fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary', maxLength: 300 })),
+  mimeType: fc.constantFrom('image/png', 'a/b; c=d', 'a/b;c="', `a/${'b'.repeat(253)}`, `a/${'b'.repeat(254)}`),
+  fileSize: fc.oneof(fc.maxSafeNat(), fc.integer(), fc.constantFrom(-0, 2 ** 53, 0.5)),
+  folderId: fc.option(uuids),
+});
+const changes = fc.dictionary(fc.constantFrom(...Object.keys(plain), 'sha256', 'more'), fc.anything(), { maxKeys: 1 });
+const bodies = fc.tuple(almostGood, changes).map(([body, change]) => ({ ...body, ...change }));
+
+test('whatever is plain, the schema answers as it is', () => {
+  let plainOnes = 0;
+  fc.assert(
+    fc.property(bodies, (body) => {
+      if (!isPlainPresign(body)) return;
+      plainOnes += 1;
+      const { success, data } = PresignRequest.safeParse(body);
+      expect(success).toBe(true);
+      expect(data).toEqual(body);
+    }),
+    { numRuns: 1_000 },
+  );
+  expect(plainOnes).toBeGreaterThan(100);
+});
