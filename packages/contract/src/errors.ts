@@ -414,7 +414,7 @@ export const errorCatalogue = {
     status: 409,
     title: 'This upload is already recorded with different details.',
     happened:
-      'The storeKey was recorded before, with a different fileName, fileSize, mimeType, folderId, sha256, metadata, externalId or replaces. Sending the same recording again is fine and returns the same file.',
+      'The storeKey was recorded before, with a different fileName, fileSize, mimeType, folderId, sha256, metadata, externalId or replaces. Sending the same recording again is fine and returns the same file, also after it was renamed, moved or given other metadata: from then on, only what cannot be changed is compared.',
     mend: 'If the first recording was right, there is nothing to do. For another file, presign again.',
   },
   external_id_taken: {
@@ -588,8 +588,9 @@ export const errorCatalogue = {
   unsupported_media_type: {
     status: 415,
     title: 'The body must be JSON.',
-    happened: 'The request has a body, and its `Content-Type` is not `application/json`.',
-    mend: 'Send the header `Content-Type: application/json`.',
+    happened:
+      'The request has a body, and its `Content-Type` is not `application/json`, or a `Content-Encoding` says that it is compressed.',
+    mend: 'Send the header `Content-Type: application/json`, and the JSON as it is, without `Content-Encoding`.',
   },
   mime_type_not_allowed: {
     status: 422,
