@@ -10,7 +10,6 @@ import {
   KeyRound,
   type LucideIcon,
   Menu as MenuIcon,
-  Rss,
   ScrollText,
   Search,
   Settings2,
@@ -18,6 +17,7 @@ import {
   Trash2,
   UserRoundCog,
   UsersRound,
+  Webhook,
 } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { Mark } from '../../components/mark.tsx';
@@ -44,7 +44,7 @@ export const projectPages = [
   { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
   { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
   { to: '/projects/$projectId/tickets', label: text.nav.tickets, icon: Ticket, group: 'project' },
-  { to: '/projects/$projectId/webhooks', label: text.nav.webhooks, icon: Rss, group: 'project' },
+  { to: '/projects/$projectId/webhooks', label: text.nav.webhooks, icon: Webhook, group: 'project' },
   { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
   { to: '/projects/$projectId/audit', label: text.nav.audit, icon: ScrollText, group: 'project' },
   { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
