@@ -3,13 +3,13 @@ import {
   FolderOpen,
   HeartPulse,
   KeyRound,
-  Rss,
   ScrollText,
   Settings2,
   Ticket,
   Trash2,
   UserRoundCog,
   UsersRound,
+  Webhook,
 } from 'lucide-react';
 import { useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
@@ -21,7 +21,7 @@ export const projectPages = [
   { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
   { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
   { to: '/projects/$projectId/tickets', label: text.nav.tickets, icon: Ticket, group: 'project' },
-  { to: '/projects/$projectId/webhooks', label: text.nav.webhooks, icon: Rss, group: 'project' },
+  { to: '/projects/$projectId/webhooks', label: text.nav.webhooks, icon: Webhook, group: 'project' },
   { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
   { to: '/projects/$projectId/audit', label: text.nav.audit, icon: ScrollText, group: 'project' },
   { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
