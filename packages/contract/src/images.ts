@@ -75,7 +75,7 @@ const optionsInQuery = {
 
 const preset = presetName.optional().meta({ description: 'A preset of the project, in place of all other options.' });
 
-/** Options are refused where there are none of that name: a typo would make another variant than is wanted. */
+/** Unknown options are refused: a typo would make a variant other than the one that is wanted. */
 const unknownOptions = {
   error: (issue: { code?: string | undefined; keys?: unknown }) =>
     issue.code === 'unrecognized_keys' && Array.isArray(issue.keys)

@@ -171,7 +171,7 @@ describe('what a camera writes', () => {
   });
 
   test.each(['2024:02:30 10:00:00', '0000:00:00 00:00:00', '    :  :     :  :  ', 'yesterday'])(
-    'the time %j is none',
+    'the time %j is not valid',
     async (DateTimeOriginal) => {
       const bytes = await corners().withExif({ IFD2: { DateTimeOriginal } }).jpeg().toBuffer();
       expect((await images.look(server.offer('time', bytes))).takenAt).toBeNull();

@@ -1,5 +1,5 @@
+import type { Run } from '../command.ts';
 import { usageFailure } from '../failure.ts';
-import type { Run } from '../run.ts';
 
 /** Each asks `cadiz __complete` what the word at the cursor can become; `:files` stands for files of this machine. */
 const scripts: Record<string, string> = {

@@ -1,11 +1,11 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { File } from '@cadiz/client';
+import type { Run } from '../command.ts';
 import { connect, usualConcurrency } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readWhole } from '../format.ts';
 import { find, joinPath, readRemotePath, showPath } from '../paths.ts';
-import type { Run } from '../run.ts';
 import { downloadFiles } from '../transfer/download-files.ts';
 import { createFilter, filterTree } from '../transfer/filter.ts';
 import { makeFolders } from '../transfer/local-folders.ts';

@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { type Context, connect, usualConcurrency } from '../context.ts';
 import { count, readWhole, toSize } from '../format.ts';
 import { printable } from '../output.ts';
-import type { Run } from '../run.ts';
 import { type Item, isImported, type Origin } from '../transfer/import-items.ts';
 import { readExport } from '../transfer/import-manifest.ts';
 import { readBucket } from '../transfer/import-s3.ts';

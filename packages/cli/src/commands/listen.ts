@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newWebhookSecret, toSignedBody, toSignedHeaders } from '@cadiz/server/webhook-message';
+import type { Run } from '../command.ts';
 import { webhookSecretPath, writePrivately } from '../config.ts';
 import type { Context } from '../context.ts';
 import { readFeed, toSubject, typeColumns } from '../event-feed.ts';
 import { usageFailure } from '../failure.ts';
 import { toSecond } from '../format.ts';
 import { printable } from '../output.ts';
-import type { Run } from '../run.ts';
 import { toReason } from '../sign-in.ts';
 
 export const run: Run<'listen'> = async (context, { options }) => {

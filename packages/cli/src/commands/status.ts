@@ -1,8 +1,8 @@
+import type { Run } from '../command.ts';
 import { clientOf, targetOf } from '../context.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { toMinute, toSize } from '../format.ts';
 import { toTable } from '../output.ts';
-import type { Run } from '../run.ts';
 
 interface Session {
   user: { email: string };

@@ -1,9 +1,9 @@
 import { confirm } from '../ask.ts';
+import type { Run } from '../command.ts';
 import { connect, usualConcurrency } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readWhole } from '../format.ts';
 import { isRemote } from '../paths.ts';
-import type { Run } from '../run.ts';
 import { createFilter } from '../transfer/filter.ts';
 import { planSyncDown } from '../transfer/plan-sync-down.ts';
 import { planSyncUp } from '../transfer/plan-sync-up.ts';

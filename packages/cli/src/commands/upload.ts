@@ -1,6 +1,6 @@
+import type { Run } from '../command.ts';
 import { connect, usualConcurrency } from '../context.ts';
 import { readWhole } from '../format.ts';
-import type { Run } from '../run.ts';
 import { createFilter } from '../transfer/filter.ts';
 import { planUploads } from '../transfer/plan-uploads.ts';
 import { failIfAny, newReport, noteLeftOut, sayFailed, sayReport } from '../transfer/report.ts';

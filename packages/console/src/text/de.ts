@@ -1,9 +1,10 @@
-import type { Text } from './text.ts';
+import type { en } from './en.ts';
+import type { Widen } from './widen.ts';
 
 const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString('de')} ${count === 1 ? one : many}`;
 
-export const de: Text = {
+export const de: Widen<typeof en> = {
   language: 'de',
   common: {
     cancel: 'Abbrechen',

@@ -325,7 +325,7 @@ describe('storeKeys that presign did not give to this project (checklist 37, T4)
 
   test.each<[string, (digits: string) => string]>([
     ['no project', (digits) => `${digits}-a.txt`],
-    ['a project that is none', (digits) => `${'0'.repeat(36)}/${digits}-a.txt`],
+    ['a project that does not exist', (digits) => `${'0'.repeat(36)}/${digits}-a.txt`],
     ['the project in upper case', (digits) => `${projectId.toUpperCase()}/${digits}-a.txt`],
     ['a leading slash', (digits) => `/${projectId}/${digits}-a.txt`],
     ['two slashes', (digits) => `${projectId}//${digits}-a.txt`],
