@@ -219,6 +219,12 @@ test('headers are sent along with both requests', async () => {
   });
 });
 
+test('a variant is put over a connection of its own, which the store has not closed meanwhile', async () => {
+  const { images } = open();
+  await makeOne(images, 'own-connection');
+  expect(server.received.get('/own-connection')?.headers.connection).toBe('close');
+});
+
 test('an image is fetched once: 64 KiB, and then the rest', async () => {
   const { images } = open();
   const noise = { type: 'gaussian', mean: 128, sigma: 60 } as const;
