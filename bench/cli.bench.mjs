@@ -9,7 +9,8 @@ import { createClient } from '@cadiz/client';
 import { bench } from './harness/cleanup.mjs';
 import { quick, rounds, toSpread } from './harness/compare.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
-import { signUp, startService, temporaryFolder } from './harness/service.mjs';
+import { signUp, startService } from './harness/service.mjs';
+import { temporaryFolder } from './harness/temporary-folder.mjs';
 
 const count = Number(process.env.BENCH_FILES ?? (quick ? 1000 : 10_000));
 const perFolder = 1000;

@@ -7,7 +7,8 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { bench } from './harness/cleanup.mjs';
 import { describeMachine, quick } from './harness/compare.mjs';
-import { post, signUp, startService, temporaryFolder } from './harness/service.mjs';
+import { post, signUp, startService } from './harness/service.mjs';
+import { temporaryFolder } from './harness/temporary-folder.mjs';
 
 const uploads = Number(process.env.BENCH_FILES ?? (quick ? 1000 : 50_000));
 const fileSize = 10_000;

@@ -6,12 +6,12 @@
 // measures that one instead of this.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import http from 'node:http';
 import { constants, setPriority } from 'node:os';
 import { atEnd, bench } from './harness/cleanup.mjs';
 import { median, quick, rounds, toSpread } from './harness/compare.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
 import { insertFiles } from './harness/many-files.mjs';
+import { send } from './harness/send.mjs';
 import { post, signUp, startService } from './harness/service.mjs';
 
 const files = Number(process.env.BENCH_FILES ?? (quick ? 40_000 : 300_000));
@@ -23,7 +23,6 @@ const atOnce = 8;
 const seconds = quick ? 2 : 5;
 const records = quick ? 300 : 1200;
 const neighbours = new URL('./harness/neighbours.mjs', import.meta.url);
-const agent = new http.Agent({ keepAlive: true });
 
 /**
  * The worst that each kind of listing can ask.
@@ -98,21 +97,21 @@ async function measure(what, queries, side, name) {
     fileSize: 64,
     folderId: null,
   };
-  const presign = () => send(side, 'POST', `${url}/api/storage/presign`, JSON.stringify(file));
-  const page = () => send(side, 'GET', `${url}/api/storage/list?projectId=${side.quiet}&limit=100`);
+  const presign = () => ask(side, 'POST', `${url}/api/storage/presign`, JSON.stringify(file));
+  const page = () => ask(side, 'GET', `${url}/api/storage/list?projectId=${side.quiet}&limit=100`);
   const prepareRecords = async () => {
     /** @type {string[]} */
     const bodies = [];
     await inParallel(records, async () => {
       const { presignedUrl, storeKey } = JSON.parse(await presign());
-      await send(side, 'PUT', presignedUrl, 'x'.repeat(64));
+      await ask(side, 'PUT', presignedUrl, 'x'.repeat(64));
       bodies.push(JSON.stringify({ ...file, storeKey }));
     });
     return bodies;
   };
   const run = async (/** @type {string[]} */ bodies) => ({
     presign: await timeFor(seconds, presign),
-    record: await time(bodies, (body) => send(side, 'POST', `${url}/api/storage/record`, body)),
+    record: await time(bodies, (body) => ask(side, 'POST', `${url}/api/storage/record`, body)),
     page: await timeFor(seconds, page),
   });
   await run((await prepareRecords()).slice(0, 100));
@@ -222,25 +221,7 @@ async function inParallel(count, work) {
  * @param {string} method
  * @param {string} url
  * @param {string} [body]
- * @returns {Promise<string>} the body of a 200; anything else is an error
  */
-function send({ authorization }, method, url, body) {
-  return new Promise((resolve, reject) => {
-    /** @type {http.OutgoingHttpHeaders} */
-    const headers = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
-    if (method !== 'PUT') Object.assign(headers, { authorization, 'content-type': 'application/json' });
-    const request = http.request(url, { agent, method, headers }, (response) => {
-      let text = '';
-      response.on('data', (chunk) => {
-        text += chunk;
-      });
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(text);
-        else reject(new Error(`${method} ${url}: ${response.statusCode} ${text}`));
-      });
-      response.on('error', reject);
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
+function ask({ authorization }, method, url, body) {
+  return send(method, url, method === 'PUT' ? {} : { authorization, 'content-type': 'application/json' }, body);
 }

@@ -10,7 +10,8 @@ import sharp from 'sharp';
 import { bench } from './harness/cleanup.mjs';
 import { describeMachine, quick } from './harness/compare.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
-import { post, signUp, startService, temporaryFolder } from './harness/service.mjs';
+import { post, signUp, startService } from './harness/service.mjs';
+import { temporaryFolder } from './harness/temporary-folder.mjs';
 
 const avifs = fileURLToPath(new URL('../packages/images/test', import.meta.url));
 const makeBombs = join(avifs, 'make-bombs.mjs');

@@ -12,7 +12,8 @@ import { compare, describeMachine, quick, rounds, toSpread } from './harness/com
 import { onEachDatabase } from './harness/databases.mjs';
 import { insertFiles } from './harness/many-files.mjs';
 import { putOnOneCore } from './harness/one-core.mjs';
-import { signUp, startBareServer, startService, temporaryFolder } from './harness/service.mjs';
+import { signUp, startBareServer, startService } from './harness/service.mjs';
+import { temporaryFolder } from './harness/temporary-folder.mjs';
 
 const sizes = quick ? [1000, 5000, 20_000] : [1000, 100_000, 1_000_000];
 const largest = sizes.at(-1) ?? 0;

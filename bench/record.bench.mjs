@@ -4,19 +4,19 @@
 // Beside the service: the same work by hand (harness/record-by-hand.mjs), and the service of another built checkout, if
 // BENCH_BASELINE names its folder. BENCH_AT_ONCE says how many requests are under way at a time (8), BENCH_RECORDS how many there
 // are in a round (1000).
-import http from 'node:http';
 import pg from 'pg';
 import { bench } from './harness/cleanup.mjs';
 import { quick, rounds, toSpread } from './harness/compare.mjs';
 import { cpuOfThreads } from './harness/cpu-time.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
 import { freePort, startMeasured } from './harness/measured-process.mjs';
-import { signUp, startService, temporaryFolder } from './harness/service.mjs';
+import { send } from './harness/send.mjs';
+import { signUp, startService } from './harness/service.mjs';
+import { temporaryFolder } from './harness/temporary-folder.mjs';
 
 const atOnce = Number(process.env.BENCH_AT_ONCE ?? 8);
 const perRound = Number(process.env.BENCH_RECORDS ?? (quick ? 200 : 1000));
 const baseline = process.env.BENCH_BASELINE;
-const agent = new http.Agent({ keepAlive: true });
 const byHandScript = new URL('./harness/record-by-hand.mjs', import.meta.url);
 
 /**
@@ -237,11 +237,14 @@ async function walSince(db, lsn) {
  */
 async function upload({ url, projectId, authorization }, n, fileSize) {
   const file = { fileName: `photo ${n}.jpg`, mimeType: 'image/jpeg', fileSize, folderId: null };
-  const answer = await send('POST', `${url}/api/storage/presign`, JSON.stringify({ projectId, ...file }), {
-    authorization,
-  });
+  const answer = await send(
+    'POST',
+    `${url}/api/storage/presign`,
+    toHeaders(authorization),
+    JSON.stringify({ projectId, ...file }),
+  );
   const { presignedUrl, storeKey } = JSON.parse(answer);
-  await send('PUT', presignedUrl, toBytes(n, fileSize));
+  await send('PUT', presignedUrl, {}, toBytes(n, fileSize));
   return JSON.stringify({ projectId, storeKey, ...file });
 }
 
@@ -254,44 +257,20 @@ function toBytes(n, size) {
 
 /** @param {Side} side @param {string} body */
 async function record({ url, authorization }, body) {
-  await send('POST', `${url}/api/storage/record`, body, { authorization });
+  await send('POST', `${url}/api/storage/record`, toHeaders(authorization), body);
 }
 
 /** @param {Side} side @param {string[]} bodies of single requests */
 async function recordBatch({ url, projectId, authorization }, bodies) {
   const files = bodies.map((body) => JSON.parse(body));
-  const answer = await send('POST', `${url}/api/storage/record/batch`, JSON.stringify({ projectId, files }), {
-    authorization,
-  });
+  const answer = await send(
+    'POST',
+    `${url}/api/storage/record/batch`,
+    toHeaders(authorization),
+    JSON.stringify({ projectId, files }),
+  );
   const failed = JSON.parse(answer).results.find((/** @type {{ file?: object }} */ { file }) => !file);
   if (failed) throw new Error(JSON.stringify(failed));
-}
-
-/**
- * @param {string} method
- * @param {string} url
- * @param {string | Buffer} body
- * @param {Record<string, string>} [headers]
- * @returns {Promise<string>} the body of a 200; anything else is an error
- */
-function send(method, url, body, headers = {}) {
-  return new Promise((resolve, reject) => {
-    const own = method === 'POST' ? { 'content-type': 'application/json' } : {};
-    const options = { agent, method, headers: { ...own, ...headers, 'content-length': Buffer.byteLength(body) } };
-    const request = http.request(url, options, (response) => {
-      let text = '';
-      response.on('data', (chunk) => {
-        text += chunk;
-      });
-      response.on('end', () => {
-        if (response.statusCode === 200) resolve(text);
-        else reject(new Error(`${method} ${url}: ${response.statusCode} ${text}`));
-      });
-      response.on('error', reject);
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
 }
 
 /**
@@ -312,4 +291,9 @@ async function inParallel(count, work) {
   };
   await Promise.all(Array.from({ length: atOnce }, some));
   return done;
+}
+
+/** @param {string} authorization */
+function toHeaders(authorization) {
+  return { authorization, 'content-type': 'application/json' };
 }

@@ -7,7 +7,8 @@ import { atEnd, bench } from './harness/cleanup.mjs';
 import { compare, connections, describeMachine } from './harness/compare.mjs';
 import { cpuOfFamily } from './harness/cpu-time.mjs';
 import { onEachDatabase } from './harness/databases.mjs';
-import { signUp, startService, temporaryFolder } from './harness/service.mjs';
+import { signUp, startService } from './harness/service.mjs';
+import { temporaryFolder } from './harness/temporary-folder.mjs';
 
 await bench(async () => {
   describeMachine();

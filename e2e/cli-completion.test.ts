@@ -10,12 +10,26 @@ beforeAll(async () => {
   const client = createClient({ baseUrl: place.service.url, apiKey: place.apiKey });
   await client.upload('x', { name: 'release notes.txt', folder: 'press/2027' });
   await client.upload('x', { name: 'report.pdf', folder: 'press' });
+  await client.upload('x', { name: "it's $1 `a`.txt", folder: 'odd' });
   const bin = join(place.folder, 'bin');
   await mkdir(bin);
   await writeFile(join(bin, 'cadiz'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`);
   await chmod(join(bin, 'cadiz'), 0o755);
 });
 afterAll(() => place.close());
+
+const shellEnv = () => ({
+  PATH: `${join(place.folder, 'bin')}:${process.env.PATH}`,
+  HOME: place.folder,
+  CADIZ_URL: place.service.url,
+  CADIZ_API_KEY: place.apiKey,
+});
+
+const hasProgram = (name: string) =>
+  collect([name, '--version'], {}, place.folder).then(
+    () => true,
+    () => false,
+  );
 
 /** What `cadiz __complete` offers for these words. */
 const offered = async (...words: string[]) =>
@@ -32,7 +46,10 @@ test.each([
   [['upload', '--if-exists', 'k'], ['keep']],
   [['upload', ''], [':files']],
   [['download', '--to', ''], [':files']],
-  [['ls', ''], ['press/']],
+  [
+    ['ls', ''],
+    ['odd/', 'press/'],
+  ],
   [
     ['ls', '/press/'],
     ['/press/2027/', '/press/report.pdf'],
@@ -40,6 +57,10 @@ test.each([
   [['upload', 'x', '--to', 'cadiz:/pr'], ['cadiz:/press/']],
   [['sync', 'cadiz:/press/20'], ['cadiz:/press/2027/']],
   [['cat', 'nowhere/'], []],
+  [['--project', 'x', 'tra'], ['trash']],
+  [['upload', '--if-exists=k'], ['--if-exists=keep']],
+  [['upload', '--to=cadiz:/pr'], ['--to=cadiz:/press/']],
+  [['download', '--to=x'], [':files']],
   [['nonsense', ''], []],
 ])('%j can become %j', async (words, expected) => expect(await offered(...words)).toEqual(expected));
 
@@ -58,15 +79,43 @@ try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cadiz; printf '%s\\n' "\${CO
 try cadiz cat cadiz : /press/2027/re
 try cadiz keys cr
 try cadiz cat /press/2027/release\\\\
+try cadiz cat '"cadiz:/press/2027/re'
+try cadiz cat '"/odd/'
+try cadiz cat "'/odd/"
+try cadiz cat /odd/
+try cadiz upload --if-exists = k
 `;
-  const env = {
-    PATH: `${join(place.folder, 'bin')}:${process.env.PATH}`,
-    HOME: place.folder,
-    CADIZ_URL: place.service.url,
-    CADIZ_API_KEY: place.apiKey,
-  };
-  const { stdout, stderr } = await collect(['bash', '-c', script], { env }, place.folder);
-  expect([stdout, stderr]).toEqual(['/press/2027/release\\ notes.txt\ncreate\n/press/2027/release\\ notes.txt\n', '']);
+  const { stdout, stderr } = await collect(['bash', '-c', script], { env: shellEnv() }, place.folder);
+  const replies = [
+    '/press/2027/release\\ notes.txt',
+    'create',
+    '/press/2027/release\\ notes.txt',
+    'cadiz:/press/2027/release notes.txt',
+    "/odd/it's \\$1 \\`a\\`.txt",
+    "/odd/it'\\''s $1 `a`.txt",
+    "/odd/it\\'s\\ \\$1\\ \\`a\\`.txt",
+    'keep',
+  ];
+  expect([stdout.trimEnd().split('\n'), stderr]).toEqual([replies, '']);
+});
+
+test('fish completes paths, also in quotes', async ({ skip }) => {
+  if (!(await hasProgram('fish'))) skip('fish is not installed');
+  const script = `cadiz completion fish | source
+complete -C 'cadiz cat cadiz:/press/2027/re'
+complete -C 'cadiz cat press/2027/release\\ no'
+complete -C 'cadiz cat "press/2027/re'
+complete -C "cadiz cat '/odd/it"
+complete -C 'cadiz upload --if-exists=k'
+`;
+  const { stdout } = await collect(['fish', '--no-config', '-c', script], { env: shellEnv() }, place.folder);
+  expect(stdout.trimEnd().split('\n')).toEqual([
+    'cadiz:/press/2027/release notes.txt',
+    'press/2027/release notes.txt',
+    'press/2027/release notes.txt',
+    "/odd/it's $1 `a`.txt",
+    '--if-exists=keep',
+  ]);
 });
 
 test.each(['zsh', 'fish'])('%s gets a script that asks the command', async (shell) => {

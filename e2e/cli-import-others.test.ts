@@ -265,7 +265,7 @@ describe('import uploadthing', () => {
     expect(new Set(asked)).toEqual(new Set(['POST /v6/listFiles']));
   });
 
-  test('tells a token that is none, or refused', async () => {
+  test('reports an invalid token, and a refused one', async () => {
     const { UPLOADTHING_TOKEN: _, ...rest } = env;
     expect((await place.cadiz(['import', 'uploadthing'], { env: rest, input: 'sk_live_key' })).code).toBe(2);
     const other = Buffer.from(JSON.stringify({ apiKey: 'other', appId: 'app1', regions: [] })).toString('base64');

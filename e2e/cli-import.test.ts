@@ -196,7 +196,10 @@ describe('import from S3', () => {
       );
       const entry =
         '<Key>a%2Bb+c.txt</Key><Size>3</Size><ETag>&quot;900150983cd24fb0d6963f7d28e17f72&quot;</ETag><LastModified>2026-01-02T03:04:05.000Z</LastModified>';
-      if (url.includes('list-type')) response.end(`<ListBucketResult><Contents>${entry}</Contents></ListBucketResult>`);
+      if (url.includes('list-type'))
+        response.end(
+          `<ListBucketResult><EncodingType>url</EncodingType><Contents>${entry}</Contents></ListBucketResult>`,
+        );
       else
         response
           .writeHead(request.headers.range ? 206 : 200, { 'content-type': 'text/plain', 'content-length': 3 })

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -80,6 +80,16 @@ describe('up', () => {
     expect(await listThere()).toEqual(['a.txt', 'real.txt']);
   });
 
+  test('takes folders for one whose names differ in case or in how accents are composed', async () => {
+    await write({ 'Été/a.txt': 'a', 'Été/deep/b.txt': 'b' });
+    await place.ok(['sync', here(), remote()]);
+    await rename(here('Été'), here('E\u0301TE\u0301'));
+    expect(await syncAsForetold([here(), remote(), '--delete'])).toBe('');
+    await rm(here('E\u0301TE\u0301/deep'), { recursive: true });
+    expect(await syncAsForetold([here(), remote(), '--delete'])).toBe('delete    Été/deep/\n');
+    expect(await listThere()).toEqual(['Été/', 'Été/a.txt']);
+  });
+
   test('of files that share a path, the newest is compared, and --delete removes the others', async () => {
     await client().upload('old', { name: 'a.txt', folder: name });
     await client().upload('new', { name: 'a.txt', folder: name });
@@ -113,6 +123,17 @@ describe('down', () => {
     expect(await listHere()).toEqual(
       ['a.txt', 'empty', 'link', 'sub', 'sub/deep', 'sub/deep/b.txt', 'über', 'über/日本.txt'].sort(),
     );
+  });
+
+  test('with --delete, a file takes the place of a folder, and a folder that of a file', async () => {
+    await client().upload('x', { name: 'a', folder: name });
+    await client().upload('y', { name: 'y.txt', folder: `${name}/b` });
+    await write({ 'a/deep/old.txt': 'old', b: 'old' });
+    expect((await place.cadiz(['sync', remote(), here()])).code).toBe(5);
+    expect(await syncAsForetold([remote(), here(), '--delete'])).toBe(
+      'delete    a/deep/old.txt\ndelete    b\ndelete    a/deep/\ndelete    a/\ndownload  a\ndownload  b/y.txt\n',
+    );
+    expect(await listHere()).toEqual(['a', 'b', 'b/y.txt']);
   });
 
   test('writes through no symbolic link, and asks before it deletes', async () => {

@@ -57,6 +57,8 @@ const awkward = [
   'quote\'"`$(x).txt',
   'a:b*c|d<e>.txt',
   'e\u0301.txt',
+  '\u00e9.txt',
+  '\ufeffbom.txt',
 ];
 
 test('folders with names in any script go up and come down as they were, times included', async () => {
@@ -74,6 +76,20 @@ test('folders with names in any script go up and come down as they were, times i
   expect((await stat(here('back', name, 'plain.txt'))).mtime.toISOString()).toBe('2001-02-03T04:05:06.789Z');
   const [file] = (await client().files.page({ folder: name, search: 'plain' })).files;
   expect(file).toMatchObject({ sha256State: 'verified', metadata: { mtime: '2001-02-03T04:05:06.789Z' } });
+});
+
+test('empty folders go up and come down, too', async () => {
+  await write({ 'with/a.txt': 'a' });
+  await mkdir(here('empty/inner'), { recursive: true });
+  const dry = await place.ok(['upload', '-rn', here()]);
+  const lines = [`create   ${name}/empty/`, `create   ${name}/empty/inner/`, `upload   ${name}/with/a.txt`];
+  expect(dry.stdout.trimEnd().split('\n')).toEqual(lines);
+  await place.ok(['upload', '-r', here()]);
+  expect((await place.ok(['upload', '-rn', here()])).stdout).toBe('');
+  await place.ok(['download', '-r', name, '--to', here('back/')]);
+  expect((await readdir(here('back', name), { recursive: true })).sort()).toEqual(
+    (await readdir(here(), { recursive: true })).filter((path) => !path.startsWith('back')).sort(),
+  );
 });
 
 test('--include and --exclude say what goes up and comes down', async () => {
@@ -191,6 +207,25 @@ describe('what cannot be transferred', () => {
     expect(followed.failed).toHaveLength(4);
   });
 
+  test('is not what is beside it: a path that is too deep, folders that are one in a project', async () => {
+    await write({ 'good.txt': 'good', 'sub/good.txt': 'good', [`${'d/'.repeat(40)}deep.txt`]: 'deep' });
+    await write({ 'Été/a.txt': 'first', 'E\u0301TE\u0301/a.txt': 'second' });
+    await mkdir(here(`empty/${'e/'.repeat(40)}`), { recursive: true });
+    await mkdir(here('empty too'));
+    for (const done of [3, 0]) {
+      const { code, stdout } = await place.cadiz(['upload', '-r', here(), '--json']);
+      const report: Report = JSON.parse(stdout);
+      expect([code, report.done.length, report.unchanged]).toEqual([5, done, 3 - done]);
+      const errors = report.failed.filter(({ path }) => !path.includes('/e/')).map(({ error }) => error);
+      expect(errors.sort()).toEqual([
+        expect.stringContaining('the maximum is 32'),
+        expect.stringMatching(/^its folder and that of .* are one in a project/),
+      ]);
+    }
+    expect((await place.ok(['ls', name])).stdout).toContain('empty too/\n');
+    expect((await place.cadiz(['upload', '-rn', here()])).code).toBe(5);
+  });
+
   test('a file that changes while it is read fails, and the next run uploads it', async () => {
     await write({ 'big.bin': randomBytes(80 * 1024 ** 2), 'small.txt': 'x' });
     const { code, stdout } = await place.spawn(['upload', '-r', here(), '--json', '--debug'], {
@@ -300,6 +335,16 @@ function once<T extends unknown[]>(pattern: RegExp, run: (...args: T) => void) {
     run(...args);
   };
 }
+
+test('two commands at once download the same file, and both have it whole', async () => {
+  const bytes = randomBytes(8 * 1024 ** 2);
+  await write({ 'a.bin': bytes });
+  await place.ok(['upload', here('a.bin'), '--to', name]);
+  const download = () => place.ok(['download', `cadiz:/${name}/a.bin`, '--to', here('out/')]);
+  await Promise.all([download(), download(), download()]);
+  expect(await readdir(here('out'))).toEqual(['a.bin']);
+  expect((await readFile(here('out/a.bin'))).equals(bytes)).toBe(true);
+});
 
 test('a disk without space is told once, and what was done stays', async ({ skip }) => {
   const disk = mountLoopDisk(8);

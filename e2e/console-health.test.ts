@@ -38,7 +38,7 @@ describe.runIf(triesJourneys)('the health of the service', () => {
     await page.getByText('Nothing was given up.').waitFor();
     expect(await findFlaws(page)).toEqual([]);
 
-    await page.getByRole('button', { name: 'Check again' }).click();
+    await page.getByRole('button', { name: 'Check now' }).click();
     await page.locator('.badge.ok').waitFor({ timeout: 90_000 });
     const { doctor } = await cadiz.ask<Answer<'getSystem'>>('GET', '/api/system');
     const ok = doctor.findings.filter(({ status }) => status === 'ok');

@@ -6,7 +6,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openBrowser } from '../bench/harness/browser.mjs';
 import { bench } from '../bench/harness/cleanup.mjs';
-import { startService, temporaryFolder } from '../bench/harness/service.mjs';
+import { startService } from '../bench/harness/service.mjs';
+import { temporaryFolder } from '../bench/harness/temporary-folder.mjs';
 import { prepare, root } from './prepare.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */

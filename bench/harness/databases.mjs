@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { atEnd } from './cleanup.mjs';
 import { findLocalPostgres } from './local-postgres.mjs';
-import { temporaryFolder } from './service.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const postgresScript = fileURLToPath(new URL('../../scripts/ci/postgres.sh', import.meta.url));
 const postgresPrograms = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { atEnd } from './cleanup.mjs';
-import { temporaryFolder } from './service.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const postgresScript = fileURLToPath(new URL('../../scripts/ci/postgres.sh', import.meta.url));
 const programs = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';

@@ -1,9 +1,6 @@
 // @ts-check
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { atEnd } from './cleanup.mjs';
 import { freePort, startMeasured } from './measured-process.mjs';
 
 const here = fileURLToPath(new URL('../..', import.meta.url));
@@ -43,13 +40,6 @@ export async function startService(database, root = here, more = {}) {
 export async function startBareServer(listingFile) {
   const port = await freePort();
   return startMeasured(bareServer, listingFile ? [String(port), listingFile] : [String(port)], {}, port);
-}
-
-/** @returns {Promise<string>} a folder that goes away at the end */
-export async function temporaryFolder() {
-  const folder = await mkdtemp(join(tmpdir(), 'cadiz-bench-'));
-  atEnd(() => rm(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /**

@@ -5,8 +5,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { quick, toSpread } from './compare.mjs';
-import { temporaryFolder } from './service.mjs';
 import { bucket, rounds, startNginx, startStore, timed } from './store-servers.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const megabytes = quick ? 256 : 1024;
 

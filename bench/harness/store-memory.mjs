@@ -2,8 +2,8 @@
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { quick } from './compare.mjs';
-import { temporaryFolder } from './service.mjs';
 import { residentBytes, startStore, timed } from './store-servers.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const partMegabytes = quick ? 256 : 1000;
 const parts = quick ? 4 : 10;

@@ -2,8 +2,9 @@
 import { join } from 'node:path';
 import autocannon from 'autocannon';
 import { connections, quick, toSpread } from './compare.mjs';
-import { post, signUp, startService, temporaryFolder } from './service.mjs';
+import { post, signUp, startService } from './service.mjs';
 import { rounds, timed } from './store-servers.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const seconds = quick ? 1 : 4;
 const uploadMegabytes = 200;

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openIndexDb } from '../../packages/store/dist/disk/index-db.js';
 import { quick, toSpread } from './compare.mjs';
-import { temporaryFolder } from './service.mjs';
 import { rounds, signedUrls, startStore } from './store-servers.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const many = quick ? 100_000 : 1_000_000;
 const few = 1000;

@@ -10,7 +10,7 @@ import { createPresigner } from '../../packages/sigv4/dist/index.js';
 import { atEnd } from './cleanup.mjs';
 import { quick } from './compare.mjs';
 import { freePort } from './measured-process.mjs';
-import { temporaryFolder } from './service.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const cli = fileURLToPath(new URL('../../packages/store/dist/process/cli.js', import.meta.url));
 const cephScript = fileURLToPath(new URL('../../scripts/ci/ceph-rgw.sh', import.meta.url));

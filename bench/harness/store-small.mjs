@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import autocannon from 'autocannon';
 import { connections, quick, toSpread } from './compare.mjs';
-import { temporaryFolder } from './service.mjs';
 import { rounds, startCeph, startNginx, startStore } from './store-servers.mjs';
+import { temporaryFolder } from './temporary-folder.mjs';
 
 const body = randomBytes(4096);
 const amount = quick ? 500 : 4000;

@@ -1,15 +1,28 @@
 import react from '@vitejs/plugin-react';
-import { defineConfig } from 'vite';
+import { defineConfig, type Plugin } from 'vite';
+
+const stylesheet = /\n *<link rel="stylesheet"[^>]*>/;
+
+/** Puts the stylesheet before the scripts: it comes first, and nothing is drawn without it. */
+const stylesFirst: Plugin = {
+  name: 'styles-first',
+  transformIndexHtml: {
+    order: 'post',
+    handler(html) {
+      const [link = ''] = stylesheet.exec(html) ?? [];
+      return html.replace(link, '').replace(/\n *<script/, (script) => link + script);
+    },
+  },
+};
 
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), stylesFirst],
   build: {
     outDir: 'dist/app',
     // The policy of the page allows no data: fonts or styles.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     target: 'es2023',
-    // The licences of what is in the bundle, which travel with it.
     // Every screen needs these: compressed together they are smaller than in files of their own.
     rolldownOptions: {
       output: {
@@ -23,6 +36,7 @@ export default defineConfig({
         },
       },
     },
+    // The licences of what is in the bundle, which travel with it.
     license: { fileName: 'licenses.md' },
   },
   // `npm run dev` of the console: its own server in front of a service that runs already.

@@ -14,7 +14,7 @@ export const localFiles = ':files';
  */
 export async function complete(context: Context, words: readonly string[]): Promise<string[]> {
   const last = words.at(-1) ?? '';
-  const before = words.slice(0, -1).filter((word) => !word.startsWith('-'));
+  const before = words.slice(0, -1).filter((word, index) => !word.startsWith('-') && words[index - 1] !== '--project');
   const [first = '', second = ''] = before;
   const starting = (candidates: readonly string[]) => candidates.filter((one) => one.startsWith(last));
   if (before.length === 0 && !last.startsWith('-')) {
@@ -32,13 +32,22 @@ export async function complete(context: Context, words: readonly string[]): Prom
   const options: Record<string, OptionSpec> = { ...globalOptions, ...specOf(name).options };
   const previous = words.at(-2) ?? '';
   const asked = previous.startsWith('--') ? options[previous.slice(2)] : undefined;
-  if (asked?.type === 'string') {
-    if (asked.kind === 'remote') return completePath(context, last);
-    if (asked.kind === 'event') return starting((await import('@cadiz/contract')).feedTypes);
-    return asked.kind === 'local' ? [localFiles] : starting(asked.words ?? []);
+  if (asked?.type === 'string') return completeValue(context, asked, last);
+  const [written = '', option = '', value = ''] = /^--([^=]+)=(.*)$/s.exec(last) ?? [];
+  const assigned = options[option];
+  if (written && assigned?.type === 'string') {
+    const values = await completeValue(context, assigned, value);
+    return values.map((one) => (one === localFiles ? one : `--${option}=${one}`));
   }
   if (last.startsWith('-')) return starting(Object.keys(options).map((option) => `--${option}`));
   return completeArgument(context, name, last);
+}
+
+async function completeValue(context: Context, { kind, words = [] }: OptionSpec, last: string): Promise<string[]> {
+  if (kind === 'remote') return completePath(context, last);
+  if (kind === 'local') return [localFiles];
+  const candidates = kind === 'event' ? (await import('@cadiz/contract')).feedTypes : words;
+  return candidates.filter((one) => one.startsWith(last));
 }
 
 async function completeArgument(context: Context, name: CommandName, last: string): Promise<string[]> {

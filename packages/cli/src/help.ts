@@ -85,7 +85,7 @@ export function toOptionRows(options: Record<string, OptionSpec>): (readonly [st
 }
 
 function toRows(rows: readonly (readonly [string, string])[], width: number): string {
-  const column = Math.min(26, Math.max(...rows.map(([name]) => name.length)) + 2);
+  const column = Math.min(28, Math.max(...rows.map(([name]) => name.length)) + 2);
   return rows
     .map(([name, text]) => {
       const lines = wrap(text, width - indent.length - column);

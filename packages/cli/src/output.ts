@@ -55,7 +55,7 @@ export function createOutput({ json, quiet, debug, stdout, stderr, env }: Output
     },
     printLine: (value, text) => void stdout.write(`${json ? JSON.stringify(value) : text}\n`),
     say: (sentence) => {
-      if (!quiet) write(sentence);
+      if (!quiet) write(printableLines(sentence));
     },
     warn: (sentence) => write(`${style('yellow', 'Warning:')} ${printableLines(sentence)}`),
     fail({ message, code, requestId }) {

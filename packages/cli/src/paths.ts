@@ -29,6 +29,12 @@ export const showPath = (remote: RemotePath): string =>
 
 export const parentOf = (path: string): string => path.split('/').slice(0, -1).join('/');
 export const nameOf = (path: string): string => path.split('/').at(-1) ?? '';
+/** Folders with the same key are one folder in a project: upper and lower case, composed and decomposed (docs/api.md). */
+export const toFolderKey = (path: string): string => path.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
+
+/** Files with the same key have the same path in a project: in that folder, with exactly this name. */
+export const toFileKey = (path: string): string => `${toFolderKey(parentOf(path))}/${nameOf(path)}`;
+
 export const joinPath = (...parts: string[]): string => parts.filter(Boolean).join('/');
 
 /** A folder; the id of the root is null. */
@@ -107,7 +113,7 @@ export async function findIn(
   do {
     const page = await client.files.page({ folder: folderId, search: name, cursor, sort: 'createdAt', order: 'desc' });
     files.push(...page.files.filter(({ fileName }) => fileName === name));
-    folder ??= page.folders.find((one) => one.name === name);
+    folder ??= page.folders.find((one) => toFolderKey(one.name) === toFolderKey(name));
     cursor = page.nextCursor;
   } while (cursor);
   return { files, folder };

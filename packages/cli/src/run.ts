@@ -1,11 +1,9 @@
+import type { Run } from './command.ts';
 import type { Context, Surroundings } from './context.ts';
 import { exitCodes, Failure, toTold } from './failure.ts';
 import { createOutput, type Output } from './output.ts';
 import { findCommand, isCommand, parseCommand, readLoosely } from './parse.ts';
 import type { CommandName, Given } from './table.ts';
-
-/** What a command does: it ends well, with a Failure, or with the exit code of a program of the service. */
-export type Run<K extends CommandName> = (context: Context, given: Given<K>) => Promise<void> | Promise<number>;
 
 /** The code of each command, loaded when it runs. */
 const loaders: { [K in CommandName]: () => Promise<{ run: Run<K> }> } = {
@@ -71,6 +69,8 @@ export async function runProcess(): Promise<void> {
   stdout.on('error', (error: NodeJS.ErrnoException) =>
     process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
   );
+  // Nobody may be reading the words any more: the work goes on without them.
+  stderr.on('error', () => undefined);
   const surroundings = { stdin, stdout, stderr, env, cwd: process.cwd(), onInterrupt: interrupts() };
   const code = await runCommand(process.argv.slice(2), surroundings);
   // A command that has set none, such as `serve`, may still be running, and end with a code of its own.

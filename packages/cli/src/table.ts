@@ -87,6 +87,8 @@ const endpoint = {
   value: 'URL',
   help: 'the endpoint of S3, instead of AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or that of AWS',
 } as const;
+const ofFolders =
+  'Folders whose names differ only in case, or in how accents are composed, are one in a project: where that puts two files of this machine in one place, the second fails.';
 const ofS3 =
   'Credentials of S3 come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region from AWS_REGION, and the endpoint, if it is not that of AWS, from --endpoint or AWS_ENDPOINT_URL_S3.';
 const unlimited = Number.MAX_SAFE_INTEGER;
@@ -274,6 +276,7 @@ export const commands = {
     description: [
       'Uploads files, and with -r folders with everything in them, into a folder of the project. What is already there, with the same size and time of its last change, is not uploaded again: so the same command goes on after Ctrl-C or a failure. Files of 64 MiB or more are sent in parts, and go on with the parts that are missing.',
       'Each file is sent with its SHA-256, and the store refuses other bytes. A file that changes while it is read fails, and the others go on. Symbolic links are left out without --links. The time of the last change is kept in the metadata of the file, as `mtime`.',
+      ofFolders,
       ofFilters,
     ],
     examples: [
@@ -332,6 +335,7 @@ export const commands = {
     description: [
       'One of SOURCE and TARGET is a folder of the project and begins with cadiz:, the other a folder on this machine. TARGET is created if it is missing. Prints what it does, one line for each file, and does it; with --dry-run, it only prints the same lines. A second sync does nothing.',
       'A file is the same if its size and the time of its last change are, or with --checksum its bytes. What is replaced or deleted in the project goes to the trash; what is deleted on this machine is gone. What was left out because it is a symbolic link, or cannot be read, is never deleted on the other side. Of files that share a path, the newest counts.',
+      ofFolders,
       `${ofFilters} What they leave out is left alone on both sides, also with --delete.`,
     ],
     examples: [
@@ -703,9 +707,10 @@ export const environment: readonly (readonly [name: string, what: string])[] = [
   ['CADIZ_PROJECT_ID', 'the project, instead of the chosen one'],
   ['CADIZ_WEBHOOK_SECRET', 'what `cadiz listen` signs with, instead of the stored secret'],
   [
-    'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3',
-    'S3 to import from, or to export to',
+    'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN',
+    'the credentials of S3 to import from, or to export to',
   ],
+  ['AWS_REGION, AWS_ENDPOINT_URL_S3', 'its region and its endpoint'],
   ['SUPABASE_URL, SUPABASE_SERVICE_ROLE_KEY', 'Supabase to import from'],
   ['UPLOADTHING_TOKEN', 'UploadThing to import from'],
   ['XDG_CONFIG_HOME, XDG_STATE_HOME', 'where credentials, and uploads to be resumed, are stored'],

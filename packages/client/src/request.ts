@@ -79,7 +79,7 @@ const refusals: readonly string[] = ['invalid_api_key', 'invalid_ticket', 'sessi
 
 export function createSender(options: ClientOptions): Sender {
   const { projectId, apiKey, ticket, session, retries = 6, timeout = 60_000 } = options;
-  const base = options.baseUrl.replace(/\/+$/, '') || globalThis.location?.origin;
+  const base = options.baseUrl?.replace(/\/+$/, '') || globalThis.location?.origin;
   const [source, another] = [apiKey, ticket, session].filter((one) => one !== undefined);
   if (!source || another) throw new CadizError('invalid_argument', 'Give exactly one of apiKey, ticket and session.');
 

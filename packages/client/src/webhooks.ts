@@ -41,7 +41,7 @@ const prefix = 'whsec_';
  * @example
  * const event = await verifyWebhook(await request.text(), request.headers, process.env.CADIZ_WEBHOOK_SECRET);
  * if (event.type === 'file.created') await index(event.data);
- * @throws CadizError invalid_webhook, invalid_argument (the secret is none)
+ * @throws CadizError invalid_webhook, invalid_argument (the secret is malformed)
  */
 export async function verifyWebhook(
   payload: string | Uint8Array,

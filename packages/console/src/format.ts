@@ -2,7 +2,7 @@ import { language, text } from './text/text.ts';
 
 /** Sizes, moments and counts as people read them, in the reader's language and as their region writes it. */
 
-const locale = navigator.languages.find((one) => one === language || one.startsWith(`${language}-`)) ?? language;
+export const locale = navigator.languages.find((one) => one === language || one.startsWith(`${language}-`)) ?? language;
 
 const units = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const;
 

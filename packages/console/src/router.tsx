@@ -10,6 +10,7 @@ import { methodsQuery, projectsQuery, queryClient, sessionQuery } from './querie
 import { toAuditSearch } from './screens/audit/search.ts';
 import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
 import { Files } from './screens/files/files.tsx';
+import { toFilesSearch } from './screens/files/search.ts';
 import { Root } from './screens/root.tsx';
 import { Shell } from './screens/shell/shell.tsx';
 
@@ -103,30 +104,6 @@ const shell = createRoute({
 });
 const project = createRoute({ getParentRoute: () => shell, path: '/projects/$projectId', component: Outlet });
 
-/** What the address of a listing says besides the folder. */
-export interface FilesSearch {
-  sort?: 'createdAt' | 'fileSize' | undefined;
-  order?: 'desc' | undefined;
-  view?: 'grid' | undefined;
-  q?: string | undefined;
-  /** Where is searched: in the folder, or in the whole project. */
-  scope?: 'project' | undefined;
-  /** The file whose preview is open. */
-  file?: string | undefined;
-}
-
-/** Whatever is not understood is undefined: what is merely left out would stay as it was given. */
-function toFilesSearch({ sort, order, view, q, scope, file }: Record<string, unknown>): FilesSearch {
-  const words = typeof q === 'number' ? String(q) : q;
-  return {
-    sort: sort === 'createdAt' || sort === 'fileSize' ? sort : undefined,
-    order: order === 'desc' ? order : undefined,
-    view: view === 'grid' ? view : undefined,
-    q: typeof words === 'string' && words !== '' ? words : undefined,
-    scope: scope === 'project' ? scope : undefined,
-    file: typeof file === 'string' ? file : undefined,
-  };
-}
 const files = createRoute({
   getParentRoute: () => project,
   path: 'files',

@@ -17,7 +17,9 @@ import * as projects from './projects.ts';
 import * as quarantines from './quarantines.ts';
 import * as secondFactor from './second-factor.ts';
 import * as storage from './storage.ts';
+import * as storeEvents from './store-events.ts';
 import * as system from './system.ts';
+import * as tickets from './tickets.ts';
 import * as trash from './trash.ts';
 import * as uploads from './uploads.ts';
 import * as webhooks from './webhooks.ts';
@@ -34,6 +36,7 @@ const modules = [
   images,
   links,
   trash,
+  tickets,
   bulk,
   projects,
   members,
@@ -48,6 +51,7 @@ const modules = [
   oidc,
   operation,
   system,
+  storeEvents,
 ];
 for (const [name, schema] of modules.flatMap((module) => Object.entries(module))) {
   if (schema instanceof z.ZodType && /^[A-Z]/.test(name) && !named.has(schema)) named.add(schema, { id: name });

@@ -46,13 +46,13 @@ export const errorCatalogue = {
     status: 401,
     title: 'The ticket is not accepted.',
     happened:
-      'The ticket is malformed, unknown, revoked or over, or whoever made it has lost their access: the API key was revoked or has expired, or the person was disabled or has left the project. After its `expiresAt`, a ticket can still record and complete the uploads that it has begun, for an hour.',
-    mend: 'Ask the server of your app for a new ticket. It makes one with `POST /api/storage/tickets`.',
+      'The ticket is malformed, unknown, revoked or expired, or whoever created it has lost their access: the API key was revoked or has expired, or the person was disabled or has left the project. After its `expiresAt`, a ticket can still record and complete the uploads that it has begun, for an hour.',
+    mend: 'Ask the server of your app for a new ticket. It creates one with `POST /api/storage/tickets`.',
   },
   invalid_store_events_secret: {
     status: 401,
-    title: 'The secret is not the one of the object store.',
-    happened: 'The request has no secret, or another one than `STORE_EVENTS_SECRET`.',
+    title: 'This is not the secret of the object store.',
+    happened: 'The request has no secret, or not the one in `STORE_EVENTS_SECRET`.',
     mend: 'Send it as `Authorization: Bearer …`, or as the password of HTTP Basic with any user name.',
   },
   session_required: {
@@ -138,8 +138,8 @@ export const errorCatalogue = {
   origin_not_allowed: {
     status: 403,
     title: 'The ticket does not accept requests from this origin.',
-    happened: 'The ticket was made with `origins`, and the `Origin` header of the request is not one of them.',
-    mend: 'Use the ticket on a page of one of its origins, or make a ticket whose `origins` include this one, with its protocol and port.',
+    happened: 'The ticket was created with `origins`, and the `Origin` header of the request is not one of them.',
+    mend: 'Use the ticket on a page of one of its origins, or create a ticket whose `origins` include this one, with its protocol and port.',
   },
   scope_missing: {
     status: 403,
@@ -414,7 +414,7 @@ export const errorCatalogue = {
     status: 409,
     title: 'This upload is already recorded with different details.',
     happened:
-      'The storeKey was recorded before, with a different fileName, fileSize, mimeType, folderId, sha256, metadata, externalId or replaces. Sending the same recording again is fine and returns the same file.',
+      'The storeKey was recorded before, with a different fileName, fileSize, mimeType, folderId, sha256, metadata, externalId or replaces. Sending the same recording again is fine and returns the same file, also after it was renamed, moved or given other metadata: from then on, only what cannot be changed is compared.',
     mend: 'If the first recording was right, there is nothing to do. For another file, presign again.',
   },
   external_id_taken: {
@@ -504,8 +504,9 @@ export const errorCatalogue = {
   },
   doctor_running: {
     status: 409,
-    title: 'The doctor is at work already.',
-    happened: 'Somebody has sent the doctor to the object store, and it is not back yet. It takes two minutes at most.',
+    title: 'The doctor is already running.',
+    happened:
+      'Somebody has started the doctor, and it is still testing the object store. It takes two minutes at most.',
     mend: 'Read its findings with `GET /api/system` when `doctor.running` is false.',
   },
   project_not_empty: {
@@ -537,10 +538,10 @@ export const errorCatalogue = {
   },
   ticket_exhausted: {
     status: 409,
-    title: 'The ticket has not enough left for this.',
+    title: 'The ticket does not have enough left for this.',
     happened:
       'With this, the ticket would be used for more files, bytes or folders than it was made for. Uploads that were presigned count until they are recorded, or until it is clear that they will not arrive.',
-    mend: 'Upload less, or ask the server of your app for another ticket. `GET /api/storage/tickets/current` says what is left. A URL that was never used gives its share back a few minutes after it has expired.',
+    mend: 'Upload less, or ask the server of your app for another ticket. `GET /api/storage/tickets/current` says what is left. The share of a URL that was never used is given back a few minutes after the URL has expired.',
   },
   quota_exceeded: {
     status: 409,
@@ -587,8 +588,9 @@ export const errorCatalogue = {
   unsupported_media_type: {
     status: 415,
     title: 'The body must be JSON.',
-    happened: 'The request has a body, and its `Content-Type` is not `application/json`.',
-    mend: 'Send the header `Content-Type: application/json`.',
+    happened:
+      'The request has a body, and its `Content-Type` is not `application/json`, or a `Content-Encoding` says that it is compressed.',
+    mend: 'Send the header `Content-Type: application/json`, and the JSON as it is, without `Content-Encoding`.',
   },
   mime_type_not_allowed: {
     status: 422,
@@ -678,16 +680,16 @@ export const errorCatalogue = {
   },
   precondition_failed: {
     status: 412,
-    title: 'The file is another one.',
+    title: 'The file has changed.',
     happened:
-      'The header `If-Match` names the `ETag` of another file than the one that is here now, such as one that was replaced since.',
-    mend: 'Read the file again without `If-Match`, and go on from its new `ETag`.',
+      'The `ETag` in the header `If-Match` is not that of the file that is here now; the file may have been replaced since.',
+    mend: 'Read the file again without `If-Match`, and continue with its new `ETag`.',
   },
   links_busy: {
     status: 503,
     title: 'Too many files are being sent.',
     happened:
-      'With `LINKS_STREAM=on`, the bytes of links go through the service, which sends `LINKS_AT_ONCE` files at once, at most half of them to one address or from one project. None of them ended in time.',
+      'With `LINKS_STREAM=on`, the bytes of links go through the service, which sends `LINKS_AT_ONCE` files at once, at most half of them to one address or from one project. None of them finished in time.',
     mend: 'Try again after the time in `Retry-After`.',
   },
   image_refused: {
@@ -695,20 +697,20 @@ export const errorCatalogue = {
     title: 'No image can be made of this file.',
     happened:
       'The file is not an image that the service reads (JPEG, PNG, WebP, GIF, AVIF and TIFF), its bytes are broken, or it would take more memory than is allowed. `detail` says which. The file itself is untouched.',
-    mend: 'Show the file itself, or an icon. `image.state` of the file says the same before anything is asked for.',
+    mend: 'Show the file itself, or an icon. `image.state` of the file says the same beforehand.',
   },
   image_not_ready: {
     status: 503,
     title: 'The image could not be made in time.',
     happened:
       'Images are made when they are first asked for, a few at a time. This one waited too long for its turn, or took too long.',
-    mend: 'Try again after the time in `Retry-After`. Presets of the project are made before anybody asks.',
+    mend: 'Try again after the time in `Retry-After`. Presets of the project are made before anybody requests them.',
   },
   store_events_off: {
     status: 409,
-    title: 'This service takes no events of an object store.',
+    title: 'This service accepts no events from an object store.',
     happened: '`STORE_EVENTS_SECRET` is not set.',
-    mend: 'Set it to a secret of 16 characters or more, and give the same one to the object store. Uploads are recorded without events as well, only later.',
+    mend: 'Set it to a secret of 16 characters or more, and give the same one to the object store. Uploads are recorded without events as well, but later.',
   },
   images_off: {
     status: 409,
@@ -745,18 +747,18 @@ export const errorCatalogue = {
     status: 409,
     title: 'The project has too many webhook endpoints.',
     happened: 'A project can have 50 webhook endpoints, enabled or not.',
-    mend: 'Delete endpoints that are not needed any more. One endpoint can get all types of events.',
+    mend: 'Delete endpoints that are no longer needed. One endpoint can get all types of events.',
   },
   cursor_expired: {
     status: 410,
     title: 'The events after this cursor are no longer kept.',
     happened:
       'Events are kept for `EVENT_RETENTION_DAYS` (30 by default), and some that came after this cursor are older. `cursor` is the oldest that can be used.',
-    mend: 'Read what has changed from the listing, and go on from the cursor in `cursor`, or from `after=latest`.',
+    mend: 'Read the changes from the listing, and continue with the cursor in `cursor`, or with `after=latest`.',
   },
   too_many_streams: {
     status: 503,
-    title: 'Too many clients wait for events right now.',
+    title: 'Too many clients are waiting for events right now.',
     happened:
       'Each process lets 5000 clients wait for events or stream them, and at most half of these with credentials of one account.',
     mend: 'Wait the number of seconds in `Retry-After`. Close streams that are no longer read, and share one among the parts of an application.',
@@ -765,7 +767,7 @@ export const errorCatalogue = {
     status: 503,
     title: 'Too many archives are being made right now.',
     happened:
-      'Archives are the only files whose bytes go through the service, so each process makes only `ARCHIVES_AT_ONCE` of them at a time: at most half of these for one account, and half for one project. This request waited for its turn in vain.',
+      'Archives are the only files whose bytes go through the service, so each process makes only `ARCHIVES_AT_ONCE` of them at a time: at most half of these for one account, and half for one project. This request did not get its turn in time.',
     mend: 'Wait the number of seconds in `Retry-After`, and follow the same URL again. Read archives as fast as they arrive: while others wait, a reader that takes less than 32 KiB a second for a minute is cut off.',
   },
   not_ready: {

@@ -24,13 +24,13 @@ const bytes = count('How many bytes these files have.');
 const selected = z
   .object({ folderId: z.string().optional(), search: z.string().optional(), exceptIds: z.array(uuidOut) })
   .optional()
-  .meta({ description: 'The selection that took the place of ids.' });
+  .meta({ description: 'The selection that was used instead of ids.' });
 
 /** What was asked for, and how much of it there was. */
 const Many = BulkCounts.pick({ files: true, folders: true, bytes: true }).extend({
   fileIds: z.array(uuidOut).meta({ description: 'The files that were named, without those in the folders.' }),
   folderIds: z.array(uuidOut).meta({ description: 'The folders that were named.' }),
-  operationId: uuidOut.optional().meta({ description: 'The operation, if it went on in the background.' }),
+  operationId: uuidOut.optional().meta({ description: 'The operation, if it continued in the background.' }),
 });
 
 const TicketFacts = z.object({
@@ -58,19 +58,19 @@ const access = (when: string): EventEntry => ({ when, data: AccessFacts, isAcces
  * a million files is one `folder.updated`.
  */
 export const eventCatalogue = {
-  'file.created': { when: 'A file was recorded, by whatever way it came.', data: File },
+  'file.created': { when: 'A file was recorded, however it was uploaded.', data: File },
   'file.updated': {
     when: 'A file was renamed or moved, or its metadata or externalId has changed.',
     data: File.extend({ changed: changed(['fileName', 'folderId', 'metadata', 'externalId']) }),
   },
   'file.replaced': {
-    when: 'A file has taken the place of another, which is in the trash now. `file.created` comes with it.',
+    when: 'A file has replaced another one, which is now in the trash. `file.created` is sent as well.',
     data: File.extend({ replacedFileId: uuidOut.meta({ description: 'The file that was replaced.' }) }),
   },
   'file.deleted': { when: 'A file was moved to the trash.', data: File },
   'file.restored': { when: 'A file was restored from the trash.', data: File },
   'file.purged': {
-    when: 'A file that was deleted by itself has left the trash for good; its bytes are gone.',
+    when: 'A file that was deleted on its own was purged from the trash; its bytes are gone.',
     data: File.pick({
       id: true,
       projectId: true,
@@ -99,7 +99,7 @@ export const eventCatalogue = {
   },
   'folder.restored': { when: 'A folder was restored from the trash, with what was deleted with it.', data: Folder },
   'folder.purged': {
-    when: 'A folder has left the trash for good, with what was deleted with it.',
+    when: 'A folder was purged from the trash, with what was deleted with it.',
     data: z.object({ id: uuidOut, projectId: uuidOut }),
   },
   'bulk.moved': {
@@ -127,16 +127,16 @@ export const eventCatalogue = {
       ticketId: uuidOut.nullable(),
     }),
   },
-  'image.ready': { when: 'An image has been looked at: what is known of it is in `image`.', data: File },
+  'image.ready': { when: 'An image has been examined: `image` says what is known about it.', data: File },
   'image.failed': { when: 'A file that claims to be an image could not be read as one.', data: File },
   'ticket.created': { when: 'An upload ticket was created.', data: TicketFacts },
   'ticket.exhausted': { when: 'All files or bytes of a ticket are reserved or recorded.', data: TicketFacts },
   'ticket.revoked': { when: 'A ticket was revoked.', data: TicketFacts },
-  'ticket.expired': { when: 'The time of a ticket is over.', data: TicketFacts },
+  'ticket.expired': { when: 'A ticket has expired.', data: TicketFacts },
   'quota.reached': {
     when: 'A recorded file has brought the project to 80 % or 100 % of its quota.',
     data: z.object({
-      percent: z.union([z.literal(80), z.literal(100)]).meta({ description: 'Which mark was reached.' }),
+      percent: z.union([z.literal(80), z.literal(100)]).meta({ description: 'Which threshold was reached.' }),
       storedBytes: z.int().meta({ description: 'What is stored now.' }),
       quotaBytes: z.int(),
     }),
@@ -167,7 +167,7 @@ export const eventCatalogue = {
   'webhook.rotated': access('The secret of a webhook endpoint was rotated.'),
   'webhook.deleted': access('A webhook endpoint was deleted.'),
   'webhook.test': {
-    when: 'A test that somebody has asked for; it goes to one endpoint, and not into the feed.',
+    when: 'A test that somebody requested; it goes to one endpoint, and not into the feed.',
     data: z.object({}),
   },
 } as const satisfies Record<string, EventEntry>;

@@ -42,7 +42,7 @@ describe('names', () => {
     'a'.repeat(256),
     'é'.repeat(128),
     '👩'.repeat(64),
-  ])('%j is none', (name) => {
+  ])('%j is not valid', (name) => {
     expect(nameProblem(name)).toBeTypeOf('string');
   });
 

@@ -75,7 +75,7 @@ const optionsInQuery = {
 
 const preset = presetName.optional().meta({ description: 'A preset of the project, in place of all other options.' });
 
-/** Options are refused where there are none of that name: a typo would make another variant than is wanted. */
+/** Unknown options are refused: a typo would make a variant other than the one that is wanted. */
 const unknownOptions = {
   error: (issue: { code?: string | undefined; keys?: unknown }) =>
     issue.code === 'unrecognized_keys' && Array.isArray(issue.keys)
@@ -101,8 +101,11 @@ export const PresetOptions = z.strictObject(options, unknownOptions).check(check
 export const ImageOptions = z.strictObject({ ...options, preset }, unknownOptions).check(checkOptions);
 /** The same in a query. */
 export const ImageQuery = z.strictObject({ ...optionsInQuery, preset }, unknownOptions).check(checkOptions);
-/** The same for a link, which needs none: then it leads to the file, or to the image that the link was made with. */
-export const LinkQuery = z.strictObject(optionsInQuery, unknownOptions);
+/**
+ * The same for a link, which needs none: then it leads to the file, or to the image that the link was made with. What it does not know
+ * is ignored, since whoever passes a link on may add to it (`fbclid`, `utm_source`).
+ */
+export const LinkQuery = z.object(optionsInQuery);
 
 /** The most presets of a project. */
 export const maxImagePresets = 10;

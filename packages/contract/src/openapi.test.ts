@@ -76,3 +76,30 @@ describe('the error catalogue', () => {
     for (const sentence of [title, happened, mend]) expect(sentence).toMatch(/^[`A-Z].*\.$/s);
   });
 });
+
+/** Fields beneath a part of the document, with where they stand. */
+function* fieldsIn(part: unknown, place: string): Generator<[place: string, field: Record<string, unknown>]> {
+  if (typeof part !== 'object' || part === null) return;
+  const { properties } = part as { properties?: Record<string, Record<string, unknown>> };
+  for (const [name, field] of Object.entries(properties ?? {})) yield [`${place}.${name}`, field];
+  for (const [key, inner] of Object.entries(part)) yield* fieldsIn(inner, `${place}/${key}`);
+}
+
+test('every field has a description or a type that has one, at any depth', () => {
+  const { schemas } = document.components as { schemas: object };
+  const fields = [...fieldsIn(schemas, ''), ...fieldsIn(document.paths, '')];
+  expect(fields.length).toBeGreaterThan(1000);
+  const without = fields.filter(([, field]) => field.description === undefined && field.$ref === undefined);
+  expect(without.map(([place]) => place)).toEqual([]);
+});
+
+test('the bodies of all requests and answers are named types, but the document itself', () => {
+  const unnamed = Object.values(paths)
+    .flatMap((methods) => Object.values(methods))
+    .flatMap(({ operationId, requestBody, responses }) => {
+      const bodies = [requestBody as { content?: Record<string, object> } | undefined, ...Object.values(responses)];
+      const schemas = bodies.map((body) => (body?.content?.['application/json'] as { schema?: object })?.schema);
+      return schemas.some((schema) => schema && !('$ref' in schema)) ? [operationId] : [];
+    });
+  expect(unnamed).toEqual(['openapi']);
+});

@@ -980,7 +980,7 @@ export const routes = {
     path: '/api/projects/{projectId}/webhooks/{id}',
     summary: 'Change, enable or disable a webhook endpoint',
     description:
-      'What is left out stays as it is. What is pending when an endpoint is disabled fails; once it is enabled again, it gets what happens from then on, and a replay delivers what it missed.',
+      'Omitted fields stay as they are. Deliveries that are pending when an endpoint is disabled fail; once it is enabled again, it gets what happens from then on, and a replay delivers what it missed.',
     tag: 'Webhooks',
     access: 'session',
     params: WebhookParams,
@@ -1004,7 +1004,7 @@ export const routes = {
     path: '/api/projects/{projectId}/webhooks/{id}/rotate',
     summary: 'Give a webhook endpoint a new secret',
     description:
-      'Deliveries have two signatures until `overlapSeconds` are over, one by each secret, so that no receiver has to change at the same moment. If a secret has leaked, rotate with 0.',
+      'Until `overlapSeconds` have passed, deliveries have two signatures, one by each secret, so that no receiver has to change at the same moment. If a secret has leaked, rotate with 0.',
     tag: 'Webhooks',
     access: 'session',
     params: WebhookParams,
@@ -1017,7 +1017,7 @@ export const routes = {
     path: '/api/projects/{projectId}/webhooks/{id}/test',
     summary: 'Send a test to a webhook endpoint',
     description:
-      'An event of type `webhook.test`, to this endpoint only, whatever types it gets. It is tried once. It is not in the feed.',
+      'Sends an event of type `webhook.test` to this endpoint only, whatever its types. It is tried once, and is not in the feed.',
     tag: 'Webhooks',
     access: 'session',
     params: WebhookParams,
@@ -1041,7 +1041,7 @@ export const routes = {
     path: '/api/projects/{projectId}/webhooks/{id}/replay',
     summary: 'Deliver events again',
     description:
-      'Events of a time, by their ids, or those that have failed or were missed. Each is sent with its first id, so a receiver that remembers ids does nothing twice. At most 10,000 at once: `next` says where to go on. What is waiting for its next attempt is attempted now.',
+      'The events of a period, events by their ids, or those that failed or were missed. Each is sent with its original id, so a receiver that remembers ids does nothing twice. At most 10,000 at once: `next` says where to continue. Deliveries that are waiting for their next attempt are attempted now.',
     tag: 'Webhooks',
     access: 'session',
     params: WebhookParams,
@@ -1251,7 +1251,7 @@ export const routes = {
     path: '/api/storage/events',
     summary: 'What has happened in a project, in order and without gaps',
     description:
-      'A page of events, the oldest first; `cursor` goes on from there. With `wait`, a request that finds none waits for one. With `Accept: text/event-stream`, the same as server-sent events, whose `id` is a cursor: a client that reconnects with `Last-Event-ID` misses nothing. Events about access (members, invitations, keys, settings) are only for the owners of the project. Not for keys that are tied to a folder.',
+      'A page of events, oldest first; `cursor` continues from there. With `wait`, a request that finds none waits for one. With `Accept: text/event-stream`, the same as server-sent events, whose `id` is a cursor: a client that reconnects with `Last-Event-ID` misses nothing. Events about access (members, invitations, keys, settings) are only for the owners of the project. Not for keys that are tied to a folder.',
     tag: 'Events',
     access: 'keyOrSession',
     scope: 'files:read',
@@ -1401,7 +1401,7 @@ export const routes = {
     summary:
       'Create a ticket, with which a browser or a phone uploads; the raw ticket is only ever shown in this answer',
     description:
-      'A ticket uploads at most `maxFiles` files and `maxBytes` bytes into one folder and what is beneath it, until it expires. It can never do more than whoever made it, and ends with them. Only a hash of it is stored.',
+      'A ticket uploads at most `maxFiles` files and `maxBytes` bytes into one folder and what is beneath it, until it expires. It can never do more than whoever created it, and ends with them. Only a hash of it is stored.',
     tag: 'Tickets',
     access: 'keyOrSession',
     scope: 'files:write',
@@ -1460,9 +1460,9 @@ export const routes = {
   ensureFolders: {
     method: 'POST',
     path: '/api/storage/folders/ensure',
-    summary: 'The folders at up to 100 paths, made where they are missing; safe to repeat',
+    summary: 'The folders at up to 100 paths, created where they are missing; safe to repeat',
     description:
-      'Names are compared regardless of case, as everywhere. Of two requests at once for the same path, one makes the folder, and both answer it. A ticket can make at most as many folders as files.',
+      'Names are compared regardless of case, as everywhere. Of two simultaneous requests for the same path, one creates the folder, and both return it. A ticket can create at most as many folders as files.',
     tag: 'Folders',
     access: 'uploader',
     scope: 'files:write',
@@ -1663,7 +1663,7 @@ export const routes = {
   getOperation: {
     method: 'GET',
     path: '/api/storage/operations/{id}',
-    summary: 'How far a change of many files and folders is',
+    summary: 'The progress of a change of many files and folders',
     description:
       'For whoever may do what it does: it takes `files:delete` if it deletes, and `files:write` otherwise. It can be looked up for a day after it has ended.',
     tag: 'Storage',
@@ -1731,7 +1731,7 @@ export const routes = {
   redirectToImage: {
     method: 'GET',
     path: '/api/storage/files/{id}/image',
-    summary: 'Redirects to an image in the size and format that is asked for',
+    summary: 'Redirects to an image in the requested size and format',
     description:
       'For `src`: the variant is made when it is first asked for, kept, and served by the object store from then on. It is upright, in sRGB, and has no EXIF; it is never larger than the image itself. With `f=auto`, the format depends on `Accept`.',
     tag: 'Images',

@@ -45,7 +45,7 @@ export const CreateTicketRequest = z.object({
 });
 
 /** Files, bytes and folders, of a budget. */
-const Amounts = z.object({ files: z.int(), bytes: z.int(), folders: z.int() });
+export const TicketAmounts = z.object({ files: z.int(), bytes: z.int(), folders: z.int() });
 
 /** What a ticket can find out about itself. */
 export const OwnTicket = z.object({
@@ -56,9 +56,9 @@ export const OwnTicket = z.object({
   maxBytes: z.int(),
   maxFileSize: z.int().nullable(),
   mimeTypes: z.array(z.string()).nullable(),
-  autoRecord: z.boolean(),
-  used: Amounts,
-  left: Amounts,
+  autoRecord: z.boolean().meta({ description: 'Whether the service records what nobody has recorded.' }),
+  used: TicketAmounts,
+  left: TicketAmounts,
   createdAt: timestampOut,
   expiresAt: timestampOut,
 });

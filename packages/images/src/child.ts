@@ -42,17 +42,23 @@ const maxWords = 2000;
 /**
  * Starts a child.
  *
+ * @param startsOthers - whether it starts programs, which end with it
  * @param onEnd - called once, also if it cannot be started
  * @throws the system's error if it can have no folder
  */
-export function startChild(onMessage: (message: FromChild) => void, onEnd: (end: ChildEnd) => void): Child {
+export function startChild(
+  startsOthers: boolean,
+  onMessage: (message: FromChild) => void,
+  onEnd: (end: ChildEnd) => void,
+): Child {
   const folder = mkdtempSync(join(tmpdir(), 'cadiz-images-'));
   const child = fork(program, {
     // One thread: besides libvips, only small reads and lookups of names use it. Few arenas: glibc keeps what is freed.
     env: { ...environment(), UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' },
     execArgv: [],
-    // A group of its own, so that what it has started ends with it.
-    detached: true,
+    // A group of its own, so that what it has started ends with it. That is a session of its own, too, and where Linux shares
+    // the cores out among sessions (autogroup), its low priority then counts for nothing beside the service.
+    detached: startsOthers,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
   let words = '';
@@ -61,27 +67,32 @@ export function startChild(onMessage: (message: FromChild) => void, onEnd: (end:
   });
   child.on('message', onMessage);
 
+  const kill = () => killAll(child, startsOthers);
   let ended = false;
   const end = (ending: ChildEnd) => {
     if (ended) return;
     ended = true;
-    killGroup(child);
+    if (startsOthers) kill();
     rmSync(folder, { recursive: true, force: true });
     onEnd(ending);
   };
   // An 'error' may also be a signal or message that did not reach it, and then 'exit' follows.
   child.on('error', ({ message }) => {
     if (child.pid === undefined) end({ code: null, signal: null, words: message });
-    else killGroup(child);
+    else kill();
   });
   child.once('exit', (code, signal) => end({ code, signal, words }));
-  return { pid: child.pid, folder, send: (message) => sendTo(child, message), kill: () => killGroup(child) };
+  return { pid: child.pid, folder, send: (message) => sendTo(child, message), kill };
 }
 
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
+function killAll(child: ChildProcess, leadsGroup: boolean): void {
+  if (child.pid === undefined) return;
+  if (!leadsGroup) {
+    child.kill('SIGKILL');
+    return;
+  }
   try {
-    process.kill(-pid, 'SIGKILL');
+    process.kill(-child.pid, 'SIGKILL');
   } catch (error) {
     // There is none left.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;

@@ -265,6 +265,7 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
   function startWorker(): Worker {
     const worker: Worker = {
       child: startChild(
+        ffmpeg !== null,
         (message) => take(worker, message),
         (ending) => forget(worker, ending),
       ),

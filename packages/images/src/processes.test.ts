@@ -75,6 +75,27 @@ test('no child is started before it is needed, and one that is unused ends', asy
   expect(started).toHaveLength(2);
 });
 
+test('a child is in the session of this process, where its low priority counts beside it', async () => {
+  const { images, started } = open();
+  await makeOne(images, 'priority');
+  const statOf = (pid: number) => {
+    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  };
+  // proc(5): the session is field 6, the nice value field 19; these begin with field 3.
+  const [child, own] = [statOf(started[0] ?? 0), statOf(process.pid)];
+  expect(child[3]).toBe(own[3]);
+  expect(child[16]).toBe('19');
+});
+
+test('what a terminal sends to a whole group does not end a child', async () => {
+  const { images, started } = open();
+  await makeOne(images, 'before');
+  for (const signal of ['SIGINT', 'SIGHUP']) process.kill(started[0] ?? 0, signal);
+  await makeOne(images, 'after');
+  expect(started).toHaveLength(1);
+});
+
 test('a child has nothing of the environment of this process', async () => {
   vi.stubEnv('SECRET_OF_THE_SERVICE', 'a secret');
   vi.stubEnv('NODE_OPTIONS', '');
@@ -196,6 +217,12 @@ test('headers are sent along with both requests', async () => {
     'content-type': 'image/webp',
     'x-amz-meta-a': 'b',
   });
+});
+
+test('a variant is put over a connection of its own, which the store has not closed meanwhile', async () => {
+  const { images } = open();
+  await makeOne(images, 'own-connection');
+  expect(server.received.get('/own-connection')?.headers.connection).toBe('close');
 });
 
 test('an image is fetched once: 64 KiB, and then the rest', async () => {

@@ -3,13 +3,29 @@ import { ImageRefused } from './errors.ts';
 import { maxVariantBytes } from './limits.ts';
 import { isLargeAvif } from './memory.ts';
 import { decoding, type OpenImage } from './open-image.ts';
-import type { RenderOptions } from './types.ts';
+import type { RenderOptions, VariantFormat } from './types.ts';
 
 export interface Made {
   bytes: Buffer;
   width: number;
   height: number;
   contentType: string;
+}
+
+/** What the formats can hold, in pixels of either side. */
+const longestSide: Record<VariantFormat, number> = { webp: 16_383, avif: 16_383, jpeg: 65_500, png: 65_500 };
+
+/**
+ * Options for a variant that its format can hold: if a side that is not given would be longer, the whole becomes smaller. A picture of a
+ * long page is made as wide as that allows.
+ */
+export function withinFormat(options: RenderOptions, image: Size): RenderOptions {
+  const { width, height, format } = options;
+  if (width !== null && height !== null) return options;
+  const longest = longestSide[format];
+  const scale = Math.min(1, (width ?? image.width) / image.width, (height ?? image.height) / image.height);
+  if (Math.max(image.width, image.height) * scale <= longest) return options;
+  return { ...options, width: width ?? longest, height: height ?? longest, fit: 'inside' };
 }
 
 const transparent = { r: 0, g: 0, b: 0, alpha: 0 };

@@ -112,7 +112,8 @@ async function get(source: Source, range: string): Promise<http.IncomingMessage>
 
 function start({ url }: { url: string }, method: string, headers: http.OutgoingHttpHeaders): http.ClientRequest {
   const { request } = url.startsWith('https:') ? https : http;
-  return request(url, { method, headers });
+  // Nothing is repeated, and a store closes idle connections: on a busy machine, one that is used again may just have been closed.
+  return request(url, { method, headers, agent: false });
 }
 
 async function answerTo(request: http.ClientRequest, what: 'source' | 'target'): Promise<http.IncomingMessage> {

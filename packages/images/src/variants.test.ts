@@ -171,7 +171,7 @@ describe('what a camera writes', () => {
   });
 
   test.each(['2024:02:30 10:00:00', '0000:00:00 00:00:00', '    :  :     :  :  ', 'yesterday'])(
-    'the time %j is none',
+    'the time %j is not valid',
     async (DateTimeOriginal) => {
       const bytes = await corners().withExif({ IFD2: { DateTimeOriginal } }).jpeg().toBuffer();
       expect((await images.look(server.offer('time', bytes))).takenAt).toBeNull();
@@ -439,6 +439,22 @@ describe('sizes', () => {
     expect(made).toMatchObject(size);
     expect(await sharp(made.bytes).metadata()).toMatchObject(size);
   });
+
+  test.each([
+    [{ format: 'webp', width: 40 }, [33, 16_383]],
+    [{ format: 'webp' }, [33, 16_383]],
+    [{ format: 'avif', width: 40 }, [33, 16_383]],
+    [{ format: 'webp', width: 20 }, [20, 10_000]],
+    [{ format: 'jpeg', width: 40 }, [40, 20_000]],
+    [{ format: 'png' }, [40, 20_000]],
+  ] satisfies [Partial<RenderOptions>, number[]][])(
+    'a long page is made as large as its format can hold: %j',
+    async (options, size) => {
+      const page = await corners(40, 20_000).png().toBuffer();
+      const { width, height } = await make(page, { width: null, height: null, ...options });
+      expect([width, height]).toEqual(size);
+    },
+  );
 
   test.each([
     [{ x: 0, y: 0 }, 'red'],

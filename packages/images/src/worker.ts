@@ -11,7 +11,7 @@ import { look } from './look.ts';
 import { memoryToMake, memoryToRead } from './memory.ts';
 import type { FromChild, Outcome, Task, ToChild } from './messages.ts';
 import { allowSvg, openImage, requireWithinLimits } from './open-image.ts';
-import { render } from './render.ts';
+import { render, withinFormat } from './render.ts';
 import { fetchEnds, fetchHead, fetchWhole, put } from './transfer.ts';
 import { makePoster, posterBytes, sniffVideo } from './video.ts';
 
@@ -20,6 +20,8 @@ const watchMilliseconds = 20;
 
 // Requests to the service are more urgent than images.
 setPriority(constants.priority.PRIORITY_LOW);
+// A terminal sends these to all of a group. The service decides when this process ends.
+for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 
 process.on('message', (message: ToChild) => {
   if (message.kind === 'task') void perform(message.task);
@@ -28,10 +30,10 @@ process.on('message', (message: ToChild) => {
 async function perform(task: Task): Promise<void> {
   const giveUp = () => {
     rmSync(task.folder, { recursive: true, force: true });
-    killSelf();
+    killSelf(task);
   };
   process.once('disconnect', giveUp);
-  const watch = setInterval(() => requireMemory(task.memoryCeilingBytes), watchMilliseconds);
+  const watch = setInterval(() => requireMemory(task), watchMilliseconds);
   const file = join(task.folder, 'source');
   const outcome = await run(task, file).catch(toOutcome);
   for (const each of [file, join(task.folder, 'poster')]) rmSync(each, { force: true });
@@ -41,9 +43,9 @@ async function perform(task: Task): Promise<void> {
 }
 
 async function run(task: Task, file: string): Promise<Outcome> {
-  const { options } = task;
   const fetched = await fetchImage(task, file);
   const image = await openImage(fetched);
+  const options = task.options && withinFormat(task.options, image);
   const bytesNeeded = memoryToRead(image.header) + (options ? memoryToMake(options, image) : 0);
   await requireRoom(bytesNeeded);
   if (options === null) {
@@ -100,15 +102,15 @@ function toOutcome(error: unknown): Outcome {
   return { kind: 'failed', reason: 'crashed', message };
 }
 
-function requireMemory(ceilingBytes: number): void {
-  if (process.memoryUsage.rss() <= ceilingBytes) return;
+function requireMemory(task: Task): void {
+  if (process.memoryUsage.rss() <= task.memoryCeilingBytes) return;
   const outcome: Outcome = { kind: 'refused', reason: 'too_large', message: 'It takes more memory than an image may.' };
-  send(end(outcome), killSelf);
+  send(end(outcome), () => killSelf(task));
 }
 
-/** With ffmpeg, if that runs: `child.ts` makes this the first of a group. `process.exit` would wait for the thread that is inside libvips. */
-function killSelf(): void {
-  process.kill(-process.pid, 'SIGKILL');
+/** With ffmpeg, if that may run: `child.ts` then makes this the first of a group. `process.exit` would wait for the thread that is inside libvips. */
+function killSelf({ ffmpeg }: Task): void {
+  process.kill(ffmpeg === null ? process.pid : -process.pid, 'SIGKILL');
 }
 
 function end(outcome: Outcome): FromChild {

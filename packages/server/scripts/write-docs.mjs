@@ -67,8 +67,8 @@ function toEventsPage() {
 
 <!-- Written by packages/server/scripts/write-docs.mjs: change that, or packages/contract/src/events.ts, instead. -->
 
-Everything that happens in a project is an event: files that arrive, change and go, uploads that are given up, tickets that are used up, a quota that is reached, and every
-change of access. Events are written with the change that they tell of, in one transaction, so there is never one without the other. Each project numbers its
+Everything that happens in a project is an event: files that are recorded, changed and deleted, uploads that are aborted, tickets that are used up, a quota that is reached, and every
+change of access. An event is written in the transaction of the change it reports, so there is never one without the other. Each project numbers its
 events 1, 2, 3 and so on (\`seq\`), without a gap; the events of one file or folder are in the order of its changes.
 
 ## Read them
@@ -96,18 +96,18 @@ curl "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=41&wait=30
 }
 \`\`\`
 
-- \`cursor\` is where to go on: the \`after\` of the next request. Without \`after\`, everything that is kept comes, the oldest first; \`after=latest\` starts now.
-- \`wait\` (0 to 30 seconds) holds a request that would find nothing until there is something.
-- \`types=file.created,file.deleted\` leaves out the others; \`limit\` is 100 unless you say otherwise (1 to 1000).
+- \`cursor\` is where to continue: the \`after\` of the next request. Without \`after\`, you get everything that is kept, oldest first; \`after=latest\` starts now.
+- \`wait\` (0 to 30 seconds) makes a request that would find nothing wait until there is something.
+- \`types=file.created,file.deleted\` selects types; \`limit\` is 100 by default (1 to 1000).
 - Events are kept for 30 days (\`EVENT_RETENTION_DAYS\`). A cursor from before that is answered with 410 \`cursor_expired\` and, in \`cursor\`, the oldest that can be used: compare with
   the listing then, and go on from there.
-- A key needs \`files:read\` and must not be tied to a folder. Events about access are for the owners of the project, when they are signed in.
+- A key needs \`files:read\` and must not be tied to a folder. Events about access are only for signed-in owners of the project.
 
 ## Stream them
 
 The same route answers \`Accept: text/event-stream\` with [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The id of each is its
-\`seq\`, so an \`EventSource\` that reconnects misses nothing (\`Last-Event-ID\`). A comment every 10 seconds keeps the connection alive. Whoever does not read is cut off, and goes on
-with the last id; a key that is revoked, within 10 seconds.
+\`seq\`, so an \`EventSource\` that reconnects misses nothing (\`Last-Event-ID\`). A comment every 10 seconds keeps the connection alive. A client that does not read is cut off, and can continue
+from the last id. The stream of a revoked key ends within 10 seconds.
 
 \`\`\`bash
 curl -N "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=latest" -H "Accept: text/event-stream" -H "Authorization: Bearer $CADIZ_API_KEY"
@@ -120,11 +120,11 @@ On a terminal, [\`cadiz events --follow\`](cli.md#events) shows them, one on a l
 \`\`\`ts
 for await (const event of cadiz.events.follow({ after: lastSeq, types: ['file.created', 'file.deleted'] })) {
   await handle(event);
-  lastSeq = event.seq; // keep it, and give it as \`after\` the next time
+  lastSeq = event.seq; // store it, and pass it as \`after\` next time
 }
 \`\`\`
 
-An event can come to you twice if you stop between handling it and keeping its \`seq\`: its \`id\` stays the same.
+You can get an event twice if you stop between handling it and storing its \`seq\`: its \`id\` stays the same.
 
 ## Every type
 

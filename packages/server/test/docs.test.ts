@@ -137,3 +137,23 @@ test.runIf(hasCurl)(
   },
   120_000,
 );
+
+describe('docs/decisions', () => {
+  const folder = 'docs/decisions/';
+  const records = readdirSync(join(root, folder)).filter((name) => /^\d{4}-.*\.md$/.test(name));
+
+  test('the index lists every record under its title', () => {
+    const listed = records.map(
+      (name) =>
+        `- [${read(folder + name)
+          .split('\n')[0]
+          ?.slice(2)}](${name})`,
+    );
+    expect(read(`${folder}README.md`).match(/^- .*$/gm)).toEqual(listed);
+  });
+
+  test('every record says whether it holds, and one that is amended or replaced names the later one', () => {
+    const status = (name: string) => /^# .*\n\nStatus: (.*)$/m.exec(read(folder + name))?.[1] ?? '';
+    expect(records.filter((name) => !/^(?:accepted|(?:amended|replaced) by \[\d{4}\])/.test(status(name)))).toEqual([]);
+  });
+});

@@ -1,23 +1,28 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
-const packages = fileURLToPath(new URL('../..', import.meta.url));
+const project = fileURLToPath(new URL('../../..', import.meta.url));
+const packages = join(project, 'packages');
 
-/** Which file imports which, including types. */
-function readImports(name: string): Map<string, string[]> {
-  const source = join(packages, name, 'src');
+const staticImport = /^(?:import|export) [^;]*?from '(\.[^']+)';/gms;
+const lazyImport = /\bimport\('(\.[^']+)'\)/g;
+
+/** Which file of a folder imports which, including types. @param lazy whether what a file loads later counts as well */
+function readImports(folder: string, { lazy = false } = {}): Map<string, string[]> {
+  const source = join(project, folder);
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .filter((file) => /\.(?:tsx?|m?js)$/.test(file) && !/\.test\.tsx?$|(?:^|\/)(?:node_modules|dist)\//.test(file))
     .map((file) => join(source, file));
   return new Map(
     files.map((file) => {
       const text = readFileSync(file, 'utf8');
-      const targets = [...text.matchAll(/^(?:import|export) [^;]*?from '(\.[^']+)';/gms)].map(([, target]) =>
-        relative(source, resolve(dirname(file), target ?? '')),
-      );
-      return [relative(source, file), targets];
+      const found = [...text.matchAll(staticImport), ...(lazy ? text.matchAll(lazyImport) : [])];
+      return [
+        relative(source, file),
+        found.map(([, target]) => relative(source, resolve(dirname(file), target ?? ''))),
+      ];
     }),
   );
 }
@@ -42,16 +47,24 @@ function findCycle(imports: Map<string, string[]>): string[] | undefined {
   return undefined;
 }
 
-describe.each(['contract', 'client', 'sigv4', 'images', 'store', 'server', 'cli'])('packages/%s', (name) => {
-  test('has no cycle of imports', () => {
-    const imports = readImports(name);
-    expect(imports.size).toBeGreaterThan(3);
-    expect(findCycle(imports)).toBeUndefined();
-  });
+/** All the code: a new package is among it by itself. */
+const folders = [
+  ...readdirSync(packages).flatMap((name) => ['src', 'test'].map((part) => `packages/${name}/${part}`)),
+  ...['bench', 'deploy', 'e2e', 'examples', 'scripts'],
+].filter((folder) => existsSync(join(project, folder)));
+
+test.each(folders)('%s has no cycle of imports, whether of types or of what is loaded later', (folder) => {
+  expect(findCycle(readImports(folder, { lazy: true }))).toBeUndefined();
+});
+
+test('the folders have the imports that the code has', () => {
+  expect(folders).toContain('packages/console/src');
+  const arrows = folders.flatMap((folder) => [...readImports(folder, { lazy: true }).values()].flat());
+  expect(arrows.length).toBeGreaterThan(4000);
 });
 
 test('the process that asks for images loads neither sharp nor what uses it, not even for types', () => {
-  const imports = readImports('images');
+  const imports = readImports('packages/images/src');
   const reached = new Set(['index.ts']);
   for (const file of reached) for (const target of imports.get(file) ?? []) reached.add(target);
   expect([...reached]).toContain('child.ts');
@@ -60,7 +73,7 @@ test('the process that asks for images loads neither sharp nor what uses it, not
 });
 
 test('the command loads the code of a command when it runs, and not before', () => {
-  const imports = readImports('cli');
+  const imports = readImports('packages/cli/src');
   const reached = new Set(['run.ts']);
   for (const file of reached) for (const target of imports.get(file) ?? []) reached.add(target);
   expect([...reached]).toContain('table.ts');
@@ -86,7 +99,7 @@ const everywhere = ['bounded-cache.ts', 'problem.ts', 'deps.ts'];
 const wiring = ['operation.ts', 'operations.ts', 'open-caches.ts', 'service.ts', 'index.ts', 'main.ts'];
 
 describe('imports in the service point down', () => {
-  const imports = readImports('server');
+  const imports = readImports('packages/server/src');
   const room = (file: string) => file.split('/')[0] ?? '';
   const floorOf = (file: string) => floors.findIndex((rooms) => rooms.includes(room(file)));
   const arrows = [...imports].flatMap(([file, targets]) => targets.map((target) => ({ file, target })));
@@ -199,8 +212,30 @@ describe('imports in the service point down', () => {
   });
 });
 
+test('what an operation throws is in its entry of the contract, and in no list kept by hand', () => {
+  const source = join(packages, 'server/src');
+  const handlers = readdirSync(join(source, 'http/routes')).filter((name) => !name.endsWith('.test.ts'));
+  const files = ['operations.ts', ...handlers.map((name) => `http/routes/${name}`)];
+  const operations = files.flatMap((file) =>
+    [...readFileSync(join(source, file), 'utf8').matchAll(/^import \{([^}]+)\} from '(\.[^']+)';/gm)].flatMap(
+      ([, names = '', path = '']) => {
+        const target = join(dirname(file), path);
+        if (!/^(?:features|identity)\//.test(target)) return [];
+        return names.split(',').map((name) => ({ target, name: name.trim().replace(/ as .*/, '') }));
+      },
+    ),
+  );
+  expect(operations.length).toBeGreaterThan(100);
+  const listing = operations.filter(({ target, name }) => {
+    const text = readFileSync(join(source, target), 'utf8');
+    const before = text.split(new RegExp(`^export (?:async )?function\\*? ${name}\\b`, 'm'))[0] ?? '';
+    return before.trimEnd().endsWith('*/') && /@throws Problem/.test(before.slice(before.lastIndexOf('/**')));
+  });
+  expect(listing).toEqual([]);
+});
+
 describe('the rooms of the store', () => {
-  const imports = readImports('store');
+  const imports = readImports('packages/store/src');
   const rooms = ['process', 'server', 'operations', 'protocol', 'disk'];
   const roomOf = (file: string) => rooms.indexOf(file.split('/')[0] ?? '');
 

@@ -15,7 +15,7 @@ export async function findMigrated(): Promise<string> {
   // Two tests at once each make their own, and the first one stays.
   const draft = `${path}.${process.pid}`;
   // Not a static import: most tests find it made, and many of them load nothing else of the database.
-  const { migrateInto } = await import('./database.ts');
+  const { migrateInto } = await import('./embedded-database.ts');
   await migrateInto(draft);
   try {
     renameSync(draft, path);

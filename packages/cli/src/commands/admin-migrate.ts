@@ -1,5 +1,5 @@
 import { migrateDatabase } from '@cadiz/server/admin';
-import type { Run } from '../run.ts';
+import type { Run } from '../command.ts';
 
 export const run: Run<'admin migrate'> = async ({ output }, { options }) => {
   return migrateDatabase({ dryRun: options['dry-run'] === true, json: output.isJson });

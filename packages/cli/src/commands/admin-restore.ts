@@ -1,6 +1,6 @@
 import { restoreBackup } from '@cadiz/server/admin';
+import type { Run } from '../command.ts';
 import { showProgress } from '../progress.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'admin restore'> = async ({ output }, { args: [folder = ''], options }) => {
   return restoreBackup(folder, {

@@ -1,6 +1,6 @@
 import { verifyBackup } from '@cadiz/server/admin';
+import type { Run } from '../command.ts';
 import { showProgress } from '../progress.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'admin verify'> = async ({ output }, { args: [folder = ''], options }) => {
   return verifyBackup(folder, {

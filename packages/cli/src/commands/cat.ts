@@ -1,6 +1,6 @@
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { findFile, readRemotePath } from '../paths.ts';
-import type { Run } from '../run.ts';
 import { openBytes } from '../transfer/bytes.ts';
 
 export const run: Run<'cat'> = async (context, { args }) => {

@@ -1,6 +1,6 @@
 import { examineStore } from '@cadiz/server/doctor';
+import type { Run } from '../command.ts';
 import { usageFailure } from '../failure.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'doctor'> = async ({ output, yes }, { options: { fix, origin } }) => {
   return examineStore({ fix, yes, json: output.isJson, origin: origin.map(toOrigin) });

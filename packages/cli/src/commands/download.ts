@@ -1,11 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { File } from '@cadiz/client';
+import type { Run } from '../command.ts';
 import { connect, usualConcurrency } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readWhole } from '../format.ts';
+import { printable } from '../output.ts';
 import { find, joinPath, readRemotePath, showPath } from '../paths.ts';
-import type { Run } from '../run.ts';
 import { downloadFiles } from '../transfer/download-files.ts';
 import { createFilter, filterTree } from '../transfer/filter.ts';
 import { makeFolders } from '../transfer/local-folders.ts';
@@ -49,9 +50,9 @@ export const run: Run<'download'> = async (context, { args, options }) => {
     const planned = downloads.map(({ path, file, to }) => ({ path, to, bytes: file.fileSize }));
     output.print(
       { dryRun: true, downloads: planned, ...report },
-      downloads.map(({ to }) => `download  ${to}\n`).join(''),
+      downloads.map(({ to }) => `download  ${printable(to)}\n`).join(''),
     );
-    return;
+    return failIfAny(report);
   }
   await makeFolders(output, report, folders.map(rules.to));
   await downloadFiles(context, client, downloads, report, concurrency);

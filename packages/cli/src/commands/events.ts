@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { readFeed, toActor, toSubject, typeColumns } from '../event-feed.ts';
 import { toSecond } from '../format.ts';
 import { printable } from '../output.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'events'> = async (context, { options }) => {
   const { output } = context;

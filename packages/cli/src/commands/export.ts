@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { connect, targetOf, usualConcurrency } from '../context.ts';
 import { count, readWhole, toSize } from '../format.ts';
 import { findFolder, readRemotePath } from '../paths.ts';
-import type { Run } from '../run.ts';
 import { proofOf } from '../transfer/bytes.ts';
 import { toFolder } from '../transfer/export-folder.ts';
 import { toBucket } from '../transfer/export-s3.ts';

@@ -1,7 +1,9 @@
+import type { Run } from '../command.ts';
 import { type Context, connect, usualConcurrency } from '../context.ts';
 import { count, readWhole, toSize } from '../format.ts';
 import { printable } from '../output.ts';
-import type { Run } from '../run.ts';
+import { toFileKey, toFolderKey } from '../paths.ts';
+import { ensureFolders } from '../transfer/ensure-folders.ts';
 import { type Item, isImported, type Origin } from '../transfer/import-items.ts';
 import { readExport } from '../transfer/import-manifest.ts';
 import { readBucket } from '../transfer/import-s3.ts';
@@ -12,8 +14,6 @@ import { addFailure, failIfAny, newReport, noteLeftOut, sayFailed, sayFailure, s
 import { findEmpty } from '../transfer/sync-plan.ts';
 import { findTarget } from '../transfer/target.ts';
 import { uploadFiles } from '../transfer/upload-files.ts';
-
-const createdAtOnce = 100;
 
 export const run: Run<'import'> = async (context, { args: [from = ''], options }) => {
   const began = performance.now();
@@ -26,17 +26,18 @@ export const run: Run<'import'> = async (context, { args: [from = ''], options }
   noteLeftOut(output, report, origin.leftOut);
   sayFailed(output, report);
   const there = target.id === undefined ? { files: [], folders: [] } : await readRemoteTree(client, target.id);
-  const known = groupByPath(there);
+  const known = groupByKey(there);
   const missing: Item[] = [];
   for (const item of origin.items) {
-    const same = (known.get(item.path) ?? []).some(({ file }) => isImported(item, file));
+    const same = (known.get(toFileKey(item.path)) ?? []).some(({ file }) => isImported(item, file));
     if (same) report.unchanged++;
     else missing.push(item);
   }
   const folders = findEmpty(
     origin.folders.map((path) => ({ path })),
     missing,
-    new Set(there.folders.map(({ path }) => path)),
+    new Set(there.folders.map(({ path }) => toFolderKey(path))),
+    toFolderKey,
   );
   if (options['dry-run']) {
     const bytes = missing.reduce((sum, { size }) => sum + size, 0);
@@ -48,23 +49,13 @@ export const run: Run<'import'> = async (context, { args: [from = ''], options }
     output.say(`Would import ${count(files.length, 'file')}, ${toSize(bytes)}; ${report.unchanged} are there already.`);
     return failIfAny(report);
   }
-  await createFolders();
+  await ensureFolders(client, target, folders, (path, error) =>
+    sayFailure(output, path, addFailure(report, path, error)),
+  );
   await uploadFiles(context, client, target.folder, missing, report);
   output.print(report, '');
   sayReport(output, 'Imported', report, began);
   failIfAny(report);
-
-  async function createFolders(): Promise<void> {
-    const base = target.id === undefined ? `${target.folder}/` : '';
-    for (let start = 0; start < folders.length; start += createdAtOnce) {
-      const paths = folders.slice(start, start + createdAtOnce).map((path) => base + path);
-      try {
-        await client.folders.ensure(paths, { parent: target.id ?? null });
-      } catch (error) {
-        for (const path of paths) sayFailure(output, path, addFailure(report, path, error));
-      }
-    }
-  }
 };
 
 function readOrigin(context: Context, from: string, endpoint: string | undefined): Promise<Origin> {
@@ -75,8 +66,11 @@ function readOrigin(context: Context, from: string, endpoint: string | undefined
 }
 
 /** Files may share a path. */
-function groupByPath({ files }: RemoteTree): Map<string, RemoteFile[]> {
+function groupByKey({ files }: RemoteTree): Map<string, RemoteFile[]> {
   const groups = new Map<string, RemoteFile[]>();
-  for (const file of files) groups.set(file.path, [...(groups.get(file.path) ?? []), file]);
+  for (const file of files) {
+    const key = toFileKey(file.path);
+    groups.set(key, [...(groups.get(key) ?? []), file]);
+  }
   return groups;
 }

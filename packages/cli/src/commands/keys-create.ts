@@ -1,8 +1,8 @@
+import type { Run } from '../command.ts';
 import { connectAccount } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readDuration } from '../format.ts';
 import { findFolder, readRemotePath } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'keys create'> = async (context, { args: [name = ''], options }) => {
   const { client, target } = await connectAccount(context);

@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { clientOf, connect, targetOf } from '../context.ts';
 import { toMinute } from '../format.ts';
 import { printable, toTable } from '../output.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'keys list'> = async (context) => {
   const { apiKey: _, ...target } = await targetOf(context);

@@ -1,8 +1,8 @@
 import { confirm } from '../ask.ts';
+import type { Run } from '../command.ts';
 import { connectAccount } from '../context.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { printable } from '../output.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'keys revoke'> = async (context, { args: [id = ''] }) => {
   const { client } = await connectAccount(context);

@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { readDuration, toMinute } from '../format.ts';
 import { findFile, readRemotePath } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'link'> = async (context, { args: [path = ''], options }) => {
   const seconds = options.expires === undefined ? undefined : readDuration('expires', options.expires);

@@ -1,7 +1,7 @@
 import { confirm } from '../ask.ts';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { count } from '../format.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'links delete'> = async (context, { args }) => {
   const client = await connect(context);

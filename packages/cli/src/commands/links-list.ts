@@ -1,9 +1,9 @@
 import { collect } from '../collect.ts';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { toMinute } from '../format.ts';
 import { printable, toTable } from '../output.ts';
 import { findFile, readRemotePath } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'links list'> = async (context, { args: [path] }) => {
   const client = await connect(context);

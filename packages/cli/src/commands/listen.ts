@@ -1,20 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { newWebhookSecret, toSignedBody, toSignedHeaders } from '@cadiz/server/webhook-message';
+import type { Run } from '../command.ts';
 import { webhookSecretPath, writePrivately } from '../config.ts';
 import type { Context } from '../context.ts';
 import { readFeed, toSubject, typeColumns } from '../event-feed.ts';
 import { usageFailure } from '../failure.ts';
 import { toSecond } from '../format.ts';
 import { printable } from '../output.ts';
-import type { Run } from '../run.ts';
 import { toReason } from '../sign-in.ts';
 
 export const run: Run<'listen'> = async (context, { options }) => {
   const { output } = context;
   const url = readAddress(options['forward-to']);
   const secret = await readSecret(context);
-  output.say(`Sending events to ${url}. Deliveries are signed with\n${output.style('bold', secret)}`);
+  output.say(`Sending events to ${url}. Deliveries are signed with\n${secret}`);
   const types = options.type.map((type) => ` --type ${type}`).join('');
   const toNext = (seq: string) => `cadiz listen --forward-to ${url} --since ${seq}${types}`;
   for await (const event of readFeed(context, { ...options, follow: true, toNext })) {

@@ -1,10 +1,10 @@
 import type { OwnApiKey } from '@cadiz/client';
 import { ask, askSecret, readInput } from '../ask.ts';
+import type { Run } from '../command.ts';
 import { readStored, type StoredService, store, toServiceUrl } from '../config.ts';
 import { type Context, clientOf, targetOf } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { openBrowser, receiveKey } from '../receive-key.ts';
-import type { Run } from '../run.ts';
 import { signIn } from '../sign-in.ts';
 
 export const run: Run<'login'> = async (context, { args, options }) => {

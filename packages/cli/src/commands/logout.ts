@@ -1,7 +1,7 @@
 import { isCadizError } from '@cadiz/client';
+import type { Run } from '../command.ts';
 import { readStored, store, toServiceUrl } from '../config.ts';
 import { clientOf, targetOf } from '../context.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'logout'> = async (context, { args }) => {
   const url = args[0] ? toServiceUrl(args[0]) : (await targetOf(context)).url;

@@ -1,9 +1,9 @@
 import type { ListedFile, ListedFolder } from '@cadiz/client';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { toMinute, toSize } from '../format.ts';
 import { printable, toTable } from '../output.ts';
 import { find, readRemotePath } from '../paths.ts';
-import type { Run } from '../run.ts';
 import { readPages, readRemoteTree } from '../transfer/remote-tree.ts';
 
 interface Listed {

@@ -1,8 +1,8 @@
 import type { Folder } from '@cadiz/client';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { findFiles, findFolder, nameOf, parentOf, readRemotePath, showRemote } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'mkdir'> = async (context, { args, options }) => {
   const client = await connect(context);

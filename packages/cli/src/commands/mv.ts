@@ -1,4 +1,5 @@
 import type { Client } from '@cadiz/client';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { count } from '../format.ts';
@@ -14,7 +15,6 @@ import {
   readRemotePath,
   showRemote,
 } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'mv'> = async (context, { args }) => {
   const client = await connect(context);

@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { readStored, store } from '../config.ts';
 import { connectAccount } from '../context.ts';
 import type { Project } from '../projects.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'projects create'> = async (context, { args: [name = ''], options }) => {
   const { client, target } = await connectAccount(context);

@@ -1,8 +1,8 @@
+import type { Run } from '../command.ts';
 import { connect, connectAccount, targetOf } from '../context.ts';
 import { toMinute } from '../format.ts';
 import { printable, toTable } from '../output.ts';
 import { listProjects } from '../projects.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'projects list'> = async (context) => {
   const target = await targetOf(context);

@@ -1,8 +1,8 @@
+import type { Run } from '../command.ts';
 import { readStored, store } from '../config.ts';
 import { clientOf, connectAccount, targetOf } from '../context.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { findProject, listProjects } from '../projects.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'projects use'> = async (context, { args: [wanted = ''] }) => {
   const { url, session, apiKey } = await targetOf(context);

@@ -1,10 +1,10 @@
 import type { Counts } from '@cadiz/client';
 import { confirm } from '../ask.ts';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { count, toSize } from '../format.ts';
 import { type Found, find, readRemotePath, showPath } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'rm'> = async (context, { args, options }) => {
   const client = await connect(context);

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
+import type { Run } from '../command.ts';
 import { readWhole } from '../format.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'serve'> = async ({ env, cwd }, { options }) => {
   if (options.data !== undefined) env.CADIZ_DATA_DIR = resolve(cwd, options.data);

@@ -1,8 +1,8 @@
+import type { Run } from '../command.ts';
 import { clientOf, targetOf } from '../context.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { toMinute, toSize } from '../format.ts';
-import { toTable } from '../output.ts';
-import type { Run } from '../run.ts';
+import { printable, toTable } from '../output.ts';
 
 interface Session {
   user: { email: string };
@@ -20,7 +20,7 @@ export const run: Run<'status'> = async (context) => {
   const whose = from === 'environment' ? 'CADIZ_API_KEY' : 'stored';
   const key = apiKey ? await clientOf(context, { url, apiKey }).keys.current() : undefined;
   if (key) {
-    rows.push(['Key', `${key.name} (${whose})`], ['Scopes', key.scopes.join(', ')]);
+    rows.push(['Key', `${printable(key.name)} (${whose})`], ['Scopes', key.scopes.join(', ')]);
     rows.push(['Ends', key.expiresAt ? toMinute(key.expiresAt) : 'never']);
   }
   const account = session ? await findSession() : undefined;

@@ -1,9 +1,9 @@
 import { confirm } from '../ask.ts';
+import type { Run } from '../command.ts';
 import { connect, usualConcurrency } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { readWhole } from '../format.ts';
 import { isRemote } from '../paths.ts';
-import type { Run } from '../run.ts';
 import { createFilter } from '../transfer/filter.ts';
 import { planSyncDown } from '../transfer/plan-sync-down.ts';
 import { planSyncUp } from '../transfer/plan-sync-up.ts';
@@ -27,7 +27,7 @@ export const run: Run<'sync'> = async (context, { args: [from = '', to = ''], op
   if (options['dry-run']) {
     if (output.isJson) output.print({ dryRun: true, actions, ...report }, '');
     output.say(actions.length === 0 ? 'Nothing would be done.' : `${actions.length} in all. Nothing was done.`);
-    return;
+    return failIfAny(report);
   }
   if (deletes) await confirm(context, deletes, context.yes);
   await plan.carryOut();

@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { readDuration, readSize, readWhole, toMinute } from '../format.ts';
 import { findFolder, readRemotePath } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'ticket'> = async (context, { args: [path], options }) => {
   const { files = '1', bytes = '100MB', 'file-bytes': fileBytes, type, origin, expires } = options;

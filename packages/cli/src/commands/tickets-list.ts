@@ -1,8 +1,8 @@
 import { collect } from '../collect.ts';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { count, toMinute, toSize } from '../format.ts';
 import { toTable } from '../output.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'tickets list'> = async (context) => {
   const client = await connect(context);

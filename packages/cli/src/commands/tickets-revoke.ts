@@ -1,6 +1,6 @@
 import { confirm } from '../ask.ts';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'tickets revoke'> = async (context, { args: [id = ''] }) => {
   const client = await connect(context);

@@ -1,7 +1,7 @@
 import { confirm } from '../ask.ts';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { count, toSize } from '../format.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'trash empty'> = async (context) => {
   const client = await connect(context);

@@ -1,9 +1,9 @@
 import { collect } from '../collect.ts';
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { toMinute, toSize } from '../format.ts';
 import { printable, toTable } from '../output.ts';
 import { joinPath, showRemote } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'trash list'> = async (context) => {
   const client = await connect(context);

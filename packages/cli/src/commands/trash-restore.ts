@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { count } from '../format.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'trash restore'> = async (context, { args }) => {
   const client = await connect(context);

@@ -1,8 +1,8 @@
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { count, readWhole, toSize } from '../format.ts';
 import { printable } from '../output.ts';
 import { findFolder, parentOf, readRemotePath, showRemote } from '../paths.ts';
-import type { Run } from '../run.ts';
 import { type RemoteTree, readRemoteTree } from '../transfer/remote-tree.ts';
 
 export const run: Run<'tree'> = async (context, { args: [path = '/'], options }) => {

@@ -1,10 +1,14 @@
+import type { Run } from '../command.ts';
 import { connect, usualConcurrency } from '../context.ts';
 import { readWhole } from '../format.ts';
-import type { Run } from '../run.ts';
+import { printable } from '../output.ts';
+import { toFolderKey } from '../paths.ts';
+import { ensureFolders } from '../transfer/ensure-folders.ts';
 import { createFilter } from '../transfer/filter.ts';
 import { planUploads } from '../transfer/plan-uploads.ts';
-import { failIfAny, newReport, noteLeftOut, sayFailed, sayReport } from '../transfer/report.ts';
+import { addFailure, failIfAny, newReport, noteLeftOut, sayFailed, sayFailure, sayReport } from '../transfer/report.ts';
 import { readSources, readThere } from '../transfer/sources.ts';
+import { findEmpty } from '../transfer/sync-plan.ts';
 import { findTarget } from '../transfer/target.ts';
 import { uploadFiles } from '../transfer/upload-files.ts';
 
@@ -17,20 +21,27 @@ export const run: Run<'upload'> = async (context, { args, options }) => {
   const target = await findTarget(client, options.to ?? '/');
   const report = newReport();
   noteLeftOut(output, report, sources.leftOut);
-  const there = target.id === undefined ? new Map() : await readThere(client, target.id, sources);
+  const there = await readThere(client, target.id, sources);
+  const empty = findEmpty(sources.allFolders, sources.files, there.folders, toFolderKey);
   const rules = { ifExists: options['if-exists'], checksum: options.checksum };
-  const uploads = await planUploads(sources.files, there, rules, report);
+  const uploads = await planUploads(sources.files, there.files, rules, report);
   sayFailed(output, report);
   if (options['dry-run']) {
-    const lines = uploads.map(({ path, replaces }) => `${replaces ? 'replace' : 'upload '}  ${path}\n`);
+    const lines = [
+      ...empty.map((path) => `create   ${printable(path)}/\n`),
+      ...uploads.map(({ path, replaces }) => `${replaces ? 'replace' : 'upload '}  ${printable(path)}\n`),
+    ];
     const planned = uploads.map(({ path, size, replaces }) => ({
       path,
       bytes: size,
       replaces: replaces?.id ?? null,
     }));
-    output.print({ dryRun: true, uploads: planned, ...report }, lines.join(''));
-    return;
+    output.print({ dryRun: true, folders: empty, uploads: planned, ...report }, lines.join(''));
+    return failIfAny(report);
   }
+  await ensureFolders(client, target, empty, (path, error) =>
+    sayFailure(output, path, addFailure(report, path, error)),
+  );
   await uploadFiles(context, client, target.folder, uploads, report);
   output.print(report, '');
   sayReport(output, 'Uploaded', report, began);

@@ -1,7 +1,7 @@
+import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { readDuration } from '../format.ts';
 import { findFile, readRemotePath, showRemote } from '../paths.ts';
-import type { Run } from '../run.ts';
 
 export const run: Run<'url'> = async (context, { args, options }) => {
   const expiresIn = options.expires === undefined ? undefined : readDuration('expires', options.expires);

@@ -1,6 +1,6 @@
 import { manageUsers } from '@cadiz/server/users';
 import { confirm } from '../ask.ts';
-import type { Run } from '../run.ts';
+import type { Run } from '../command.ts';
 import type { CommandName } from '../table.ts';
 
 type UsersCommand = Extract<CommandName, `users ${string}`>;

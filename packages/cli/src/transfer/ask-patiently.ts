@@ -23,8 +23,18 @@ export async function askPatiently(
     const mayPass = typeof answer === 'string' || answer.status === 429 || answer.status >= 500;
     if (!mayPass || attempt === attempts) throw await toFailure(answer);
     if (typeof answer !== 'string') await answer.body?.cancel();
-    await new Promise((resolve) => setTimeout(resolve, Math.random() * 400 * 2 ** attempt));
+    const asked = typeof answer === 'string' ? undefined : readRetryAfter(answer.headers.get('retry-after'));
+    await new Promise((resolve) => setTimeout(resolve, asked ?? Math.random() * 400 * 2 ** attempt));
   }
+}
+
+const longestWaitMilliseconds = 60_000;
+
+/** How long a store asks to wait (RFC 9110, section 10.2.3), but no longer than a minute; undefined if it does not. */
+export function readRetryAfter(value: string | null, now = Date.now()): number | undefined {
+  if (value === null) return undefined;
+  const milliseconds = /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value) - now;
+  return Number.isNaN(milliseconds) ? undefined : Math.min(Math.max(milliseconds, 0), longestWaitMilliseconds);
 }
 
 /** How long an answer without a file may take. */

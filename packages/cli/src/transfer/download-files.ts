@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { mkdir, open, rename, rm, stat, utimes } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Client, type File, isCadizError } from '@cadiz/client';
 import type { Context } from '../context.ts';
@@ -17,7 +17,7 @@ export interface Download {
   to: string;
 }
 
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
+const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 
 /** Downloads files, verifies them, and shows how far it is. */
 export async function downloadFiles(
@@ -51,16 +51,17 @@ const attempts = 5;
 
 /**
  * Downloads to a draft beside the target, and gives it its name once it is complete and verified. A draft that an earlier
- * attempt has left is continued.
+ * attempt has left is continued. Another command may be writing the same draft: both put the same bytes in the same places.
  */
 async function downloadFile(client: Client, { file, to }: Download, how: How): Promise<void> {
   const draft = join(dirname(to), `.cadiz-${file.id}.part`);
   await mkdir(dirname(to), { recursive: true });
   const taken = await stat(to).catch(() => undefined);
   if (taken?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR', path: to });
+  let written: Stats;
   for (let attempt = 1; ; attempt++) {
     try {
-      await continueDraft(client, file, draft, how);
+      written = await continueDraft(client, file, draft, how);
       break;
     } catch (error) {
       if (error instanceof Damaged) await rm(draft, { force: true });
@@ -68,9 +69,10 @@ async function downloadFile(client: Client, { file, to }: Download, how: How): P
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 400 * 2 ** attempt));
     }
   }
-  const time = new Date(timeOf(file));
-  await utimes(draft, time, time);
-  await rename(draft, to);
+  await rename(draft, to).catch(async (error: NodeJS.ErrnoException) => {
+    const renamed = await lstat(to).catch(() => undefined);
+    if (error.code !== 'ENOENT' || renamed?.ino !== written.ino || renamed.dev !== written.dev) throw error;
+  });
 }
 
 /** A broken connection, and bytes that were damaged on the way; not what the disk or the service refuses. */
@@ -78,9 +80,10 @@ const mayPass = (error: unknown): boolean =>
   error instanceof Damaged ||
   !(error instanceof Failure || isCadizError(error) || /^E[A-Z]+$/.test((error as NodeJS.ErrnoException).code ?? ''));
 
-async function continueDraft(client: Client, file: File, path: string, { sign, onProgress }: How): Promise<void> {
+/** @returns what it is now */
+async function continueDraft(client: Client, file: File, path: string, { sign, onProgress }: How): Promise<Stats> {
   // A link in its place would lead what is written elsewhere.
-  const draft = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0o666);
+  const draft = await open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o666);
   try {
     const hash = startHash(file);
     let { size: at } = await draft.stat();
@@ -88,7 +91,9 @@ async function continueDraft(client: Client, file: File, path: string, { sign, o
       await draft.truncate(0);
       at = 0;
     }
-    if (at > 0) for await (const bytes of draft.createReadStream({ start: 0, autoClose: false })) hash?.update(bytes);
+    if (at > 0)
+      for await (const bytes of draft.createReadStream({ start: 0, end: at - 1, autoClose: false }))
+        hash?.update(bytes);
     onProgress(at);
     let isAgain = false;
     const next = () => {
@@ -97,13 +102,21 @@ async function continueDraft(client: Client, file: File, path: string, { sign, o
       return url;
     };
     for await (const bytes of openBytes(client, file, { start: at, hash, sign: next })) {
-      await draft.appendFile(bytes);
+      await writeAt(draft, bytes, at);
       at += bytes.length;
       onProgress(at);
     }
+    const time = new Date(timeOf(file));
+    await draft.utimes(time, time);
+    return await draft.stat();
   } finally {
     await draft.close();
   }
+}
+
+async function writeAt(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await file.write(bytes, done, bytes.length - done, position + done)).bytesWritten;
 }
 
 const signedAtOnce = 100;

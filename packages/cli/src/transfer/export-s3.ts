@@ -76,7 +76,13 @@ export function toBucket(given: string, { context, client, concurrency }: Export
   };
 
   async function isThere(at: string, file: File): Promise<boolean> {
-    return (await bucket.head(keyOf(at))).metadata[idFact] === file.id;
+    try {
+      return (await bucket.head(keyOf(at))).metadata[idFact] === file.id;
+    } catch (error) {
+      // It has been deleted since it was listed.
+      if (error instanceof Failure && error.exitCode === exitCodes.notFound) return false;
+      throw error;
+    }
   }
 
   async function copy(at: string, file: File, sign: () => Promise<string>, onProgress: (bytes: number) => void) {

@@ -34,7 +34,7 @@ export interface LocalTree {
 /** When a file was changed last: to the millisecond, as a project keeps it. */
 export const toChanged = ({ mtimeMs }: { mtimeMs: number }): number => Math.round(mtimeMs);
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Names that no file of a project can have (docs/api.md). */
 const impossible = /[\p{Cc}\\]/u;

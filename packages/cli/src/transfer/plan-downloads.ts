@@ -11,6 +11,8 @@ export interface DownloadRules {
   checksum: boolean;
   /** Where a path goes. */
   to: (path: string) => string;
+  /** Whether what has this path here will be deleted before. */
+  isGoing?: (path: string) => boolean;
 }
 
 /** File systems of these take two names for one that differ in case or in how accents are composed. */
@@ -20,7 +22,7 @@ const toKey = (path: string) => (foldsNames ? path.normalize('NFC').toLowerCase(
 /** Which files must be downloaded, given what is here. What is the same, or cannot be, goes into the report. */
 export async function planDownloads(
   wanted: readonly { path: string; file: File }[],
-  { ifExists, checksum, to }: DownloadRules,
+  { ifExists, checksum, to, isGoing = () => false }: DownloadRules,
   report: Report,
 ): Promise<Download[]> {
   const downloads: Download[] = [];
@@ -32,7 +34,7 @@ export async function planDownloads(
     else if (taken.has(toKey(download.to))) fail('another file of this download gets the same name here.');
     else {
       taken.add(toKey(download.to));
-      const here = await lstat(download.to).catch(() => undefined);
+      const here = isGoing(path) ? undefined : await lstat(download.to).catch(() => undefined);
       const entry = here && { path, from: download.to, size: here.size, changed: toChanged(here) };
       if (!entry) downloads.push(download);
       else if (!here.isFile()) fail(`${download.to} is ${here.isDirectory() ? 'a folder' : 'no regular file'} here.`);

@@ -38,16 +38,21 @@ export async function planSyncDown(
     else report.failed.push({ path, error: 'something here that is no file or folder is in the way.' });
   }
   const place = (path: string) => join(target, path);
-  const downloads = await planDownloads(wanted, { ifExists: 'replace', checksum: rules.checksum, to: place }, report);
   const here = new Set(local.files.map(({ path }) => path));
   const empty = findEmpty(remote.folders, remote.files, new Set(local.folders.map(({ path }) => path)));
   const there = new Set(remote.folders.map(({ path }) => path));
-  const needed = foldersAbove(local.others);
+  const needed = foldersAbove([...local.others, ...blocked]);
   const extra = {
     files: rules.delete ? local.files.filter(({ path }) => !newest.has(path)) : [],
     // The innermost first: a folder must be empty to be removed.
     folders: rules.delete ? local.folders.filter(({ path }) => !there.has(path) && !needed.has(path)).reverse() : [],
   };
+  const going = new Set(extra.folders.map(({ path }) => path));
+  const downloads = await planDownloads(
+    wanted,
+    { ifExists: 'replace', checksum: rules.checksum, to: place, isGoing: (path) => going.has(path) },
+    report,
+  );
   const actions: Action[] = [
     ...extra.files.map(({ path, size }) => ({ action: 'delete' as const, path, bytes: size })),
     ...extra.folders.map(({ path }) => ({ action: 'delete' as const, path: `${path}/` })),

@@ -2,6 +2,8 @@ import type { Client } from '@cadiz/client';
 import type { Context } from '../context.ts';
 import { exitCodes, Failure, toTold, usageFailure } from '../failure.ts';
 import { count, toSize } from '../format.ts';
+import { toFileKey, toFolderKey } from '../paths.ts';
+import { ensureFolders } from './ensure-folders.ts';
 import { type Filter, filterTree } from './filter.ts';
 import { readLocalTree } from './local-tree.ts';
 import { findNamed } from './named-path.ts';
@@ -43,11 +45,16 @@ export async function planSyncUp(
   const files = local.files.map((entry) => ({ entry, path: entry.path }));
   const uploads = await planUploads(
     files,
-    newestByPath(remote),
+    newestByPath(remote, toFileKey),
     { ifExists: 'replace', checksum: rules.checksum },
     report,
   );
-  const empty = findEmpty(local.folders, local.files, new Set(remote.folders.map(({ path }) => path)));
+  const empty = findEmpty(
+    local.folders,
+    local.files,
+    new Set(remote.folders.map(({ path }) => toFolderKey(path))),
+    toFolderKey,
+  );
   const extra = rules.delete ? findExtra() : { files: [], folders: [] };
 
   const actions: Action[] = [
@@ -64,7 +71,7 @@ export async function planSyncUp(
     actions,
     deletes: extra.files.length + extra.folders.length > 0 ? await describeExtra() : undefined,
     async carryOut() {
-      await createEmpty();
+      await ensureFolders(client, target, empty, fail);
       await uploadFiles(context, client, target.folder, uploads, report);
       await deleteExtra();
     },
@@ -72,18 +79,21 @@ export async function planSyncUp(
 
   /** What is there and not here. What is here and was left out is not missing; what the filter leaves alone stays. */
   function findExtra(): RemoteTree {
-    const kept = new Set(local.leftOut.map(({ path }) => path));
+    const kept = new Set(local.leftOut.map(({ path }) => toFolderKey(path)));
     const here = {
-      files: new Set(local.files.map(({ path }) => path)),
-      folders: new Set(local.folders.map(({ path }) => path)),
+      files: new Set(local.files.map(({ path }) => toFileKey(path))),
+      folders: new Set(local.folders.map(({ path }) => toFolderKey(path))),
     };
-    const newest = newestByPath(remote);
+    const newest = newestByPath(remote, toFileKey);
+    const isKept = (path: string) => isWithin(toFolderKey(path), kept);
     const needed = foldersAbove(others);
-    const isGone = (path: string) => !here.folders.has(path) && !isWithin(path, kept) && !needed.has(path);
+    const isGone = (path: string) => !here.folders.has(toFolderKey(path)) && !isKept(path) && !needed.has(path);
     const folders = outermost(remote.folders.filter(({ path }) => isGone(path)));
     const gone = new Set(folders.map(({ path }) => path));
     const isExtra = ({ path, file }: RemoteTree['files'][number]) =>
-      (!here.files.has(path) || newest.get(path)?.id !== file.id) && !isWithin(path, gone) && !isWithin(path, kept);
+      (!here.files.has(toFileKey(path)) || newest.get(toFileKey(path))?.id !== file.id) &&
+      !isWithin(path, gone) &&
+      !isKept(path);
     return { folders, files: remote.files.filter(isExtra) };
   }
 
@@ -93,16 +103,6 @@ export async function planSyncUp(
     const all = remote.files.filter(({ path, file }) => ids.has(file.id) || isWithin(path, gone));
     const bytes = all.reduce((sum, { file }) => sum + file.fileSize, 0);
     return `Move to the trash: ${count(extra.folders.length, 'folder')}, ${count(all.length, 'file')}, ${toSize(bytes)}?`;
-  }
-
-  async function createEmpty(): Promise<void> {
-    const base = target.id === undefined ? (target.folder ?? '') : '';
-    const parent = target.id ?? null;
-    const paths = empty.map((path) => (base ? `${base}/${path}` : path));
-    for (let start = 0; start < paths.length; start += atOnce) {
-      const some = paths.slice(start, start + atOnce);
-      await note(some.join(', '), () => client.folders.ensure(some, { parent }));
-    }
   }
 
   async function deleteExtra(): Promise<void> {
@@ -119,8 +119,12 @@ export async function planSyncUp(
       await run();
     } catch (error) {
       if (toTold(error).exitCode === exitCodes.signIn) throw error;
-      sayFailure(context.output, what, addFailure(report, what, error));
+      fail(what, error);
     }
+  }
+
+  function fail(what: string, error: unknown): void {
+    sayFailure(context.output, what, addFailure(report, what, error));
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ListedFile } from '@cadiz/client';
-import { showRemote } from '../paths.ts';
+import { showRemote, toFileKey } from '../paths.ts';
 import { isSame } from './compare.ts';
 import type { LocalEntry } from './local-tree.ts';
 import type { RemoteTree } from './remote-tree.ts';
@@ -13,17 +13,27 @@ export interface UploadRules {
   checksum: boolean;
 }
 
-/** Which local files must be uploaded, given what is there. What is the same, or is to be left alone, goes into the report. */
+/**
+ * Which local files must be uploaded, given what is there. What is the same, or is to be left alone, goes into the report.
+ *
+ * @param remote the files there, by their keys
+ */
 export async function planUploads(
   local: readonly { entry: LocalEntry; path: string }[],
-  remote: Map<string, ListedFile>,
+  remote: ReadonlyMap<string, ListedFile>,
   { ifExists, checksum }: UploadRules,
   report: Report,
 ): Promise<Upload[]> {
   const uploads: Upload[] = [];
+  const taken = new Map<string, string>();
   for (const { entry, path } of local) {
-    const there = remote.get(path);
-    if (!there) uploads.push(toUpload(entry, path));
+    const key = toFileKey(path);
+    const other = taken.get(key);
+    taken.set(key, other ?? path);
+    const there = remote.get(key);
+    if (other !== undefined)
+      report.failed.push({ path, error: `its folder and that of ${other} are one in a project: rename one of them.` });
+    else if (!there) uploads.push(toUpload(entry, path));
     else if (await isSame(entry, there, 'up', checksum)) report.unchanged++;
     else if (ifExists === 'replace') uploads.push(toUpload(entry, path, there));
     else if (ifExists === 'keep') uploads.push(toUpload(entry, path));
@@ -33,13 +43,21 @@ export async function planUploads(
   return uploads;
 }
 
-/** Of files that share a path the newest one, which others show by this name. */
-export function newestByPath({ files }: RemoteTree): Map<string, ListedFile> {
+/**
+ * Of files that share a path the newest one, which others show by this name.
+ *
+ * @param toKey what the map is to be asked with, instead of the path
+ */
+export function newestByPath(
+  { files }: Pick<RemoteTree, 'files'>,
+  toKey = (path: string) => path,
+): Map<string, ListedFile> {
   const newest = new Map<string, ListedFile>();
   for (const { path, file } of files) {
-    const known = newest.get(path);
+    const key = toKey(path);
+    const known = newest.get(key);
     if (!known || known.createdAt < file.createdAt || (known.createdAt === file.createdAt && known.id < file.id))
-      newest.set(path, file);
+      newest.set(key, file);
   }
   return newest;
 }

@@ -17,6 +17,20 @@ export interface Report {
 
 export const newReport = (): Report => ({ done: [], unchanged: 0, skipped: [], failed: [] });
 
+/** What the service answers to a key that has been revoked or has expired: to all that follows, too. */
+const refusedCode = 'invalid_api_key';
+
+/**
+ * Notes what has failed, and says so; that the credentials are refused, only once.
+ *
+ * @param say shows it, where bars may be drawn
+ */
+export function noteFailure(report: Report, path: string, error: unknown, say: (message: string) => void): void {
+  const isKnown = report.failed.some(({ code }) => code === refusedCode);
+  const message = addFailure(report, path, error);
+  if (!isKnown || report.failed.at(-1)?.code !== refusedCode) say(message);
+}
+
 export function addFailure(report: Report, path: string, error: unknown): string {
   const { message, code, requestId } = toTold(error);
   report.failed.push({ path, error: message, ...(code && { code }), ...(requestId && { requestId }) });
@@ -48,12 +62,13 @@ export function sayFailed(output: Output, { failed }: Report): void {
   for (const { path, error } of failed) sayFailure(output, path, error);
 }
 
-/** @throws Failure with 5 if anything failed */
+/** @throws Failure with 5 if anything failed, or with 4 if the credentials were refused */
 export function failIfAny({ done, failed, unchanged, skipped }: Report): void {
   if (failed.length === 0) return;
   const total = done.length + failed.length + unchanged + skipped.length;
+  const isRefused = failed.some(({ code }) => code === refusedCode);
   throw new Failure(
-    exitCodes.someFailed,
+    isRefused ? exitCodes.signIn : exitCodes.someFailed,
     `${failed.length} of ${count(total, 'file')} failed. The same command tries them again.`,
   );
 }

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { showProgress } from '../progress.ts';
-import { addFailure, type Report, sayFailure } from './report.ts';
+import { noteFailure, type Report, sayFailure } from './report.ts';
 
 /** One file that goes somewhere. */
 export interface Transfer {
@@ -53,10 +53,12 @@ export async function runTransfers(
         });
         report.done.push({ path, id, bytes });
       } catch (error) {
-        const message = addFailure(report, path, error);
-        // Each of the others would fail in the same way: one such line is enough.
-        if (!end) progress.interject(() => sayFailure(output, path, message));
-        if (hopeless.includes((error as NodeJS.ErrnoException).code ?? '')) end ??= `not begun, since ${message}`;
+        const isHopeless = hopeless.includes((error as NodeJS.ErrnoException).code ?? '');
+        noteFailure(report, path, error, (message) => {
+          // Each of the others would fail in the same way: one such line is enough.
+          if (!end) progress.interject(() => sayFailure(output, path, message));
+          if (isHopeless) end ??= `not begun, since ${message}`;
+        });
       }
       current.delete(transfer);
       bytesOver += bytes;

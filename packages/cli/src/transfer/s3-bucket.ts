@@ -122,8 +122,12 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
       do {
         const query = { 'list-type': '2', prefix, 'encoding-type': 'url', ...(next && { 'continuation-token': next }) };
         const page = parseXml(await (await ask('GET', '', query)).text());
-        for (const entry of page.children.filter(({ name }) => name === 'Contents')) yield toListed(entry);
-        next = textOf(page, 'NextContinuationToken') || undefined;
+        const isEncoded = textOf(page, 'EncodingType') === 'url';
+        for (const entry of page.children.filter(({ name }) => name === 'Contents')) yield toListed(entry, isEncoded);
+        const token = textOf(page, 'NextContinuationToken') || undefined;
+        if (token && token === next)
+          throw new Failure(exitCodes.failed, `s3://${bucket}: the store answers the same page of its list again.`);
+        next = token;
       } while (next);
     },
     async head(key) {
@@ -185,14 +189,25 @@ async function* inParts(bytes: AsyncIterable<Uint8Array>, size: number): AsyncGe
 const textOf = ({ children }: XmlElement, name: string): string =>
   children.find((child) => child.name === name)?.text ?? '';
 
-function toListed(entry: XmlElement): ListedObject {
+/** @param isEncoded whether the store has encoded the key, as it was asked to; not every store does */
+function toListed(entry: XmlElement, isEncoded: boolean): ListedObject {
+  const key = textOf(entry, 'Key');
   return {
-    // With encoding-type=url, a plus is a space.
-    key: decodeURIComponent(textOf(entry, 'Key').replaceAll('+', ' ')),
+    key: isEncoded ? decodeKey(key) : key,
     size: Number(textOf(entry, 'Size')),
     etag: textOf(entry, 'ETag').replaceAll('"', ''),
     changed: Date.parse(textOf(entry, 'LastModified')),
   };
+}
+
+function decodeKey(key: string): string {
+  try {
+    // A plus is a space.
+    return decodeURIComponent(key.replaceAll('+', ' '));
+  } catch {
+    // Not UTF-8: there is no such object, which is told when it is read.
+    return key;
+  }
 }
 
 async function toFailure(answer: Response | string, what: string): Promise<Failure> {

@@ -1,18 +1,20 @@
 import { basename } from 'node:path';
 import type { Client, ListedFile } from '@cadiz/client';
 import { usageFailure } from '../failure.ts';
-import { findIn, isRemote, joinPath } from '../paths.ts';
+import { findIn, isRemote, joinPath, toFileKey, toFolderKey } from '../paths.ts';
 import type { Filter } from './filter.ts';
 import { type LeftOut, type LocalEntry, readLocalTree, toChanged } from './local-tree.ts';
 import { findNamed } from './named-path.ts';
 import { newestByPath } from './plan-uploads.ts';
-import { readPages, readRemoteTree } from './remote-tree.ts';
+import { type RemoteTree, readPages, readRemoteTree } from './remote-tree.ts';
 
 /** What is to be uploaded: files and folders of this machine, and the path that each gets beneath the target. */
 export interface Sources {
   files: { entry: LocalEntry; path: string }[];
   /** Names of folders; '' stands for what is in a folder without the folder itself. */
   folders: string[];
+  /** The paths of all folders. */
+  allFolders: { path: string }[];
   leftOut: LeftOut[];
 }
 
@@ -22,7 +24,7 @@ export async function readSources(
   args: readonly string[],
   how: { recursive: boolean; links: boolean; filter: Filter },
 ): Promise<Sources> {
-  const sources: Sources = { files: [], folders: [], leftOut: [] };
+  const sources: Sources = { files: [], folders: [], allFolders: [], leftOut: [] };
   const taken = new Set<string>();
   for (const arg of args) {
     if (isRemote(arg))
@@ -41,8 +43,10 @@ export async function readSources(
       continue;
     }
     if (!how.recursive) throw usageFailure(`${arg} is a folder: give -r.`);
-    const { files, leftOut } = await readLocalTree(from, { followLinks: how.links, filter: how.filter });
+    const { files, folders, leftOut } = await readLocalTree(from, { followLinks: how.links, filter: how.filter });
     sources.folders.push(name);
+    if (name && how.filter.selects(name, true)) sources.allFolders.push({ path: name });
+    sources.allFolders.push(...folders.map(({ path }) => ({ path: joinPath(name, path) })));
     sources.files.push(...files.map((entry) => ({ entry, path: joinPath(name, entry.path) })));
     sources.leftOut.push(...leftOut.map((one) => ({ ...one, path: joinPath(name, one.path) })));
   }
@@ -52,27 +56,41 @@ export async function readSources(
 /** From so many files on, a whole folder is listed rather than each of them looked up. */
 const lookedUpAtMost = 20;
 
-/** The files that are already where these would go, by their paths beneath the target folder. */
+/** What is already where these would go: files and folders by their keys beneath the target folder. */
+export interface There {
+  files: ReadonlyMap<string, ListedFile>;
+  folders: ReadonlySet<string>;
+}
+
+/** @param target undefined if it does not exist yet */
 export async function readThere(
   client: Client,
-  target: string | null,
+  target: string | null | undefined,
   { files, folders }: Sources,
-): Promise<Map<string, ListedFile>> {
-  const there: { path: string; file: ListedFile }[] = [];
+): Promise<There> {
+  const there: RemoteTree = { files: [], folders: [] };
+  if (target === undefined) return toThere(there);
+  if (folders.includes('')) return toThere(await readRemoteTree(client, target));
   const names = files.filter(({ path }) => !path.includes('/')).map(({ path }) => path);
-  if (folders.includes('')) return newestByPath(await readRemoteTree(client, target));
   if (names.length > lookedUpAtMost) {
     for await (const page of readPages(client, target))
-      there.push(...page.files.map((file) => ({ path: file.fileName, file })));
+      there.files.push(...page.files.map((file) => ({ path: file.fileName, file })));
   } else {
     for (const name of names)
-      there.push(...(await findIn(client, target, name)).files.map((file) => ({ path: name, file })));
+      there.files.push(...(await findIn(client, target, name)).files.map((file) => ({ path: name, file })));
   }
   for (const name of folders) {
     const { folder } = await findIn(client, target, name);
     if (!folder) continue;
     const beneath = await readRemoteTree(client, folder.id);
-    there.push(...beneath.files.map(({ path, file }) => ({ path: joinPath(name, path), file })));
+    there.files.push(...beneath.files.map(({ path, file }) => ({ path: joinPath(name, path), file })));
+    there.folders.push({ path: name, folder });
+    there.folders.push(...beneath.folders.map(({ path, folder }) => ({ path: joinPath(name, path), folder })));
   }
-  return newestByPath({ files: there, folders: [] });
+  return toThere(there);
 }
+
+const toThere = (tree: RemoteTree): There => ({
+  files: newestByPath(tree, toFileKey),
+  folders: new Set(tree.folders.map(({ path }) => toFolderKey(path))),
+});

@@ -42,12 +42,17 @@ export function outermost<T extends { path: string }>(folders: readonly T[]): T[
   return folders.filter(({ path }) => !path.includes('/') || !isWithin(path.slice(0, path.lastIndexOf('/')), all));
 }
 
-/** The folders of a list beneath which none of these files is, and that are missing on the other side. */
+/**
+ * The folders of a list beneath which none of these files is, and that are missing on the other side.
+ *
+ * @param toKey what the other side takes for the same folder
+ */
 export function findEmpty(
   folders: readonly { path: string }[],
   files: readonly { path: string }[],
   there: ReadonlySet<string>,
+  toKey = (path: string) => path,
 ): string[] {
   const filled = foldersAbove(files.map(({ path }) => path));
-  return folders.map(({ path }) => path).filter((path) => !filled.has(path) && !there.has(path));
+  return folders.map(({ path }) => path).filter((path) => !filled.has(path) && !there.has(toKey(path)));
 }

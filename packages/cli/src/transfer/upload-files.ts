@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { showProgress } from '../progress.ts';
 import { changedFact, hashFile } from './compare.ts';
 import { type LocalEntry, toChanged } from './local-tree.ts';
-import { addFailure, type Report, sayFailure } from './report.ts';
+import { noteFailure, type Report, sayFailure } from './report.ts';
 
 /** Something to upload, and where it goes. */
 export interface Upload {
@@ -59,10 +59,8 @@ export async function uploadFiles(
     progress.stop();
     output.say('\nInterrupted. The same command goes on from here.');
   });
-  const fail = (path: string, error: unknown) => {
-    const message = addFailure(report, path, error);
-    progress.interject(() => sayFailure(output, path, message));
-  };
+  const fail = (path: string, error: unknown) =>
+    noteFailure(report, path, error, (message) => progress.interject(() => sayFailure(output, path, message)));
   const told = new Set<number>();
   const stop = queue.subscribe(() => {
     for (const { id, state, error } of queue.snapshot().uploads) {

@@ -1,8 +1,11 @@
 import type { CadizError } from '../error.ts';
 import { toCadizError } from '../retry.ts';
 
+/** What one of them can be refused for while the others could be answered. */
+const ofOne = ['invalid_request', 'folder_too_deep'];
+
 /**
- * Asks one question about all of them, and about each by itself if one that is invalid stands in the way of the others.
+ * Asks one question about all of them, and about each by itself if one that is refused stands in the way of the others.
  *
  * @returns what becomes of each, in their order
  */
@@ -14,7 +17,7 @@ export async function together<E, T>(
     return await ask(entries);
   } catch (error) {
     const failure = toCadizError(error);
-    if (failure.code !== 'invalid_request' || !entries[1]) return entries.map(() => failure);
+    if (!ofOne.includes(failure.code) || !entries[1]) return entries.map(() => failure);
     return (await Promise.all(entries.map((entry) => together([entry], ask)))).flat();
   }
 }

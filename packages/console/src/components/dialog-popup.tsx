@@ -1,8 +1,28 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { useRef } from 'react';
+import { type ReactNode, type RefObject, useRef } from 'react';
 import { text } from '../text/text.ts';
-import type { DialogProps } from './dialog.tsx';
+
+export interface DialogProps {
+  open: boolean;
+  /** Called for Escape, the scrim and the cross, unless `isKept`. */
+  onClose: () => void;
+  title: string;
+  lead?: ReactNode;
+  /** 480, 640, 716 or 820 pixels wide. */
+  width?: 's' | 'w' | 'k' | 'x';
+  /** Whether only its own buttons close it, since something would be lost. */
+  isKept?: boolean;
+  /** What gets the focus at first; the first field by default. */
+  initialFocus?: RefObject<HTMLElement | null>;
+  /** Whether it has text alone, to be scrolled through by keys. */
+  isText?: boolean;
+  /** Stands in the head, after the title. */
+  headEnd?: ReactNode;
+  children?: ReactNode;
+  /** Buttons, the main one last. */
+  footer?: ReactNode;
+}
 
 /** The dialog itself: it is loaded when the first is opened. */
 export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = false, ...rest }: DialogProps) {

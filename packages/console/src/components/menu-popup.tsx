@@ -1,6 +1,30 @@
 import { Menu as Base } from '@base-ui/react/menu';
-import { Check } from 'lucide-react';
-import type { MenuAction, MenuProps } from './menu.tsx';
+import { Check, type LucideIcon } from 'lucide-react';
+import type { ReactElement, ReactNode } from 'react';
+
+export interface MenuAction {
+  label: string;
+  icon?: LucideIcon;
+  /** As people read it, such as `⌘A`. */
+  shortcut?: string;
+  isBad?: boolean;
+  /** For one of several choices: whether it is the present one. */
+  isOn?: boolean;
+  isOff?: boolean;
+  /** Whether a line stands above it. */
+  isNewGroup?: boolean;
+  run: () => void;
+}
+
+export interface MenuProps {
+  /** The button that opens it. */
+  trigger: ReactElement<Record<string, unknown>>;
+  actions: readonly MenuAction[];
+  /** Above the actions. */
+  head?: ReactNode;
+  side?: 'top' | 'bottom';
+  align?: 'start' | 'end';
+}
 
 /** The menu itself, open from the beginning: it is loaded when somebody opens the first. */
 export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'end' }: MenuProps) {

@@ -1,29 +1,5 @@
-import type { LucideIcon } from 'lucide-react';
-import { cloneElement, lazy, type ReactElement, type ReactNode, Suspense, useState } from 'react';
-
-export interface MenuAction {
-  label: string;
-  icon?: LucideIcon;
-  /** As people read it, such as `⌘A`. */
-  shortcut?: string;
-  isBad?: boolean;
-  /** For one of several choices: whether it is the present one. */
-  isOn?: boolean;
-  isOff?: boolean;
-  /** Whether a line stands above it. */
-  isNewGroup?: boolean;
-  run: () => void;
-}
-
-export interface MenuProps {
-  /** The button that opens it. */
-  trigger: ReactElement<Record<string, unknown>>;
-  actions: readonly MenuAction[];
-  /** Above the actions. */
-  head?: ReactNode;
-  side?: 'top' | 'bottom';
-  align?: 'start' | 'end';
-}
+import { cloneElement, lazy, Suspense, useState } from 'react';
+import type { MenuProps } from './menu-popup.tsx';
 
 const load = () => import('./menu-popup.tsx');
 const MenuPopup = lazy(async () => ({ default: (await load()).MenuPopup }));

@@ -2,13 +2,20 @@ import { Toast as Base } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
 import { useEffect } from 'react';
 import { text } from '../text/text.ts';
-import { markReady, type ToastData } from './toast.tsx';
+
+export interface ToastData {
+  undo?: () => void;
+}
 
 export const manager = Base.createToastManager<ToastData>();
 
+const { promise, resolve } = Promise.withResolvers<void>();
+/** Resolved once messages can be shown: a message added before that would be lost. */
+export const ready = promise;
+
 /** Where the newest message is shown. */
 export function ToastRegion() {
-  useEffect(() => markReady(), []);
+  useEffect(() => resolve(), []);
   return (
     <Base.Provider toastManager={manager} limit={1}>
       <Base.Portal>

@@ -1,17 +1,11 @@
 import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { messageOf } from './problem.tsx';
-
-export interface ToastData {
-  undo?: () => void;
-}
+import type { ToastData } from './toast-region.tsx';
 
 const load = () => import('./toast-region.tsx');
 const ToastRegion = lazy(async () => ({ default: (await load()).ToastRegion }));
 
 let isNeeded = false;
-/** Resolved once messages can be shown: what is said before that would be lost. */
-const ready = Promise.withResolvers<void>();
-export const markReady = ready.resolve;
 
 const listeners = new Set<() => void>();
 
@@ -19,8 +13,8 @@ const listeners = new Set<() => void>();
 export async function toast(message: string, { undo }: ToastData = {}): Promise<void> {
   isNeeded = true;
   for (const listener of listeners) listener();
-  const { manager } = await load();
-  await ready.promise;
+  const { manager, ready } = await load();
+  await ready;
   manager.add({ id: 'only', title: message, timeout: undo ? 10_000 : 6000, data: { ...(undo && { undo }) } });
 }
 

@@ -65,7 +65,7 @@ function ProjectCard({ project }: { project: Project }) {
           </b>
           {isKnown && <Badge>{text.members.roles[role]}</Badge>}
         </span>
-        <span className="cap quiet num">{usage ? usageWords(usage) : ' '}</span>
+        <span className="cap quiet num">{usage ? usageWords(usage) : '\u00a0'}</span>
         {usage?.quotaBytes ? (
           <Meter
             isLimit

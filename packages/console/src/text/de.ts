@@ -1,9 +1,10 @@
-import type { Text } from './text.ts';
+import type { en } from './en.ts';
+import type { Widen } from './widen.ts';
 
 const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString('de')} ${count === 1 ? one : many}`;
 
-export const de: Text = {
+export const de: Widen<typeof en> = {
   language: 'de',
   common: {
     cancel: 'Abbrechen',
@@ -655,7 +656,7 @@ export const de: Text = {
   health: {
     forOwner: 'Das sieht nur, wem der Dienst gehört',
     forOwnerHint: 'Hier steht, was der Dienst braucht, und was mit ihm nicht stimmt.',
-    check: 'Neu prüfen',
+    check: 'Jetzt prüfen',
     atWork: 'Prüft, höchstens eine Minute lang',
     looked: 'Geprüft',
     neverLooked: 'Noch nicht geprüft',
@@ -691,8 +692,9 @@ export const de: Text = {
     isInTime: 'pünktlich',
     jobNames: {
       adopt: 'Arbeit früherer Versionen übernehmen',
-      audit: 'Alte Ereignisse entfernen',
+      audit: 'Alte Einträge des Protokolls entfernen',
       days: 'Tage des Verbrauchs abschließen',
+      events: 'Alte Ereignisse entfernen',
       expired: 'Abgelaufenes entfernen',
       images: 'Früher erfasste Bilder ansehen',
       multiparts: 'Verlassene Uploads in Teilen abbrechen',

@@ -650,7 +650,7 @@ export const en = {
   health: {
     forOwner: 'Only the owner of the service sees this',
     forOwnerHint: 'It shows what the service depends on, and what is wrong with it.',
-    check: 'Check again',
+    check: 'Check now',
     atWork: 'Checking, for a minute at most',
     looked: 'Checked',
     neverLooked: 'Not checked yet',
@@ -687,6 +687,7 @@ export const en = {
       adopt: 'Take over work of earlier versions',
       audit: 'Remove old audit events',
       days: 'Close the days of usage',
+      events: 'Remove old events',
       expired: 'Remove what has expired',
       images: 'Look at images recorded before',
       multiparts: 'Abort abandoned uploads in parts',

@@ -1,6 +1,7 @@
-import type { WebhookText } from './webhooks.ts';
+import type { en } from './webhooks-en.ts';
+import type { Widen } from './widen.ts';
 
-export const de: WebhookText = {
+export const de: Widen<typeof en> = {
   lead: 'Was in diesem Projekt geschieht, wird an deine Server gesendet, signiert und so lange, bis es angekommen ist.',
   create: 'Endpunkt hinzufügen',
   none: 'Keine Endpunkte',

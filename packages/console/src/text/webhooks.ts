@@ -1,7 +1,6 @@
-import { language, type Widen } from './text.ts';
+import { language } from './text.ts';
 import { en } from './webhooks-en.ts';
-
-export type WebhookText = Widen<typeof en>;
+import type { Widen } from './widen.ts';
 
 /** The words of the webhooks' screen, which is loaded later than the others. */
-export const webhooks: WebhookText = language === 'de' ? (await import('./webhooks-de.ts')).de : en;
+export const webhooks: Widen<typeof en> = language === 'de' ? (await import('./webhooks-de.ts')).de : en;

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, rm, statfs, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeTestFolder } from '../../test/database.ts';
+import { makeTestFolder } from '../../test/embedded-database.ts';
 import { type Database, openDatabase } from './open.ts';
 
 const noSpace = /No space left on device/;

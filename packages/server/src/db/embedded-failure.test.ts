@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { makeTestFolder } from '../../test/database.ts';
+import { makeTestFolder } from '../../test/embedded-database.ts';
 import { DatabaseFolderUnusable, DatabaseFolderUnwritable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
 import { openDatabase } from './open.ts';

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeTestFolder } from '../../test/database.ts';
+import { makeTestFolder } from '../../test/embedded-database.ts';
 import { templatePath } from './embedded.ts';
 import { foldersPath, listFolders, prepareFolder } from './embedded-folder.ts';
 

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { createServerDatabase, makeTestFolder, openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { makeTestFolder } from '../../test/embedded-database.ts';
 import { findPending, MigrationMismatch, migrate } from './migrate.ts';
 import { type Database, openDatabase } from './open.ts';
 

@@ -3,7 +3,8 @@ import { cp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeTestFolder, openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { openEmptyDatabase, testableKinds } from '../../test/database.ts';
+import { makeTestFolder } from '../../test/embedded-database.ts';
 import { migrate } from './migrate.ts';
 import type { Database } from './open.ts';
 

@@ -305,7 +305,7 @@ describe('settings that are wrong', () => {
     expect([isWell, left]).toEqual([false, []]);
   });
 
-  test('a name that is none', async () => {
+  test('a name that does not exist', async () => {
     const { results } = await look({ ...tested.settings, endpoint: 'http://store.invalid' });
     expect(results.get('service-reaches')?.found).toMatch(/the name store\.invalid cannot be resolved/);
   });

@@ -14,6 +14,8 @@ import { emit, theService } from './record-event.ts';
 const log = pino({ level: 'silent' });
 const projects = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
 const changes = series({ full: 1000, short: 60 });
+/** How long a transaction stays open in another database while events are numbered. */
+const openMilliseconds = series({ full: 60_000, short: 0 });
 
 describe.each(testableKinds)('events are numbered in the order of their changes (%s)', (kind) => {
   let db: Database;
@@ -30,12 +32,12 @@ describe.each(testableKinds)('events are numbered in the order of their changes 
   });
 
   /** Changes a thing, and tells of it after taking its lock; some transactions take longer than others. */
-  const change = (thing: number, milliseconds: number) =>
+  const change = (thing: number, wait: number | Promise<void>) =>
     db.transaction(async (trx) => {
       const { rows } = await sql<{ version: number }>`
         insert into things (id) values (${thing}) on conflict (id) do update set version = things.version + 1
         returning version`.execute(trx);
-      await delay(milliseconds);
+      await (typeof wait === 'number' ? delay(wait) : wait);
       const projectId = projects[thing % 2] ?? '';
       const data = { ticketId: `${thing} ${rows[0]?.version}` };
       await emit(trx, Date.now(), { type: 'ticket.expired', projectId, by: theService, data });
@@ -115,19 +117,31 @@ describe.each(testableKinds)('events are numbered in the order of their changes 
 
   test.runIf(kind === 'postgres')(
     'a change that takes long, and one in another database, hold up nothing',
+    { timeout: openMilliseconds + 30_000 },
     async () => {
       const elsewhere = new pg.Client({ connectionString: process.env.TEST_DATABASE_URL });
       await elsewhere.connect();
       try {
         await elsewhere.query('begin; create temporary table held (id int); select txid_current()');
-        const slow = change(0, 500);
-        await delay(50);
+        let goOn = () => {};
+        const held = new Promise<void>((resolve) => {
+          goOn = resolve;
+        });
+        const slow = change(0, held);
         await change(1, 0);
         while ((await numberEvents(db)) > 0);
         expect((await readFrom(0)).map(({ data }) => data)).toEqual(['{"ticketId":"1 0"}']);
+        goOn();
         await slow;
         while ((await numberEvents(db)) > 0);
         expect((await readFrom(1)).map(({ data }) => data)).toEqual(['{"ticketId":"0 0"}']);
+        const until = performance.now() + openMilliseconds;
+        for (let position = 2; performance.now() < until; position++) {
+          await change(2, 0);
+          while ((await numberEvents(db)) > 0);
+          expect(await readFrom(position)).toHaveLength(1);
+          await delay(500);
+        }
       } finally {
         await elsewhere.end();
       }

@@ -1076,7 +1076,7 @@ describe('credentials', () => {
     expect(cookie.body.code).toBe('invalid_api_key');
   });
 
-  test('an altered session cookie is none', async () => {
+  test('an altered session cookie is not accepted', async () => {
     const [, value = ''] = ada.cookie.split('=');
     const [token = '', signature = ''] = decodeURIComponent(value).split('.');
     for (const cookie of [

@@ -203,7 +203,7 @@ describe('a key in a browser', () => {
     expect(logged[0]).not.toContain(other);
   });
 
-  test('without an origin nothing is said, nor of a key that is none', async () => {
+  test('there is no warning without an origin, nor about an invalid key', async () => {
     const before = warnings().length;
     const quiet = await service.call('GET', '/api/storage/list', { key });
     const none = await service.call('GET', '/api/storage/list', { key: 'x', headers: { Origin: 'null' } });

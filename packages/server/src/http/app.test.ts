@@ -111,6 +111,16 @@ describe('a body that is not what it should be', () => {
     expect((await createProject(body)).body.issues).toEqual([{ path: 'name', message }]);
   });
 
+  test('a length is told in plain words, also where the schema has none', async () => {
+    const list = await service.call('GET', `/api/storage/list?projectId=${projectId}&cursor=`, { as: ada });
+    expect(list.body.detail).toBe('cursor must not be empty.');
+    const body = { projectId, fileIds: Array.from({ length: 300 }, () => projectId) };
+    const archive = await service.call('POST', '/api/storage/archives', { as: ada, body });
+    expect(archive.body.detail).toBe('fileIds must have at most 250 entries.');
+    const presets = await createProject({ name: 'P', imagePresets: { 'no name': { w: 1 } } });
+    expect(presets.body.detail).toMatch(/^imagePresets\.no name is a name that must /);
+  });
+
   test('the type of a field is told in the words of JSON', async () => {
     const body = { projectId: 1, atomic: 'yes', files: { 0: 'a' } };
     const batch = await service.call('POST', '/api/storage/record/batch', { as: ada, body });
@@ -205,6 +215,22 @@ describe('the type of a body', () => {
   ])('%s: 415', async (type) => {
     const answer = await createProject('{"name":"P"}', { 'Content-Type': type });
     expect(outcome(answer)).toBe('415 unsupported_media_type');
+  });
+
+  test('the answer says which Content-Type was sent, and which limit a body is over', async () => {
+    const form = await createProject('name=P', { 'Content-Type': 'application/x-www-form-urlencoded' });
+    expect(form.body.detail).toBe(
+      'Content-Type must be application/json, and the request has application/x-www-form-urlencoded.',
+    );
+    const long = await createProject({ name: 'P', x: 'x'.repeat(70_000) });
+    expect(long.body.detail).toBe('The body has more than the 65536 bytes that this route takes.');
+  });
+
+  test('a compressed body is refused for its coding, and not for what its bytes look like', async () => {
+    const gzip = await createProject('{"name":"P"}', { 'Content-Encoding': 'gzip' });
+    expect(outcome(gzip)).toBe('415 unsupported_media_type');
+    expect(gzip.body.detail).toBe('The body must not be encoded, and Content-Encoding says gzip.');
+    expect((await createProject('{"name":"P"}', { 'Content-Encoding': 'identity' })).status).toBe(200);
   });
 
   test.each([

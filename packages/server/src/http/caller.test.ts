@@ -145,7 +145,7 @@ describe('the credential', () => {
   const list = () => `/api/storage/list?projectId=${projectId}`;
 
   test.each(['', 'Bearer', 'Bearer a b', 'Basic Og==', 'KEY', 'xBearer KEY', 'Bearer KEY x'])(
-    'Authorization: %s is none, and no session makes up for it',
+    'Authorization: %s is not accepted, and a session does not make up for it',
     async (text) => {
       const Authorization = text.replace('KEY', key);
       const answer = await service.call('GET', list(), { as: ada, headers: { Authorization } });

@@ -1,5 +1,5 @@
-import { Problem } from '../problem.ts';
 import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
+import { tooLarge } from './input.ts';
 
 /** Wraps a web-standard request, which does not carry the address of its sender. */
 export function fromFetch(request: Request, remoteAddress?: string): Exchange {
@@ -46,7 +46,7 @@ async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
   let size = 0;
   for await (const chunk of request.body ?? []) {
     size += chunk.length;
-    if (size > maxBytes) throw new Problem('body_too_large');
+    if (size > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

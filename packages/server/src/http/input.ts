@@ -10,7 +10,11 @@ export const maxBodyBytes = 64 * 1024;
 
 /** Refuses a body by its `Content-Length`, before anything is read. @throws Problem body_too_large */
 export function requireSmallBody(exchange: Exchange, limit = maxBodyBytes): void {
-  if (Number(exchange.header('content-length') ?? 0) > limit) throw new Problem('body_too_large');
+  if (Number(exchange.header('content-length') ?? 0) > limit) throw tooLarge(limit);
+}
+
+export function tooLarge(limit: number): Problem {
+  return new Problem('body_too_large', `The body has more than the ${limit} bytes that this route takes.`);
 }
 
 /** A body that arrives within this time came with its request: nobody's access has changed since the check. */
@@ -29,10 +33,7 @@ export async function readBody<T extends z.ZodType>(
   schema: T,
   { maxBodyBytes: limit = maxBodyBytes, anyMediaType, isPlainBody }: BodyRules = {},
 ): Promise<z.output<T>> {
-  const type = exchange.header('content-type') ?? '';
-  if (type !== 'application/json' && !anyMediaType && !/^application\/json\s*(?:;|$)/i.test(type)) {
-    throw new Problem('unsupported_media_type');
-  }
+  requireJson(exchange, anyMediaType);
   const asked = performance.now();
   const bytes = await exchange.readBytes(limit);
   if (performance.now() - asked > atOnceMilliseconds) await exchange.refreshCaller?.();
@@ -42,6 +43,21 @@ export async function readBody<T extends z.ZodType>(
     return value as z.output<T>;
   }
   return check(exchange, schema, value, 'The body');
+}
+
+/** @throws Problem unsupported_media_type */
+function requireJson(exchange: Exchange, anyMediaType = false): void {
+  const type = exchange.header('content-type') ?? '';
+  if (type !== 'application/json' && !anyMediaType && !/^application\/json\s*(?:;|$)/i.test(type)) {
+    const sent = type === '' ? 'the request has none' : `the request has ${type.slice(0, 255)}`;
+    throw new Problem('unsupported_media_type', `Content-Type must be application/json, and ${sent}.`);
+  }
+  const coding = exchange.header('content-encoding');
+  if (coding === undefined || /^\s*(?:identity\s*)?$/i.test(coding)) return;
+  throw new Problem(
+    'unsupported_media_type',
+    `The body must not be encoded, and Content-Encoding says ${coding.slice(0, 255)}.`,
+  );
 }
 
 /** Reads the query, with each name once. @throws Problem invalid_request */
@@ -136,5 +152,16 @@ function toMessage(issue: z.core.$ZodIssue): string {
     if (issue.message.endsWith('received undefined')) return 'is missing';
     return `must be ${typeNames[issue.expected] ?? issue.expected}`;
   }
-  return issue.message;
+  if (issue.code === 'invalid_key') return `is a name that ${issue.issues[0]?.message}`;
+  const limit = issue.message.startsWith('Too ') && toLimit(issue);
+  return limit || issue.message;
+}
+
+/** What a length must be, for a schema without words of its own. */
+function toLimit(issue: z.core.$ZodIssue): string | undefined {
+  const unit = 'origin' in issue && issue.origin === 'array' ? 'entries' : 'characters';
+  if (issue.code === 'too_big') return `must have at most ${issue.maximum} ${unit}`;
+  if (issue.code === 'too_small')
+    return issue.minimum === 1 ? 'must not be empty' : `must have at least ${issue.minimum} ${unit}`;
+  return undefined;
 }

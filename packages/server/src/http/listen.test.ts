@@ -226,7 +226,7 @@ describe('an odd request', () => {
       'malformed_request',
     ],
     ['a negative length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n', 'malformed_request'],
-    ['a length that is none', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n', 'malformed_request'],
+    ['an invalid length', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: abc\r\n\r\n', 'malformed_request'],
     ['NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n', 'malformed_request'],
     [
       'headers over 16 KiB',

@@ -19,7 +19,8 @@ export async function listen(app: App, host: string, port: number, limits = slow
     if (isAmbiguous(request)) refuseRequest(app, request, response);
     else void app.listener(request, response);
   };
-  const server = createBoundedServer(limits);
+  // Node would answer a request without Host itself, without our headers: `isAmbiguous` looks for it.
+  const server = createBoundedServer({ ...limits, requireHostHeader: false });
   server.on('request', answer);
   // A client that asks before sending is refused before it sends: the app checks Content-Length.
   server.on('checkContinue', (request, response) => {

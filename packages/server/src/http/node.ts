@@ -8,6 +8,7 @@ import { Problem } from '../problem.ts';
 import type { OpenTrace } from '../telemetry/trace.ts';
 import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
 import { toQuery } from './fetch.ts';
+import { tooLarge } from './input.ts';
 
 /** A request of Node's server. It parses only what its handler asks for. */
 export class NodeExchange implements Exchange {
@@ -107,7 +108,7 @@ function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> 
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size <= maxBytes) chunks.push(chunk);
-      else reject(new Problem('body_too_large'));
+      else reject(tooLarge(maxBytes));
     });
     request.on('end', () => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     request.on('error', brokeOff);

@@ -221,7 +221,7 @@ describe('with a database that is gone', () => {
     }
   });
 
-  test('who is nobody is told that first, and what needs no database goes on', async () => {
+  test('missing credentials are reported first, and what needs no database still works', async () => {
     expect((await dead.call('GET', '/api/projects')).body.code).toBe('session_required');
     expect((await dead.call('GET', `/api/storage/list?projectId=${projectId}`, { key: 'x' })).body.code).toBe(
       'invalid_api_key',

@@ -158,7 +158,7 @@ describe('limits of an address', () => {
       401,
     ],
     [
-      'a session that is none',
+      'an invalid session',
       (service: TestService) =>
         service.call('GET', '/api/projects', { address, headers: { Cookie: 'cadiz.session_token=x.y' } }),
       401,
@@ -192,7 +192,7 @@ describe('limits of an address', () => {
     expect((await ask('203.0.113.2')).status).toBe(200);
   });
 
-  test('does not touch who has a credential, nor the probes', async () => {
+  test('affects neither callers with a credential nor the probes', async () => {
     const service = await startLimited();
     await statusesOf(9, () => service.call('GET', '/openapi.json', { address }));
     const { key } = await base.createKey(ada, projectId);

@@ -20,7 +20,7 @@ const consolePages =
 /** What the addresses of the API begin with. */
 const ofApi = new Set(Object.values(routes).map(({ path }) => path.split('/')[1]));
 
-/** Whether somebody opens an address in a browser that is none of the API's. */
+/** Whether somebody opens an address in a browser that does not belong to the API. */
 const isVisit = ({ url = '/', headers }: IncomingMessage): boolean =>
   headers.accept?.includes('text/html') === true && !ofApi.has(url.split(/[/?]/)[1]);
 

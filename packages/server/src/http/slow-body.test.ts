@@ -46,7 +46,7 @@ const photo = () => ({ projectId, fileName: 'a.png', mimeType: 'image/png', file
 const byAda = async (method: string, path: string, body?: unknown) =>
   expect((await service.call(method, path, { as: ada, body })).status).toBe(200);
 
-test('who is still allowed when their body is there is served', async () => {
+test('a caller who is still allowed once the body has arrived is served', async () => {
   const { key } = await service.createKey(eve, projectId);
   const nothing = async () => undefined;
   const headers = { Authorization: `Bearer ${key}` };

@@ -108,6 +108,7 @@ const refused: [string, string][] = [
   ['a letter beyond ASCII in a header name', post('X\xe9: 1')],
   ['two hosts', post('Host: y\r\nContent-Length: 0')],
   ['one host twice', post('Host: x\r\nContent-Length: 0')],
+  ['no host', 'GET /livez HTTP/1.1\r\n\r\n'],
   ['no version', 'GET /livez\r\n\r\n'],
   ['HTTP/1.2', 'GET /livez HTTP/1.2\r\nHost: x\r\n\r\n'],
   ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],

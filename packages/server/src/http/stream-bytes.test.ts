@@ -57,7 +57,7 @@ test('the end, a failure and a client that goes close it once', async () => {
   expect(closed).toEqual(['failed', 'ended', 'left']);
 });
 
-test('who is cut off learns it while it takes nothing, and closes it once', async () => {
+test('a client that is cut off learns of it even if it reads nothing, and the stream is closed once', async () => {
   const closed: string[] = [];
   const cutOff = new AbortController();
   const close = () => closed.push('cut off');

@@ -137,8 +137,7 @@ async function make(
     }));
     slow.forget(file.id);
     const variant = await finish(deps, file, storeKey, rendered);
-    // Recorded while images were switched off, or by an earlier version.
-    if (file.image === null) await enqueue(deps.db.kysely, imageWork, { projectId: file.project_id, id: file.id });
+    await lookIfUnknown(deps, file);
     if (variant) return variant;
   } catch (error) {
     await abandon(deps, file, storeKey);
@@ -146,11 +145,18 @@ async function make(
       slow.note(file.id, deps.now());
       throw notReady(error, slow.waitSeconds(file.id, deps.now()));
     }
-    if (error instanceof ImageRefused) await writeRefusal(deps, file, error.reason);
+    // That may be true of this variant alone: looking at the image decides what it is.
+    if (error instanceof ImageRefused && error.reason === 'too_large') await lookIfUnknown(deps, file);
+    else if (error instanceof ImageRefused) await writeRefusal(deps, file, error.reason);
     throw toImageProblem(error);
   }
   // The file was purged meanwhile, and its variants with it.
   throw toRefused('broken');
+}
+
+/** It was recorded while images were switched off, or by an earlier version, or a moment ago. */
+async function lookIfUnknown({ db }: VariantDeps, { project_id: projectId, id, image }: OpenedImage): Promise<void> {
+  if (image === null) await enqueue(db.kysely, imageWork, { projectId, id });
 }
 
 async function finish(

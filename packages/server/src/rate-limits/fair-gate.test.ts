@@ -59,7 +59,7 @@ describe('a gate', () => {
     expect(inside).toEqual(['ada 4']);
   });
 
-  test('lets nobody hold all of it who may have a share', async () => {
+  test('lets nobody who may have a share hold all of it', async () => {
     const { enter, leave, inside, gate } = openGate({ size: 4, share: 2 });
     for (const name of ['ada 1', 'ada 2', 'ada 3', 'bob 1']) void enter(name);
     await settle();
@@ -119,7 +119,7 @@ describe('a gate', () => {
     expect(order).toEqual(['ada 1', 'bob 1', 'eve 1', 'ada 2', 'bob 2', 'ada 3', 'ada 4']);
   });
 
-  test('does not let newcomers overtake who has waited for longer', async () => {
+  test('does not let newcomers overtake those who have waited longer', async () => {
     const { enter, leave, inside } = openGate({ size: 1 });
     for (const name of ['ada 1', 'ada 2', 'bob 1']) void enter(name);
     await settle();

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 
 // Which rows are in sight. `trash_id` marks a row: with its own id, the id of a deleted folder that it was in, or the
 // id of a quarantine. A folder is in sight if it is not marked, since deleting a folder marks every folder in it. Files
-// are not marked along with their folder, so a file is in sight if neither it nor its folder is marked. All queries
-// take one of these conditions.
+// are not marked along with their folder, so a file is in sight if neither it nor its folder is marked. A query for
+// files takes one of these conditions, unless it reads the files of a folder that it has found unmarked.
 
 /** For a row of `files`: whether it and its folder are unmarked. */
 export const fileInSight = `files.trash_id is null and not exists (

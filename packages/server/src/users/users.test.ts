@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeTestFolder } from '../../test/database.ts';
+import { makeTestFolder } from '../../test/embedded-database.ts';
 import { type Person, startTestService, type TestService } from '../../test/service.ts';
 import { openDatabase } from '../db/open.ts';
 import { readConfig } from '../settings/config.ts';

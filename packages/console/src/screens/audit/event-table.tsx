@@ -1,14 +1,14 @@
 import { KeyRound } from 'lucide-react';
 import { Fragment } from 'react';
 import { Avatar } from '../../components/parts.tsx';
-import { formatExactly } from '../../format.ts';
-import { language, text } from '../../text/text.ts';
+import { formatExactly, locale } from '../../format.ts';
+import { text } from '../../text/text.ts';
 import type { Event } from './events.ts';
 import { inWords } from './in-words.ts';
 import type { Names } from './names.ts';
 
-const dayOf = new Intl.DateTimeFormat(language, { dateStyle: 'full' });
-const timeOf = new Intl.DateTimeFormat(language, {
+const dayOf = new Intl.DateTimeFormat(locale, { dateStyle: 'full' });
+const timeOf = new Intl.DateTimeFormat(locale, {
   hour: '2-digit',
   minute: '2-digit',
   second: '2-digit',

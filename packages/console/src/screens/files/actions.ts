@@ -1,5 +1,5 @@
 import { Download, FolderInput, FolderOpen, PencilLine, Trash2 } from 'lucide-react';
-import type { MenuAction } from '../../components/menu.tsx';
+import type { MenuAction } from '../../components/menu-popup.tsx';
 import { text } from '../../text/text.ts';
 import type { ListCommands } from './list-commands.ts';
 import type { Entry } from './use-listing.ts';

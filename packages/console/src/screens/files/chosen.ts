@@ -1,5 +1,4 @@
 import type { Selection } from '@cadiz/client';
-import { toastError } from '../../components/toast.tsx';
 import type { Entry } from './use-listing.ts';
 
 /** What a command is for: these entries, or everything in a place or search, of which these are the ones that have been loaded. */
@@ -40,10 +39,3 @@ export const toParent = (entry: Entry): string | null =>
 /** Whether moving entries to a folder would change anything, and can be. */
 export const mayMoveTo = ({ entries }: Chosen, id: string | null): boolean =>
   entries.every((entry) => entry.id !== id) && entries.some((entry) => toParent(entry) !== id);
-
-/** What changes and downloads entries. It is not needed to show them. */
-export const loadCommands = () => import('./commands.ts');
-
-/** Hands one file, or a ZIP of several, to the browser's downloads. */
-export const download = (projectId: string, entries: readonly Entry[]): Promise<unknown> =>
-  loadCommands().then((commands) => commands.download(projectId, entries), toastError);

@@ -1,6 +1,7 @@
 import { type DragEvent, useState } from 'react';
 import { toastError } from '../../components/toast.tsx';
-import { type Chosen, loadCommands, mayMoveTo, type Target } from './chosen.ts';
+import { type Chosen, mayMoveTo, type Target } from './chosen.ts';
+import { loadCommands } from './load-commands.ts';
 
 /** What is being dragged within this window: browsers hide it from the targets until it is dropped. */
 let dragged: Chosen | undefined;

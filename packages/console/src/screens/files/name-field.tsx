@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import { messageOf } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
-import { loadCommands } from './chosen.ts';
+import { loadCommands } from './load-commands.ts';
 import type { Entry } from './use-listing.ts';
 
 interface NameFieldProps {

@@ -8,10 +8,10 @@ import { Button, IconButton } from '../../components/button.tsx';
 import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
-import { download } from './chosen.ts';
 import { Details } from './details.tsx';
 import { isGone, WaysOn } from './gone.tsx';
 import { Links } from './links.tsx';
+import { download } from './load-commands.ts';
 import { Stage } from './stage.tsx';
 import type { FileEntry, Loaded, Side } from './use-listing.ts';
 

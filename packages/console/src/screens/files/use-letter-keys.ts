@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { isCovered } from '../shell/is-covered.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 
 /** Single letters do something while nobody types, and no dialog or menu is open. */
@@ -12,7 +13,7 @@ export function useLetterKeys(keys: Record<string, () => void>): void {
       if (!run || isOff || event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
       const isTyping =
         event.target instanceof Element && event.target.closest('input:not([type=checkbox]), textarea, select');
-      if (isTyping || document.querySelector('[role=dialog], [role=menu], dialog[open]')) return;
+      if (isTyping || isCovered()) return;
       event.preventDefault();
       run();
     }

@@ -3,7 +3,7 @@ import { type InfiniteData, infiniteQueryOptions, keepPreviousData, useInfiniteQ
 import { linkOptions } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { clientOf } from '../../api.ts';
-import type { FilesSearch } from '../../router.tsx';
+import type { FilesSearch } from './search.ts';
 
 /** A folder or a file of a listing. */
 export type Entry = { kind: 'folder'; id: string; name: string; item: ListedFolder } | FileEntry;

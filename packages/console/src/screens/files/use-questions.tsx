@@ -1,6 +1,7 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { toastError } from '../../components/toast.tsx';
-import { type Chosen, loadCommands, needsAsking, type Target } from './chosen.ts';
+import { type Chosen, needsAsking, type Target } from './chosen.ts';
+import { loadCommands } from './load-commands.ts';
 
 const DeleteDialog = lazy(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog }));
 const MoveDialog = lazy(async () => ({ default: (await import('./move-dialog.tsx')).MoveDialog }));

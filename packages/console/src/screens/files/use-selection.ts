@@ -1,7 +1,7 @@
 import type { Selection } from '@cadiz/client';
 import { useState } from 'react';
-import type { FilesSearch } from '../../router.tsx';
 import { type Chosen, type Reach, toChosen } from './chosen.ts';
+import type { FilesSearch } from './search.ts';
 import type { Entry, Place } from './use-listing.ts';
 
 /** Which entries of a listing are chosen: some, or all in its place but some. */

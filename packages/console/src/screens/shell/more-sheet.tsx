@@ -7,7 +7,7 @@ import { projectsQuery, type Role, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import '../../styles/screens/more-sheet.css';
 import { closeOverlay, openOverlay } from './overlays.ts';
-import { hasTab, projectPages, useServicePages } from './shell.tsx';
+import { hasTab, projectPages, useServicePages } from './pages.ts';
 import { useAccountActions } from './use-account-actions.ts';
 
 /** What a phone's tabs have no room for. */

@@ -6,25 +6,16 @@ import {
   ChevronsUpDown,
   CircleUser,
   FolderOpen,
-  HeartPulse,
-  KeyRound,
   type LucideIcon,
   Menu as MenuIcon,
-  Rss,
-  ScrollText,
   Search,
-  Settings2,
-  Ticket,
-  Trash2,
-  UserRoundCog,
-  UsersRound,
 } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { Mark } from '../../components/mark.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Meter } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
-import { projectsQuery, usageQuery, useUser } from '../../queries.ts';
+import { projectsQuery, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { InShell, NotFound } from '../fallbacks.tsx';
 import { DropZone } from '../uploads/drop-zone.tsx';
@@ -33,30 +24,10 @@ import { AccountMenu } from './account-menu.tsx';
 import { Keys } from './keys.tsx';
 import { NetworkStrip } from './network-strip.tsx';
 import { isTrayOpen, openOverlay, uploadsTab } from './overlays.ts';
+import { projectPages, useServicePages } from './pages.ts';
 import { commandKey } from './shortcuts.ts';
 import { useIsPhone } from './use-is-phone.ts';
 import { useLive } from './use-live.ts';
-
-/** The pages of a project, in the order of the navigation. */
-export const projectPages = [
-  { to: '/projects/$projectId/files', label: text.nav.files, icon: FolderOpen, group: 'content' },
-  { to: '/projects/$projectId/trash', label: text.nav.trash, icon: Trash2, group: 'content' },
-  { to: '/projects/$projectId/usage', label: text.nav.usage, icon: ChartColumn, group: 'content' },
-  { to: '/projects/$projectId/keys', label: text.nav.keys, icon: KeyRound, group: 'project' },
-  { to: '/projects/$projectId/tickets', label: text.nav.tickets, icon: Ticket, group: 'project' },
-  { to: '/projects/$projectId/webhooks', label: text.nav.webhooks, icon: Rss, group: 'project' },
-  { to: '/projects/$projectId/members', label: text.nav.members, icon: UsersRound, group: 'project' },
-  { to: '/projects/$projectId/audit', label: text.nav.audit, icon: ScrollText, group: 'project' },
-  { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
-] as const;
-
-/** The pages of the service, for its owner. */
-const servicePages = [
-  { to: '/system', label: text.nav.health, icon: HeartPulse },
-  { to: '/users', label: text.nav.people, icon: UserRoundCog },
-] as const;
-
-export const useServicePages = () => (useUser().role === 'owner' ? servicePages : []);
 
 /** The frame of every screen with a session: navigation at the side, one sheet on a wall. */
 export function Shell() {
@@ -202,9 +173,6 @@ function Quota({ projectId }: { projectId: string }) {
     </div>
   );
 }
-
-/** Whether a page has a tab of its own on phones. */
-export const hasTab = (to: string): boolean => /\/(?:files|usage)$/.test(to);
 
 /** The navigation of phones. */
 function TabBar({ projectId }: { projectId: string }) {

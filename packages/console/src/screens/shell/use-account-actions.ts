@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { BookOpen, CircleUser, Keyboard, Languages, LogOut, Moon, Sun, SunMoon } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { call } from '../../api.ts';
-import type { MenuAction } from '../../components/menu.tsx';
+import type { MenuAction } from '../../components/menu-popup.tsx';
 import { toastError } from '../../components/toast.tsx';
 import { queryClient, sessionQuery } from '../../queries.ts';
 import { type Language, language, languages, setLanguage, text } from '../../text/text.ts';

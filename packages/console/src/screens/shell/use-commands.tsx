@@ -10,7 +10,7 @@ import type { Entry } from '../files/use-listing.ts';
 import { uploadChosen } from '../uploads/upload-chosen.ts';
 import type { Here } from './here.ts';
 import { openOverlay } from './overlays.ts';
-import { projectPages, useServicePages } from './shell.tsx';
+import { projectPages, useServicePages } from './pages.ts';
 import { useAccountActions } from './use-account-actions.ts';
 
 /** One line of the palette. */

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { uploadChosen } from '../uploads/upload-chosen.ts';
 import type { Here } from './here.ts';
+import { isCovered } from './is-covered.ts';
 import { isTrayOpen, openOverlay } from './overlays.ts';
 import { areLettersOn } from './shortcuts.ts';
 
@@ -11,8 +12,6 @@ const chordMilliseconds = 1500;
 const isTyping = ({ target }: KeyboardEvent): boolean =>
   target instanceof Element &&
   target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
-
-const isCovered = (): boolean => document.querySelector('[role=dialog], [role=menu], dialog[open]') !== null;
 
 /** Keys that work on every screen. */
 export function useGlobalKeys(here: Here): void {

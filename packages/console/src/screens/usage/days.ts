@@ -1,7 +1,7 @@
 import type { Answer } from '@cadiz/contract';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from '../../api.ts';
-import { language } from '../../text/text.ts';
+import { locale } from '../../format.ts';
 
 /** How many days are looked at. */
 export const periods = [7, 30, 90, 365] as const;
@@ -46,8 +46,8 @@ export const dailyQuery = (projectId: string, period: Period) =>
     },
   });
 
-const short = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone: 'UTC' });
-const long = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
+const short = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const long = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
 
 /** A UTC day as `21 Nov`, or `21 Nov 2026`. */
 export const formatUtcDay = (day: string, withYear = false): string =>

@@ -1,6 +1,7 @@
 import { Ellipsis } from 'lucide-react';
 import { IconButton } from '../../components/button.tsx';
-import { Menu, type MenuAction } from '../../components/menu.tsx';
+import { Menu } from '../../components/menu.tsx';
+import type { MenuAction } from '../../components/menu-popup.tsx';
 import { Avatar, Badge, Moment } from '../../components/parts.tsx';
 import { formatDay } from '../../format.ts';
 import { useUser } from '../../queries.ts';

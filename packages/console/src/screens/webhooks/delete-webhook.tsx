@@ -3,7 +3,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
 import { webhooks } from '../../text/webhooks.ts';
-import type { Webhook } from './webhooks.tsx';
+import type { Webhook } from './webhook.ts';
 
 /** Asks before an endpoint goes, with its deliveries. */
 export function DeleteWebhook({ webhook: { projectId, id }, onClose }: { webhook: Webhook; onClose: () => void }) {

@@ -11,7 +11,7 @@ import { formatMoment } from '../../format.ts';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { webhooks } from '../../text/webhooks.ts';
-import type { Webhook } from './webhooks.tsx';
+import type { Webhook } from './webhook.ts';
 
 type Delivery = Answer<'listDeliveries'>['deliveries'][number];
 

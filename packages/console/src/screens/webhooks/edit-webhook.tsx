@@ -4,8 +4,8 @@ import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { webhooks } from '../../text/webhooks.ts';
+import type { Webhook } from './webhook.ts';
 import { toEndpoint, WebhookFields } from './webhook-fields.tsx';
-import type { Webhook } from './webhooks.tsx';
 
 /** Changes where an endpoint is and what it gets. Its secret and its deliveries stay. */
 export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {

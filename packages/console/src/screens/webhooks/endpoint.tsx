@@ -20,7 +20,7 @@ import { toast, toastError } from '../../components/toast.tsx';
 import { formatMoment } from '../../format.ts';
 import { queryClient } from '../../queries.ts';
 import { webhooks } from '../../text/webhooks.ts';
-import type { Webhook } from './webhooks.tsx';
+import type { Webhook } from './webhook.ts';
 
 const Deliveries = lazy(async () => ({ default: (await import('./deliveries.tsx')).Deliveries }));
 

@@ -4,7 +4,7 @@ import { call } from '../../api.ts';
 import { Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { webhooks } from '../../text/webhooks.ts';
-import type { Webhook } from './webhooks.tsx';
+import type { Webhook } from './webhook.ts';
 
 const overlaps = { none: 0, hour: 3600, day: 86_400, week: 604_800 } as const;
 type Overlap = keyof typeof overlaps;

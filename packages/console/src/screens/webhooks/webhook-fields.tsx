@@ -4,7 +4,7 @@ import { codeOf } from '../../api.ts';
 import { Check, Field } from '../../components/field.tsx';
 import { webhooks } from '../../text/webhooks.ts';
 import type { Fields } from '../entry/form.ts';
-import type { Webhook } from './webhooks.tsx';
+import type { Webhook } from './webhook.ts';
 
 type Types = NonNullable<Input<'createWebhook'>['types']>;
 

@@ -1,4 +1,3 @@
-import type { Answer } from '@cadiz/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Plus, Webhook as WebhookIcon } from 'lucide-react';
@@ -13,13 +12,12 @@ import { webhooks } from '../../text/webhooks.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 import { Page } from '../page.tsx';
 import { Endpoint } from './endpoint.tsx';
+import type { Webhook } from './webhook.ts';
 
 const CreateWebhook = lazy(async () => ({ default: (await import('./create-webhook.tsx')).CreateWebhook }));
 const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.tsx')).EditWebhook }));
 const RotateWebhook = lazy(async () => ({ default: (await import('./rotate-webhook.tsx')).RotateWebhook }));
 const DeleteWebhook = lazy(async () => ({ default: (await import('./delete-webhook.tsx')).DeleteWebhook }));
-
-export type Webhook = Answer<'getWebhook'>;
 
 /** What is asked for about one endpoint. */
 interface Question {

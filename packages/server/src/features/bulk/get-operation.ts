@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { openOperation } from './open-operation.ts';
 import { findGivenUp, type OperationView, toOperationView } from './operation.ts';
 
-/** How far a change of many files and folders is. */
+/** The progress of a change of many files and folders. */
 export async function getOperation(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: Caller,

@@ -127,7 +127,7 @@ describe('a selection', () => {
 
   test.each([
     ['ids as well', { action: 'delete', fileIds: [randomUUID()], select: { folderId: 'root' } }, 'select'],
-    ['a place that is none', { action: 'delete', select: { folderId: 'x' } }, 'select.folderId'],
+    ['an invalid folder id', { action: 'delete', select: { folderId: 'x' } }, 'select.folderId'],
     ['neither a place nor a search', { action: 'delete', select: {} }, 'select.folderId'],
     ['null for a place', { action: 'delete', select: { folderId: null, search: 'a' } }, 'select.folderId'],
     ['an empty search', { action: 'delete', select: { folderId: 'root', search: '' } }, 'select.search'],

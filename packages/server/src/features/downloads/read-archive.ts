@@ -28,7 +28,7 @@ const accessMilliseconds = 1000;
 /**
  * The archive behind a token. The asker's access is looked up again, here and for as long as the archive is read.
  * @param signal aborts when nobody waits for the archive any more
- * @throws Problem archive_not_found, archives_busy, or the signal's reason
+ * @throws the signal's reason
  */
 export async function readArchive(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'archiveLinks' | 'archiveSlots' | 'now'>,

@@ -391,7 +391,7 @@ describe('the stream', () => {
       Array.from({ length: 21 }, (_, n) => event.seq + n),
     );
     await stream.close();
-    const again = await open('&after=0', { 'Last-Event-ID': String(event.seq + 19) });
+    const again = await open('&after=0', { Accept: 'Text/Event-Stream', 'Last-Event-ID': String(event.seq + 19) });
     expect([...(await again.until('later 19')).matchAll(/^id: (\d+)$/gm)]).toHaveLength(1);
     await again.close();
   });

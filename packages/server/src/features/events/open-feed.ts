@@ -25,7 +25,7 @@ type Query = Pick<Input<'readEvents'>, 'projectId' | 'after' | 'types'>;
 
 /**
  * @throws Problem project_not_found, scope_missing (also for a key tied to a folder: events are those of the whole project),
- *   cursor_expired, invalid_request (a cursor that is none of this project)
+ *   cursor_expired, invalid_request (not a cursor of this project)
  */
 export async function openFeed(deps: FeedDeps, caller: Caller, query: Query): Promise<OpenFeed> {
   const { projectId } = query;

@@ -13,7 +13,6 @@ const defaultLimit = 100;
 /**
  * A page of events as JSON text. If there are none yet and `wait` says so, it waits for one.
  * @param gone aborts when the client has disconnected
- * @throws Problem project_not_found, scope_missing, cursor_expired, invalid_request, too_many_streams
  */
 export async function readEventPage(
   deps: EventDeps,

@@ -20,7 +20,6 @@ type StreamDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
  * The events of a project as server-sent events, until the client leaves, loses access, falls behind, or the service
  * stops. Its answer begins once it is certain that the client may read them.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
- * @throws Problem project_not_found, scope_missing, cursor_expired, invalid_request, too_many_streams
  */
 export async function streamEvents(
   deps: StreamDeps,

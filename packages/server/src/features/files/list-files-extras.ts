@@ -29,9 +29,8 @@ export type Texts = Readonly<Record<Kind, string>>;
 interface Row {
   kind: Kind;
   id: string;
+  /** Null where no paths are asked for, too. */
   parentId: string | null;
-  /** Whether it may have a thumbnail. */
-  isImage: boolean;
   text: string;
 }
 
@@ -49,7 +48,7 @@ export async function addExtras(
   reading: Reading,
 ): Promise<Texts> {
   if (!counts && !paths && thumbnail === undefined) return texts;
-  const rows = [...toRows('folders', texts.folders), ...toRows('files', texts.files)];
+  const rows = [...toRows('folders', texts.folders, paths), ...toRows('files', texts.files, paths)];
   const findPath = paths ? await readPaths(deps, listed, rows, reading) : undefined;
   const childCounts = counts ? await countChildren(deps, listed, rows, reading) : undefined;
   const thumbnails = thumbnail === undefined ? undefined : await signThumbnails(deps, listed, rows, thumbnail, reading);
@@ -67,19 +66,35 @@ export async function addExtras(
   return { folders: write('folders'), files: write('files') };
 }
 
-function toRows(kind: Kind, json: string): Row[] {
+/** Without paths, rows are not parsed: it would take longer than everything else that a page of thumbnails costs. */
+function toRows(kind: Kind, json: string, paths: boolean): Row[] {
   if (json === '') return [];
-  return json.split(separator).map((text) => {
-    const row = JSON.parse(text);
-    const isFile = kind === 'files';
-    return {
-      kind,
-      id: row.id,
-      parentId: isFile ? row.folderId : row.parentId,
-      isImage: isFile && mayHaveVariants(row.mimeType),
-      text,
-    };
-  });
+  return json
+    .split(separator)
+    .map((text) => ({ kind, id: readId(text), parentId: paths ? parseParentId(kind, text) : null, text }));
+}
+
+const beforeId = '{"id":"';
+const beforeType = '"mimeType":"';
+
+/** The id, which is the first field. */
+function readId(text: string): string {
+  return text.slice(beforeId.length, text.indexOf('"', beforeId.length));
+}
+
+/** Whether a file may have a thumbnail. Within texts before its type, quotation marks are escaped. */
+function isImage({ kind, text }: Row): boolean {
+  return kind === 'files' && mayHaveVariants(readType(text));
+}
+
+function readType(text: string): string {
+  const start = text.indexOf(beforeType) + beforeType.length;
+  return text.slice(start, text.indexOf('"', start));
+}
+
+function parseParentId(kind: Kind, text: string): string | null {
+  const row = JSON.parse(text);
+  return kind === 'files' ? row.folderId : row.parentId;
 }
 
 /** The JSON of an object that has at least one field, with further fields; undefined ones are left out. */
@@ -102,7 +117,7 @@ async function signThumbnails(
   side: number,
   reading: Reading,
 ): Promise<ReadonlyMap<string, string>> {
-  const images = rows.filter(({ isImage }) => isImage);
+  const images = rows.filter(isImage);
   if (images.length === 0) return new Map();
   const lifetime = toLifetime(deps.now(), thumbnailSeconds);
   const prefix = `${projectId} ${side} ${lifetime.signedAt} `;

@@ -22,8 +22,6 @@ type ListDeps = Pick<Deps, 'db' | 'objects' | 'thumbnailUrls' | 'access' | 'log'
  * The listing as pieces of JSON text. Access, the folder and the cursor are checked before the first piece. Without
  * `limit`, every file and folder of the place follows in batches, never truncated.
  * @param gone aborts when nobody waits for the answer any more
- * @throws Problem project_not_found, project_not_allowed, scope_missing, folder_not_found, invalid_request (cursor)
- * @throws TooManyListings, ListingTooSlow
  */
 export async function listFiles(
   deps: ListDeps,

@@ -26,7 +26,6 @@ interface Step {
 /**
  * The last folder of each path, in their order. Missing ones are created, level by level with one statement each; of
  * names that differ only in case, the first one counts.
- * @throws Problem project_not_found, folder_not_found (parent), folder_too_deep, ticket_exhausted
  */
 export async function ensureFolders(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,

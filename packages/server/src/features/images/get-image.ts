@@ -19,7 +19,6 @@ export const imageSeconds = 900;
 /**
  * A signed URL of the object store for an image in the size and format that is asked for; it is made if need be.
  * @param accept what the client accepts, for `f=auto`
- * @throws Problem file_not_found, invalid_request (the preset), image_refused, image_not_ready, images_off
  */
 export async function getImage(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'images' | 'log' | 'now'>,

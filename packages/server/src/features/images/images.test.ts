@@ -272,6 +272,20 @@ describe('a variant', () => {
     expect((await other.call('GET', path, { key: library.key })).status).toBe(302);
   });
 
+  test('that would be too large is refused alone: others of the same image are made', async () => {
+    const { id } = await record(await paint(4000, 3000));
+    await requireDrained(service, ['image']);
+    const narrow = createImageMaker({ processes: 1, memoryBudgetBytes: 100 * 1024 * 1024 });
+    onTestFinished(() => narrow.close());
+    const other = await startTestService({ beside: service, secret: service.secret, images: narrow });
+    onTestFinished(() => other.close());
+    const askOther = (width: number) =>
+      other.call('GET', `/api/storage/files/${id}/image?w=${width}`, { key: library.key });
+    await expectProblem(askOther(4000), 422, 'image_refused');
+    expect((await askOther(40)).status).toBe(302);
+    expect((await ask(id, 'w=41')).status).toBe(302);
+  });
+
   test('that takes too long is tried again later, and later each time', async () => {
     const hasty = createImageMaker({ processes: 1, timeoutMs: 1 });
     onTestFinished(() => hasty.close());
@@ -360,7 +374,7 @@ describe('a signed URL of an image', () => {
 describe('a listing', () => {
   test('has signed URLs of the thumbnails that have been made', async () => {
     const own = await openLibrary(service);
-    const { id } = await record(await paint(600, 400), {}, own);
+    const { id } = await record(await paint(600, 400), { fileName: ',"mimeType":"text",.png' }, own);
     await record(Buffer.from('text'), { mimeType: 'text/plain' }, own);
     const list = async () =>
       (await own.call('GET', `/api/storage/list?projectId=${own.projectId}&thumbnail=64&limit=100`)).body.files;
@@ -437,7 +451,10 @@ describe('a link', () => {
     const auto = await openLink(made, '?w=64&f=auto', { Accept: 'image/png' });
     expect(auto.headers.get('vary')).toBe('Accept');
     expect((await follow(auto)).type).toBe('image/png');
-    await expectProblem(openLink(made, '?width=64'), 400, 'invalid_request');
+    await expectProblem(openLink(made, '?w=0'), 400, 'invalid_request');
+    const shared = await openLink(made, '?w=64&fbclid=x');
+    expect(shared.headers.get('cadiz-warning')).toContain('fbclid');
+    expect((await follow(shared)).metadata.width).toBe(64);
     expect((await openLink(made)).headers.get('location')).not.toContain('.variants');
   });
 

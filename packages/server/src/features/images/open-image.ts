@@ -8,10 +8,7 @@ import { toLifetime } from '../../serving/lifetime.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
 import { imageSeconds, type SignedImage } from './get-image.ts';
 
-/**
- * What the token in a URL leads to: `getImage` without a caller.
- * @throws Problem image_not_found, the same whatever the reason; image_refused, image_not_ready, images_off
- */
+/** What the token in a URL leads to: `getImage` without a caller. Whatever is wrong with the token, the problem is the same. */
 export async function openImage(
   deps: Pick<Deps, 'db' | 'objects' | 'imageTokens' | 'images' | 'log' | 'now'>,
   token: string,

@@ -54,6 +54,11 @@ describe('a link', () => {
     expect(headers['content-disposition']).toMatch(/^inline; filename="_ b_.png"/);
   });
 
+  test('serves the file also where a site has added to its query', async () => {
+    const { id } = await record();
+    expect((await follow(`${(await link(id)).url}?fbclid=x&utm_source=y`)).text).toBe('bytes');
+  });
+
   test.each([
     ['image/svg+xml', {}],
     ['text/html', {}],

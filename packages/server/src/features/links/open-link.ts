@@ -32,8 +32,7 @@ const sql = `
 
 /**
  * The file that a token leads to. One look-up for each request, and nothing is remembered: a deleted link is dead at
- * once, in every process. A made-up token takes no look-up.
- * @throws Problem link_not_found, the same whatever the reason
+ * once, in every process. A made-up token takes no look-up. Whatever the reason, the problem is the same.
  */
 export async function openLink(deps: Pick<Deps, 'db' | 'linkTokens' | 'now'>, token: string): Promise<LinkedFile> {
   const id = deps.linkTokens.open(token);

@@ -27,7 +27,8 @@ const lookMilliseconds = 1000;
  * there.
  * @param address of the client: one gets at most half of the slots, and so does one project
  * @param signal aborts when nobody waits for the bytes any more
- * @throws Problem links_busy, link_not_found (the object is gone or has changed), store_unavailable, or the signal's reason
+ * If the object is gone or has changed, there is no such link any more.
+ * @throws the signal's reason
  */
 export async function streamLink(
   deps: Pick<Deps, 'db' | 'objects' | 'linkSlots' | 'now'>,

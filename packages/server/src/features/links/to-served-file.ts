@@ -15,7 +15,6 @@ type ImageDeps = Pick<Deps, 'db' | 'objects' | 'images' | 'log' | 'now'>;
  * The file behind a link in the form that it is served in: the image that the link was made with, the one that the query
  * asks for, or a copy without EXIF if the project wants links to serve those; otherwise the file itself.
  * @param accept the client's header, for `f=auto`
- * @throws Problem image_refused, image_not_ready, images_off, invalid_request (the preset is gone)
  */
 export async function toServedFile(
   deps: ImageDeps,

@@ -275,7 +275,7 @@ describe('a quarantine', () => {
     ['no key', { apiKeyId: undefined }],
     ['a key that is no UUID', { apiKeyId: 'x' }],
     ['no time', { since: undefined }],
-    ['a time that is none', { since: '2026-02-30T00:00:00Z' }],
+    ['an invalid time', { since: '2026-02-30T00:00:00Z' }],
     ['a dryRun that is no boolean', { dryRun: 'yes' }],
   ])('is not made with %s', async (_what, wrong) => {
     expect(outcome(await byAda('POST', quarantines(), { apiKeyId: leaked.id, since, ...wrong }))).toBe(

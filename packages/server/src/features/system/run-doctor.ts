@@ -28,7 +28,6 @@ type DoctorDeps = Pick<Deps, 'db' | 'config' | 'storeSettings' | 'now'>;
 /**
  * Runs the checks of `npm run doctor` against the object store of the service, and stores what they find, so that every
  * process can show it. It changes nothing but objects of its own, which it removes.
- * @throws Problem doctor_running
  */
 export async function runDoctor(
   deps: DoctorDeps,

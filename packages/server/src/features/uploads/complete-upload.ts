@@ -9,7 +9,7 @@ import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-stor
 import { findTicketMetadata, withTicketMetadata } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../views/file-view.ts';
 import { discardUpload } from './discard-upload.ts';
-import { type Extras, findDifferences, requireSameFacts } from './find-differences.ts';
+import { type Extras, findDifferences, requireSameAsRecorded } from './find-differences.ts';
 import { findRecorded } from './find-recorded.ts';
 import { lostByStore } from './get-upload.ts';
 import { insertFile } from './insert-file.ts';
@@ -165,7 +165,7 @@ async function requireRecorded(
 ): Promise<FileView> {
   const row = await findRecorded(deps.db.kysely, project, upload.store_key);
   if (!row || !(await isWithin(deps, project, row.folder_id))) throw otherwise;
-  requireSameFacts(findDifferences(row, extras));
+  requireSameAsRecorded(row, findDifferences(row, extras));
   await requireThere(deps, row);
   return toFileView(row);
 }

@@ -17,7 +17,6 @@ import { countInserted, type RecordDeps } from './record-upload.ts';
 /**
  * Copies a file within its project. The object store copies the bytes to a key like that of an upload, which is then
  * recorded: after a crash between the two, the janitor finds an upload that nobody recorded.
- * @throws Problem file_not_found, folder_not_found, object_changed, store_unavailable, and those of `insertFiles`
  */
 export async function copyFile(
   deps: RecordDeps,

@@ -28,6 +28,23 @@ function isSame(a: MetadataEntries, b: MetadataEntries): boolean {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && a[key] === b[key]);
 }
 
+/** What can be changed after the recording. */
+const changeable = new Set(['fileName', 'folderId', 'metadata', 'externalId']);
+
+/**
+ * Once a file has been changed, nobody knows any more what was recorded: then a repeated recording is held only to what
+ * never changes, so that the same request is not refused because somebody has renamed the file meanwhile.
+ * @throws Problem already_recorded if anything else differs
+ */
+export function requireSameAsRecorded(
+  { created_at, updated_at }: Pick<Selectable<Schema['files']>, 'created_at' | 'updated_at'>,
+  differing: readonly string[],
+): void {
+  // Clocks differ among processes: a change may seem earlier than the recording.
+  const isChanged = updated_at.getTime() !== created_at.getTime();
+  requireSameFacts(differing.filter((name) => !isChanged || !changeable.has(name)));
+}
+
 /** @throws Problem already_recorded if anything differs */
 export function requireSameFacts(differing: readonly string[]): void {
   if (differing.length === 0) return;

@@ -17,7 +17,6 @@ type Upload = z.output<typeof PresignResponse>;
 
 /**
  * Presigns many uploads into one project. What they have in common is looked up once: the project, and each folder.
- * @throws Problem as `presignUpload` does for the project; with `atomic`, also the first problem of an entry
  */
 export async function presignBatch(
   deps: Pick<Deps, 'config' | 'db' | 'objects' | 'access' | 'limits' | 'presigned' | 'now'>,

@@ -328,7 +328,7 @@ describe('media types', () => {
     `application/${'x'.repeat(244)}`,
     7,
     null,
-  ])('%j is none', (mimeType) => expectRefused('mimeType', { mimeType }));
+  ])('%j is not a media type', (mimeType) => expectRefused('mimeType', { mimeType }));
 
   // A pattern with exponential backtracking would exceed the test's timeout.
   test.each([

@@ -23,7 +23,6 @@ const checkedAtOnce = 16;
 /**
  * Records many uploads into one project: the object store is asked for several at once, and one statement inserts them
  * all. Each is recorded as `recordUpload` would, in this order, and is as safe to repeat.
- * @throws Problem as `recordUpload` does for the project; with `atomic`, also the first problem of an entry
  */
 export async function recordBatch(
   deps: RecordDeps,

@@ -194,6 +194,18 @@ describe('again (checklist 38, T7)', () => {
     expect((await record(recording)).text).toBe(first.text);
   });
 
+  test('the same request answers the file as it is after it was renamed, moved and given other metadata', async () => {
+    const recording = { ...(await upload()), metadata: { album: 'a' }, externalId: 'first' };
+    const { id } = (await record(recording)).body;
+    const change = { fileName: 'new.jpg', folderId: await createFolder(), metadata: { album: 'b' }, externalId: null };
+    const changed = await service.call('PATCH', `/api/storage/files/${id}`, { as: ada, body: change });
+    expect(changed.status).toBe(200);
+    const again = await record(recording);
+    expect([again.status, again.body]).toEqual([200, changed.body]);
+    const { body } = await expectNothingWritten({ ...recording, mimeType: 'image/png' }, 409, 'already_recorded');
+    expect(body.detail).toBe('The storeKey was recorded before with another mimeType.');
+  });
+
   describe('when the file is not there any more', () => {
     const asAda = async (method: string, path: string, body?: unknown) => {
       const answer = await service.call(method, path, { as: ada, body });
@@ -325,7 +337,7 @@ describe('storeKeys that presign did not give to this project (checklist 37, T4)
 
   test.each<[string, (digits: string) => string]>([
     ['no project', (digits) => `${digits}-a.txt`],
-    ['a project that is none', (digits) => `${'0'.repeat(36)}/${digits}-a.txt`],
+    ['a project that does not exist', (digits) => `${'0'.repeat(36)}/${digits}-a.txt`],
     ['the project in upper case', (digits) => `${projectId.toUpperCase()}/${digits}-a.txt`],
     ['a leading slash', (digits) => `/${projectId}/${digits}-a.txt`],
     ['two slashes', (digits) => `${projectId}//${digits}-a.txt`],

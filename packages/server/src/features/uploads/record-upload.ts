@@ -14,7 +14,7 @@ import { discardUploaded } from '../../tickets/discard.ts';
 import { requireWithinTicket } from '../../tickets/require-within-ticket.ts';
 import { findReservation, takeAgain, withTicketMetadata } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../views/file-view.ts';
-import { findDifferences, requireSameFacts } from './find-differences.ts';
+import { findDifferences, requireSameAsRecorded } from './find-differences.ts';
 import { findRecorded } from './find-recorded.ts';
 import { type Facts, insertFile, pastDeadline } from './insert-file.ts';
 import { requireFileSize } from './presign-upload.ts';
@@ -185,7 +185,7 @@ async function answerRecorded(
   if (caller.kind === 'ticket' && row.ticket_id !== caller.ticketId) throw otherwise;
   const { file_name, file_size, mime_type, folder_id, sha256 } = row;
   const said = { fileName: file_name, fileSize: file_size, mimeType: mime_type, folderId: folder_id };
-  requireSameFacts([
+  requireSameAsRecorded(row, [
     ...findUploadDifferences({ ...said, sha256: sha256?.toString('hex'), replaces: row.replaces }, request),
     ...findDifferences(row, request),
   ]);

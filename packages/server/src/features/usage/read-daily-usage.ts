@@ -38,8 +38,7 @@ interface Facts {
 /**
  * What a project stored at the end of each UTC day, and what was recorded on it; by default of the last thirty days.
  * Exact but for the trash, which is looked at shortly after midnight. Leaves out days to come, and those before the
- * project or its counters were there.
- * @throws Problem scope_missing if the key is tied to a folder: days are counted for whole projects
+ * project or its counters were there. A key tied to a folder is refused: days are counted for whole projects.
  */
 export async function readDailyUsage(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,

@@ -5,7 +5,6 @@ import type { Deps } from '../../deps.ts';
 import { findWebhook } from './find-webhook.ts';
 import { toWebhookView } from './webhook-view.ts';
 
-/** @throws Problem webhook_not_found */
 export async function getWebhook(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,

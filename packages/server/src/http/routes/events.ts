@@ -17,7 +17,7 @@ export const readEvents: Handler = async (deps, exchange) => {
   // A browser repeats the URL of its stream, and says in this header how far it came.
   const query = { ...asked, after: exchange.header('last-event-id') || asked.after };
   requireScope(caller, 'files:read');
-  const isStream = exchange.header('accept')?.includes(eventStream) === true && exchange.method === 'GET';
+  const isStream = exchange.header('accept')?.toLowerCase().includes(eventStream) === true && exchange.method === 'GET';
   exchange.extraHeaders.push('Vary', 'Accept');
   return whileConnected(exchange, async (gone) => {
     if (!isStream) return new Whole(await readEventPage(deps, caller, query, gone.signal), 'application/json');

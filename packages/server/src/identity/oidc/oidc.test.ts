@@ -205,7 +205,7 @@ describe('signing in with an issuer', () => {
     expect((await without.call('GET', '/api/auth/methods')).body.oidc).toBeNull();
   });
 
-  test('who is disabled gets no session (checklist 7)', async () => {
+  test('a disabled account gets no session (checklist 7)', async () => {
     const { browser } = await signIn(open);
     const { id } = await getUser(browser);
     await open.deps.db.pool.query('update users set disabled_at = now() where id = $1', [id]);
@@ -361,7 +361,7 @@ describe('an account that is there already', () => {
     expect(rows).toEqual([{ provider_id: 'credential' }]);
   });
 
-  test('is tied by who is signed in to both, and then opened in either way', async () => {
+  test('is linked by whoever is signed in to both, and can then be opened either way', async () => {
     const browser = await signUpByPassword(open, issuer.person.email ?? '');
     const { id } = await getUser(browser);
     expect(outcome(await link(browser))).toBe(302);
@@ -526,7 +526,7 @@ describe('what comes back that should not', () => {
   test.each([
     ['with controls and half of a surrogate pair', 'A\0d\ud800a\n', 'A d\ufffda'],
     ['of thousands of characters', 'ü'.repeat(5000), 'ü'.repeat(60)],
-    ['that is none', undefined, undefined],
+    ['that is invalid', undefined, undefined],
   ])('a name %s is made fit to be stored', async (_what, name, stored) => {
     issuer.person = { ...issuer.person, name } as typeof issuer.person;
     const { browser } = await signIn(open);
@@ -593,7 +593,7 @@ describe('an issuer that is down (checklist 49)', () => {
     expect(outcome(await begin(openBrowser(service)))).toBe('503 oidc_unavailable');
   });
 
-  test('a client secret that is wrong is the operator’s to mend', async () => {
+  test('a client secret that is wrong is for the operator to fix', async () => {
     const service = await newService({ OIDC_CLIENT_SECRET: 'wrong' });
     expect(outcome(await signIn(service))).toBe('503 oidc_unavailable');
   });

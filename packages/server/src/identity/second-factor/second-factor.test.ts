@@ -249,7 +249,7 @@ describe('signing in in two steps', () => {
     expect(outcome(await post(again, 'two-factor/verify-totp', { code }))).toBe(200);
   });
 
-  test('who is disabled between the steps gets no session (checklist 7)', async () => {
+  test('an account disabled between the steps gets no session (checklist 7)', async () => {
     const account = await enroll();
     const browser = await afterPassword(account);
     await service.deps.db.pool.query('update users set disabled_at = now() where id = $1', [account.id]);

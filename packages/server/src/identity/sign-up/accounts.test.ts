@@ -72,7 +72,7 @@ describe('who may sign up', () => {
     expect(await count('users')).toBe(0);
   });
 
-  test('with a setup token: only who has it becomes the owner', async () => {
+  test('with a setup token: only whoever has it becomes the owner', async () => {
     expect(outcome(await signUp(guarded))).toBe('403 setup_token_required');
     for (const wrong of [
       '',
@@ -184,7 +184,7 @@ describe('what an account is made of', () => {
     ['an empty name', { name: '' }, 'name'],
     ['a name that is no text', { name: 5 }, 'name'],
     ['no name', { name: undefined }, 'name'],
-    ['an e-mail address that is none', { email: 'ada' }, 'email'],
+    ['an invalid e-mail address', { email: 'ada' }, 'email'],
     ['an e-mail address with NUL', { email: 'a\0@example.com' }, 'email'],
     ['an e-mail address that is a list', { email: ['ada@example.com'] }, 'email'],
     ['an e-mail address of 255 characters', { email: `${'a'.repeat(243)}@example.com` }, 'email'],
@@ -327,7 +327,7 @@ describe('sessions', () => {
     expect((await getSession(open, 'cadiz.session_token=%E0%A4%A.y; cadiz.session_token')).text).toBe('null');
   });
 
-  test('a session whose time is over is none', async () => {
+  test('an expired session is not accepted', async () => {
     const cookie = cookieOf(await signUp(open));
     await open.deps.db.pool.query("update sessions set expires_at = now() - interval '1 second'");
     expect((await getSession(open, cookie)).body).toBeNull();
@@ -336,7 +336,7 @@ describe('sessions', () => {
     );
   });
 
-  test('a session signed with another secret is none', async () => {
+  test('a session signed with another secret is not accepted', async () => {
     const cookie = cookieOf(await signUp(open));
     expect(outcome(await first.call('GET', '/api/projects', { headers: { Cookie: cookie } }))).toBe(
       '401 session_required',

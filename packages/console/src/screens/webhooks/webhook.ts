@@ -1,0 +1,4 @@
+import type { Answer } from '@cadiz/contract';
+
+/** An endpoint, as the service describes it. */
+export type Webhook = Answer<'getWebhook'>;
