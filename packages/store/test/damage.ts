@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Flips a bit of the byte after this text, wherever it is in the index: LMDB leaves older pages where they were. */
@@ -16,4 +16,15 @@ export function flipAfter(folder: string, text: string): void {
 /** Makes the record under this key unreadable. */
 export function breakRecord(folder: string, key: string): void {
   flipAfter(folder, `${key}{"`);
+}
+
+/** Flips a bit of the byte after this text in the pack that holds it. */
+export function flipInPack(folder: string, text: string): void {
+  const paths = readdirSync(join(folder, 'packs')).map((name) => join(folder, 'packs', name));
+  const path = paths.find((each) => readFileSync(each).includes(text));
+  if (path === undefined) throw new Error(`No pack holds ${JSON.stringify(text)}.`);
+  const bytes = readFileSync(path);
+  const at = bytes.lastIndexOf(text) + text.length;
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
+  writeFileSync(path, bytes);
 }

@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test } from 'vitest';
 import { series } from '../../../scripts/series.mjs';
-import { maxInlineBytes } from '../src/disk/take-in.ts';
+import { maxPackedBytes } from '../src/disk/take-in.ts';
 import { bucket, filed, listFiles, newClient, newFolder, until } from './running-store.ts';
 import { type StoreProcess, startProcess } from './store-process.ts';
 
@@ -108,7 +108,7 @@ async function read(client: S3Client): Promise<string> {
 async function countReferred(client: S3Client): Promise<number> {
   const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
   const { Uploads = [] } = await client.send(new ListMultipartUploadsCommand({ Bucket: bucket }));
-  const filed = Contents.filter(({ Size = 0, ETag }) => Size > maxInlineBytes || ETag?.endsWith('-1"'));
+  const filed = Contents.filter(({ Size = 0, ETag }) => Size > maxPackedBytes || ETag?.endsWith('-1"'));
   return filed.length + Uploads.length;
 }
 

@@ -6,8 +6,8 @@ for (const path of process.argv.slice(2)) {
   process.send?.('next');
   try {
     const tables = await openIndexTables(path);
-    const { buckets, objects, inline, blobs, doomed, uploads, parts, doomedUploads, meta } = tables;
-    for (const table of [buckets, objects, inline, blobs, doomed, uploads, parts, doomedUploads, meta]) {
+    const { buckets, objects, inline, blobs, packs, doomed, uploads, parts, doomedUploads, meta } = tables;
+    for (const table of [buckets, objects, inline, blobs, packs, doomed, uploads, parts, doomedUploads, meta]) {
       for (const _ of table.entries());
     }
     for (let round = 0; round < 3; round += 1) {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { createPresigner, createRequestSigner, uriEncodePath } from '@cadiz/sigv4';
 import { onTestFinished } from 'vitest';
-import { maxInlineBytes } from '../src/disk/take-in.ts';
+import { maxPackedBytes } from '../src/disk/take-in.ts';
 import { openStore, type StoreOptions } from '../src/process/open-store.ts';
 
 export const keys = { accessKeyId: 'AKIATEST', secretAccessKey: 'a-secret-of-the-tests' };
@@ -30,12 +30,12 @@ export interface TestStore {
   close(): Promise<void>;
 }
 
-/** A string that is too long for the index: it gets a file. */
-export const filed = (text: string) => text.padEnd(maxInlineBytes + 1, '.');
+/** A string that is too long for a pack: it gets a file. */
+export const filed = (text: string) => text.padEnd(maxPackedBytes + 1, '.');
 
 /** Both ways in which the bytes of an object are stored, and how many files each needs. */
 export const keptEitherWay: { kept: string; form: (text: string) => string; files: 0 | 1 }[] = [
-  { kept: 'in the index', form: (text) => text, files: 0 },
+  { kept: 'in a pack', form: (text) => text, files: 0 },
   { kept: 'in a file', form: filed, files: 1 },
 ];
 

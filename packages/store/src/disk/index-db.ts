@@ -1,7 +1,9 @@
 import { Damaged } from './disk-error.ts';
-import type { BucketRecord, Content, ObjectRecord } from './index-record.ts';
+import type { BucketRecord, Content, ObjectRecord, PackRecord } from './index-record.ts';
 import { type Broken, type BrokenRecord, brokenRecord } from './index-table.ts';
 import { type IndexTables, openIndexTables } from './index-tables.ts';
+import { entryBytes, type Packed } from './pack-entry.ts';
+import type { PackEntry } from './packs.ts';
 import { type LetGo, openUploadIndex, rangeStart, type UploadIndex } from './upload-index.ts';
 
 export interface Deletion {
@@ -38,6 +40,8 @@ export interface IndexDb {
   updateBucket(bucket: string, change: (record: BucketRecord) => BucketRecord): Promise<boolean>;
   /** Deletes a bucket if it is empty, with its uploads under way; `removed` is what was released. */
   deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: LetGo[] }>;
+  /** The name of an object in the index and in packs: bucket, NUL, key. */
+  nameOf(bucket: string, key: string): Buffer;
   /** @throws Damaged if its record is broken */
   findObject(bucket: string, key: string): ObjectRecord | undefined;
   /** What a write would replace; for a broken record, only that it exists. */
@@ -46,9 +50,13 @@ export interface IndexDb {
   readInline(bucket: string, key: string): Buffer | undefined;
   /** How many objects have their bytes in the index. */
   countInline(): number;
+  /** Some of the objects that have their bytes in the index, without broken ones, and the last name that was met. */
+  inlineAfter(name: Uint8Array | undefined, limit: number): { objects: InlineObject[]; last: Buffer | undefined };
+  /** The record of an object by its name in the index; nothing if that is broken. */
+  findByName(name: Uint8Array): ObjectRecord | undefined;
   /**
-   * `kept`: `mayReplace` said that nothing needs to change. `removed` is what was released. `bytes` belong to a record
-   * that says `inline`.
+   * `kept`: `mayReplace` said that nothing needs to change. `removed` is what was released. `entry` has the bytes of the
+   * object.
    *
    * @throws what `mayReplace` throws, which changes nothing
    */
@@ -56,13 +64,20 @@ export interface IndexDb {
     bucket: string,
     key: string,
     record: ObjectRecord,
-    options?: { bytes?: Buffer; mayReplace?: MayReplace },
+    options?: { entry?: PackEntry; mayReplace?: MayReplace },
   ): Promise<{ outcome: 'stored' | 'kept' | 'no-bucket'; removed: LetGo[] }>;
   /** All in one transaction, with an outcome for each, in order. An object that did not exist counts as deleted. */
   deleteObjects(
     bucket: string,
     deletions: readonly Deletion[],
   ): Promise<{ outcomes: DeleteOutcome[]; removed: LetGo[] }>;
+  /** All in one transaction: bytes of objects are now in these entries, if the objects are still the same. */
+  move(moves: readonly Move[]): Promise<LetGo[]>;
+  packs(): ReadonlyMap<string, PackRecord | Broken>;
+  findPack(pack: string): PackRecord | Broken | undefined;
+  beginPack(pack: string): Promise<void>;
+  /** Call it once the file of the pack is durably gone. */
+  forgetPack(pack: string): Promise<void>;
   uploads: UploadIndex;
   /** The objects of a bucket in the byte order of their keys, starting at `from`, without broken records. */
   objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
@@ -79,6 +94,22 @@ export interface IndexDb {
   /** The tables it is made of, for the journal. */
   tables: IndexTables;
   close(): Promise<void>;
+}
+
+/** An object that a version before packs has written. */
+export interface InlineObject {
+  name: Buffer;
+  record: ObjectRecord;
+  bytes: Buffer;
+}
+
+/** An object whose bytes have been copied. */
+export interface Move {
+  /** Bucket, NUL, key. */
+  name: Buffer;
+  entry: PackEntry;
+  /** Whether the object still has the bytes that were copied. Called in the transaction. */
+  isMeant(record: ObjectRecord): boolean;
 }
 
 const separator = Buffer.from([0]);
@@ -100,7 +131,7 @@ export interface IndexOptions {
 export async function openIndexDb(folder: string, { onBroken, unchanged }: IndexOptions = {}): Promise<IndexDb> {
   const tables = await openIndexTables(folder, onBroken);
   try {
-    if (tables.position().history === undefined && !unchanged) await tables.beginHistory(0);
+    if (!unchanged) await (tables.position().history === undefined ? tables.beginHistory(0) : tables.claim());
     return toIndexDb(tables);
   } catch (error) {
     await tables.close();
@@ -109,7 +140,7 @@ export async function openIndexDb(folder: string, { onBroken, unchanged }: Index
 }
 
 function toIndexDb(tables: IndexTables): IndexDb {
-  const { buckets, objects, inline, blobs, doomed, meta, commit } = tables;
+  const { buckets, objects, inline, blobs, packs, doomed, meta, commit } = tables;
 
   function letGo(blob: string): string {
     blobs.remove(blob);
@@ -126,19 +157,32 @@ function toIndexDb(tables: IndexTables): IndexDb {
       inline.remove(at);
       return [];
     }
-    const { blob, multipart } = before;
+    const { blob, packed, multipart } = before;
     if (before.inline) inline.remove(at);
+    if (packed) return [letGoPacked(at, before.size, packed)];
     if (!multipart) return blob === undefined ? [] : [blob].map(letGo);
     return uploadIndex.removeParts(multipart.uploadId);
   }
 
-  function replaceObject(bucket: string, key: string, record: ObjectRecord, bytes?: Buffer): LetGo[] {
+  function letGoPacked(at: Uint8Array, size: number, { pack }: Packed): LetGo {
+    changePack(pack, { less: entryBytes(at, size) });
+    return { pack };
+  }
+
+  /** The record of a pack that is broken stays so: that pack is kept. */
+  function changePack(pack: string, { more = 0, less = 0, known }: { more?: number; less?: number; known?: number }) {
+    const record = packs.get(pack);
+    if (!record || record === brokenRecord) return;
+    packs.put(pack, { liveBytes: record.liveBytes + more - less, knownBytes: known ?? record.knownBytes });
+  }
+
+  function replaceObject(bucket: string, key: string, record: ObjectRecord): LetGo[] {
     const at = indexKey(bucket, Buffer.from(key));
     const before = objects.get(at);
     const removed = before ? letGoContent(at, before) : [];
     objects.put(at, record);
     if (record.blob !== undefined) blobs.put(record.blob, true);
-    if (bytes) inline.put(at, bytes);
+    if (record.packed) changePack(record.packed.pack, { more: entryBytes(at, record.size) });
     return removed;
   }
 
@@ -190,6 +234,7 @@ function toIndexDb(tables: IndexTables): IndexDb {
         buckets.remove(bucket);
         return { outcome: 'deleted', removed: uploadIndex.removeOfBucket(bucket) };
       }),
+    nameOf: (bucket, key) => indexKey(bucket, Buffer.from(key)),
     findObject: (bucket, key) => {
       const found = get(bucket, key);
       if (found === brokenRecord) throw new Damaged();
@@ -201,11 +246,44 @@ function toIndexDb(tables: IndexTables): IndexDb {
       return bytes === brokenRecord ? undefined : bytes;
     },
     countInline: inline.count,
-    putObject: (bucket, key, record, { bytes, mayReplace } = {}) =>
+    inlineAfter: (name, limit) => {
+      const range = name ? { start: name, exclusiveStart: true, limit } : { limit };
+      const entries = [...inline.entries(range)];
+      const found = entries.flatMap(({ key, value: bytes }) => {
+        const record = objects.get(key);
+        if (!record || record === brokenRecord || bytes === brokenRecord) return [];
+        return [{ name: Buffer.from(key), record, bytes: Buffer.from(bytes) }];
+      });
+      const last = entries.at(-1);
+      return { objects: found, last: last && Buffer.from(last.key) };
+    },
+    findByName: (name) => {
+      const found = objects.get(name);
+      return found === brokenRecord ? undefined : found;
+    },
+    move: (moves) =>
+      commit(() =>
+        moves.flatMap(({ name, entry, isMeant }) => {
+          changePack(entry.pack, { known: entry.decide() });
+          const before = objects.get(name);
+          if (!before || before === brokenRecord || !isMeant(before)) return [{ pack: entry.pack }];
+          const { inline: _, packed: __, ...kept } = before;
+          const removed = letGoContent(name, before);
+          objects.put(name, { ...kept, packed: { pack: entry.pack, at: entry.at } });
+          changePack(entry.pack, { more: entry.length });
+          return removed;
+        }),
+      ),
+    packs: () => new Map([...packs.entries()].map(({ key, value }) => [key, value])),
+    findPack: packs.get,
+    beginPack: (pack) => commit(() => packs.put(pack, { liveBytes: 0, knownBytes: 0 })),
+    forgetPack: (pack) => commit(() => packs.remove(pack)),
+    putObject: (bucket, key, record, { entry, mayReplace } = {}) =>
       commit(() => {
+        if (entry) changePack(entry.pack, { known: entry.decide() });
         if (!buckets.has(bucket)) return { outcome: 'no-bucket', removed: [] };
         if (mayReplace && !mayReplace(findContent(bucket, key))) return { outcome: 'kept', removed: [] };
-        return { outcome: 'stored', removed: replaceObject(bucket, key, record, bytes) };
+        return { outcome: 'stored', removed: replaceObject(bucket, key, toPacked(record, entry)) };
       }),
     deleteObjects: (bucket, deletions) =>
       commit(() => {
@@ -234,6 +312,10 @@ function toIndexDb(tables: IndexTables): IndexDb {
     tables,
     close: tables.close,
   };
+}
+
+function toPacked(record: ObjectRecord, entry: PackEntry | undefined): ObjectRecord {
+  return entry ? { ...record, packed: { pack: entry.pack, at: entry.at } } : record;
 }
 
 function readable(found: ObjectRecord | Broken): Content {

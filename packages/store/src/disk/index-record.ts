@@ -1,12 +1,15 @@
 import type { Checksum, ChecksumAlgorithm, ChecksumType, ObjectChecksum } from './checksum.ts';
+import type { Packed } from './pack-entry.ts';
 
 /** The index record of one object. Sizes in bytes, times in Unix milliseconds, `etag` without quotes. */
 export interface ObjectRecord {
   size: number;
   etag: string;
-  /** The blob with the bytes; absent if the index or the parts of a multipart upload have them. */
+  /** The blob with the bytes; absent if a pack, the index or the parts of a multipart upload have them. */
   blob?: string;
-  /** The index itself has the bytes. */
+  /** The pack with the bytes. */
+  packed?: Packed;
+  /** The index itself has the bytes: written by versions before packs. */
   inline?: true;
   multipart?: MadeOfParts;
   lastModified: number;
@@ -59,6 +62,14 @@ export interface PartRecord {
   etag: string;
   lastModified: number;
   checksum?: Checksum;
+}
+
+/** What the index knows of a pack. */
+export interface PackRecord {
+  /** The length of all entries that objects refer to. */
+  liveBytes: number;
+  /** Up to here, every entry is either referred to, or was and never will be again. */
+  knownBytes: number;
 }
 
 /** How an object is made of the parts of an upload, which the index keeps under the upload's id. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { open, type RootDatabase } from 'lmdb';
-import type { BucketRecord, ObjectRecord, PartRecord, UploadRecord } from './index-record.ts';
+import type { BucketRecord, ObjectRecord, PackRecord, PartRecord, UploadRecord } from './index-record.ts';
 import {
   type BrokenRecord,
   brokenRecord,
@@ -48,13 +48,15 @@ export interface Retelling {
 export interface IndexTables {
   buckets: Table<string, BucketRecord>;
   objects: Table<Uint8Array, ObjectRecord>;
-  /** The bytes of small objects, kept apart from the records so that a listing does not step over them. */
+  /** The bytes of small objects that a version before packs has written. */
   inline: Table<Uint8Array, Buffer>;
   /**
    * Every blob that an object or a part refers to. The follower does not receive this table: it follows from the
    * others.
    */
   blobs: Table<string, true>;
+  /** Every pack; like `blobs`, it follows from the others. */
+  packs: Table<string, PackRecord>;
   doomed: Table<string, true>;
   uploads: Table<Uint8Array, UploadRecord>;
   parts: Table<string, PartRecord>;
@@ -67,6 +69,8 @@ export interface IndexTables {
   position(): Position;
   /** Starts a history of its own at this sequence. Older versions refuse the folder from then on. */
   beginHistory(sequence: number): Promise<void>;
+  /** Makes sure that older versions refuse the folder, also if one of them has begun the history. */
+  claim(): Promise<void>;
   follow(follower: Follower): void;
   /**
    * Reports everything that exists to the follower, a little at a time, with other transactions in between. False if
@@ -80,9 +84,9 @@ export interface IndexTables {
   close(): Promise<void>;
 }
 
-/** Format 2 introduced small objects in the index, format 3 checksums and a journal. */
-const knownFormats = [1, 2, 3];
-const ownFormat = 3;
+/** Format 2 introduced small objects in the index, format 3 checksums and a journal, format 4 packs. */
+const knownFormats = [1, 2, 3, 4];
+const ownFormat = 4;
 /** How many entries, or bytes of small objects, are retold in one transaction: about a millisecond of work. */
 const retoldEntries = 200;
 const retoldBytes = 256 * 1024;
@@ -147,6 +151,7 @@ export async function openIndexTables(
     doomedUploads: openNamed('doomed uploads', textToJson<true>()),
   };
   const blobs = openNamed('blobs', textToJson<true>(), untold);
+  const packs = openNamed('packs', textToJson<PackRecord>({ liveBytes: 'number', knownBytes: 'number' }), untold);
   const appliers = new Map<string, (change: Change) => void>();
   for (const { name, apply } of Object.values(told)) appliers.set(name, apply);
   requireFormat(meta.get('format'));
@@ -212,6 +217,7 @@ export async function openIndexTables(
   return {
     ...told,
     blobs,
+    packs,
     meta,
     commit: committer.commit,
     position: () => {
@@ -225,6 +231,9 @@ export async function openIndexTables(
         meta.put('history', randomBytes(16).toString('hex'));
         writeSequence(sequence);
       }),
+    claim: async () => {
+      if (meta.get('format') !== ownFormat) await committer.commit(() => meta.put('format', ownFormat));
+    },
     follow: committer.follow,
     retell,
     apply: (change) => appliers.get(change[0])?.(change),
@@ -272,6 +281,8 @@ function groupCommits(
 
   async function commitAll(): Promise<void> {
     committing = true;
+    // Writes that waited together for their bytes to be durable arrive one right after the other.
+    await undefined;
     while (queue.length > 0) {
       const group = queue;
       queue = [];

@@ -6,7 +6,8 @@ import type { Change } from './index-table.ts';
 
 /** The first line of a journal: which index it belongs to, and from which state on it has every change. */
 export interface JournalHead {
-  journal: 1;
+  /** The format: 1 has no objects in packs. */
+  journal: 1 | 2;
   history: string;
   sequence: number;
 }
@@ -78,6 +79,7 @@ export async function continueJournal(
 function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => void): JournalFile {
   let bytes = from;
   let written = Promise.resolve();
+  let synced = Promise.resolve();
   let dirty = true;
   let failed = false;
 
@@ -102,9 +104,9 @@ function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => 
     },
     flush: async () => {
       await written;
-      if (!dirty) return;
+      if (dirty) synced = synced.then(() => attempt(() => file.datasync()));
       dirty = false;
-      await attempt(() => file.datasync());
+      await synced;
     },
     bytes: () => bytes,
     hasFailed: () => failed,
@@ -122,7 +124,7 @@ export async function readJournalHead(path: string): Promise<JournalHead | undef
     const { buffer, bytesRead } = await file.read(Buffer.alloc(firstWindowBytes), 0, firstWindowBytes, 0);
     const end = buffer.subarray(0, bytesRead).indexOf(newLine);
     const head = end < 0 ? undefined : parseLine<JournalHead>(buffer.subarray(0, end));
-    return head?.journal === 1 ? head : undefined;
+    return head?.journal === 1 || head?.journal === 2 ? head : undefined;
   } finally {
     await file.close();
   }

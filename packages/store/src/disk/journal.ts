@@ -10,6 +10,7 @@ import {
   createJournal,
   type JournalEnd,
   type JournalFile,
+  type JournalHead,
   readJournalEnd,
   readJournalHead,
 } from './journal-file.ts';
@@ -26,6 +27,10 @@ import type { Log } from './log.ts';
 export interface Journal {
   /** Resolves when no new journal is being written any more, successfully or not. */
   settled(): Promise<void>;
+  /** Makes it durable. False if it lacks changes, because it could not be written or is just being started. */
+  flush(): Promise<boolean>;
+  /** Starts a new journal if this one was started by a version that older ones can read. */
+  renewOld(): void;
   close(): Promise<void>;
 }
 
@@ -33,7 +38,7 @@ export interface JournalOptions {
   folder: string;
   tables: Pick<IndexTables, 'position' | 'follow' | 'retell'>;
   log: Log;
-  /** How far it may exceed twice the size of the index before a new one is started; default: 64 MiB */
+  /** How far it may exceed twice the size of the index before a new one is started; default: 16 MiB */
   renewBytes?: number;
   /** How long to wait before trying again to start a new one; default: a minute */
   retryMilliseconds?: number;
@@ -41,7 +46,7 @@ export interface JournalOptions {
 
 const flushMilliseconds = 1_000;
 const defaultRetryMilliseconds = 60_000;
-const defaultRenewBytes = 64 * 1024 * 1024;
+const defaultRenewBytes = 16 * 1024 * 1024;
 /**
  * How much must stay free while a new one is written, in bytes and as a share of the disk: more than uploads leave
  * free.
@@ -94,7 +99,17 @@ export async function openJournal({
     const enough = delay(firstMilliseconds, undefined, { ref: false });
     await Promise.race([renewing, enough]);
   }
-  return { settled: async () => renewing, close };
+  return {
+    settled: async () => renewing,
+    flush: async () => {
+      await flushBoth();
+      return current !== undefined && !current.hasFailed();
+    },
+    renewOld: () => {
+      if (found?.format === 1) renew();
+    },
+    close,
+  };
 
   function onFailure(error: unknown): void {
     log({
@@ -138,6 +153,11 @@ export async function openJournal({
 
   async function flush(): Promise<void> {
     flushTimer = undefined;
+    await flushBoth();
+  }
+
+  /** Either may be the current one by the time the other is durable. */
+  async function flushBoth(): Promise<void> {
     await Promise.all([current?.flush(), next?.flush()]);
   }
 
@@ -161,7 +181,7 @@ export async function openJournal({
     const { history = '' } = tables.position();
     next = begun;
     missed = false;
-    void begun.append({ journal: 1, history, sequence });
+    void begun.append({ journal: 2, history, sequence });
     try {
       // A complete journal may still have records that the index can no longer read.
       const isWhole = await tables.retell({
@@ -202,7 +222,11 @@ export async function openJournal({
 }
 
 /** Where to continue the existing journal; undefined if it lacks changes, so that a new one must be started. */
-async function findJournal(folder: string, { history, sequence }: Position, log: Log): Promise<JournalEnd | undefined> {
+async function findJournal(
+  folder: string,
+  { history, sequence }: Position,
+  log: Log,
+): Promise<(JournalEnd & { format: JournalHead['journal'] }) | undefined> {
   const path = journalPath(folder);
   if (!(await isThere(path))) return undefined;
   const head = await readJournalHead(path);
@@ -224,7 +248,7 @@ async function findJournal(folder: string, { history, sequence }: Position, log:
     const what = `is older than its journal: it ends with change ${sequence}, and the journal with change ${end.sequence}`;
     throw IndexUnusable.butJournal(folder, what);
   }
-  return end.sequence === sequence ? end : undefined;
+  return end.sequence === sequence ? { ...end, format: head.journal } : undefined;
 }
 
 /** A journal as large as the index must leave enough room for uploads and removals. */

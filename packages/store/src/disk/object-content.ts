@@ -3,12 +3,13 @@ import { Readable } from 'node:stream';
 import { Damaged, systemCode } from './disk-error.ts';
 import { type Fixity, fixityOf, toValue } from './fixity.ts';
 import type { ObjectRecord } from './index-record.ts';
+import type { Packed } from './pack-entry.ts';
 import type { Store } from './store.ts';
 import { partsAt } from './upload-index.ts';
 
 /** Some bytes of an object, ready to be read whatever happens to the object in the meantime. */
 export interface Content {
-  /** All of them, if the index has them. */
+  /** All of them, if there are few. */
   bytes?: Buffer;
   stream(): Readable;
   /** The same bytes; every part that is read whole is checked. */
@@ -35,10 +36,10 @@ const chunkBytes = 256 * 1024;
 const attempts = 5;
 
 /**
- * Finds an object and opens it. If the object is replaced and its file removed between the two, the index is asked
- * again.
+ * Finds an object and opens it. If the object is replaced or moved, and its file removed, between the two, the index is
+ * asked again.
  *
- * @throws Damaged if the file is missing or has another size, and what `find` throws
+ * @throws Damaged if the file is missing or has another size, or bytes in a pack have changed; and what `find` throws
  */
 export async function openContent<T>(
   store: Store,
@@ -47,7 +48,13 @@ export async function openContent<T>(
 ): Promise<{ found: T; content: Content }> {
   for (let attempt = 1; ; attempt += 1) {
     const { record, range, found } = find();
-    if (record.inline) return { found, content: toInlineContent(readInline(store, name, record), range) };
+    if (record.inline) return { found, content: toShortContent(readInline(store, name, record), range) };
+    if (record.packed) {
+      const isEmpty = range.last < range.first;
+      const bytes = isEmpty ? Buffer.alloc(0) : await readPacked(store, name, record, record.packed, attempt);
+      if (!bytes) continue;
+      return { found, content: toShortContent(bytes, range) };
+    }
     const pieces = findPieces(store, record, range);
     const release = pieces.length > 1 ? store.reaper.hold(pieces.map(({ blob }) => blob)) : () => undefined;
     try {
@@ -63,6 +70,26 @@ export async function openContent<T>(
   }
 }
 
+/** Undefined if the pack is gone, and the index should be asked again. */
+async function readPacked(
+  { index, packs, log }: Store,
+  { bucket, key }: { bucket: string; key: string },
+  { size }: ObjectRecord,
+  packed: Packed,
+  attempt: number,
+): Promise<Buffer | undefined> {
+  try {
+    return await packs.read(index.nameOf(bucket, key), packed, size);
+  } catch (error) {
+    const isGone = systemCode(error) === 'ENOENT';
+    if (isGone && attempt < attempts) return undefined;
+    if (!isGone && !(error instanceof Damaged)) throw error;
+    const message = isGone ? 'The pack of an object is missing.' : 'An entry of a pack is damaged.';
+    log({ level: 'error', message, ...packed });
+    throw new Damaged();
+  }
+}
+
 /** In the same turn in which the index returned the record, it returns the bytes of the same commit. */
 function readInline({ index, log }: Store, { bucket, key }: { bucket: string; key: string }, record: ObjectRecord) {
   const bytes = index.readInline(bucket, key);
@@ -71,7 +98,7 @@ function readInline({ index, log }: Store, { bucket, key }: { bucket: string; ke
   throw new Damaged();
 }
 
-function toInlineContent(all: Buffer, { first, last }: ByteRange): Content {
+function toShortContent(all: Buffer, { first, last }: ByteRange): Content {
   const bytes = all.subarray(first, last + 1);
   const stream = () => Readable.from(bytes.length > 0 ? [bytes] : []);
   return { bytes, stream, verified: stream, close: async () => undefined };

@@ -3,7 +3,7 @@ import type { IndexDb } from './index-db.ts';
 import type { Log } from './log.ts';
 import type { LetGo } from './upload-index.ts';
 
-/** Removes the files of blobs that no object refers to any more. */
+/** Removes the files of blobs that no object refers to any more, and tells of what was removed from packs. */
 export interface Reaper {
   /**
    * Removes files; a failure is logged, and the next start tries again. Files that are held are removed once
@@ -25,8 +25,15 @@ const forgetAfterMilliseconds = 2_000;
  *
  * A file is unlinked at once. Its entry in the index is removed later, many at a time, after the folders are synced: if
  * the entry went first, a power cut could leave a file behind that nobody remembers.
+ *
+ * @param onPack - called with each pack that something was removed from
  */
-export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promise<Reaper> {
+export async function openReaper(
+  index: IndexDb,
+  blobs: Blobs,
+  onPack: (pack: string) => void,
+  log: Log,
+): Promise<Reaper> {
   let removed: string[] = [];
   let timer: NodeJS.Timeout | undefined;
   let forgetting = Promise.resolve();
@@ -42,7 +49,7 @@ export async function openReaper(index: IndexDb, blobs: Blobs, log: Log): Promis
 
   async function removeEach(gone: readonly LetGo[]): Promise<void> {
     for (const each of gone) {
-      if (typeof each !== 'string') await removeParts(each.partsOf);
+      if (typeof each !== 'string') await ('pack' in each ? onPack(each.pack) : removeParts(each.partsOf));
       else if (holders.has(each)) postponed.add(each);
       else await removeFile(each);
     }

@@ -1,13 +1,15 @@
 import { mkdir, rename, rm, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { openBlobs, syncFolder } from './blobs.ts';
-import type { ObjectRecord } from './index-record.ts';
+import type { ObjectRecord, PackRecord } from './index-record.ts';
 import { brokenRecord, type Change, type Table } from './index-table.ts';
 import { type IndexTables, openIndexTables } from './index-tables.ts';
 import { IndexUnusable } from './index-unusable.ts';
 import { isThere, journalPath, openJournal } from './journal.ts';
 import { readJournal, readJournalHead } from './journal-file.ts';
 import { lockFolder } from './lock.ts';
+import { entryBytes } from './pack-entry.ts';
+import { openPacks } from './packs.ts';
 import { requireStore } from './require-index.ts';
 
 export interface Rebuilt {
@@ -72,6 +74,7 @@ async function makeIndex(folder: string, onLoss: (loss: Loss) => void): Promise<
     const owners = await keepWhatIsThere(folder, tables, onLoss);
     await dropUnowned(folder, tables, owners);
     await listBlobs(tables);
+    await listPacks(tables);
     await tables.beginHistory(sequence + 1);
   } finally {
     await tables.close();
@@ -121,8 +124,9 @@ async function keepWhatIsThere(
     return found === count;
   }
 
-  function hasBytes(at: Uint8Array, { blob, multipart }: ObjectRecord): Promise<boolean> | boolean {
+  function hasBytes(at: Uint8Array, { blob, packed, size, multipart }: ObjectRecord): Promise<boolean> | boolean {
     if (blob !== undefined) return hasFile(folder, blob);
+    if (packed) return hasEntry(folder, packed.pack, packed.at + entryBytes(at, size));
     return multipart ? hasParts(multipart.uploadId, multipart.parts) : inline.has(at);
   }
 
@@ -165,6 +169,21 @@ async function listBlobs(tables: IndexTables): Promise<void> {
   );
 }
 
+/** What follows the last entry that is in use counts as unknown. */
+async function listPacks({ objects, packs, commit }: IndexTables): Promise<void> {
+  const found = new Map<string, PackRecord>();
+  for (const { key, value } of objects.entries()) {
+    if (value === brokenRecord || !value.packed) continue;
+    const { pack, at } = value.packed;
+    const length = entryBytes(key, value.size);
+    const { liveBytes, knownBytes } = found.get(pack) ?? { liveBytes: 0, knownBytes: 0 };
+    found.set(pack, { liveBytes: liveBytes + length, knownBytes: Math.max(knownBytes, at + length) });
+  }
+  await commit(() => {
+    for (const [pack, record] of found) packs.put(pack, record);
+  });
+}
+
 /** Judges all entries, and makes the resulting changes, many in one transaction. */
 async function eachPage<K extends string | Uint8Array, V>(
   { commit }: IndexTables,
@@ -191,6 +210,14 @@ async function eachPage<K extends string | Uint8Array, V>(
 async function hasFile(folder: string, blob: string): Promise<boolean> {
   const places = [join(folder, 'blobs', blob.slice(0, 8), blob), join(folder, 'set-aside', blob)];
   for (const place of places) if ((await isThere(place)) && (await stat(place)).isFile()) return true;
+  return false;
+}
+
+/** Whether there is such a pack, and it is long enough. */
+async function hasEntry(folder: string, pack: string, end: number): Promise<boolean> {
+  for (const place of [join(folder, 'packs', pack), join(folder, 'set-aside', pack)]) {
+    if ((await isThere(place)) && (await stat(place)).size >= end) return true;
+  }
   return false;
 }
 
@@ -225,11 +252,19 @@ async function settle(folder: string): Promise<{ objects: number; setAside: numb
       onGenerationsSettled: () => undefined,
     });
     await blobs.close();
+    const packs = await openPacks({
+      folder,
+      known: new Map([...tables.packs.entries()].map(({ key, value }) => [key, value])),
+      begin: async () => undefined,
+      onClosed: () => undefined,
+      log: () => undefined,
+    });
+    await packs.close();
     // If it cannot be written now, the next start writes it.
     const journal = await openJournal({ folder, tables, log: () => undefined });
     await journal.settled();
     await journal.close();
-    return { objects: tables.objects.count(), setAside };
+    return { objects: tables.objects.count(), setAside: setAside + packs.setAside };
   } finally {
     await tables.close();
   }

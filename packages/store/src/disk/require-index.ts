@@ -51,7 +51,11 @@ async function hasBytes(path: string): Promise<boolean> {
 /** Whether there are files that an index must have known. */
 async function hasBlobs(folder: string): Promise<boolean> {
   const sealed = join(folder, 'blobs');
-  for (const path of [join(folder, 'set-aside'), ...(await namesIn(sealed)).map((name) => join(sealed, name))]) {
+  for (const path of [
+    join(folder, 'set-aside'),
+    join(folder, 'packs'),
+    ...(await namesIn(sealed)).map((name) => join(sealed, name)),
+  ]) {
     if ((await namesIn(path)).length > 0) return true;
   }
   return false;

@@ -11,6 +11,8 @@ export interface Room {
    * @throws NoRoom
    */
   begin(mostBytes: number, progress: Progress): Promise<Share>;
+  /** Whether there are so many bytes for what frees more: that may take half of what uploads leave free. */
+  hasSpare(bytes: number): Promise<boolean>;
 }
 
 /** How an upload writes the bytes that it took room for. */
@@ -152,5 +154,10 @@ export function openRoom(folder: string): Room {
     return { take, release };
   }
 
-  return { begin };
+  async function hasSpare(bytes: number): Promise<boolean> {
+    await measure();
+    return measured.free >= unsettled + bytes + measured.spare / 2;
+  }
+
+  return { begin, hasSpare };
 }

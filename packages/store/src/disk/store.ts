@@ -1,14 +1,17 @@
 import { access, constants } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
+import { openCompactor } from './compactor.ts';
 import { type DigestThreads, openDigestThreads } from './digest-threads.ts';
 import { isDiskFull, systemCode } from './disk-error.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
 import type { BrokenRecord } from './index-table.ts';
-import { openJournal } from './journal.ts';
+import { type Journal, openJournal } from './journal.ts';
 import { lockFolder, StoreFolderInUse } from './lock.ts';
 import type { Log } from './log.ts';
 import { makeFolder } from './make-folder.ts';
+import { moveInline } from './move-inline.ts';
+import { openPacks, type Packs } from './packs.ts';
 import { openReaper, type Reaper } from './reaper.ts';
 import { requireIndexFile } from './require-index.ts';
 import { openRoom, type Room } from './room.ts';
@@ -17,6 +20,7 @@ import { openRoom, type Room } from './room.ts';
 export interface Store {
   index: IndexDb;
   blobs: Blobs;
+  packs: Packs;
   reaper: Reaper;
   room: Room;
   digestThreads: DigestThreads;
@@ -110,17 +114,53 @@ export async function openStoreFolder(
       },
     });
     closers.push(blobs.close);
-    const reaper = await openReaper(index, blobs, settings.log);
+    const packs = await openPacks({
+      folder,
+      known: index.packs(),
+      begin: index.beginPack,
+      onClosed: (pack) => compactor.consider(pack),
+      log: settings.log,
+    });
+    closers.push(packs.close);
+    const room = openRoom(folder);
+    const compactor = openCompactor({ index, packs, room, flushJournal: journal.flush, log: settings.log });
+    closers.push(compactor.close);
+    const reaper = await openReaper(index, blobs, compactor.consider, settings.log);
     closers.push(reaper.close);
+    for (const pack of index.packs().keys()) compactor.consider(pack);
+    closers.push(moveInBackground({ index, packs, room }, journal, settings.log));
     const digestThreads = openDigestThreads();
     closers.push(digestThreads.close);
     await syncFolder(join(folder, 'index'));
     await syncFolder(folder);
-    return { store: { ...settings, index, blobs, reaper, room: openRoom(folder), digestThreads }, close };
+    return { store: { ...settings, index, blobs, packs, reaper, room, digestThreads }, close };
   } catch (error) {
     await close();
     throw isDiskFull(error) ? new StoreFolderUnwritable(folder, systemCode(error) ?? 'ENOSPC') : error;
   }
+}
+
+/** Moves what an earlier version has put into the index. Returns what stops it. */
+function moveInBackground(
+  parts: Pick<Store, 'index' | 'packs' | 'room'>,
+  journal: Journal,
+  log: Log,
+): () => Promise<void> {
+  let closing = false;
+  const moving = moveInline(parts, () => !closing)
+    .then((moved) => {
+      if (closing) return;
+      if (moved > 0) log({ level: 'info', message: 'Small objects were moved from the index to packs.', count: moved });
+      journal.renewOld();
+    })
+    .catch((error: unknown) => {
+      const message = 'Small objects stay in the index until the next start.';
+      log({ level: 'warn', message, error: String(error) });
+    });
+  return async () => {
+    closing = true;
+    await moving;
+  };
 }
 
 /** Once for each record: every listing meets it. */

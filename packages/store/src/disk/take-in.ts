@@ -2,7 +2,7 @@ import { type DigestName, openDigests } from './digest.ts';
 import type { Progress } from './room.ts';
 import type { Store } from './store.ts';
 
-/** Where bytes are: in a blob, durable; or still in memory, if there are so few that the index will hold them. */
+/** Where bytes are: in a blob, durable; or still in memory, if there are so few that a pack will hold them. */
 export type StoredBytes = { blob: string } | { bytes: Buffer };
 
 /** All the bytes that arrived. */
@@ -18,8 +18,8 @@ export interface Incoming {
   /** If more bytes arrive, the rest is not read, and `check` sees a size above this. */
   mostBytes: number;
   digests: readonly DigestName[];
-  /** Whether the index may hold them, if there are few. */
-  mayBeInline: boolean;
+  /** Whether a pack may hold them, if there are few. */
+  mayBePacked: boolean;
 }
 
 interface Destination extends Progress {
@@ -30,11 +30,10 @@ interface Destination extends Progress {
 }
 
 /**
- * In the index an object costs one commit, shared by many; in a file, two syncs and four other disk operations besides.
- * For larger objects, where that matters less, a file is better: the index does not shrink, and the more adjacent pages
- * a value needs, the harder they are to find.
+ * In a pack an object costs one sync, shared by many; in a file, two syncs and four other disk operations. For larger
+ * objects, where that matters less, a file is better: its space comes back at once when the object is removed.
  */
-export const maxInlineBytes = 16 * 1024;
+export const maxPackedBytes = 16 * 1024;
 /**
  * From this size on, sending the bytes to another thread to be digested pays off; but not for a CRC32, which takes less
  * than handing them over.
@@ -49,7 +48,7 @@ const digestApartBytes = 1024 * 1024;
  */
 export async function takeIn<T>(
   store: Store,
-  { read, mostBytes, digests, mayBeInline }: Incoming,
+  { read, mostBytes, digests, mayBePacked }: Incoming,
   check: (taken: Taken) => T,
 ): Promise<{ stored: StoredBytes; checked: T }> {
   let destination: Destination | undefined;
@@ -58,8 +57,8 @@ export async function takeIn<T>(
     drained: async () => destination?.drained(),
   });
   try {
-    const isInline = mayBeInline && mostBytes <= maxInlineBytes;
-    destination = isInline ? gather() : await openFile(store);
+    const isPacked = mayBePacked && mostBytes <= maxPackedBytes;
+    destination = isPacked ? gather() : await openFile(store);
     const isApart = mostBytes >= digestApartBytes && digests.some((name) => name !== 'CRC32');
     const running = isApart ? store.digestThreads.open(digests) : openDigests(digests);
     try {

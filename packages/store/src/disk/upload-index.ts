@@ -20,10 +20,10 @@ export interface UploadName {
 }
 
 /**
- * What a change released: a blob, or the parts of an upload that has too many to release at once. Only `letGoParts` can
- * reach those from then on.
+ * What a change released: a blob, something in a pack, or the parts of an upload that has too many to release at once. Only
+ * `letGoParts` can reach those from then on.
  */
-export type LetGo = string | { partsOf: string };
+export type LetGo = string | { pack: string } | { partsOf: string };
 
 /** Fields that a broken record lacks are absent. */
 export type FoundObject = Content & Partial<ObjectRecord>;

@@ -1,4 +1,14 @@
-import { appendFileSync, mkdirSync, readFileSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import {
   CompleteMultipartUploadCommand,
@@ -8,7 +18,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { flipAfter } from '../../test/damage.ts';
+import { flipInPack } from '../../test/damage.ts';
 import { beginUpload, partBytes, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
 import { bucket, filed, listFiles, newFolder, startStore, type TestStore } from '../../test/running-store.ts';
 import { runCli } from '../../test/store-process.ts';
@@ -143,7 +153,7 @@ test('the checksum that an object or part was stored with is verified, besides i
   ]);
 });
 
-test('objects in the index that were replaced or removed leave nothing there', async () => {
+test('objects in packs that were replaced or removed leave nothing that counts as in use', async () => {
   await inStore(async (store) => {
     for (const body of ['few', 'fewer', filed('many'), 'few again', filed('many')]) await put('replaced', body)(store);
     await put('in parts', 'few')(store);
@@ -154,30 +164,36 @@ test('objects in the index that were replaced or removed leave nothing there', a
   expect(await verify()).toMatchObject({ verified: { objects: 2, parts: 1 }, problems: [] });
 });
 
-test('a flipped bit of an object in the index is found, and so is a wrong length', async () => {
+test('a flipped bit of an object in a pack is found, and so are a pack cut off, a wrong checksum and a lost pack', async () => {
   const checked = { ChecksumAlgorithm: 'CRC32' as const };
   await inStore(async (store) => {
     await put('rotten', 'about to rot')(store);
     await put('sound', '')(store);
     await store.client.send(new PutObjectCommand({ Bucket: bucket, Key: 'checked', Body: 'checked', ...checked }));
+    await put('tail', 'at the very end')(store);
   });
-  expect((await verify()).verified).toMatchObject({ objects: 3, parts: 0, bytes: 19, problems: 0 });
-  flipAfter(folder, 'about to r');
+  expect((await verify()).verified).toMatchObject({ objects: 4, parts: 0, bytes: 34, problems: 0 });
+  flipInPack(folder, 'about to r');
+  const [pack = ''] = readdirSync(join(folder, 'packs'));
+  const path = join(folder, 'packs', pack);
+  truncateSync(path, readFileSync(path).length - 1);
   const index = await openIndexDb(join(folder, 'index'));
   const record = index.findObject(bucket, 'checked');
   if (!record?.checksum) throw new Error('The checksum was not stored.');
-  await index.putObject(bucket, 'checked', record, { bytes: Buffer.from('longer than it') });
-  await index.putObject(bucket, 'lost', record);
-  const other = { ...record, checksum: { ...record.checksum, value: 'AAAA' } };
-  await index.putObject(bucket, 'other', other, { bytes: Buffer.from('checked') });
+  await index.putObject(bucket, 'checked', { ...record, checksum: { ...record.checksum, value: 'AAAA' } });
+  await index.putObject(bucket, 'lost', { ...record, packed: { pack: '0'.repeat(16), at: 0 } });
   await index.close();
   const { problems } = await verify();
   expect(problems).toEqual([
-    { kind: 'rotten', subject: `${bucket}/checked`, sentence: expect.stringContaining('14 bytes, 7 were stored') },
-    { kind: 'missing', subject: `${bucket}/lost`, sentence: 'the index lacks its bytes' },
-    { kind: 'rotten', subject: `${bucket}/other`, sentence: expect.stringContaining('AAAA was stored') },
-    { kind: 'rotten', subject: `${bucket}/rotten`, sentence: expect.stringContaining('MD5') },
-    { kind: 'index', subject: 'index', sentence: 'it has the bytes of 4 objects, but should have those of 5' },
+    { kind: 'rotten', subject: `${bucket}/checked`, sentence: expect.stringContaining('AAAA was stored') },
+    { kind: 'missing', subject: `${bucket}/lost`, sentence: `there is no file packs/${'0'.repeat(16)}` },
+    { kind: 'rotten', subject: `${bucket}/rotten`, sentence: `packs/${pack} at byte 0 is not what was stored` },
+    {
+      kind: 'rotten',
+      subject: `${bucket}/tail`,
+      sentence: expect.stringMatching(/^packs\/.* is not what was stored$/),
+    },
+    { kind: 'index', subject: `packs/${'0'.repeat(16)}`, sentence: 'the list of packs lacks it' },
   ]);
 });
 

@@ -3,16 +3,18 @@ import { open, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Checksum } from './checksum.ts';
 import { type Digests, openDigests } from './digest.ts';
-import { systemCode } from './disk-error.ts';
+import { Damaged, systemCode } from './disk-error.ts';
 import { type Fixity, fixityOf, toValue } from './fixity.ts';
 import type { IndexDb } from './index-db.ts';
 import { openIndexDb } from './index-db.ts';
 import type { ObjectRecord } from './index-record.ts';
-import type { BrokenRecord } from './index-table.ts';
+import { type BrokenRecord, brokenRecord } from './index-table.ts';
 import { joinChecksums, joinEtags } from './join-parts.ts';
 import { isThere, journalPath } from './journal.ts';
 import { readJournal, readJournalHead } from './journal-file.ts';
 import { lockFolder } from './lock.ts';
+import { entryBytes, type Packed } from './pack-entry.ts';
+import { isPackName, openPackReader } from './packs.ts';
 import { NoStoreFolder, namesIn, requireIndexFile } from './require-index.ts';
 import type { ListedPart } from './upload-index.ts';
 
@@ -147,6 +149,8 @@ async function verifyAll(
 ): Promise<Verified> {
   const sofar: Verified = { objects: 0, parts: 0, bytes: 0, leftovers: 0, setAside: 0, problems: 0 };
   const buffer = Buffer.allocUnsafe(bufferBytes);
+  const reader = openPackReader([join(folder, 'packs'), join(folder, 'set-aside')]);
+  const liveBytes = new Map<string, number>();
   let referred = 0;
   let inline = 0;
 
@@ -207,19 +211,50 @@ async function verifyAll(
       report('missing', subject, 'the index lacks its bytes');
       return;
     }
+    await verifyBytes(subject, 'what the index holds of it', record, bytes);
+  }
+
+  async function verifyBytes(subject: string, holder: string, record: ObjectRecord, bytes: Buffer): Promise<void> {
     sofar.bytes += bytes.length;
     const { size, etag, checksum } = record;
     const expected = { size, etag, ...(checksum && { checksum }) };
     const running = openDigests(fixitiesOf(expected).map(({ name }) => name));
     void running.update(bytes);
-    const found = { size: bytes.length, digests: await running.finish() };
-    reportRotten(subject, 'what the index holds of it', expected, found);
+    reportRotten(subject, holder, expected, { size: bytes.length, digests: await running.finish() });
+  }
+
+  async function verifyPacked(subject: string, name: Buffer, record: ObjectRecord, packed: Packed): Promise<void> {
+    const { pack, at } = packed;
+    liveBytes.set(pack, (liveBytes.get(pack) ?? 0) + entryBytes(name, record.size));
+    const holder = `packs/${pack} at byte ${at}`;
+    try {
+      await verifyBytes(subject, holder, record, await reader.read(name, packed, record.size));
+    } catch (error) {
+      if (error instanceof Damaged) report('rotten', subject, `${holder} is not what was stored`);
+      else if (systemCode(error) === 'ENOENT') report('missing', subject, `there is no file packs/${pack}`);
+      else report('rotten', subject, `${holder} cannot be read (${systemCode(error) ?? String(error)})`);
+    }
+  }
+
+  /** Packs that have nothing in use any more are removed by the next start. */
+  function verifyPacks(): void {
+    const listed = index.packs();
+    for (const pack of liveBytes.keys()) {
+      if (!listed.has(pack)) report('index', `packs/${pack}`, 'the list of packs lacks it');
+    }
+    if (broken.count() > 0) return;
+    for (const [pack, record] of listed) {
+      const live = liveBytes.get(pack) ?? 0;
+      if (record === brokenRecord || record.liveBytes === live) continue;
+      report('index', `packs/${pack}`, `${record.liveBytes} bytes are listed as in use, but objects refer to ${live}`);
+    }
   }
 
   async function verifyObject(bucket: string, key: string, record: ObjectRecord): Promise<void> {
     const subject = `${bucket}/${key}`;
     sofar.objects += 1;
     const { blob, multipart, size, etag, checksum } = record;
+    if (record.packed) return verifyPacked(subject, index.nameOf(bucket, key), record, record.packed);
     if (record.inline) return verifyInline(subject, record, index.readInline(bucket, key));
     if (blob !== undefined) return verifyBlob(subject, { blob, size, etag, ...(checksum && { checksum }) });
     const uploadId = multipart?.uploadId ?? '';
@@ -267,6 +302,12 @@ async function verifyAll(
         else report('stray', join(path, blob.name), elsewhere);
       }
     }
+    const packs = index.packs();
+    for (const entry of await entriesIn(join(folder, 'packs'))) {
+      const path = join('packs', entry.name);
+      if (!entry.isFile() || !isPackName(entry.name)) report('stray', path, elsewhere);
+      else if (!packs.has(entry.name)) judgeFile(path, true);
+    }
     sofar.setAside = (await namesIn(join(folder, 'set-aside'))).length;
   }
 
@@ -300,6 +341,9 @@ async function verifyAll(
   }
   reportBroken();
   await findStrays();
+  verifyPacks();
+  reportBroken();
+  await reader.close();
   await verifyJournal();
   // Nobody knows what broken records refer to.
   if (broken.count() > 0) return sofar;

@@ -33,7 +33,7 @@ async function copy(call: Call): Promise<string> {
   requireHopeful(condition, before, before?.size ?? 0);
   const algorithm = readCopyAlgorithm(call);
   const whole = (length: number) => ({ first: 0, last: length - 1 });
-  const copied = await copyBytes(call, named, whole, { algorithm, mayBeInline: true });
+  const copied = await copyBytes(call, named, whole, { algorithm, mayBePacked: true });
   const { stored, size, etag, source } = copied;
   const { headers, metadata } = replaced ?? source;
   const checksum = copied.checksum ? { ...copied.checksum, type: 'FULL_OBJECT' as const } : keptChecksum(source);

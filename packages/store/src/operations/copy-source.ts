@@ -65,7 +65,7 @@ export async function copyBytes(
   call: Call,
   { bucket, key }: CopySource,
   toRange: (size: number) => ByteRange,
-  { algorithm, mayBeInline }: { algorithm: ChecksumAlgorithm | undefined; mayBeInline: boolean },
+  { algorithm, mayBePacked }: { algorithm: ChecksumAlgorithm | undefined; mayBePacked: boolean },
 ): Promise<CopiedBytes> {
   const { store } = call;
   const { found, content } = await openContent(store, { bucket, key }, () => {
@@ -87,7 +87,7 @@ export async function copyBytes(
         read: () => content.verified(),
         mostBytes: size,
         digests: ['MD5', ...(algorithm ? [algorithm] : []), ...(expected ? [expected.name] : [])],
-        mayBeInline,
+        mayBePacked,
       },
       ({ digest }) => {
         if (expected && toValue(expected.name, digest(expected.name)) !== expected.value) throw new Damaged();

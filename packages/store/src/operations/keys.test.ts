@@ -76,7 +76,15 @@ test('odd keys are put, got, listed and deleted exactly', async () => {
   expect(bodies).toEqual(odd.map((_, at) => `body ${at}`));
   const sorted = [...odd].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
   expect(await listKeys()).toEqual(sorted);
-  expect(readdirSync(store.folder).sort()).toEqual(['blobs', 'incoming', 'index', 'journal', 'lock', 'set-aside']);
+  expect(readdirSync(store.folder).sort()).toEqual([
+    'blobs',
+    'incoming',
+    'index',
+    'journal',
+    'lock',
+    'packs',
+    'set-aside',
+  ]);
   expect(store.files().every((file) => /^blobs\/[0-9a-f]{8}-[0-9a-f]{32}$/.test(file))).toBe(true);
   for (const key of odd) expect((await send('DELETE', store.presign('DELETE', key))).status).toBe(204);
   expect(await listKeys()).toEqual([]);

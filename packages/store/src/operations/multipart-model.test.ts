@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { series } from '../../../../scripts/series.mjs';
 import { md5 } from '../../test/multipart.ts';
 import { type Answer, bucket, filed, send, startStore, type TestStore, until } from '../../test/running-store.ts';
-import { maxInlineBytes } from '../disk/take-in.ts';
+import { maxPackedBytes } from '../disk/take-in.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -52,7 +52,7 @@ const outcome = ({ status, code }: Answer) => code ?? status;
 
 function hold({ objects, inFiles }: Model, on: string, body: string): void {
   objects.set(on, body);
-  if (Buffer.byteLength(body) > maxInlineBytes) inFiles.add(on);
+  if (Buffer.byteLength(body) > maxPackedBytes) inFiles.add(on);
   else inFiles.delete(on);
 }
 

@@ -165,7 +165,7 @@ async function receiveFile(
       read: file,
       mostBytes: Math.min(most, contentLength),
       digests: ['MD5', ...(promised ? [promised.algorithm] : [])],
-      mayBeInline: true,
+      mayBePacked: true,
     },
     ({ size, digest }) => {
       if (size > most) throw new S3Error('EntityTooLarge', `The file must have at most ${most} bytes.`);

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Checksum } from '../disk/checksum.ts';
 import { makeEtag, needsMd5 } from '../disk/fixity.ts';
 import type { Content, ObjectRecord } from '../disk/index-record.ts';
+import type { PackEntry } from '../disk/packs.ts';
 import type { Store } from '../disk/store.ts';
 import { type StoredBytes, type Taken, takeIn } from '../disk/take-in.ts';
 import { type ChunkedBody, decodeChunks, readChunkedBody } from '../protocol/aws-chunked.ts';
@@ -180,7 +181,7 @@ export function readMetadata(headers: IncomingHttpHeaders): Record<string, strin
 export async function receiveBody(
   { store, request, awaitBody }: Call,
   promised: PromisedBody,
-  mayBeInline: boolean,
+  mayBePacked: boolean,
 ): Promise<ReceivedBody> {
   const { size, chunked, checksum, sha256 } = promised;
   const { stored, checked } = await takeIn(
@@ -197,7 +198,7 @@ export async function receiveBody(
         ...(checksum ? [checksum.algorithm] : []),
         ...(sha256 === undefined ? [] : ['SHA256' as const]),
       ],
-      mayBeInline,
+      mayBePacked,
     },
     (taken) => {
       // A long sync after the last byte does not mean that the client is idle.
@@ -243,23 +244,30 @@ function toChecksum(promised: PromisedChecksum, digest: Buffer, chunked: Chunked
  */
 export async function indexObject(
   { store, bucket, key }: Pick<Call, 'store' | 'bucket' | 'key'>,
-  description: Omit<ObjectRecord, 'blob' | 'inline' | 'multipart'>,
+  description: Omit<ObjectRecord, 'blob' | 'packed' | 'inline' | 'multipart'>,
   content: StoredBytes,
   condition: WriteCondition,
 ): Promise<void> {
-  const { index, reaper } = store;
+  const { index, packs, reaper } = store;
   const mayReplace = (before: Content | undefined) => mayWrite(condition, before, description);
-  const put = async (where: { inline: true } | { blob: string }, bytes?: Buffer) => {
-    const options = { mayReplace, ...(bytes && { bytes }) };
-    const { outcome, removed } = await index.putObject(bucket, key, { ...description, ...where }, options);
+  const put = async (record: ObjectRecord, entry?: PackEntry) => {
+    const options = { mayReplace, ...(entry && { entry }) };
+    const { outcome, removed } = await index.putObject(bucket, key, record, options);
     if (outcome === 'no-bucket') throw noSuchBucket(bucket);
     void reaper.remove(removed);
     store.onObject(bucket, key);
   };
-  if ('bytes' in content) return put({ inline: true }, content.bytes);
+  if ('bytes' in content) {
+    const entry = await packs.append(index.nameOf(bucket, key), content.bytes);
+    try {
+      return await put(description, entry);
+    } finally {
+      packs.settle(entry);
+    }
+  }
   const { blob } = content;
   try {
-    await put({ blob });
+    await put({ ...description, blob });
   } finally {
     await settleBlob(store, blob);
   }

@@ -24,7 +24,7 @@ async function copyPart(call: Call): Promise<string> {
   const range = call.headers['x-amz-copy-source-range'];
   const copied = await copyBytes(call, readCopySource(call), (length) => readRange(range, length), {
     algorithm: upload.checksum?.algorithm,
-    mayBeInline: false,
+    mayBePacked: false,
   });
   const { stored, etag, size, checksum } = copied;
   const description = { etag, size, ...(checksum && { checksum }) };

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CreateBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { createPresigner } from '@cadiz/sigv4';
@@ -17,10 +17,11 @@ import {
   region,
   send,
   startStore,
+  until,
 } from '../../test/running-store.ts';
-import { startProcess } from '../../test/store-process.ts';
+import { runCli, startProcess } from '../../test/store-process.ts';
 import { openIndexDb } from '../disk/index-db.ts';
-import { maxInlineBytes } from '../disk/take-in.ts';
+import { maxPackedBytes } from '../disk/take-in.ts';
 
 const digest = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
 const absent = 'absent';
@@ -89,7 +90,7 @@ test('kill -9 during writes: everything acknowledged is there and whole, and not
       allowed.set(key, new Set([found]));
     }
     const listed = await newClient(after.endpoint).send(new ListObjectsV2Command({ Bucket: bucket }));
-    const filed = listed.Contents?.filter(({ Size = 0 }) => Size > maxInlineBytes) ?? [];
+    const filed = listed.Contents?.filter(({ Size = 0 }) => Size > maxPackedBytes) ?? [];
     expect(listFiles(data)).toHaveLength(filed.length);
     expect(await after.end('SIGTERM')).toBe(0);
   }
@@ -174,25 +175,57 @@ test.each(keptEitherWay)(
   },
 );
 
-test('a folder from an older version opens as it is, and that version refuses it from then on', async () => {
+test('a folder from an older version opens as it is, and its small objects move to packs; that version refuses it from then on', async () => {
   const data = folderOfTest();
-  const at = Buffer.from(`${bucket}\0old`);
+  const nameOf = (key: string) => Buffer.from(`${bucket}\0${key}`);
   const headers = { 'content-type': 'text/plain' };
-  const record = { size: 3, etag: digest('old'), inline: true, lastModified: 0, headers, metadata: {} };
+  const bodies = new Map(Array.from({ length: 50 }, (_, at) => [`old ${at}`, 'x'.repeat(at * 300) + at]));
   const openOld = () => open({ path: join(data, 'index'), maxDbs: 16, encoding: 'json' });
   const root = openOld();
   await root.openDB<number, string>({ name: 'meta', encoding: 'json' }).put('format', 2);
   await root.openDB({ name: 'buckets', encoding: 'json' }).put(bucket, { createdAt: 1 });
-  await root.openDB({ name: 'objects', encoding: 'json', keyEncoding: 'binary' }).put(at, record);
-  await root.openDB({ name: 'inline', encoding: 'binary', keyEncoding: 'binary' }).put(at, Buffer.from('old'));
+  const objects = root.openDB({ name: 'objects', encoding: 'json', keyEncoding: 'binary' });
+  const inline = root.openDB({ name: 'inline', encoding: 'binary', keyEncoding: 'binary' });
+  for (const [key, body] of [...bodies, ['rotten', 'rotten'] as const]) {
+    const etag = createHash('md5').update(body).digest('hex');
+    const record = { size: body.length, etag, inline: true, lastModified: 0, headers, metadata: {} };
+    await objects.put(nameOf(key), record);
+    await inline.put(nameOf(key), Buffer.from(key === 'rotten' ? 'rotted' : body));
+  }
   await root.close();
 
   const store = await startStore({ dataDir: data });
-  expect((await send('GET', store.presign('GET', 'old'))).text).toBe('old');
+  expect((await send('GET', store.presign('GET', 'old 7'))).text).toBe(bodies.get('old 7'));
   expect((await send('PUT', store.presign('PUT', 'new'), { body: 'new' })).status).toBe(200);
   await store.close();
+  // The rest moves with this start, if it has not yet.
+  const second = await startStore({ dataDir: data });
+  const readAll = async ({ presign }: typeof second) => {
+    for (const [key, body] of bodies) expect((await send('GET', presign('GET', key))).text).toBe(body);
+    expect((await send('GET', presign('GET', 'new'))).text).toBe('new');
+  };
+  await readAll(second);
+  const packed = () =>
+    readdirSync(join(data, 'packs')).map((name) => readFileSync(join(data, 'packs', name), 'latin1'));
+  await until(() =>
+    [...bodies.keys()].every((key) => packed().some((text) => text.includes(`${bucket}\0${key}x`) || key === 'old 0')),
+  );
+  await second.close();
+
+  const index = await openIndexDb(join(data, 'index'));
+  expect(index.countInline()).toBe(1); // what is damaged stays where it is
+  await index.close();
+  rmSync(join(data, 'index'), { recursive: true });
+  const rebuilt = await runCli(['verify', '--rebuild', '--data', data]);
+  expect(rebuilt.output).toContain('nothing in the journal is lost');
+  expect(rebuilt.output.split('\n').filter((line) => /^[a-z]+: /.test(line))).toEqual([
+    expect.stringMatching(/^rotten: "photos\/rotten": what the index holds of it has the MD5 /),
+  ]);
+  const third = await startStore({ dataDir: data });
+  await readAll(third);
+  await third.close();
   const after = openOld();
   const meta = after.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' });
-  expect(meta.get('format')?.toString()).toMatch(/^3#/);
+  expect(meta.get('format')?.toString()).toMatch(/^4#/);
   await after.close();
 });

@@ -1,0 +1,133 @@
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { flipInPack } from '../../test/damage.ts';
+import { bucket, folderOfTest } from '../../test/running-store.ts';
+import { openSmallPacks, type SmallPacks } from '../../test/small-packs.ts';
+import { type Loss, rebuildIndex } from './rebuild-index.ts';
+import { type Problem, verifyStore } from './verify-store.ts';
+
+const textOf = (key: string, round = 0) => `${key} in round ${round}. `.repeat(40);
+const packsOf = (folder: string) => readdirSync(join(folder, 'packs'));
+const bytesOf = (folder: string) =>
+  packsOf(folder).reduce((sum, pack) => sum + statSync(join(folder, 'packs', pack)).size, 0);
+
+async function problemsOf(folder: string): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  await verifyStore(folder, { onProblem: (problem) => problems.push(problem) });
+  return problems;
+}
+
+async function putAll(small: SmallPacks, keys: readonly string[]): Promise<void> {
+  for (let from = 0; from < keys.length; from += 10) {
+    await Promise.all(keys.slice(from, from + 10).map((key) => small.put(key, textOf(key))));
+  }
+}
+
+const keysUpTo = (count: number) => Array.from({ length: count }, (_, at) => `key ${at}`);
+
+test('while objects are written, replaced and removed, readers get what is there, and packs give back their space', async () => {
+  const folder = folderOfTest();
+  const small = await openSmallPacks(folder);
+  const keys = keysUpTo(60);
+  await putAll(small, keys);
+  const wanted = new Map(keys.map((key) => [key, new Set<string | undefined>([textOf(key)])]));
+  let writing = true;
+
+  async function write(writer: number): Promise<void> {
+    for (let round = 1; round < 60; round += 1) {
+      const key = `key ${writer * 10 + (round % 7)}`;
+      const next = round % 5 === 0 ? undefined : textOf(key, round);
+      wanted.get(key)?.add(next);
+      if (next === undefined) await small.remove(key);
+      else await small.put(key, next);
+      wanted.set(key, new Set([next]));
+    }
+  }
+
+  async function read(reader: number): Promise<number> {
+    let reads = 0;
+    for (; writing; reads += 1) {
+      const key = `key ${(reads * 7 + reader) % 60}`;
+      const before = [...(wanted.get(key) ?? [])];
+      const got = await small.read(key);
+      expect([...before, ...(wanted.get(key) ?? [])]).toContain(got);
+    }
+    return reads;
+  }
+
+  const readers = [0, 1, 2, 3].map(read);
+  await Promise.all([0, 1, 2, 3, 4, 5].map(write));
+  writing = false;
+  for (const reads of await Promise.all(readers)) expect(reads).toBeGreaterThan(0);
+  await small.compactor.settled();
+  const live = [...small.index.objectsFrom(bucket, Buffer.alloc(0))].reduce((sum, { record }) => sum + record.size, 0);
+  expect(bytesOf(folder)).toBeLessThan(2.2 * live + 2 * 20_000);
+  for (const [key, [state]] of wanted) expect(await small.read(key)).toBe(state);
+  await small.close();
+  expect(await problemsOf(folder)).toEqual([]);
+  // The journal knows where everything was moved.
+  rmSync(join(folder, 'index'), { recursive: true });
+  const losses: Loss[] = [];
+  await rebuildIndex(folder, (loss) => losses.push(loss));
+  expect(losses).toEqual([]);
+  expect(await problemsOf(folder)).toEqual([]);
+  const again = await openSmallPacks(folder);
+  for (const [key, [state]] of wanted) expect(await again.read(key)).toBe(state);
+  await again.close();
+});
+
+test('when everything is removed, only the pack that is being written is left', async () => {
+  const folder = folderOfTest();
+  const small = await openSmallPacks(folder);
+  const keys = keysUpTo(100);
+  await putAll(small, keys);
+  expect(packsOf(folder).length).toBeGreaterThan(2);
+  await Promise.all(keys.map(small.remove));
+  await small.put('last', 'last');
+  await small.compactor.settled();
+  expect(packsOf(folder).length).toBeLessThanOrEqual(1);
+  expect(await small.read('last')).toBe('last');
+  await small.close();
+  expect(await problemsOf(folder)).toEqual([]);
+});
+
+test('a damaged entry keeps its pack, and everything else in it is moved', async () => {
+  const folder = folderOfTest();
+  const small = await openSmallPacks(folder);
+  const keys = keysUpTo(60);
+  await putAll(small, keys);
+  flipInPack(folder, 'key 3 in round');
+  const rest = keys.filter((_, at) => at % 4 === 3);
+  await Promise.all(keys.filter((key) => !rest.includes(key)).map(small.remove));
+  await small.compactor.settled();
+  await expect(small.read('key 3')).rejects.toThrow(/damaged/);
+  for (const key of rest.slice(1)) expect(await small.read(key)).toBe(textOf(key));
+  await small.close();
+  expect(await problemsOf(folder)).toMatchObject([{ kind: 'rotten', subject: `${bucket}/key 3` }]);
+  const again = await openSmallPacks(folder);
+  const before = packsOf(folder).length;
+  await again.remove('key 3');
+  await again.compactor.settled();
+  expect(packsOf(folder)).toHaveLength(before - 1);
+  await again.close();
+  expect(await problemsOf(folder)).toEqual([]);
+});
+
+test('no pack is removed while the journal may still refer to it', async () => {
+  const folder = folderOfTest();
+  let isDurable = false;
+  const small = await openSmallPacks(folder, { flushJournal: async () => isDurable });
+  const keys = keysUpTo(100);
+  await putAll(small, keys);
+  const before = packsOf(folder).length;
+  await Promise.all(keys.map(small.remove));
+  await small.compactor.settled();
+  expect(packsOf(folder)).toHaveLength(before);
+  isDurable = true;
+  await putAll(small, keys);
+  await Promise.all(keys.map(small.remove));
+  await small.compactor.settled();
+  expect(packsOf(folder).length).toBeLessThanOrEqual(1);
+  await small.close();
+});
