@@ -232,7 +232,7 @@ export const mutants = {
     {
       what: 'a body that is not JSON is refused',
       file: `${http}/input.ts`,
-      find: "throw new Problem('unsupported_media_type');",
+      find: "throw new Problem('unsupported_media_type', `Content-Type must be application/json, and ${sent}.`);",
       put: '',
     },
   ],
