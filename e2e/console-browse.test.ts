@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { type Client, createClient } from '@cadiz/client';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hasZipTools, readZip } from '../packages/server/test/zip-tools.ts';
 import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
@@ -399,6 +401,101 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('takes back what was done, one change after the other, also when the message is gone', async () => {
+    const { projectId, cadiz } = await createFilled('Undone');
+    await cadiz.folders.ensure(['a', 'b', 'c']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a').click();
+    await page.keyboard.press('F2');
+    await page.keyboard.type('z');
+    await page.keyboard.press('Enter');
+    await rowOf(page, 'z').waitFor();
+    await rowOf(page, 'c').dragTo(rowOf(page, 'b'));
+    await page.getByText('1 item moved to b').waitFor();
+    await rowOf(page, 'b').click();
+    await page.keyboard.press('Delete');
+    await dialogOf(page)
+      .getByRole('button', { name: 'Delete 1 folder' })
+      .or(dialogOf(page).getByRole('button', { name: /^Delete/ }))
+      .first()
+      .click();
+    await rowOf(page, 'b').waitFor({ state: 'detached' });
+    await page.getByText('1 item moved to the trash').waitFor();
+    for (const expected of [
+      ['b', 'z'],
+      ['b', 'c', 'z'],
+      ['a', 'b', 'c'],
+    ]) {
+      await page.keyboard.press('Control+z');
+      await expect.poll(() => namesIn(cadiz, null)).toEqual(expected);
+      await expect.poll(() => page.locator('[role=row] .open').allInnerTexts()).toEqual(expected);
+    }
+    // There is nothing more; and a field has its own.
+    await page.keyboard.press('Control+z');
+    await page.keyboard.press('/');
+    await page.keyboard.press('Control+z');
+    expect(await namesIn(cadiz, null)).toEqual(['a', 'b', 'c']);
+    await page.getByText('Taken back').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has room for the name of a folder on a phone, and leads to the one above', async () => {
+    const { projectId, cadiz } = await createFilled('A project with a long name');
+    const [inner] = await cadiz.folders.ensure(['Campaigns of last year/Autumn harbour']);
+    const at = `/projects/${projectId}/files/${inner?.id}`;
+    const page = await tested.openAsOwner(at, { viewport: { width: 360, height: 640 }, hasTouch: true });
+    const name = page.getByText('Autumn harbour').and(page.locator('[aria-current=page] *'));
+    const isWhole = () => name.evaluate(({ parentElement: one }) => one !== null && one.scrollWidth <= one.clientWidth);
+    await name.waitFor();
+    await expect.poll(isWhole).toBe(true);
+    // The search is a button until it is used.
+    const search = page.getByLabel('Search this folder');
+    const width = async () => (await search.locator('..').boundingBox())?.width ?? 0;
+    expect(await width()).toBeLessThan(50);
+    await search.locator('..').click();
+    await page.keyboard.type('x');
+    expect(await width()).toBeGreaterThan(150);
+    await page.waitForURL(/q=x/);
+    expect(await findBarriers(page)).toEqual([]);
+    await search.fill('');
+    await page.getByText('This folder is empty').or(page.getByText('Drop files or folders here')).first().click();
+    await page.getByRole('link', { name: 'The folder above' }).click();
+    await rowOf(page, 'Autumn harbour').waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await rowOf(page, 'Autumn harbour').click();
+    await page.keyboard.press('Control+ArrowUp');
+    await rowOf(page, 'Campaigns of last year').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('downloads a file as itself, and folders as one ZIP that the service makes', async () => {
+    const { projectId, cadiz } = await createFilled('Downloads');
+    await cadiz.folders.ensure(['photos/raw']);
+    await fill(cadiz, ['one.txt', 'two.txt'], 'photos/raw');
+    await fill(cadiz, ['letter.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const download = async (name: string) => {
+      await rowOf(page, name).click();
+      const [saved] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Shift+D')]);
+      return saved;
+    };
+    const letter = await download('letter.txt');
+    expect(letter.suggestedFilename()).toBe('letter.txt');
+    expect(await readFile(await letter.path(), 'utf8')).toBe('This is letter.txt.');
+    const archive = await download('photos');
+    expect(archive.suggestedFilename()).toBe('photos.zip');
+    // Streamed by the service, not put together in the page.
+    expect(archive.url()).toMatch(/^http:/);
+    if (hasZipTools)
+      expect((await readZip(await archive.path())).map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['photos/raw/one.txt', 'photos/raw/two.txt']),
+      );
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('renames one after the other with Tab, and keeps a name that is refused open', async () => {
     const { projectId, cadiz } = await createFilled('Names');
     await cadiz.folders.ensure(['a', 'b', 'c']);
@@ -414,6 +511,14 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.keyboard.press('Escape');
     await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('role'))).toBe('row');
     expect(await namesIn(cadiz, null)).toEqual(['aa', 'b', 'c']);
+
+    // Of a file, the extension is not selected, and stays.
+    await fill(cadiz, ['sea.tar.gz']);
+    await rowOf(page, 'sea.tar.gz').click();
+    await page.keyboard.press('F2');
+    await page.keyboard.type('harbour');
+    await page.keyboard.press('Enter');
+    await rowOf(page, 'harbour.gz').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -1,4 +1,5 @@
 import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
+import { remember } from '../undo.ts';
 import { messageOf } from './problem.tsx';
 import type { ToastData } from './toast-region.tsx';
 
@@ -9,8 +10,9 @@ let isNeeded = false;
 
 const listeners = new Set<() => void>();
 
-/** Says something for six seconds. With `undo`, ten seconds, and a button that takes it back. */
-export async function toast(message: string, { undo }: ToastData = {}): Promise<void> {
+/** Says something for six seconds. With `undo`, ten seconds, and a button that takes it back; so does a key, even later. */
+export async function toast(message: string, data: ToastData = {}): Promise<void> {
+  const undo = data.undo && remember(data.undo);
   isNeeded = true;
   for (const listener of listeners) listener();
   const { manager, ready } = await load();

@@ -1,10 +1,10 @@
 import { Link, useNavigate } from '@tanstack/react-router';
-import { ChevronRight, Ellipsis } from 'lucide-react';
+import { ArrowLeft, ChevronRight, Ellipsis } from 'lucide-react';
 import { Fragment } from 'react';
 import { Menu } from '../../components/menu.tsx';
 import { text } from '../../text/text.ts';
 import { useDropTarget } from './drag.ts';
-import { toLook } from './use-listing.ts';
+import { toFolder } from './use-listing.ts';
 
 interface Crumb {
   id: string | null;
@@ -17,8 +17,14 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
   const hidden = crumbs.length > 4 ? crumbs.slice(1, -2) : [];
   const shown = crumbs.filter((crumb) => !hidden.includes(crumb));
   const last = crumbs.at(-1);
+  const parent = crumbs.at(-2);
   return (
-    <nav className="grow" aria-label={text.files.where}>
+    <nav className="where" aria-label={text.files.where}>
+      {parent && (
+        <Link {...toFolder(projectId, parent.id)} className="btn icon ghost only-phone" aria-label={text.shortcuts.up}>
+          <ArrowLeft className="i" aria-hidden="true" />
+        </Link>
+      )}
       <ol className="crumbs">
         {shown.map((crumb, index) => (
           <Fragment key={crumb.id ?? 'root'}>
@@ -34,12 +40,7 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
                   }
                   actions={hidden.map(({ id, name }) => ({
                     label: name,
-                    run: () =>
-                      void navigate({
-                        to: '/projects/$projectId/files/$folderId',
-                        params: { projectId, folderId: id ?? '' },
-                        search: toLook,
-                      }),
+                    run: () => void navigate(toFolder(projectId, id)),
                   }))}
                 />
               </li>
@@ -65,22 +66,9 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
 function CrumbLink({ projectId, crumb }: { projectId: string; crumb: Crumb }) {
   const { id, name } = crumb;
   const drop = useDropTarget(projectId, crumb);
-  const words = <bdi>{name}</bdi>;
-  if (id === null)
-    return (
-      <Link to="/projects/$projectId/files" params={{ projectId }} search={toLook} title={name} {...drop}>
-        {words}
-      </Link>
-    );
   return (
-    <Link
-      to="/projects/$projectId/files/$folderId"
-      params={{ projectId, folderId: id }}
-      search={toLook}
-      title={name}
-      {...drop}
-    >
-      {words}
+    <Link {...toFolder(projectId, id)} title={name} {...drop}>
+      <bdi>{name}</bdi>
     </Link>
   );
 }

@@ -4,6 +4,7 @@ import { clientOf } from '../../api.ts';
 import { toast, toastError } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { remember } from '../../undo.ts';
 import { type Chosen, type Target, toParent } from './chosen.ts';
 import { type Entry, listingKey } from './use-listing.ts';
 
@@ -70,7 +71,7 @@ export function deleteChosen(projectId: string, chosen: Chosen): Promise<void> {
   });
 }
 
-async function takeBack(projectId: string, send: () => Promise<Counts>): Promise<void> {
+async function takeBack(projectId: string, send: () => Promise<unknown>): Promise<void> {
   try {
     await send();
   } catch (error) {
@@ -115,7 +116,9 @@ export async function download(projectId: string, entries: readonly Entry[]): Pr
 /** @throws CadizError, such as folder_exists */
 export async function rename(projectId: string, entry: Entry, name: string): Promise<void> {
   const { files, folders } = clientOf(projectId);
-  if (entry.kind === 'file') await files.update(entry.id, { fileName: name });
-  else await folders.update(entry.id, { name });
+  const call = (to: string) =>
+    entry.kind === 'file' ? files.update(entry.id, { fileName: to }) : folders.update(entry.id, { name: to });
+  await call(name);
+  remember(() => void takeBack(projectId, () => call(entry.name)));
   await refresh(projectId);
 }

@@ -22,6 +22,7 @@ import { projectsQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { NotFound } from '../fallbacks.tsx';
 import { openOverlay } from '../shell/overlays.ts';
+import { areLettersOn } from '../shell/shortcuts.ts';
 import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
 import { Breadcrumbs } from './breadcrumbs.tsx';
@@ -31,7 +32,7 @@ import { isGone, WaysOn } from './gone.tsx';
 import { download } from './load-commands.ts';
 import type { FilesSearch } from './search.ts';
 import { useLetterKeys } from './use-letter-keys.ts';
-import { type Place, useListing } from './use-listing.ts';
+import { type Place, toFolder, useListing } from './use-listing.ts';
 import { useQuestions } from './use-questions.tsx';
 import { type EntrySelection, useSelection } from './use-selection.ts';
 
@@ -60,6 +61,7 @@ function Folder(place: Place) {
   const projectName = projects?.find(({ id }) => id === projectId)?.name ?? '';
   const crumbs = breadcrumbs.length > 0 ? breadcrumbs : [{ id: null, name: projectName }];
   const title = crumbs.at(-1)?.name ?? '';
+  const parent = crumbs.at(-2);
   const heading = useTitle(title);
 
   const onSort = (sort: Sort) => {
@@ -80,6 +82,7 @@ function Folder(place: Place) {
     v: () => setView(search.view === 'grid' ? undefined : 'grid'),
     ...(selection.count !== 0 ? { Escape: selection.clear } : search.q !== undefined && { Escape: clearSearch }),
     ...(canChange && { n: createFolder }),
+    ...(parent && { 'Mod+ArrowUp': () => void navigate(toFolder(projectId, parent.id)) }),
   });
   const isEmpty = !isPending && entries.length === 0;
   const { files } = text;
@@ -208,6 +211,11 @@ function SearchField({ search: { q }, ref }: { search: FilesSearch; ref: Ref<HTM
         placeholder={text.files.search}
         onChange={({ target }) => setState({ words: target.value, sent, seen })}
       />
+      {words === '' && areLettersOn.read() && (
+        <span className="kbd only-wide" aria-hidden="true">
+          /
+        </span>
+      )}
     </label>
   );
 }

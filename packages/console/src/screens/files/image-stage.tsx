@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
+import { ImageOff } from 'lucide-react';
 import { useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
+import { Empty } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import type { FileEntry } from './use-listing.ts';
@@ -36,14 +38,16 @@ interface ImageStageProps {
 export function ImageStage({ projectId, file, url }: ImageStageProps) {
   const [side] = useState(toSide);
   const [isOriginal, setOriginal] = useState(!needsVariant(file, side));
+  const [isBroken, setBroken] = useState(false);
   const variant = useQuery({
     queryKey: ['image', file.id, side],
     queryFn: () => clientOf(projectId).files.image(file.id, { w: side, h: side, fit: 'inside' }),
     enabled: !isOriginal,
     staleTime: 600_000,
   });
-  const { fileName, fileSize } = file;
-  if (isOriginal || variant.isError) return <img src={url} alt={fileName} />;
+  const { fileName, fileSize, mimeType } = file;
+  if (isBroken) return <Empty icon={ImageOff} title={text.preview.unshown} hint={mimeType} />;
+  if (isOriginal || variant.isError) return <img src={url} alt={fileName} onError={() => setBroken(true)} />;
   if (!variant.data) return null;
   return (
     <>

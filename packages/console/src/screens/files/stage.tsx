@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { FileQuestionMark } from 'lucide-react';
+import { useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
@@ -32,6 +33,7 @@ const isPdf = (mimeType: string, fileSize: number): boolean =>
 
 /** What a file shows. It never runs: a picture cannot, other bytes are drawn as text, and documents by the browser's viewer. */
 export function Stage({ projectId, file }: StageProps) {
+  const [isUnplayable, setUnplayable] = useState(false);
   const { data: address, error } = useQuery({
     queryKey: ['address', file.id],
     queryFn: () => clientOf(projectId).files.url(file.id, { disposition: 'inline' }),
@@ -42,10 +44,10 @@ export function Stage({ projectId, file }: StageProps) {
   if (!address) return null;
   const { url } = address;
   if (mimeType.startsWith('image/')) return <ImageStage projectId={projectId} file={file} url={url} />;
-  // biome-ignore lint/a11y/useMediaCaption: the files are what people have uploaded
-  if (mimeType.startsWith('video/')) return <video src={url} controls />;
-  // biome-ignore lint/a11y/useMediaCaption: the files are what people have uploaded
-  if (mimeType.startsWith('audio/')) return <audio src={url} controls />;
+  if (isUnplayable) return <Empty icon={FileQuestionMark} title={text.preview.unshown} hint={mimeType} />;
+  const media = { src: url, controls: true, onError: () => setUnplayable(true) };
+  if (mimeType.startsWith('video/')) return <video {...media} />;
+  if (mimeType.startsWith('audio/')) return <audio {...media} />;
   if (isPdf(mimeType, fileSize)) return <PdfStage url={url} name={fileName} />;
   if (isText(mimeType, fileName)) return <TextStage url={url} name={fileName} type={mimeType} size={fileSize} />;
   return <Empty icon={FileQuestionMark} title={text.preview.none} hint={mimeType} />;

@@ -2,15 +2,19 @@ import { useEffect, useRef } from 'react';
 import { isCovered } from '../shell/is-covered.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 
-/** Single letters do something while nobody types, and no dialog or menu is open. */
+/**
+ * Single letters do something while nobody types, and no dialog or menu is open; so do keys with Ctrl, or ⌘, whose names
+ * begin with `Mod+`.
+ */
 export function useLetterKeys(keys: Record<string, () => void>): void {
   const current = useRef(keys);
   current.current = keys;
   useEffect(() => {
     function onKeyDown(event: KeyboardEvent) {
-      const run = current.current[event.key];
-      const isOff = event.key !== 'Escape' && !areLettersOn.read();
-      if (!run || isOff || event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey) return;
+      const hasModifier = event.metaKey || event.ctrlKey;
+      const run = current.current[hasModifier ? `Mod+${event.key}` : event.key];
+      const isOff = event.key !== 'Escape' && !hasModifier && !areLettersOn.read();
+      if (!run || isOff || event.defaultPrevented || event.altKey) return;
       const isTyping =
         event.target instanceof Element && event.target.closest('input:not([type=checkbox]), textarea, select');
       if (isTyping || isCovered()) return;

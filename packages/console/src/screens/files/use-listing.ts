@@ -25,10 +25,16 @@ export const thumbnail = 256;
 /** How a place is looked at, which the next one keeps: neither what was searched for, nor the file that was shown. */
 export const toLook = ({ sort, order, view }: FilesSearch): FilesSearch => ({ sort, order, view });
 
+/** The address of a folder; null is the root. */
+export const toFolder = (projectId: string, id: string | null) =>
+  id === null
+    ? linkOptions({ to: '/projects/$projectId/files', params: { projectId }, search: toLook })
+    : linkOptions({ to: '/projects/$projectId/files/$folderId', params: { projectId, folderId: id }, search: toLook });
+
 /** The address of a folder, or of the preview of a file. */
 export const toPlace = (projectId: string, { kind, id }: Entry) =>
   kind === 'folder'
-    ? linkOptions({ to: '/projects/$projectId/files/$folderId', params: { projectId, folderId: id }, search: toLook })
+    ? toFolder(projectId, id)
     : linkOptions({ to: '.', search: (before: FilesSearch) => ({ ...before, file: id }) });
 
 /** In milliseconds: how often it is looked whether others have changed something. */

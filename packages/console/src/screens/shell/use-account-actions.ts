@@ -8,6 +8,7 @@ import { toastError } from '../../components/toast.tsx';
 import { queryClient, sessionQuery } from '../../queries.ts';
 import { type Language, language, languages, setLanguage, text } from '../../text/text.ts';
 import { setTheme, type Theme, theme } from '../../theme.ts';
+import { forgetChanges } from '../../undo.ts';
 import { closeOverlay, openOverlay } from './overlays.ts';
 
 const themes: readonly Theme[] = ['system', 'light', 'dark'];
@@ -27,6 +28,7 @@ export function useAccountActions(): readonly MenuAction[] {
       // Who looks at it hears of this, but not of what is cleared.
       queryClient.setQueryData(sessionQuery.queryKey, null);
       queryClient.clear();
+      forgetChanges();
     },
   });
   const { nav, shell, shortcuts } = text;

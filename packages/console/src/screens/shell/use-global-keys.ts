@@ -1,5 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
+import { toast } from '../../components/toast.tsx';
+import { text } from '../../text/text.ts';
+import { undoLatest } from '../../undo.ts';
 import { uploadChosen } from '../uploads/upload-chosen.ts';
 import type { Here } from './here.ts';
 import { isCovered } from './is-covered.ts';
@@ -50,6 +53,11 @@ export function useGlobalKeys(here: Here): void {
       if ((metaKey || ctrlKey) && !altKey && key.toLowerCase() === 'k') {
         event.preventDefault();
         openOverlay('palette');
+        return;
+      }
+      if ((metaKey || ctrlKey) && !altKey && key === 'z' && !isTyping(event) && !isCovered()) {
+        event.preventDefault();
+        if (undoLatest()) void toast(text.common.undone);
         return;
       }
       if (event.defaultPrevented || metaKey || ctrlKey || altKey) return;

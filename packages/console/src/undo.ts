@@ -1,0 +1,28 @@
+/** What can be taken back in this window, the latest last. */
+let steps: (() => void)[] = [];
+
+/** How many changes can be taken back. */
+const most = 20;
+
+/** Keeps what takes a change back. @returns the same, which works once */
+export function remember(undo: () => void): () => void {
+  const step = () => {
+    if (!steps.includes(step)) return;
+    steps = steps.filter((one) => one !== step);
+    undo();
+  };
+  steps = [...steps, step].slice(-most);
+  return step;
+}
+
+/** Takes back the latest change. @returns whether there was one */
+export function undoLatest(): boolean {
+  const latest = steps.at(-1);
+  latest?.();
+  return latest !== undefined;
+}
+
+/** Nothing of this can be taken back any more. */
+export function forgetChanges(): void {
+  steps = [];
+}
