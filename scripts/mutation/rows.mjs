@@ -232,8 +232,8 @@ export const mutants = {
     {
       what: 'a body that is not JSON is refused',
       file: `${http}/input.ts`,
-      find: "throw new Problem('unsupported_media_type', `Content-Type must be application/json, and ${sent}.`);",
-      put: '',
+      find: "if (type !== 'application/json' && !anyMediaType",
+      put: "if (type === '' && !anyMediaType",
     },
   ],
   19: [
