@@ -218,6 +218,45 @@ describe('import from S3', () => {
     }
   });
 
+  test('of a store that throttles, loses objects and has hostile names, what can be is imported', async () => {
+    const pages = [
+      {
+        keys: ['good.txt', 'gone.txt', '..%2Fup.txt', '%2Fabs.txt', 'nul%00.txt', 'esc%1B%5B31m.txt', '%FF.txt'],
+        more: '<EncodingType>url</EncodingType><NextContinuationToken>next</NextContinuationToken>',
+      },
+      { keys: ['100%.txt', `${'x'.repeat(300)}.txt`], more: '' },
+    ];
+    let throttled = 0;
+    const server = createServer((request, response) => {
+      const url = new URL(request.url ?? '', 'http://store');
+      if (url.searchParams.has('list-type')) {
+        if (throttled++ === 0) return response.writeHead(503, { 'retry-after': '0' }).end('<Code>SlowDown</Code>');
+        const isEndless = url.pathname === '/endless';
+        const { keys = [], more = '' } = pages[url.searchParams.has('continuation-token') && !isEndless ? 1 : 0] ?? {};
+        const facts = '<Size>3</Size><ETag>&quot;e&quot;</ETag><LastModified>2026-01-02T03:04:05.000Z</LastModified>';
+        const entries = keys.map((key) => `<Contents><Key>${key}</Key>${facts}</Contents>`);
+        return response.end(`<ListBucketResult>${more}${entries.join('')}</ListBucketResult>`);
+      }
+      if (!/\/(?:good|100%25)\.txt$/.test(url.pathname)) return response.writeHead(404).end();
+      response.writeHead(request.headers.range ? 206 : 200, { 'content-length': 3 });
+      return response.end(request.method === 'HEAD' ? '' : 'abc');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const AWS_ENDPOINT_URL_S3 = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const own = { env: { ...env, AWS_ENDPOINT_URL_S3 } };
+      const { code, stdout, stderr } = await place.cadiz(['import', 's3://odd', '--to', 'odd', '--json'], own);
+      const report: Report = JSON.parse(stdout);
+      expect([code, report.done.map(({ path }) => path).sort()]).toEqual([5, ['100%.txt', 'good.txt']]);
+      expect(report.failed).toHaveLength(7);
+      expect(stderr).not.toContain('\u001b');
+      const endless = await place.cadiz(['import', 's3://endless', '--to', 'odd'], own);
+      expect([endless.code, endless.stderr]).toEqual([1, expect.stringContaining('the same page of its list again')]);
+    } finally {
+      server.close();
+    }
+  });
+
   describe('export to a bucket', () => {
     const facts = { metadata: { album: 'beach' }, type: 'image/x-own', externalId: 'photo-2' };
     const target = (prefix: string) => ['--endpoint', endpoint, `s3://media/${prefix}`];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { mountLoopDisk } from '../packages/store/test/loop-disk.ts';
-import { startWorkplace, type Workplace } from './cli.ts';
+import { collect, main, startWorkplace, type Workplace } from './cli.ts';
 
 interface Report {
   done: { path: string; id: string; bytes: number }[];
@@ -383,4 +383,15 @@ test('without a terminal there are no bars, and with --quiet no words', async ()
   const { code, stdout, stderr } = await place.spawn(['upload', '-r', here()]);
   expect([code, stdout, stderr]).toEqual([0, '', expect.stringMatching(/^Uploaded 1 file, 1 B, in .*\n$/)]);
   expect(await place.ok(['upload', '-rq', here()])).toMatchObject({ stdout: '', stderr: '' });
+});
+
+test('goes on when nobody reads its words any more', async () => {
+  await write({ 'a.txt': 'a' });
+  await symlink('a.txt', here('link'));
+  const script = '"$@" 2>&1 >/dev/null | true; echo ${PIPESTATUS[0]}';
+  const { PATH = '' } = process.env;
+  const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
+  const words = ['bash', '-c', script, 'bash', process.execPath, main, 'upload', '-r', here()];
+  expect((await collect(words, { env }, place.folder)).stdout).toBe('0\n');
+  expect((await place.ok(['ls', name])).stdout).toBe('a.txt\n');
 });
