@@ -388,7 +388,7 @@ test('without a terminal there are no bars, and with --quiet no words', async ()
 test('goes on when nobody reads its words any more', async () => {
   await write({ 'a.txt': 'a' });
   await symlink('a.txt', here('link'));
-  const script = '"$@" 2>&1 >/dev/null | true; echo ${PIPESTATUS[0]}';
+  const script = '"$@" 2>&1 >/dev/null | true; echo $PIPESTATUS';
   const { PATH = '' } = process.env;
   const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
   const words = ['bash', '-c', script, 'bash', process.execPath, main, 'upload', '-r', here()];
