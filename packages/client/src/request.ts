@@ -176,7 +176,7 @@ function readAnswer<T>({ ok, status, headers }: Response, text: string): T {
     // Said below.
   }
   if (body && headers.get('content-type')?.includes('problem')) throw toProblemError(body as Problem, retryAfter);
-  if (ok && body) return body as T;
+  if (ok && body !== undefined) return body as T;
   const message = `Not an answer of Cadiz; is baseUrl right? ${status} ${text.slice(0, 200)}`;
   throw new CadizError('unexpected_answer', message, { status, retryAfter });
 }

@@ -249,6 +249,15 @@ test.each([
   expect(count).toBe(times);
 });
 
+test('null is an answer: that of a session that is not there', async () => {
+  const cadiz = createClient({
+    baseUrl: 'http://cadiz.test',
+    apiKey: 'cz_live_x',
+    fetch: async () => Response.json(null),
+  });
+  expect(await cadiz.request({ path: '/api/auth/get-session' })).toBe(null);
+});
+
 test('any other route can be asked, with the same credentials, repetitions and errors', async () => {
   const sent: unknown[][] = [];
   const fetch = async (input: unknown, init?: RequestInit) => {
