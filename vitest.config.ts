@@ -110,11 +110,10 @@ export default defineConfig({
     // Two more than there are cores: many tests wait for a disk, a timer or a process, and others can run meanwhile.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    retry: Number(process.env.TEST_RETRIES ?? 0),
     // Far longer than anything takes: a machine that is busy must not fail a test.
-    expect: { poll: { timeout: 60_000 } },
+    testTimeout: isFull ? 900_000 : 180_000,
+    hookTimeout: isFull ? 900_000 : 180_000,
+    expect: { poll: { timeout: isFull ? 300_000 : 60_000 } },
     reporters: ['default', './scripts/report-tests.mjs'],
   },
 });

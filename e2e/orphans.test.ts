@@ -30,7 +30,7 @@ afterEach(() => cleanUp(settings));
 
 type Outcome = 'recorded' | 'refused' | 'abandoned';
 
-it('leaves exactly the recorded objects, through kills at any moment', { timeout: 400_000 }, async () => {
+it('leaves exactly the recorded objects, through kills at any moment', { timeout: 900_000 }, async () => {
   settings = { ...(await testedSettings()), ...short };
   let service = await startService(settings);
   const client = await signUp(service.url);

@@ -173,7 +173,7 @@ describe('the receivers of docs/webhooks.md verify what is delivered', () => {
   });
 });
 
-test('kill -9 while events are delivered and retried loses none', { timeout: 300_000 }, async () => {
+test('kill -9 while events are delivered and retried loses none', { timeout: 900_000 }, async () => {
   const rounds = series({ full: 20, short: 1 });
   const receiver: Receiver = await startReceiver();
   // Every third event fails at first, so that retries are waiting when the process ends.
@@ -196,8 +196,8 @@ test('kill -9 while events are delivered and retried loses none', { timeout: 300
     service = await startService(settings);
   }
   const seen = () => new Set(receiver.received.map(({ body }) => JSON.parse(body).data.name as string));
-  await expect.poll(() => seen().size, { timeout: 120_000, interval: 500 }).toBe(names.length);
-  await expect.poll(() => deliveries(id, '?state=pending'), { timeout: 120_000, interval: 500 }).toEqual([]);
+  await expect.poll(() => seen().size, { timeout: 600_000, interval: 500 }).toBe(names.length);
+  await expect.poll(() => deliveries(id, '?state=pending'), { timeout: 600_000, interval: 500 }).toEqual([]);
   expect([...seen()].sort()).toEqual(names.sort());
   const verifier = new Webhook(secret);
   const idOf = new Map<string, Set<string | undefined>>();
@@ -214,7 +214,7 @@ test('kill -9 while events are delivered and retried loses none', { timeout: 300
 test.runIf(process.env.TEST_DATABASE_URL)(
   'of three processes, killed one by one under load, none loses a delivery',
   {
-    timeout: 600_000,
+    timeout: 1_200_000,
   },
   async () => {
     const kills = series({ full: 3, short: 1 });

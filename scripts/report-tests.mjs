@@ -1,6 +1,6 @@
 // @ts-check
-// A Vitest reporter: lists what took longest, which tests passed only when repeated, and which rows of docs/security.md
-// this run did not prove.
+// A Vitest reporter: lists what took longest, which files failed, and which rows of docs/security.md this run did not prove.
+import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { root } from './prepare.mjs';
 import { findUnproven } from './security-document.mjs';
@@ -16,7 +16,7 @@ export default class TestReport {
   /** @param {readonly import('vitest/node').TestModule[]} modules */
   onTestRunEnd(modules) {
     if (modules.length > 5) this.#printSlowest(modules);
-    this.#printFlaky(modules);
+    this.#writeFailed(modules);
     this.#checkRows(modules);
   }
 
@@ -34,18 +34,13 @@ export default class TestReport {
   }
 
   /**
-   * With TEST_RETRIES, a failed test is run again. One that then passes is still a defect, of the test or of the code.
+   * Writes which files failed into the file that scripts/test.mjs has named, a line each.
    *
    * @param {readonly import('vitest/node').TestModule[]} modules
    */
-  #printFlaky(modules) {
-    for (const module of modules) {
-      for (const test of module.children.allTests('passed')) {
-        if (!test.diagnostic()?.flaky) continue;
-        console.error(`FLAKY, passed when repeated: ${relative(root, module.moduleId)} > ${test.fullName}`);
-        for (const { message, stack } of test.result().errors ?? []) console.error(stack ?? message);
-      }
-    }
+  #writeFailed(modules) {
+    const failed = modules.filter((module) => !module.ok()).map(({ moduleId }) => relative(root, moduleId));
+    if (process.env.TEST_FAILED_FILES) writeFileSync(process.env.TEST_FAILED_FILES, failed.join('\n'));
   }
 
   /** @param {readonly import('vitest/node').TestModule[]} modules */

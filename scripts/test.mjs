@@ -1,18 +1,44 @@
 // @ts-check
 // npm test [-- files or vitest options]: installs and builds what is missing, runs the tests, and lists what they skipped.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare, root, run } from './prepare.mjs';
 import { isFull, longTests } from './series.mjs';
 
 await prepare();
-process.exitCode = await run(process.execPath, [
-  join(root, 'node_modules/vitest/vitest.mjs'),
-  'run',
-  ...process.argv.slice(2),
-]);
+process.exitCode = await runTests();
 for (const line of leftOut()) console.log(`Left out: ${line}`);
+
+/**
+ * With TEST_REPEATS=n, up to n files in which a test has failed are run once more, in new processes and one at a time.
+ *
+ * @returns {Promise<number>} the exit code
+ */
+async function runTests() {
+  const args = process.argv.slice(2);
+  const folder = mkdtempSync(join(tmpdir(), 'cadiz-failed-'));
+  process.env.TEST_FAILED_FILES = join(folder, 'files');
+  try {
+    const code = await vitest(args);
+    const files = existsSync(process.env.TEST_FAILED_FILES)
+      ? readFileSync(process.env.TEST_FAILED_FILES, 'utf8').split('\n')
+      : [];
+    if (code === 0 || files.length === 0 || files.length > Number(process.env.TEST_REPEATS ?? 0)) return code;
+    console.log(`\nOnce more, by themselves: ${files.join(' ')}\n`);
+    const again = await vitest([...args.filter((argument) => argument.startsWith('-')), '--maxWorkers=1', ...files]);
+    if (again === 0) for (const file of files) console.error(`FLAKY, passed when repeated: ${file}`);
+    return again;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** @param {string[]} args */
+function vitest(args) {
+  return run(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...args]);
+}
 
 function leftOut() {
   const { TEST_DATABASE_URL, TEST_S3_ENDPOINT } = process.env;

@@ -464,7 +464,7 @@ describe('a replay', () => {
     await ask('POST', `${webhooks()}/${id}/replay`, asked);
     await deliver();
     expect(ids()).toEqual(first);
-  }, 300_000);
+  }, 900_000);
 
   test('delivers what has failed, and what happened while the endpoint was disabled', async () => {
     const { id } = await create();
