@@ -276,6 +276,32 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('is a picture that cannot be shown: its place keeps its size, and has an icon', async () => {
+    const { projectId, cadiz } = await createFilled('Broken');
+    await fill(cadiz, { 'broken.png': 'no picture at all' }, 'image/png');
+    await fill(cadiz, { 'broken.wav': 'no sound at all' }, 'audio/wav');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const height = async () => (await rowOf(page, 'broken.png').boundingBox())?.height;
+    const before = await height();
+    // The service has looked at it, and refused to make a smaller one.
+    const refused = page.waitForResponse((answer) => answer.url().includes('/image?') && !answer.ok());
+    await refused;
+    await expect.poll(() => rowOf(page, 'broken.png').locator('img').count()).toBe(0);
+    await rowOf(page, 'broken.png').locator('svg').first().waitFor();
+    expect(await height()).toBe(before);
+    await page.goto(`${tested.url}/projects/${projectId}/files?view=grid`);
+    await tileOf(page, 'broken.png').locator('svg').first().waitFor();
+    await expect.poll(() => tileOf(page, 'broken.png').locator('img').count()).toBe(0);
+    await entryOf(page, 'broken.png').click();
+    await page.getByText('The browser cannot show this file').waitFor();
+    await page.getByRole('button', { name: 'Next file' }).click();
+    await expect.poll(() => titleOf(page).innerText()).toBe('broken.wav');
+    await page.getByText('The browser cannot show this file').waitFor();
+    await page.locator('.stage audio').waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('says all that is known of it, and keeps what an application wants to know', async () => {
     const { projectId, cadiz } = await createFilled('Facts');
     await cadiz.folders.ensure(['outer/inner']);

@@ -1,7 +1,11 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findBarriersInAllLooks } from './console-looks.ts';
 import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+
+const run = promisify(execFile);
 
 let tested: ConsoleUnderTest;
 
@@ -32,6 +36,17 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.keyboard.press('Escape');
     await page.mouse.click(5, 5);
     await page.getByRole('button', { name: 'Copy', exact: true }).first().click();
+    // What is shown for a shell works in one as it is.
+    await page.getByRole('tab', { name: 'curl' }).click();
+    const { stdout } = await run('bash', ['-c', (await page.getByRole('tabpanel').textContent()) ?? '']);
+    expect(JSON.parse(stdout)).toMatchObject({ files: [], folders: [] });
+    await page.getByRole('tab', { name: '.env' }).click();
+    const settings = (await page.getByRole('tabpanel').textContent()) ?? '';
+    expect(settings).toMatch(
+      new RegExp(`^CADIZ_URL=${tested.url}\nCADIZ_PROJECT_ID=${projectId}\nCADIZ_API_KEY=cz_live_`),
+    );
+    await page.getByRole('tab', { name: 'TypeScript' }).click();
+    await page.getByRole('tabpanel').getByText(`projectId: '${projectId}'`).waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('Your new key').waitFor({ state: 'detached' });
     const key = await page.evaluate(() => navigator.clipboard.readText());
@@ -47,6 +62,11 @@ describe.runIf(triesJourneys)('keys and members', () => {
     const list = () =>
       fetch(`${tested.url}/api/storage/list?projectId=${projectId}`, { headers: { Authorization: `Bearer ${key}` } });
     expect((await list()).status).toBe(200);
+    await page.reload();
+    const row = page.getByRole('row').filter({ hasText: 'Upload form' });
+    await row.getByText(/^Created by you, /).waitFor();
+    for (const fact of [`cz_live_…${key.slice(-4)}`, 'Whole project', 'read', 'write', 'now', 'never'])
+      await row.getByText(fact, { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'Revoke Upload form?' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('No keys yet').waitFor();

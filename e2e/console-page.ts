@@ -148,10 +148,13 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
   };
 }
 
-/** What a screen reader or a keyboard would trip over. */
-export async function findBarriers(page: Page): Promise<string[]> {
+/** What a screen reader or a keyboard would trip over. @param rules all of them, if not given */
+export async function findBarriers(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run());
+  const { violations } = await page.evaluate(
+    (runOnly) => (globalThis as unknown as { axe: typeof axe }).axe.run(runOnly === undefined ? {} : { runOnly }),
+    rules,
+  );
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
 }
 

@@ -328,6 +328,59 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('go four at a time, say how fast they are and how long it takes, and sign anew a URL that has expired', async () => {
+    const { page, cadiz } = await openProject('Pace');
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    let begun = 0;
+    page.on('request', (request) => {
+      if (isBytes(request)) begun++;
+    });
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles(names(9).map((name) => toFile(name)));
+    await tray.getByText('0 done · 4 now · 5 waiting').waitFor();
+    expect(begun).toBe(4);
+    await held.release();
+    await tray.getByRole('heading', { name: '9 files uploaded' }).waitFor();
+
+    // The store refuses the first URL of each, as it does with one that has expired.
+    const refused = new Set<string>();
+    await page.route('**/*', async (route) => {
+      const { pathname } = new URL(route.request().url());
+      if (!isBytes(route.request()) || refused.size === 2) return route.continue();
+      refused.add(pathname);
+      const body = '<Error><Code>AccessDenied</Code><Message>Request has expired</Message></Error>';
+      return route.fulfill({ status: 403, headers: { 'access-control-allow-origin': '*' }, body });
+    });
+    await filesOf(page).setInputFiles([toFile('late 1.txt'), toFile('late 2.txt')]);
+    await tray.getByRole('heading', { name: '2 files uploaded' }).waitFor();
+    expect(refused.size).toBe(2);
+    expect(Object.keys(await read(cadiz, null)).filter((name) => name.startsWith('late'))).toHaveLength(2);
+    await page.unrouteAll({ behavior: 'wait' });
+
+    const network = await page.context().newCDPSession(page);
+    await network.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: 400_000,
+    });
+    await filesOf(page).setInputFiles([
+      { name: 'slow.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(3_000_000) },
+    ]);
+    await tray.getByText(/^\d[\d.]* (?:KB|MB)\/s$/).waitFor();
+    await tray.getByText(/^\d+ s left$/).waitFor();
+    await tray.getByText(/^[\d.]+ (?:KB|MB) of 3 MB · \d+ %$/).waitFor();
+    await network.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 0,
+      downloadThroughput: -1,
+      uploadThroughput: -1,
+    });
+    await tray.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('wait for the network, and for somebody whose session has ended', async () => {
     const { page, cadiz } = await openProject('Interrupted');
     const held = await holdBytes(page);

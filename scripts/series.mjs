@@ -5,13 +5,20 @@ export const isFull = process.env.TEST_SERIES === 'full';
 
 /**
  * What takes long and seldom finds anything: rounds of `kill -9`, journeys in a browser, other people's clients, large folders, moves
- * from and to other services. `npm test` leaves it out unless it is named; `.ci/run` runs all of it.
+ * from and to other services, upgrades, starts, whole groups of commands. `npm test` leaves it out unless it is named; `.ci/run` runs all of it.
  */
 export const longTests = [
+  'e2e/admin-backup.test.ts',
   'e2e/admin-migrate.test.ts',
   'e2e/admin-objects.test.ts',
+  'e2e/cli-account.test.ts',
+  'e2e/cli-completion.test.ts',
+  'e2e/cli-events.test.ts',
   'e2e/cli-import-others.test.ts',
   'e2e/cli-import.test.ts',
+  'e2e/cli-sync.test.ts',
+  'e2e/cli-transfer.test.ts',
+  'e2e/client-faults.test.ts',
   'e2e/client-in-chromium.test.ts',
   'e2e/clients/clients.test.ts',
   'e2e/console.test.ts',
@@ -29,13 +36,21 @@ export const longTests = [
   'e2e/passkeys-in-chromium.test.ts',
   'e2e/rolling-restart.test.ts',
   'e2e/site-in-chromium.test.ts',
+  'e2e/start.test.ts',
   'e2e/tickets-killed.test.ts',
+  'e2e/traces.test.ts',
   'e2e/webhooks.test.ts',
+  'packages/images/src/hostile-images.test.ts',
+  'packages/images/src/processes.test.ts',
+  'packages/server/src/admin/versions.test.ts',
   'packages/server/src/db/embedded-durability.test.ts',
+  'packages/server/src/db/upgrades.test.ts',
+  'packages/server/src/features/downloads/write-zip.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',
   'packages/server/src/features/files/list-files-counts-at-size.test.ts',
   'packages/server/src/features/files/list-files-filter-at-size.test.ts',
   'packages/server/src/features/files/list-files-short-pages.test.ts',
+  'packages/store/src/operations/complete-multipart-upload.test.ts',
   'packages/store/src/process/lost-index.test.ts',
   'packages/store/src/process/multipart-durability.test.ts',
   'packages/store/test/crash.test.ts',

@@ -30,8 +30,13 @@ const signIn = createRoute({
   path: '/sign-in',
   component: lazyRouteComponent(() => import('./screens/entry/sign-in.tsx'), 'SignIn'),
   // Only addresses of this console: anything else could lead somebody away.
-  validateSearch: ({ to }: { to?: unknown }): { to?: string | undefined } => ({
+  validateSearch: ({
+    to,
+    error,
+  }: Record<string, unknown>): { to?: string | undefined; error?: string | undefined } => ({
     to: typeof to === 'string' && /^\/(?![/\\])/.test(to) ? to : undefined,
+    // The code of an error, which signing in with the issuer has ended with.
+    error: typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : undefined,
   }),
   beforeLoad: async () => {
     if ((await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/setup' });

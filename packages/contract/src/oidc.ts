@@ -12,6 +12,9 @@ const ownPath = z
 export const OidcRequest = z.object({
   provider: z.literal('oidc', { error: 'must be oidc' }),
   callbackURL: ownPath.default('/'),
+  errorCallbackURL: ownPath
+    .optional()
+    .describe('Where the browser goes instead if signing in fails, with the code of the error in `?error=`.'),
 });
 
 export const OidcRedirection = z.object({ url: z.url(), redirect: z.boolean() });

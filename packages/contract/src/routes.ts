@@ -421,7 +421,7 @@ export const routes = {
     query: OidcAnswerQuery,
     usesCookies: true,
     answer: z.never(),
-    redirectsTo: 'The `callbackURL` that the sign-in started with.',
+    redirectsTo: 'The `callbackURL` that the sign-in started with, or its `errorCallbackURL` if it fails.',
     errors: [
       'sign_in_method_off',
       'oidc_sign_in_expired',

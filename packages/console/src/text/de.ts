@@ -109,6 +109,17 @@ export const de: Widen<typeof en> = {
     noCookies:
       'Dieser Browser behält für diese Adresse keine Cookies. Anmelden braucht eines: Erlaube es, und lade die Seite neu.',
     withIssuer: (name) => `Weiter mit ${name}`,
+    notWithIssuer: 'Du bist nicht angemeldet. Versuche es noch einmal, oder melde dich mit deinem Passwort an.',
+    refusals: {
+      oidc_refused: 'Du bist nicht angemeldet: Es wurde dort abgebrochen oder abgelehnt.',
+      oidc_email_not_verified: 'Du bist nicht angemeldet: Deine E-Mail-Adresse ist dort nicht bestätigt.',
+      oidc_account_not_linked:
+        'Mit deiner E-Mail-Adresse gibt es schon ein Konto. Melde dich mit deinem Passwort an, oder setze es zurück.',
+      oidc_unavailable:
+        'Du bist nicht angemeldet: Die Gegenseite antwortet nicht. Versuche es in einer Minute noch einmal.',
+      sign_up_closed: 'Du hast hier noch kein Konto, und niemand kann eines anlegen. Bitte um eine Einladung.',
+      account_disabled: 'Dein Konto ist gesperrt. Bitte jemanden, dem dieser Dienst gehört, es zu entsperren.',
+    },
     or: 'oder',
     noAccount: 'Noch kein Konto?',
     createAccount: 'Konto anlegen',

@@ -109,6 +109,16 @@ export const en = {
     noCookies:
       'This browser keeps no cookies for this address. Signing in takes one: allow it, and load the page again.',
     withIssuer: (name: string) => `Continue with ${name}`,
+    notWithIssuer: 'You are not signed in. Try again, or sign in with your password.',
+    refusals: {
+      oidc_refused: 'You are not signed in: it was cancelled or refused there.',
+      oidc_email_not_verified: 'You are not signed in: your e-mail address is not confirmed there.',
+      oidc_account_not_linked:
+        'There is already an account with your e-mail address. Sign in to it with your password, or reset it.',
+      oidc_unavailable: 'You are not signed in: the other side does not answer. Try again in a minute.',
+      sign_up_closed: 'You have no account here yet, and nobody can create one. Ask for an invitation.',
+      account_disabled: 'Your account is disabled. Ask an owner of this service to enable it.',
+    },
     or: 'or',
     noAccount: 'No account yet?',
     createAccount: 'Create an account',

@@ -44,7 +44,8 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
     onSignedIn();
   });
   const issuer = useForm(async () => {
-    const { url } = await call('signInWithOidc', { provider: 'oidc', callbackURL: returnTo });
+    const errorCallbackURL = `/sign-in?${new URLSearchParams({ to: returnTo })}`;
+    const { url } = await call('signInWithOidc', { provider: 'oidc', callbackURL: returnTo, errorCallbackURL });
     location.assign(url);
   });
   const { signIn } = text;

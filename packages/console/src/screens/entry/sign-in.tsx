@@ -1,5 +1,6 @@
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { CircleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
@@ -12,9 +13,15 @@ import { useForm } from './form.ts';
 import { PasswordRule } from './password-rule.tsx';
 import { SignInForm } from './sign-in-form.tsx';
 
+/** Why the issuer has led back here without a sign-in. */
+function refusalOf(code: string): string {
+  const { refusals, notWithIssuer } = text.signIn;
+  return Object.hasOwn(refusals, code) ? refusals[code as keyof typeof refusals] : notWithIssuer;
+}
+
 export function SignIn() {
   const { data: methods } = useSuspenseQuery(methodsQuery);
-  const { to = '/' } = useSearch({ strict: false }) as { to?: string };
+  const { to = '/', error } = useSearch({ from: '/sign-in' });
   const [isNew, setNew] = useState(false);
   const navigate = useNavigate();
   const { signIn } = text;
@@ -33,6 +40,15 @@ export function SignIn() {
     );
   return (
     <Entry title={signIn.title} lead={signIn.lead}>
+      {error && (
+        <div className="note bad" role="alert">
+          <CircleAlert className="i" aria-hidden="true" />
+          <div className="grow stack g1">
+            <span>{refusalOf(error)}</span>
+            <span className="mono cap second">{error}</span>
+          </div>
+        </div>
+      )}
       <SignInForm onSignedIn={enter} returnTo={to} />
       <div className="line wrap">
         <Link to="/forgot-password">{signIn.forgot}</Link>

@@ -17,12 +17,15 @@ export type BeginDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secret' | 'setup' 
 export async function beginFlow(
   deps: BeginDeps,
   browser: Browser,
-  { callbackURL, linkTo }: Pick<Input<'signInWithOidc'>, 'callbackURL'> & { linkTo?: SessionCaller },
+  { callbackURL, errorCallbackURL, linkTo }: Omit<Input<'signInWithOidc'>, 'provider'> & { linkTo?: SessionCaller },
 ): Promise<Keeping<Answer<'signInWithOidc'>>> {
   const issuer = requireIssuer(deps);
   // Checked before the person signs in at the issuer in vain.
   if (!(await hasAnybody(deps.db))) requireSetupToken(deps.setup, browser);
-  const flow = makeFlow(deps, browser, { callbackUrl: deps.config.publicUrl + callbackURL, linkTo });
+  const { publicUrl } = deps.config;
+  const callbackUrl = publicUrl + callbackURL;
+  const errorCallbackUrl = errorCallbackURL && publicUrl + errorCallbackURL;
+  const flow = makeFlow(deps, browser, { callbackUrl, errorCallbackUrl, linkTo });
   const url = await issuer.authorizationUrl(flow);
   return { answer: { url, redirect: true }, keep: { flow: sealFlow(deps, flow) } };
 }

@@ -2,7 +2,7 @@ import type { Input } from '@cadiz/contract';
 import type { Visitor } from '../../access/caller.ts';
 import { findSessionCallerByToken } from '../../access/find-session-caller.ts';
 import type { Deps } from '../../deps.ts';
-import { Problem } from '../../problem.ts';
+import { Problem, settle } from '../../problem.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { keepEnabledUser } from '../keep-enabled-user.ts';
 import { recordSignIn } from '../record-sign-in.ts';
@@ -26,11 +26,23 @@ export interface Redirection {
 export async function finishOidc(
   deps: OidcDeps & Pick<Deps, 'secret' | 'issuer'>,
   visitor: InBrowser<Visitor>,
-  { state, code, error, iss }: Input<'finishOidc'>,
+  input: Input<'finishOidc'>,
 ): Promise<Keeping<Redirection>> {
-  const { kept } = visitor.browser;
   const issuer = requireIssuer(deps);
-  const flow = openFlow(deps, kept.flow, state);
+  const flow = openFlow(deps, visitor.browser.kept.flow, input.state);
+  const outcome = await settle(completeFlow(deps, visitor, { issuer, flow, ...input }));
+  if (!(outcome instanceof Problem)) return outcome;
+  if (flow.errorCallbackUrl === undefined) throw outcome;
+  const location = new URL(flow.errorCallbackUrl);
+  location.searchParams.set('error', outcome.code);
+  return { answer: { location: location.href }, keep: { flow: null } };
+}
+
+async function completeFlow(
+  deps: OidcDeps & Pick<Deps, 'secret' | 'issuer'>,
+  visitor: InBrowser<Visitor>,
+  { issuer, flow, code, error, iss }: Input<'finishOidc'> & { issuer: Issuer; flow: Flow },
+): Promise<Keeping<Redirection>> {
   if (error !== undefined) throw refused(error);
   if (code === undefined) throw new Problem('oidc_answer_invalid');
   const answer = { location: flow.callbackUrl };
@@ -41,7 +53,7 @@ export async function finishOidc(
     return { answer, keep: { session: await signIn(deps, visitor, { userId, issuer }), flow: null } };
   }
   // Checked before the code is spent on somebody who is no longer signed in.
-  const linker = await requireLinker(deps, kept.session, flow);
+  const linker = await requireLinker(deps, visitor.browser.kept.session, flow);
   const claims = await issuer.redeem({ state: flow.state, code, iss }, flow);
   await linkIdentity(deps, { ...linker, address: visitor.address, requestId: visitor.requestId }, { issuer, claims });
   return { answer, keep: { flow: null } };

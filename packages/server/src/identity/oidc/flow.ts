@@ -14,6 +14,7 @@ const Flow = z.object({
   nonce: z.string(),
   codeVerifier: z.string(),
   callbackUrl: z.string(),
+  errorCallbackUrl: z.string().optional(),
   expiresAt: z.number(),
   /** Whose account is linked with the one of the issuer, instead of signing in. */
   linkTo: z.string().optional(),
@@ -25,17 +26,19 @@ export type Flow = z.output<typeof Flow>;
 const lifetimeMilliseconds = 600_000;
 const random = () => randomBytes(32).toString('base64url');
 
-/** @param callbackUrl where the browser is sent in the end */
+/** Where the browser is sent in the end: `errorCallbackUrl` if it fails and is given. */
+export type FlowTargets = Pick<Flow, 'callbackUrl' | 'errorCallbackUrl'>;
+
 export function makeFlow(
   { now, setup }: Pick<Deps, 'now' | 'setup'>,
   browser: Browser,
-  { callbackUrl, linkTo }: { callbackUrl: string; linkTo: SessionCaller | undefined },
+  { linkTo, ...targets }: FlowTargets & { linkTo: SessionCaller | undefined },
 ): Flow {
   return {
     state: random(),
     nonce: random(),
     codeVerifier: random(),
-    callbackUrl,
+    ...targets,
     expiresAt: now() + lifetimeMilliseconds,
     linkTo: linkTo?.userId,
     invitation: browser.invitation,

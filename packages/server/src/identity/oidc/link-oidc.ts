@@ -7,7 +7,7 @@ import { type BeginDeps, beginFlow } from './begin-flow.ts';
 export function linkOidc(
   deps: BeginDeps,
   caller: InBrowser<SessionCaller>,
-  { callbackURL }: Input<'linkOidc'>,
+  input: Input<'linkOidc'>,
 ): Promise<Keeping<Answer<'linkOidc'>>> {
-  return beginFlow(deps, caller.browser, { callbackURL, linkTo: caller });
+  return beginFlow(deps, caller.browser, { ...input, linkTo: caller });
 }

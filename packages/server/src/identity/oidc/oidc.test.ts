@@ -187,6 +187,9 @@ describe('signing in with an issuer', () => {
     ]) {
       expect(outcome(await begin(openBrowser(open), { callbackURL }))).toBe('400 invalid_request');
     }
+    expect(outcome(await begin(openBrowser(open), { errorCallbackURL: '//evil.example.com' }))).toBe(
+      '400 invalid_request',
+    );
     expect(outcome(await begin(openBrowser(open), { provider: 'github' }))).toBe('400 invalid_request');
   });
 
@@ -512,6 +515,19 @@ describe('what comes back that should not', () => {
   ])('an e-mail address that is %s makes no account', async (_what, more) => {
     issuer.person = { ...issuer.person, ...more } as typeof issuer.person;
     expect(outcome(await signIn(open))).toBe('403 oidc_email_not_verified');
+  });
+
+  test('a failure leads where the body says, and without the cookie nowhere', async () => {
+    const browser = openBrowser(open);
+    const begun = await begin(browser, { errorCallbackURL: '/sign-in?to=%2Fa' });
+    issuer.refusal = 'access_denied';
+    const path = await visitIssuer(begun.body.url);
+    expect(outcome(await openBrowser(open).call('GET', path))).toBe('400 oidc_sign_in_expired');
+    const back = await browser.call('GET', path);
+    expect(back.status).toBe(302);
+    expect(back.headers.get('location')).toBe('http://localhost:4000/sign-in?to=%2Fa&error=oidc_refused');
+    expect(browser.cookies.has('cadiz.session_token')).toBe(false);
+    expect(outcome(await browser.call('GET', path))).toBe('400 oidc_sign_in_expired');
   });
 
   test('a refusal, with the issuer’s word for it and nothing else of its', async () => {

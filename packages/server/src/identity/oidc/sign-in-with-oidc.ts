@@ -7,7 +7,7 @@ import { type BeginDeps, beginFlow } from './begin-flow.ts';
 export function signInWithOidc(
   deps: BeginDeps,
   { browser }: InBrowser<Visitor>,
-  { callbackURL }: Input<'signInWithOidc'>,
+  input: Input<'signInWithOidc'>,
 ): Promise<Keeping<Answer<'signInWithOidc'>>> {
-  return beginFlow(deps, browser, { callbackURL });
+  return beginFlow(deps, browser, input);
 }

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Mailbox, startMailbox } from '../packages/server/test/mailbox.ts';
+import { startTestIssuer, type TestIssuer } from '../packages/server/test/oidc-issuer.ts';
+import { type ConsoleUnderTest, email, findFlaws, password, startConsole, triesJourneys } from './console-page.ts';
+
+let tested: ConsoleUnderTest;
+let mailbox: Mailbox;
+let issuer: TestIssuer;
+
+beforeAll(async () => {
+  if (!triesJourneys) return;
+  mailbox = await startMailbox();
+  issuer = await startTestIssuer();
+  issuer.person = { sub: 'grace', email: 'grace@example.com', email_verified: true, name: 'Grace' };
+  tested = await startConsole({
+    ...mailbox.settings,
+    OIDC_ISSUER: issuer.url,
+    OIDC_CLIENT_ID: issuer.clientId,
+    OIDC_CLIENT_SECRET: issuer.clientSecret,
+    OIDC_NAME: 'Harbour office',
+    OIDC_SIGN_UP: 'open',
+  });
+  await tested.createProject('Harbour Journal');
+});
+
+afterAll(async () => {
+  if (!triesJourneys) return;
+  await tested.stop();
+  await mailbox.stop();
+  await issuer.stop();
+});
+
+describe.runIf(triesJourneys)('before there is a session', () => {
+  test('a forgotten password is reset by a link that works once', async () => {
+    const page = await tested.openPage();
+    await page.goto(`${tested.url}/sign-in`);
+    await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByRole('button', { name: 'Send the link' }).click();
+    await page.getByText('a link is on its way').waitFor();
+    await expect.poll(() => mailbox.tokensFor(email, 'reset-password').length).toBe(1);
+    const [token] = mailbox.tokensFor(email, 'reset-password');
+    await page.goto(`${tested.url}/reset-password#${token}`);
+    const field = page.getByLabel('New password', { exact: true });
+    await field.waitFor();
+    // Neither the address nor the history keeps it.
+    expect(page.url()).toBe(`${tested.url}/reset-password`);
+    expect(await findFlaws(page)).toEqual([]);
+    await field.fill('password1234');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('alert').first().waitFor();
+    await field.fill('another horse battery');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByText('Your new password is set').waitFor();
+    await page.goto('about:blank');
+    await page.goto(`${tested.url}/reset-password#${token}`);
+    await field.fill('a third horse battery');
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('alert').first().waitFor();
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('alert').waitFor();
+    await page.getByLabel('Password', { exact: true }).fill('another horse battery');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('link', { name: 'API keys' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the issuer refuses, and the sign-in page says so', async () => {
+    issuer.refusal = 'access_denied';
+    const page = await tested.openPage();
+    await page.goto(`${tested.url}/sign-in?to=/projects`);
+    await page.getByRole('button', { name: 'Continue with Harbour office' }).click();
+    await page.getByRole('alert').getByText('cancelled or refused there').waitFor();
+    expect(page.url()).toBe(`${tested.url}/sign-in?to=%2Fprojects&error=oidc_refused`);
+    expect(await findFlaws(page)).toEqual([]);
+    issuer.refusal = undefined;
+    await page.getByRole('button', { name: 'Continue with Harbour office' }).click();
+    await page.getByRole('heading', { name: 'No projects yet' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the button of the issuer signs in', async () => {
+    const page = await tested.openPage();
+    await page.goto(`${tested.url}/sign-in`);
+    const button = page.getByRole('button', { name: 'Continue with Harbour office' });
+    await button.waitFor();
+    expect(await findFlaws(page)).toEqual([]);
+    await button.click();
+    await page.getByRole('heading', { name: 'No projects yet' }).waitFor();
+    await page.getByRole('button', { name: 'Grace' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});

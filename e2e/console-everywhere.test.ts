@@ -1,0 +1,205 @@
+import { createClient } from '@cadiz/client';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+
+let tested: ConsoleUnderTest;
+/** The path of each screen, and what says that it is there: text, or a part of the page. */
+let screens: Record<string, string>;
+
+const longName = `${'Ein sehr langer Name ohne Ende '.repeat(6)}.txt`;
+
+beforeAll(async () => {
+  if (!triesJourneys) return;
+  tested = await startConsole();
+  const projectId = await tested.createProject('Harbour Journal');
+  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Website', projectId });
+  const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+  await cadiz.folders.ensure(['Interviews/2026']);
+  await cadiz.uploads
+    .create(['a.txt', longName, '🐟 شاطئ.txt'].map((name) => new File([name], name, { type: 'text/plain' })))
+    .done();
+  const { id: trashed } = await cadiz.upload(new File(['x'], 'draft.txt', { type: 'text/plain' }));
+  await cadiz.files.delete(trashed);
+  await cadiz.tickets.create({ maxFiles: 20, maxBytes: 1_000_000, mimeTypes: ['image/*'] });
+  await tested.ask('POST', `/api/projects/${projectId}/invitations`, { email: 'grace@example.com', role: 'viewer' });
+  await tested.createProject('Museum of the Sea');
+  const { files } = await cadiz.files.page({ search: 'a.txt' });
+  const at = `/projects/${projectId}`;
+  screens = {
+    projects: '/projects',
+    'a new project': '/projects/new',
+    'a key for the command': `/command#43121.${'x'.repeat(32)}.laptop`,
+    list: `${at}/files`,
+    grid: `${at}/files?view=grid`,
+    search: `${at}/files?q=a&scope=project`,
+    'nothing found': `${at}/files?q=nowhere`,
+    preview: `${at}/files?file=${files[0]?.id}`,
+    trash: `${at}/trash`,
+    usage: `${at}/usage`,
+    keys: `${at}/keys`,
+    tickets: `${at}/tickets`,
+    webhooks: `${at}/webhooks`,
+    members: `${at}/members`,
+    audit: `${at}/audit`,
+    settings: `${at}/settings`,
+    account: '/account',
+    people: '/users',
+    health: '/system',
+    'not found': `${at}/nowhere`,
+  };
+});
+
+afterAll(async () => {
+  if (triesJourneys) await tested.stop();
+});
+
+const entries = ['/sign-in', '/forgot-password', '/reset-password#token', '/invitation#token', '/verify-email#token'];
+
+/** Goes to an address, and waits until its screen is there and still. */
+async function show(page: Page, path: string): Promise<void> {
+  await page.goto('about:blank');
+  await page.goto(tested.url + path);
+  await page.locator('h1, h2').first().waitFor({ state: 'attached' });
+  await page.locator('[aria-busy=true], .skel').first().waitFor({ state: 'detached' });
+  await page.evaluate(() => document.fonts.ready);
+  // What comes after it, such as what a preview shows.
+  let before = '';
+  await expect
+    .poll(async () => before === (before = await page.evaluate(() => document.body.innerText)), { interval: 400 })
+    .toBe(true);
+  await isStill(page);
+}
+
+/** What is too wide for the window, and words that do not fit into their buttons, tabs and headings. */
+const findExcess = (page: Page) =>
+  page.evaluate(() => {
+    const found: string[] = [];
+    const { scrollWidth, clientWidth } = document.documentElement;
+    if (scrollWidth > clientWidth) found.push(`${scrollWidth - clientWidth} pixels too wide`);
+    for (const one of document.querySelectorAll<HTMLElement>('button, a, label, th, h1, h2, h3, legend, dt, summary')) {
+      const { overflow, textOverflow, position } = getComputedStyle(one);
+      const isClipped = textOverflow === 'ellipsis' || position === 'absolute' || !one.checkVisibility();
+      if (isClipped || one.scrollWidth <= one.clientWidth + 1 || one.clientWidth === 0) continue;
+      found.push(
+        `${one.tagName} ${one.className} (${overflow}) ${one.scrollWidth} > ${one.clientWidth}: ${one.innerText}`,
+      );
+    }
+    return found;
+  });
+
+/** Everything that people see, once somebody has signed in and before. */
+async function visitAll(options: BrowserContextOptions, visit: (page: Page) => Promise<string[]>) {
+  const found: Record<string, string[]> = {};
+  const page = await tested.openAsOwner('/account', { reducedMotion: 'reduce', ...options });
+  const guest = await tested.openPage({ reducedMotion: 'reduce', ...options });
+  const stops = [
+    ...Object.entries(screens).map(([name, path]) => ({ at: page, name, path })),
+    ...entries.map((path) => ({ at: guest, name: path, path })),
+  ];
+  for (const { at, name, path } of stops) {
+    await show(at, path);
+    const flaws = await visit(at);
+    if (flaws.length > 0) found[name] = flaws;
+  }
+  await page.context().close();
+  await guest.context().close();
+  return found;
+}
+
+/** Waits for what has been changed to be drawn, and for what moves because of it to arrive. */
+async function isStill(page: Page): Promise<void> {
+  const frame = () => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+  await frame();
+  await frame();
+  await expect.poll(() => page.evaluate(() => document.getAnimations().length)).toBe(0);
+}
+
+describe.runIf(triesJourneys)('every screen', () => {
+  test('has nothing in anybody’s way, light, dark and in forced colours; Tab goes everywhere and shows where', async () => {
+    const found = await visitAll({}, async (page) => {
+      const flaws = await findBarriers(page);
+      // What is not about colours is the same in others.
+      for (const look of [{ colorScheme: 'dark' }, { forcedColors: 'active' }] as const) {
+        await page.emulateMedia(look);
+        await isStill(page);
+        flaws.push(...(await findBarriers(page, ['color-contrast'])).map((one) => `${Object.values(look)}: ${one}`));
+      }
+      await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+      return [...flaws, ...(await tabThrough(page))];
+    });
+    expect(found).toEqual({});
+    expect(tested.complaints).toEqual([]);
+  }, 600_000);
+
+  test('has room for its words, which are longest in German: on a wall, a tablet, enlarged, and on a small phone', async () => {
+    const sizes = [
+      { width: 3840, height: 2160 },
+      { width: 900, height: 700 },
+      // A window of 1440 pixels that is enlarged to 200 % has half of them.
+      { width: 720, height: 450 },
+      { width: 360, height: 640 },
+    ];
+    const found = await visitAll({ locale: 'de-DE', hasTouch: true }, async (page) => {
+      const flaws: string[] = [];
+      for (const viewport of sizes) {
+        await page.setViewportSize(viewport);
+        flaws.push(...(await findExcess(page)).map((one) => `${viewport.width}: ${one}`));
+      }
+      flaws.push(...(await findBarriers(page)));
+      await page.setViewportSize({ width: 1440, height: 900 });
+      return flaws;
+    });
+    expect(found).toEqual({});
+    expect(tested.complaints).toEqual([]);
+  }, 600_000);
+});
+
+/** Presses Tab until the focus has been everywhere. @returns what never had it, or had it and did not show it */
+async function tabThrough(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  const waiting = await page.evaluate(() => {
+    // From the top, wherever the screen has put the focus.
+    document.body.tabIndex = -1;
+    document.body.focus();
+    document.body.removeAttribute('tabindex');
+    const all = document.querySelectorAll<HTMLElement>('a[href], button, input, select, textarea, summary, [tabindex]');
+    const scope = document.querySelector('[role=dialog], dialog[open]') ?? document.body;
+    const stops = [...all].filter((one) => {
+      const isOff = one.tabIndex < 0 || one.matches(':disabled') || one.closest('[inert], [aria-hidden=true]');
+      const isOtherRadio = one instanceof HTMLInputElement && one.type === 'radio';
+      return scope.contains(one) && !isOff && !isOtherRadio && one.checkVisibility({ visibilityProperty: true });
+    });
+    for (const [index, one] of stops.entries()) one.dataset.stop = String(index);
+    return stops.map((one) => `${one.tagName} ${one.className} ${one.ariaLabel ?? one.innerText}`.trim());
+  });
+  const reached = new Set<number>();
+  for (let press = 0; press < waiting.length + 15 && reached.size < waiting.length; press++) {
+    await page.keyboard.press('Tab');
+    const at = await page.evaluate(() => {
+      const one = document.activeElement;
+      if (!(one instanceof HTMLElement) || one === document.body) return undefined;
+      const isRing = (element: Element | null): boolean => {
+        if (!element || element === document.body) return false;
+        const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+        return (outlineStyle !== 'none' && parseFloat(outlineWidth) > 0) || boxShadow !== 'none';
+      };
+      // A field's frame shows it for the field, a row for what is in it, a label for its box.
+      const shown = [one, one.parentElement, one.closest('label'), one.nextElementSibling].some(isRing);
+      const { top, bottom, left, right } = one.getBoundingClientRect();
+      const isSeen = bottom > 0 && top < innerHeight && right > 0 && left < innerWidth;
+      return {
+        stop: one.dataset.stop,
+        shown,
+        isSeen,
+        name: `${one.tagName} ${one.className} ${one.ariaLabel ?? one.innerText}`,
+      };
+    });
+    if (!at) continue;
+    if (at.stop !== undefined) reached.add(Number(at.stop));
+    if (!at.shown) found.push(`does not show the focus: ${at.name}`);
+    if (!at.isSeen) found.push(`has the focus out of sight: ${at.name}`);
+  }
+  for (const [index, name] of waiting.entries()) if (!reached.has(index)) found.push(`is not reached: ${name}`);
+  return found;
+}
