@@ -92,7 +92,8 @@ describe.runIf(triesJourneys)('before there is a session', () => {
     expect(await findFlaws(page)).toEqual([]);
     await button.click();
     await page.getByRole('heading', { name: 'No projects yet' }).waitFor();
-    await page.getByRole('button', { name: 'Grace' }).waitFor();
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByText('grace@example.com').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
