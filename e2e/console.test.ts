@@ -95,6 +95,10 @@ describe.runIf(hasBrowser)('the console', () => {
     const ofApi = await ask('/api/nonsense', 'text/html');
     expect([ofApi.status, await ofApi.json()]).toMatchObject([404, { code: 'not_found' }]);
     expect((await ask('/nonsense', 'text/html')).status).toBe(404);
+    const root = await ask('/', '*/*');
+    expect(await root.text()).toContain('<title>Cadiz</title>');
+    expect(root.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await (await ask('/', 'application/json')).json()).toMatchObject({ name: 'cadiz' });
     const page = await tested.openPage();
     await page.goto(`${tested.url}/nonsense/deep?q=1`);
     await page.getByRole('heading', { name: 'There is nothing here' }).first().waitFor();

@@ -61,6 +61,7 @@ export const operations = {
   replayWebhook: 'POST /api/projects/{projectId}/webhooks/{id}/replay',
   createInvitation: 'POST /api/projects/{projectId}/invitations',
   listInvitations: 'GET /api/projects/{projectId}/invitations',
+  getInvitation: 'GET /api/projects/{projectId}/invitations/{id}',
   removeInvitation: 'DELETE /api/projects/{projectId}/invitations/{id}',
   acceptInvitation: 'POST /api/invitations/accept',
   reconcileProject: 'POST /api/projects/{projectId}/reconcile',

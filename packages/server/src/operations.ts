@@ -24,6 +24,7 @@ import { restoreFolder } from './features/folders/restore-folder.ts';
 import { health, live, ready, welcome } from './features/health/probes.ts';
 import { acceptInvitation } from './features/invitations/accept-invitation.ts';
 import { createInvitation } from './features/invitations/create-invitation.ts';
+import { getInvitation } from './features/invitations/get-invitation.ts';
 import { listInvitations } from './features/invitations/list-invitations.ts';
 import { withdrawInvitation } from './features/invitations/withdraw-invitation.ts';
 import { getReconciliation } from './features/janitor/get-reconciliation.ts';
@@ -178,6 +179,7 @@ export const operations: Operations = {
 
   createInvitation,
   listInvitations,
+  getInvitation,
   removeInvitation: withdrawInvitation,
   acceptInvitation,
 

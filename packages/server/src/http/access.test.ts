@@ -144,6 +144,7 @@ const withoutTicket: Record<OperationId, readonly string[]> = {
 
   createInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   listInvitations:  [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
+  getInvitation:    [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   removeInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noProject,     people,  people,     noRole,        noRole],
   acceptInvitation: [people,   people,     people,  people,      people,  people,  people,    ok,       noInvitation,  people,  people,     noInvitation,  noInvitation],
 
@@ -369,6 +370,7 @@ const requests: Record<OperationId, () => Asked | Promise<Asked>> = {
   }),
   createInvitation: () => ({ path: `/api/projects/${projectId}/invitations`, body: invitation() }),
   listInvitations: () => ({ path: `/api/projects/${projectId}/invitations` }),
+  getInvitation: async () => ({ path: `/api/projects/${projectId}/invitations/${(await invite()).id}` }),
   removeInvitation: async () => ({ path: `/api/projects/${projectId}/invitations/${(await invite()).id}` }),
   acceptInvitation: async () => ({
     path: '/api/invitations/accept',

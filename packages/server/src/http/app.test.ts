@@ -217,6 +217,16 @@ describe('the type of a body', () => {
     expect(outcome(answer)).toBe('415 unsupported_media_type');
   });
 
+  test('it may be left out with the body, where every field may be', async () => {
+    const { id } = (await service.call('POST', '/api/api-keys', { as: ada, body: { name: 'K', projectId: null } })).body;
+    const rotate = (options: object = {}) => service.call('POST', `/api/api-keys/${id}/rotate`, { as: ada, ...options });
+    expect((await rotate()).status).toBe(200);
+    expect(outcome(await rotate({ body: '{}', headers: { 'Content-Type': 'text/plain' } }))).toBe(
+      '415 unsupported_media_type',
+    );
+    expect(outcome(await service.call('POST', '/api/projects', { as: ada }))).toBe('415 unsupported_media_type');
+  });
+
   test('the answer says which Content-Type was sent, and which limit a body is over', async () => {
     const form = await createProject('name=P', { 'Content-Type': 'application/x-www-form-urlencoded' });
     expect(form.body.detail).toBe(

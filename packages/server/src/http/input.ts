@@ -20,7 +20,10 @@ export function tooLarge(limit: number): Problem {
 /** A body that arrives within this time came with its request: nobody's access has changed since the check. */
 const atOnceMilliseconds = 100;
 
-type BodyRules = Pick<Route, 'maxBodyBytes' | 'anyMediaType' | 'isPlainBody'>;
+interface BodyRules extends Pick<Route, 'maxBodyBytes' | 'anyMediaType' | 'isPlainBody'> {
+  /** Whether a request without a body counts as one with an empty object. */
+  mayBeMissing?: boolean;
+}
 
 /**
  * Reads the JSON body and checks it against its schema. If it arrives slowly, the caller's access is checked again
@@ -31,8 +34,9 @@ type BodyRules = Pick<Route, 'maxBodyBytes' | 'anyMediaType' | 'isPlainBody'>;
 export async function readBody<T extends z.ZodType>(
   exchange: Exchange,
   schema: T,
-  { maxBodyBytes: limit = maxBodyBytes, anyMediaType, isPlainBody }: BodyRules = {},
+  { maxBodyBytes: limit = maxBodyBytes, anyMediaType, isPlainBody, mayBeMissing }: BodyRules = {},
 ): Promise<z.output<T>> {
+  if (mayBeMissing && !hasBody(exchange)) return check(exchange, schema, {}, 'The body');
   requireJson(exchange, anyMediaType);
   const asked = performance.now();
   const bytes = await exchange.readBytes(limit);
@@ -43,6 +47,12 @@ export async function readBody<T extends z.ZodType>(
     return value as z.output<T>;
   }
   return check(exchange, schema, value, 'The body');
+}
+
+/** Whether the headers say that a body follows, or of which type it is. */
+function hasBody(exchange: Exchange): boolean {
+  const has = (name: string) => exchange.header(name) !== undefined;
+  return has('content-type') || has('transfer-encoding') || Number(exchange.header('content-length') ?? 0) > 0;
 }
 
 /** @throws Problem unsupported_media_type */
@@ -78,10 +88,11 @@ export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): 
  */
 export function createInputReader(route: Route): (exchange: Exchange) => unknown {
   const { params, query, body } = route;
+  const rules = { ...route, mayBeMissing: body?.safeParse({}).success === true };
   if (body && !params && !query) {
     return (exchange) => {
       warnOfQuery(exchange);
-      return readBody(exchange, body, route);
+      return readBody(exchange, body, rules);
     };
   }
   const readAddress = (exchange: Exchange) => {
@@ -94,7 +105,7 @@ export function createInputReader(route: Route): (exchange: Exchange) => unknown
   if (!body) return readAddress;
   return async (exchange) => {
     const inAddress = readAddress(exchange);
-    const inBody = await readBody(exchange, body, route);
+    const inBody = await readBody(exchange, body, rules);
     return { ...(inBody as object), ...inAddress };
   };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
@@ -24,6 +25,9 @@ const ofApi = new Set(Object.values(routes).map(({ path }) => path.split('/')[1]
 const isVisit = ({ url = '/', headers }: IncomingMessage): boolean =>
   headers.accept?.includes('text/html') === true && !ofApi.has(url.split(/[/?]/)[1]);
 
+const wantsJson = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
+  accept.includes('application/json') && !accept.includes('text/html');
+
 /** What the console may load and send: nothing but its own, and the files, which lie in the object store. */
 function toConsolePolicy(storeUrl: string): string {
   const store = new URL(storeUrl).origin;
@@ -49,6 +53,7 @@ export function createSite(
   if (!existsSync(folder)) throw new Error(`${folder} is missing: run npm run build`);
   const ofConsole = toConsolePolicy(storeUrl);
   function setHeaders(response: ServerResponse, path: string): void {
+    response.setHeader('X-Request-Id', randomUUID());
     for (let i = 0; i + 1 < common.length; i += 2) response.setHeader(common[i] ?? '', common[i + 1] ?? '');
     // Names of assets change with what is in them. Anything else is revalidated each time, and mostly gets a 304.
     const isAsset = path.startsWith('/assets/');
@@ -73,8 +78,8 @@ export function createSite(
     // Most requests are for the API and need no lookup among the files.
     if (url.startsWith('/api/')) return false;
     if (consolePages.test(url)) {
-      // Programs that ask for `/` get the name and the version.
-      if (/^\/(?:\?|$)/.test(url) && !request.headers.accept?.includes('text/html')) return false;
+      // Programs that ask for `/` as JSON get the name and the version.
+      if (/^\/(?:\?|$)/.test(url) && wantsJson(request)) return false;
       request.url = '/';
     }
     // If a file cannot be read, for example because descriptors have run out, only this answer fails.

@@ -115,6 +115,10 @@ test('a project lists and withdraws its own invitations, one at a time', async (
   const elsewhere = (await service.call('POST', path, { as: ada, body })).body.id;
   expect(await shown()).toEqual(expect.arrayContaining([first.id, second.id]));
   expect(await shown()).not.toContain(elsewhere);
+  const get = (id: string) => service.call('GET', `/api/projects/${projectId}/invitations/${id}`, { as: ada });
+  const one = { id: first.id, email: 'a@example.com', role: 'editor' };
+  expect((await get(first.id)).body).toEqual({ ...one, createdAt: expect.any(String), expiresAt: expect.any(String) });
+  expect(outcome(await get(elsewhere))).toBe('404 invitation_not_found');
   expect(outcome(await service.call('DELETE', `${path}/${first.id}`, { as: ada }))).toBe('404 invitation_not_found');
   const withdraw = `/api/projects/${projectId}/invitations/${first.id}`;
   expect(outcome(await service.call('DELETE', withdraw, { as: ada }))).toBe(200);
