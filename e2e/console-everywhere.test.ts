@@ -64,10 +64,14 @@ async function show(page: Page, path: string): Promise<void> {
   await page.locator('[aria-busy=true], .skel').first().waitFor({ state: 'detached' });
   await page.evaluate(() => document.fonts.ready);
   // What comes after it, such as what a preview shows.
-  let before = '';
-  await expect
-    .poll(async () => before === (before = await page.evaluate(() => document.body.innerText)), { interval: 400 })
-    .toBe(true);
+  let before: string | undefined;
+  const hasChanged = async () => {
+    const shown = await page.evaluate(() => document.body.innerText);
+    const changed = shown !== before;
+    before = shown;
+    return changed;
+  };
+  await expect.poll(hasChanged, { interval: 400 }).toBe(false);
   await isStill(page);
 }
 

@@ -218,8 +218,10 @@ describe('the type of a body', () => {
   });
 
   test('it may be left out with the body, where every field may be', async () => {
-    const { id } = (await service.call('POST', '/api/api-keys', { as: ada, body: { name: 'K', projectId: null } })).body;
-    const rotate = (options: object = {}) => service.call('POST', `/api/api-keys/${id}/rotate`, { as: ada, ...options });
+    const { id } = (await service.call('POST', '/api/api-keys', { as: ada, body: { name: 'K', projectId: null } }))
+      .body;
+    const rotate = (options: object = {}) =>
+      service.call('POST', `/api/api-keys/${id}/rotate`, { as: ada, ...options });
     expect((await rotate()).status).toBe(200);
     expect(outcome(await rotate({ body: '{}', headers: { 'Content-Type': 'text/plain' } }))).toBe(
       '415 unsupported_media_type',
