@@ -86,6 +86,8 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
 
   async function openPage(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB', ...options });
+    // On a busy machine, much takes long.
+    context.setDefaultTimeout(120_000);
     const page = await context.newPage();
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
