@@ -128,11 +128,15 @@ export async function stopService(service: Service): Promise<Exit> {
   return service.exit;
 }
 
+/** Ports that nobody listens on, and that no connection is given meanwhile: below those that Linux chooses from. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
-  const ports = servers.map(({ port }) => port);
+  const servers = [];
+  while (servers.length < count) {
+    const found = await listen(11_000 + Math.floor(Math.random() * 21_000)).catch(() => undefined);
+    if (found) servers.push(found);
+  }
   await Promise.all(servers.map(({ close }) => close()));
-  return ports;
+  return servers.map(({ port }) => port);
 }
 
 /** Occupies a port (0: a free one) until it is closed. */
