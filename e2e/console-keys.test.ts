@@ -65,7 +65,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.reload();
     const row = page.getByRole('row').filter({ hasText: 'Upload form' });
     await row.getByText(/^Created by you, /).waitFor();
-    for (const fact of [`cz_live_…${key.slice(-4)}`, 'Whole project', 'read', 'write', 'now', 'never'])
+    for (const fact of [`cz_live_…${key.slice(-4)}`, 'Whole project', 'read', 'write'])
       await row.getByText(fact, { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'Revoke Upload form?' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
