@@ -308,6 +308,22 @@ test('a queue: some fail, are retried, canceled, paused and resumed', async () =
   expect(await listed()).toHaveLength(30);
 });
 
+test('a queue: a name that is refused fails alone, and the others are not asked for again', async () => {
+  const files = ['a', 'b/c', 'd'].map((name) => new globalThis.File([name], name));
+  const { uploads } = await cadiz.uploads.create(files).done();
+  expect(uploads.map(({ state }) => state)).toEqual(['done', 'failed', 'done']);
+  expect(uploads[1]?.error).toMatchObject({
+    code: 'invalid_request',
+    status: 400,
+    retryable: false,
+    issues: [{ path: 'fileName', message: expect.any(String) }],
+  });
+  expect(api.requests.filter((request) => request.startsWith('POST'))).toEqual([
+    'POST /api/storage/presign/batch',
+    'POST /api/storage/record/batch',
+  ]);
+});
+
 test('a queue: one is paused while others go on, and is gone on with or canceled where it was', async () => {
   const file = async (name: string, size: number) => {
     await writeFile(join(folder, name), randomBytes(size));

@@ -249,7 +249,7 @@ export interface Route {
   anyMediaType?: true;
   /**
    * The field of its body that lists what to do. Each entry is answered by itself, in this order, can fail by itself, and
-   * counts by itself against the rate limit.
+   * counts by itself against the rate limit. Entries that are objects are checked by themselves, too, except with `atomic`.
    */
   batchOf?: string;
   /** Request headers that matter on this route, with a sentence each. */
@@ -1203,7 +1203,7 @@ export const routes = {
     path: '/api/storage/presign/batch',
     summary: 'Presigned URLs for up to 100 files',
     description:
-      'Like presigning each of them. The results are in the order of the request, each with an upload or a problem; the status is 200 even if some fail. With `atomic`, a problem of one is the answer for all.',
+      'Like presigning each of them. The results are in the order of the request, each with an upload or a problem; the status is 200 even if some fail, or have an invalid field. With `atomic`, a problem of one is the answer for all.',
     tag: 'Storage',
     access: 'uploader',
     scope: 'files:write',
@@ -1233,7 +1233,7 @@ export const routes = {
     path: '/api/storage/record/batch',
     summary: 'Record up to 100 uploaded files; safe to repeat',
     description:
-      'Like recording each of them, with one statement for all. The results are in the order of the request, each with a file or a problem; the status is 200 even if some fail. With `atomic`, a problem of one is the answer for all, and none is recorded.',
+      'Like recording each of them, with one statement for all. The results are in the order of the request, each with a file or a problem; the status is 200 even if some fail, or have an invalid field. With `atomic`, a problem of one is the answer for all, and none is recorded.',
     tag: 'Storage',
     access: 'uploader',
     scope: 'files:write',

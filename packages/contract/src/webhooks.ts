@@ -147,7 +147,7 @@ export const ReplayRequest = z
       .meta({ description: 'These events, whatever their types.' }),
     failedSince: timestamp.optional().meta({
       description:
-        'Every event from this time on that the endpoint gets and has not got: what has failed, and what happened while it was disabled.',
+        'Every event from this time on that the endpoint gets and has not got: what has failed, and what happened while it was disabled. Nothing from before the endpoint was created.',
     }),
     dryRun: z.boolean().default(false).meta({ description: 'Whether to only count, and send nothing.' }),
   })

@@ -62,10 +62,23 @@ export function toBatchHandler(operation: BatchOperationId): Handler {
   const route: Route = routes[operation];
   const run = batchOperations[operation] as (deps: Deps, caller: object, input: unknown) => Promise<Outcomes>;
   return createHandler(route, async (deps, exchange, caller, input) => {
-    const entries = (input as Record<string, readonly unknown[]>)[route.batchOf ?? ''] ?? [];
+    const list = route.batchOf ?? '';
+    const entries = (input as Record<string, readonly unknown[]>)[list] ?? [];
     await limitBatch(deps, exchange, caller, entries.length);
-    return toDocuments(deps, exchange, await run(deps, caller, input));
+    const valid = entries.filter((entry) => !(entry instanceof Problem));
+    if (valid.length === entries.length) return toDocuments(deps, exchange, await run(deps, caller, input));
+    const answer = await run(deps, caller, { ...(input as object), [list]: valid });
+    return toDocuments(deps, exchange, withInvalid(answer, entries));
   });
+}
+
+/** Puts the invalid entries of a batch among the outcomes of the others, in the order of the request. */
+function withInvalid(answer: Outcomes, entries: readonly unknown[]): Outcomes {
+  const place = (outcomes: Outcomes[string]) => {
+    const others = outcomes.values();
+    return entries.map((entry) => (entry instanceof Problem ? { problem: entry } : (others.next().value ?? {})));
+  };
+  return Object.fromEntries(Object.entries(answer).map(([name, outcomes]) => [name, place(outcomes)]));
 }
 
 /** An answer with a list of outcomes. */

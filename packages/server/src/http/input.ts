@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { Route } from '@cadiz/contract';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { type Issue, Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
 import { warnOfQuery, warnOfUnknownNames } from './unknown-names.ts';
@@ -23,18 +23,28 @@ const atOnceMilliseconds = 100;
 interface BodyRules extends Pick<Route, 'maxBodyBytes' | 'anyMediaType' | 'isPlainBody'> {
   /** Whether a request without a body counts as one with an empty object. */
   mayBeMissing?: boolean;
+  /** What the entries of a batch are checked against. */
+  entries?: Entries | undefined;
+}
+
+interface Entries {
+  /** The field with the entries. */
+  list: string;
+  entry: z.ZodObject;
+  /** The body without them. */
+  rest: z.ZodObject;
 }
 
 /**
  * Reads the JSON body and checks it against its schema. If it arrives slowly, the caller's access is checked again
- * afterwards.
+ * afterwards. An invalid entry of a batch is answered as a Problem in its place.
  * @throws Problem unsupported_media_type, body_too_large, invalid_request with every wrong field, and what
  *   `refreshCaller` throws
  */
 export async function readBody<T extends z.ZodType>(
   exchange: Exchange,
   schema: T,
-  { maxBodyBytes: limit = maxBodyBytes, anyMediaType, isPlainBody, mayBeMissing }: BodyRules = {},
+  { maxBodyBytes: limit = maxBodyBytes, anyMediaType, isPlainBody, mayBeMissing, entries }: BodyRules = {},
 ): Promise<z.output<T>> {
   if (mayBeMissing && !hasBody(exchange)) return check(exchange, schema, {}, 'The body');
   requireJson(exchange, anyMediaType);
@@ -46,7 +56,7 @@ export async function readBody<T extends z.ZodType>(
     exchange.input = value;
     return value as z.output<T>;
   }
-  return check(exchange, schema, value, 'The body');
+  return check(exchange, schema, value, 'The body', entries);
 }
 
 /** Whether the headers say that a body follows, or of which type it is. */
@@ -88,7 +98,7 @@ export function readParams<T extends z.ZodType>(exchange: Exchange, schema: T): 
  */
 export function createInputReader(route: Route): (exchange: Exchange) => unknown {
   const { params, query, body } = route;
-  const rules = { ...route, mayBeMissing: body?.safeParse({}).success === true };
+  const rules = { ...route, mayBeMissing: body?.safeParse({}).success === true, entries: findEntries(route) };
   if (body && !params && !query) {
     return (exchange) => {
       warnOfQuery(exchange);
@@ -110,6 +120,14 @@ export function createInputReader(route: Route): (exchange: Exchange) => unknown
   };
 }
 
+/** How the entries of a batch are checked by themselves, if they are objects. */
+function findEntries({ body, batchOf: list }: Route): Entries | undefined {
+  if (list === undefined || !(body instanceof z.ZodObject)) return undefined;
+  const { [list]: entries, ...rest } = body.shape;
+  if (!(entries instanceof z.ZodArray) || !(entries.element instanceof z.ZodObject)) return undefined;
+  return { list, entry: entries.element, rest: z.object(rest) };
+}
+
 function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw notJson('is empty');
   // Decoding would replace invalid UTF-8 by U+FFFD, and we would store a name that nobody sent.
@@ -126,17 +144,58 @@ function notJson(message: string): Problem {
 }
 
 /** @param what the schema is about, as the beginning of a sentence */
-function check<T extends z.ZodType>(exchange: Exchange, schema: T, value: unknown, what: string): z.output<T> {
+function check<T extends z.ZodType>(
+  exchange: Exchange,
+  schema: T,
+  value: unknown,
+  what: string,
+  entries?: Entries,
+): z.output<T> {
   const result = schema.safeParse(value);
+  if (entries && !result.success && isPartlyValid(entries, value, result.error)) {
+    return checkEach(exchange, schema, value, entries) as z.output<T>;
+  }
   warnOfUnknownNames(exchange, value, result.data, schema);
   if (result.success) {
     exchange.input = result.data;
     return result.data;
   }
-  const issues = result.error.issues.map(toIssue);
+  throw toInvalid(result.error, what);
+}
+
+function toInvalid(error: z.ZodError, what: string): Problem {
+  const issues = error.issues.map(toIssue);
   const [first] = issues;
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
-  throw new Problem('invalid_request', `${first?.path || what} ${first?.message}${more}.`, { issues });
+  return new Problem('invalid_request', `${first?.path || what} ${first?.message}${more}.`, { issues });
+}
+
+/** A body whose entries are objects. */
+interface Batch {
+  [list: string]: readonly object[];
+}
+
+/** Whether only fields of entries are wrong, and the others may be done without them. */
+function isPartlyValid({ list }: Entries, value: unknown, { issues }: z.ZodError): value is Batch {
+  const isOfEntry = ({ path }: z.core.$ZodIssue) => path[0] === list && path.length > 2;
+  return issues.every(isOfEntry) && (value as { atomic?: unknown }).atomic !== true;
+}
+
+/** Reads each entry of a batch by itself: in the place of an invalid one is the Problem that a single request gets. */
+function checkEach(exchange: Exchange, schema: z.ZodType, value: Batch, { list, entry, rest }: Entries): object {
+  const sent = value[list] ?? [];
+  const read = rest.parse(value);
+  const results = sent.map((one) => entry.safeParse(one));
+  // Of an invalid entry, what it should have named may be what it names wrongly.
+  const known = results.map(({ data }, index) => data ?? pickNames(sent[index], entry));
+  warnOfUnknownNames(exchange, value, { ...read, [list]: known }, schema);
+  const entries = results.map(({ data, error }) => data ?? toInvalid(error as z.ZodError, 'The entry'));
+  exchange.input = { ...read, [list]: entries };
+  return exchange.input as object;
+}
+
+function pickNames(sent: object = {}, { shape }: z.ZodObject): object {
+  return Object.fromEntries(Object.entries(sent).filter(([name]) => Object.hasOwn(shape, name)));
 }
 
 /** Zod's types in the words of JSON. */

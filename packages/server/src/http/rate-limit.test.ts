@@ -69,12 +69,13 @@ describe('limits of a key and of a session', () => {
     const service = await startLimited();
     const caller = { key: (await base.createKey(ada, projectId)).key };
     const file = { fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: 1, folderId: null };
-    const presignMany = (count: number) =>
+    const presignMany = (count: number, more: object = {}) =>
       service.call('POST', '/api/storage/presign/batch', {
         ...caller,
-        body: { projectId, files: Array(count).fill(file) },
+        body: { projectId, files: Array(count).fill({ ...file, ...more }) },
       });
-    const three = await presignMany(3);
+    // As a single request does, an invalid entry counts.
+    const three = await presignMany(3, { fileSize: -1 });
     expect([three.status, three.headers.get('ratelimit')?.slice(0, 13)]).toEqual([200, '"uploads";r=2']);
     const refused = await presignMany(3);
     expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);

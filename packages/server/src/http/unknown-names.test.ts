@@ -55,6 +55,10 @@ describe('what a route does not know is ignored, and named', () => {
     expect(answer.body.issues).toEqual([{ path: 'fileName', message: 'is missing' }]);
     expect(warningOf(answer)).toBe('Unknown, and ignored: filename.');
     expect(warningOf(await presign({ folderId: projectId, x: 1 }))).toBe('Unknown, and ignored: x.');
+    const files = [{ ...photo, foo: { deep: 1 } }, { ...rest, filename: fileName, toString: 1 }, photo];
+    const batch = await ask('POST', '/presign/batch', { projectId, files, atomik: true });
+    expect(batch.body.results[1].problem.issues).toEqual([{ path: 'fileName', message: 'is missing' }]);
+    expect(warningOf(batch)).toBe('Unknown, and ignored: files[].foo, files[].filename, files[].toString, atomik.');
   });
 
   test('names that objects have anyway are names like others', async () => {

@@ -209,19 +209,39 @@ describe('restore', () => {
     });
   });
 
-  test('of anything that is not an entry of the trash is 404', async () => {
+  test('takes the ids of a deletion: what lies in a chosen folder comes back with it, and counts once', async () => {
+    const [outer = '', middle = '', inner = ''] = await library.chain(3, await library.folder());
+    const [inOuter, inInner] = [await library.file(outer, 1), await library.file(inner, 10)];
+    await library.file(middle, 100);
+    const chosen = { fileIds: [inInner.id, inOuter.id], folderIds: [inner, outer.toUpperCase(), middle] };
+    const deleted = await both({ action: 'delete', ...chosen });
+    expect(deleted.body).toEqual({ files: 3, folders: 3, bytes: 111 });
+    const { body } = await both({ action: 'restore', ...chosen });
+    expect(body).toEqual({ ...deleted.body, restored: [] });
+    expect(await library.listed(outer)).toEqual({ files: [inOuter.id], folders: [middle] });
+    expect(await library.listed(inner)).toEqual({ files: [inInner.id], folders: [] });
+  });
+
+  test('of what is in a deleted folder, without that folder, is 404, and so is what is not in the trash', async () => {
     const [outer = '', inner = ''] = await library.chain(2, await library.folder());
-    const within = await library.file(inner);
-    const alive = await library.file();
-    await library.call('DELETE', `/api/storage/folders/${outer}?recursive=true`);
+    const [within, alive, other] = [await library.file(inner), await library.file(), await library.folder()];
+    await bulk({ action: 'delete', folderIds: [outer, other] });
     const { body } = await expectUnchanged(() =>
+      expectProblem(
+        bulk({ action: 'restore', fileIds: [within.id, alive.id], folderIds: [other, inner] }),
+        404,
+        'file_not_found',
+      ),
+    );
+    expect(body.issues.map(({ path }: { path: string }) => path)).toEqual(['fileIds.0', 'fileIds.1', 'folderIds.1']);
+    const withIt = await expectUnchanged(() =>
       expectProblem(
         bulk({ action: 'restore', fileIds: [within.id, alive.id], folderIds: [outer, inner] }),
         404,
         'file_not_found',
       ),
     );
-    expect(body.issues.map(({ path }: { path: string }) => path)).toEqual(['fileIds.0', 'fileIds.1', 'folderIds.1']);
+    expect(withIt.body.issues).toEqual([{ path: 'fileIds.1', message: 'was not found' }]);
   });
 });
 

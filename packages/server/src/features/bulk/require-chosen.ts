@@ -46,7 +46,8 @@ export async function requireInSight(
 }
 
 /**
- * The same for entries of the trash, in the order of the ids; but a folder comes after the one it is inside.
+ * The chosen entries of the trash, in the order of the ids; but a folder comes after the one it is inside. What was
+ * deleted with a chosen folder may be named too, as it was in the deletion: it comes back with that folder.
  * @param after accepts only entries deleted after this
  * @throws Problem file_not_found, folder_not_found
  */
@@ -56,18 +57,7 @@ export async function requireDeleted(
   { fileIds, folderIds }: Chosen,
   after: Date,
 ): Promise<FolderRow[]> {
-  const files = await trx
-    .selectFrom('files')
-    .select('id')
-    .where('project_id', '=', project.id)
-    .where(sql<SqlBool>`id = any(${fileIds}::uuid[])`)
-    .whereRef('trash_id', '=', 'id')
-    .where('trashed_at', '>', after)
-    .where(whereWithin(project, 'folder_id'))
-    .orderBy('id')
-    .forNoKeyUpdate()
-    .execute();
-  const folders = await trx
+  const marked = await trx
     .selectFrom('folders')
     .leftJoin('folders as parents', (join) =>
       join.onRef('parents.project_id', '=', 'folders.project_id').onRef('parents.id', '=', 'folders.parent_id'),
@@ -76,12 +66,26 @@ export async function requireDeleted(
     .select('parents.trash_id as parent_entry')
     .where('folders.project_id', '=', project.id)
     .where(sql<SqlBool>`folders.id = any(${folderIds}::uuid[])`)
-    .whereRef('folders.trash_id', '=', 'folders.id')
+    .where('folders.trash_id', 'is not', null)
     .where('folders.trashed_at', '>', after)
     .where(whereBelow(project, 'folders.id'))
     .execute();
+  const entries = marked.filter(({ id, trash_id }) => id === trash_id);
+  const entryIds = entries.map(({ id }) => id);
+  const folders = marked.filter(({ trash_id }) => trash_id !== null && entryIds.includes(trash_id));
+  const files = await trx
+    .selectFrom('files')
+    .select('id')
+    .where('project_id', '=', project.id)
+    .where(sql<SqlBool>`id = any(${fileIds}::uuid[])`)
+    .where(sql<SqlBool>`(trash_id = id and trashed_at > ${after} or trash_id is null and folder_id in (
+      select id from folders where project_id = ${project.id} and trash_id = any(${entryIds}::uuid[])))`)
+    .where(whereWithin(project, 'folder_id'))
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .execute();
   requireAllFound({ fileIds, folderIds }, files, folders);
-  return sortOuterFirst(folders, folderIds);
+  return sortOuterFirst(entries, folderIds);
 }
 
 /** In the order of the ids, so that it is known which of two folders of one name keeps it. */

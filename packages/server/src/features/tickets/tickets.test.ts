@@ -295,6 +295,17 @@ describe('a ticket', () => {
     expect(await sums(id)).toEqual({ files: 4, filesOfRows: 4, bytes: 20, bytesOfRows: 20 });
   });
 
+  test('of many at once, reserves nothing for those that are invalid', async () => {
+    const { id, ticket } = await create({ maxFiles: 1, maxBytes: 5 });
+    const bad = facts({ fileName: 'a/b' });
+    const ask = (files: object[]) => by(ticket, 'POST', '/api/storage/presign/batch', { projectId, files });
+    const codes = ({ body }: Answer) =>
+      body.results.map(({ problem }: { problem?: { code: string } }) => problem?.code ?? 'ok');
+    expect(codes(await ask([bad, bad]))).toEqual(['invalid_request', 'invalid_request']);
+    expect(codes(await ask([bad, facts(), bad]))).toEqual(['invalid_request', 'ok', 'invalid_request']);
+    expect(await sums(id)).toEqual({ files: 1, filesOfRows: 1, bytes: 5, bytesOfRows: 5 });
+  });
+
   test('cannot record as a type that it is not for', async () => {
     const { ticket } = await create({ mimeTypes: ['text/plain'] });
     const storeKey = await upload(ticket);

@@ -27,6 +27,8 @@ const photo = (more: object = {}) => ({
   folderId: null,
   ...more,
 });
+const bad = () => photo({ fileName: 'a/b' });
+const badName = 'must not contain / or \\';
 const many = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n));
 
 /** Each entry: `ok`, or the code of its problem. */
@@ -107,17 +109,41 @@ describe('presigning a batch', () => {
   test.each([
     ['no files', { files: [] }, 'files', 'must have at least one file'],
     ['101 files', { files: many(101, () => photo()) }, 'files', 'must have at most 100 files'],
+    ['101 files, one of them invalid', { files: many(101, bad) }, 'files', 'must have at most 100 files'],
     ['no list', { files: photo() }, 'files', 'must be an array'],
-    [
-      'a bad name in one',
-      { files: [photo(), photo({ fileName: 'a/b' })] },
-      'files.1.fileName',
-      'must not contain / or \\',
-    ],
+    ['no project', { projectId: 'x', files: [photo(), bad()] }, 'projectId', 'must be a UUID'],
+    ['an atomic that is a string', { files: [bad()], atomic: 'true' }, 'atomic', 'must be a boolean'],
+    ['an entry that is a string', { files: [bad(), 'photo.jpg'] }, 'files.1', 'must be an object'],
+    ['an entry that is a list', { files: [[photo()]] }, 'files.0', 'must be an object'],
+    ['an entry that is null', { files: [photo(), null] }, 'files.1', 'must be an object'],
+    ['atomic, and a bad name in one', { files: [photo(), bad()], atomic: true }, 'files.1.fileName', badName],
   ])('%s: 400 for the whole request', async (_, body, path, message) => {
     const answer = await presign(body);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
-    expect(answer.body.issues).toEqual([{ path, message }]);
+    expect(answer.body.issues).toContainEqual({ path, message });
+  });
+
+  test.each([
+    ['a name', { fileName: 'a/b' }],
+    ['a size', { fileSize: -1 }],
+    ['a missing type', { mimeType: undefined }],
+    ['several fields', { fileName: '', fileSize: '5', folderId: 'x', sha256: 'y' }],
+  ])('%s that is invalid fails alone, as in the single request', async (_, wrong) => {
+    const upper = photo({ folderId: folderId.toUpperCase() });
+    const answer = await presign({ files: [photo(wrong), upper, photo(wrong), photo()] });
+    expect(answer.status).toBe(200);
+    expect(outcomes(answer)).toEqual(['invalid_request', 'ok', 'invalid_request', 'ok']);
+    const single = await call('/api/storage/presign', { projectId, ...photo(wrong) });
+    expect(single.status).toBe(400);
+    const requestId = answer.headers.get('x-request-id');
+    for (const n of [0, 2]) expect(answer.body.results[n].problem).toEqual({ ...single.body, requestId });
+  });
+
+  test('only invalid entries: each is told, and access is checked as for valid ones', async () => {
+    const files = many(100, bad);
+    expect(outcomes(await presign({ files }))).toEqual(many(100, () => 'invalid_request'));
+    const absent = await presign({ projectId: '0199f3a0-0000-7000-8000-000000000000', files });
+    expect([absent.status, absent.body.code]).toEqual([404, 'project_not_found']);
   });
 
   test('takes a hundred of the longest names in the longest spelling', async () => {
@@ -251,6 +277,24 @@ describe('recording a batch', () => {
     expect(outcomes(answer)).toEqual(['ok', 'ok', 'quota_exceeded']);
   });
 
+  test('an invalid entry fails alone, as in the single request, and the others are recorded', async () => {
+    const project = await service.createProject(ada);
+    const [one, two, three] = await upload(3, project);
+    const files = [{ ...one, metadata: { 'no key': 1 } }, two, { ...one, externalId: '' }, { fileName: 'a/b' }, three];
+    const answer = await record({ projectId: project, files });
+    expect(answer.status).toBe(200);
+    const invalid = 'invalid_request';
+    expect(outcomes(answer)).toEqual([invalid, 'ok', invalid, invalid, 'ok']);
+    const { requestId } = answer.body.results[0].problem;
+    for (const n of [0, 2, 3]) {
+      const single = await call('/api/storage/record', { projectId: project, ...files[n] });
+      expect(answer.body.results[n].problem).toEqual({ ...single.body, requestId });
+    }
+    const keys = (await rowsOf(project)).map(({ store_key }) => store_key).sort();
+    expect(keys).toEqual([two?.storeKey, three?.storeKey].sort());
+    expect(outcomes(await record({ projectId: project, files: [{}] }))).toEqual([invalid]);
+  });
+
   test('a refused type refuses its entry only', async () => {
     const project = (await call('/api/projects', { name: 'Strict', contentMismatch: 'refuse' })).body.id;
     const [one, two] = await upload(2, project, { mimeType: 'text/plain' });
@@ -294,6 +338,15 @@ describe('recording a batch, all or none', () => {
       code,
       [{ path: 'files.1', message: answer.body.detail }],
     ]);
+    expect(await rowsOf(project)).toEqual([]);
+  });
+
+  test('an invalid entry: nothing is recorded, and the paths name the entry', async () => {
+    const project = await service.createProject(ada);
+    const [one, two] = await upload(2, project);
+    const answer = await record({ projectId: project, files: [one, { ...two, fileSize: -1 }], atomic });
+    expect([answer.status, answer.body.code]).toEqual([400, 'invalid_request']);
+    expect(answer.body.issues.map(({ path }: { path: string }) => path)).toEqual(['files.1.fileSize']);
     expect(await rowsOf(project)).toEqual([]);
   });
 

@@ -52,7 +52,7 @@ export async function replayWebhook(
 
 /** The events that are asked for, in SQL. An id begins with the time of its event, by which there is an index. */
 function whereAsked(
-  { id, types }: WebhookRow,
+  { id, types, created_at: createdAt }: WebhookRow,
   { from, to, eventIds, failedSince }: Omit<Input<'replayWebhook'>, 'projectId' | 'id' | 'dryRun'>,
 ): RawBuilder<unknown> {
   if (eventIds) {
@@ -66,7 +66,9 @@ function whereAsked(
   const missed =
     failedSince === undefined
       ? sql`true`
-      : sql`not exists (select from webhook_deliveries as known
-          where known.endpoint_id = ${id} and known.event_id = event.id and known.state <> 'failed')`;
+      : sql`coalesce(
+          (select known.state = 'failed' from webhook_deliveries as known
+            where known.endpoint_id = ${id} and known.event_id = event.id),
+          event.at >= ${createdAt})`;
   return sql`event.at >= ${since} and ${until} and ${wanted} and ${missed}`;
 }

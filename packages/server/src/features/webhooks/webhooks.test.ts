@@ -494,6 +494,39 @@ describe('a replay', () => {
     expect(await ask('POST', `${webhooks()}/${id}/replay`, { failedSince: since })).toMatchObject({ events: 0 });
   });
 
+  test('of what failed leaves out what happened before the endpoint was created, and a period does not', async () => {
+    const since = new Date(service.deps.now()).toISOString();
+    await happen('Before');
+    await number();
+    move(second);
+    const { id } = await create();
+    await ask('PATCH', `${webhooks()}/${id}`, { enabled: false });
+    await happen('Missed');
+    await number();
+    await ask('PATCH', `${webhooks()}/${id}`, { enabled: true });
+    const replay = (body: object) => ask('POST', `${webhooks()}/${id}/replay`, body);
+    expect(await replay({ from: since, dryRun: true })).toMatchObject({ events: 2 });
+    expect(await replay({ failedSince: since })).toEqual({ events: 1, next: null });
+    await deliver();
+    expect(receiver.received.map(named)).toEqual(['Missed']);
+  });
+
+  test('of what failed has a delivery that failed, even of an event that is older than the endpoint', async () => {
+    const since = new Date(service.deps.now()).toISOString();
+    // Numbered only after the endpoint is there, so that it gets it.
+    await happen('Before');
+    move(second);
+    const { id } = await create();
+    receiver.answer = () => ({ status: 410 });
+    await deliver();
+    receiver.answer = () => ({ status: 204 });
+    receiver.received.length = 0;
+    await ask('PATCH', `${webhooks()}/${id}`, { enabled: true });
+    expect(await ask('POST', `${webhooks()}/${id}/replay`, { failedSince: since })).toEqual({ events: 1, next: null });
+    await deliver();
+    expect(receiver.received.map(named)).toEqual(['Before']);
+  });
+
   test('delivers events by their ids, of this project only', async () => {
     const { id } = await create({ types: ['file.created'] });
     const [mine] = [await happen('One')];
