@@ -20,7 +20,7 @@ export function findFault(
 ): string | undefined {
   const { status, headers, text } = answer;
   // The console, which is the same for everybody: nothing of the request is in it.
-  const isConsole = headers.get('content-type')?.startsWith('text/html') && headers.get('x-request-id') === null;
+  const isConsole = headers.get('content-type')?.startsWith('text/html') && headers.get('cache-control') === 'no-cache';
   if (isConsole) return text.includes('<div id="root">') || request.method === 'HEAD' ? undefined : 'not the console';
   if (headers.get('cache-control') !== 'no-store') return 'the answer may be cached';
   if (headers.get('x-content-type-options') !== 'nosniff') return 'the type of the answer may be sniffed';
