@@ -65,10 +65,13 @@ function inQuery(schema: z.ZodType<number, number>, error: string) {
     .pipe(schema);
 }
 
+/** A side of a variant, in a query. */
+export const sideInQuery = inQuery(side, whole(maxImageSide).error);
+
 const optionsInQuery = {
   ...options,
-  w: inQuery(side, whole(maxImageSide).error).optional().meta({ description: words.w }),
-  h: inQuery(side, whole(maxImageSide).error).optional().meta({ description: words.h }),
+  w: sideInQuery.optional().meta({ description: words.w }),
+  h: sideInQuery.optional().meta({ description: words.h }),
   q: inQuery(quality, whole(100).error).optional().meta({ description: words.q }),
   dpr: inQuery(pixelRatio, ratioError.error).optional().meta({ description: words.dpr }),
 };

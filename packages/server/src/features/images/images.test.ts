@@ -386,6 +386,55 @@ describe('a listing', () => {
     expect((await fetchImage(file.thumbnailUrl)).metadata).toMatchObject({ width: 43, height: 64 });
   });
 
+  test('has those of any width that were made with w alone, unless there is one that fits inside the square', async () => {
+    const own = await openLibrary(service);
+    // Upright, so that the two differ.
+    const { id } = await record(await paint(600, 400), {}, own);
+    const make = async (query: string) => {
+      const path = `/api/storage/files/${id}/image?${query}`;
+      expect((await service.call('GET', path, { key: own.key })).status).toBe(302);
+    };
+    const sizeOf = async (thumbnail: number | string) => {
+      const list = `/api/storage/list?projectId=${own.projectId}&thumbnail=${thumbnail}`;
+      const { body } = await own.call('GET', list);
+      const { thumbnailUrl } = body.files[0];
+      if (thumbnailUrl === undefined) return undefined;
+      const { width, height } = (await fetchImage(thumbnailUrl)).metadata;
+      return [width, height];
+    };
+    for (const other of ['h=100', 'w=100&h=100', 'w=100&f=jpeg', 'w=100&q=50', 'w=101']) await make(other);
+    expect(await sizeOf(100)).toBeUndefined();
+    await make('w=100');
+    expect(await sizeOf(100)).toEqual([100, 150]);
+    await make('w=50&dpr=2&h=50&fit=inside');
+    service.advance(301_000);
+    expect(await sizeOf(100)).toEqual([67, 100]);
+    const { rows } = await service.deps.db.pool.query(
+      `update image_variants set used_on = current_date - 2 where file_id = $1 and spec in ('w100 h inside center q80 webp',
+       'w100 h100 inside center q80 webp') returning 1`,
+      [id],
+    );
+    expect(rows).toHaveLength(2);
+    service.advance(301_000);
+    await sizeOf(100);
+    const used = async () =>
+      (
+        await service.deps.db.pool.query(
+          'select spec from image_variants where file_id = $1 and used_on < current_date order by spec',
+          [id],
+        )
+      ).rows;
+    // Only the one that is shown counts as used.
+    await expect.poll(used).toEqual([{ spec: 'w100 h inside center q80 webp' }]);
+    for (const most of [1, 4096]) expect(await sizeOf(most)).toBeUndefined();
+  });
+
+  test.each(['0', '4097', '1.5', 'x', ''])('refuses thumbnails of %j', async (thumbnail) => {
+    const list = `/api/storage/list?projectId=${library.projectId}&thumbnail=${thumbnail}`;
+    const { body } = await expectProblem(library.call('GET', list), 400, 'invalid_request');
+    expect(body.issues).toEqual([{ path: 'thumbnail', message: 'must be a whole number from 1 to 4096' }]);
+  });
+
   test('has the same URL for a while, without asking the database again, and another one later', async () => {
     const own = await openLibrary(service);
     const { id } = await record(await paint(600, 400), {}, own);
