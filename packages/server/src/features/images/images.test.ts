@@ -207,6 +207,11 @@ describe('a variant', () => {
     ['w=10&dpr=2', 20, 30, 'webp'],
     ['w=30&h=30&pos=attention', 30, 30, 'webp'],
     ['w=30&h=30&pos=0,1', 30, 30, 'webp'],
+    ['f=jpeg', 400, 600, 'jpeg'],
+    ['dpr=2', 400, 600, 'webp'],
+    ['fit=contain&q=50', 400, 600, 'webp'],
+    ['fit=cover&pos=0,1&f=png', 400, 600, 'png'],
+    ['', 400, 600, 'webp'],
   ])('%s', async (query, width, height, format) => {
     const { id } = await record(await paint(600, 400));
     expect((await follow(await ask(id, query))).metadata).toMatchObject({ width, height, format });
@@ -220,6 +225,21 @@ describe('a variant', () => {
     expect((await ask(id, 'w=60&dpr=2&fit=contain&pos=attention')).status).toBe(302);
     expect(await rowsOf(id)).toMatchObject([{ state: 'ready' }]);
     expect(await keysOf(id)).toHaveLength(1);
+  });
+
+  test('has the size of the image where none is asked for, up to the largest, in whichever way it is asked for', async () => {
+    const { id } = await record(await paint(5000, 50));
+    const { metadata } = await follow(await ask(id, ''));
+    expect(metadata).toMatchObject({ width: 41, height: 4096 });
+    for (const query of ['f=webp', 'dpr=3', 'w=4096&h=4096&fit=inside'])
+      expect((await ask(id, query)).status).toBe(302);
+    const { key } = library;
+    const { body } = await service.call('POST', `/api/storage/files/${id}/url`, { key, body: { image: {} } });
+    expect((await fetchImage(body.url)).metadata).toMatchObject({ width: 41, height: 4096 });
+    const made = await service.call('POST', '/api/storage/links', { key, body: { fileId: id, image: { f: 'webp' } } });
+    const { pathname } = new URL(made.body.url);
+    expect((await follow(await service.call('GET', pathname))).metadata).toMatchObject({ width: 41, height: 4096 });
+    expect(await rowsOf(id)).toMatchObject([{ spec: 'w4096 h4096 inside center q80 webp', state: 'ready' }]);
   });
 
   test('is made once by two processes', async () => {
@@ -244,9 +264,8 @@ describe('a variant', () => {
     ['w=64&pos=2,2', 'pos'],
     ['w=64&f=gif', 'f'],
     ['w=64&dpr=5', 'dpr'],
-    ['q=80', 'w'],
-    ['', 'w'],
     ['w=64&preset=thumb', 'preset'],
+    ['f=png&preset=thumb', 'preset'],
     ['preset=absent', 'preset'],
   ])('%j is refused', async (query, path) => {
     const { id } = await record(await paint());
