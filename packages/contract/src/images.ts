@@ -78,6 +78,14 @@ const optionsInQuery = {
 
 const preset = presetName.optional().meta({ description: 'A preset of the project, in place of all other options.' });
 
+/** Unknown options are refused: a typo would make a variant other than the one that is wanted. */
+const unknownOptions = {
+  error: (issue: { code?: string | undefined; keys?: unknown }) =>
+    issue.code === 'unrecognized_keys' && Array.isArray(issue.keys)
+      ? `has unknown options: ${issue.keys.join(', ')}. There are ${Object.keys(options).join(', ')} and preset`
+      : undefined,
+};
+
 type Asked = Partial<Record<'w' | 'h' | 'preset' | 'fit' | 'pos' | 'q' | 'f' | 'dpr', unknown>>;
 
 function checkOptions({ value, issues }: { value: Asked; issues: { push(issue: z.core.$ZodRawIssue): void } }): void {
@@ -87,29 +95,26 @@ function checkOptions({ value, issues }: { value: Asked; issues: { push(issue: z
 }
 
 /** How an image is to be made, without a preset. */
-export const PresetOptions = z.object(options);
+export const PresetOptions = z.strictObject(options, unknownOptions);
 /** How an image is to be made; with no option at all, as WebP of its own size. */
-export const ImageOptions = z.object({ ...options, preset }).check(checkOptions);
-/** The same in an answer. */
-export const imageOptionsOut = z.object({ ...options, preset });
+export const ImageOptions = z.strictObject({ ...options, preset }, unknownOptions).check(checkOptions);
 /** The same in a query. */
-export const ImageQuery = z.object({ ...optionsInQuery, preset }).check(checkOptions);
-/** The same for a link, which needs none: then it leads to the file, or to the image that the link was made with. */
+export const ImageQuery = z.strictObject({ ...optionsInQuery, preset }, unknownOptions).check(checkOptions);
+/**
+ * The same for a link, which needs none: then it leads to the file, or to the image that the link was made with. What it does not know
+ * is ignored, since whoever passes a link on may add to it (`fbclid`, `utm_source`).
+ */
 export const LinkQuery = z.object(optionsInQuery);
 
 /** The most presets of a project. */
 export const maxImagePresets = 10;
-
-const presetsWords = 'Images that are made of every picture once it is recorded, by their names.';
 
 export const ImagePresets = z
   .record(presetName, PresetOptions)
   .refine((presets) => Object.keys(presets).length <= maxImagePresets, {
     error: `must have at most ${maxImagePresets} presets`,
   })
-  .meta({ description: presetsWords });
-/** The same in an answer. */
-export const imagePresetsOut = z.record(z.string(), z.object(options)).meta({ description: presetsWords });
+  .meta({ description: 'Images that are made of every picture once it is recorded, by their names.' });
 
 /** What is known of an image. */
 export const ImageFacts = z.object({

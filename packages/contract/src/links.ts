@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timestamp, timestampOut, uuid, uuidOut } from './fields.ts';
-import { ImageOptions, imageOptionsOut } from './images.ts';
+import { ImageOptions } from './images.ts';
 import { cursor, pageLimit } from './storage.ts';
 
 export const CreateLinkRequest = z.object({
@@ -24,7 +24,7 @@ export const Link = z.object({
   fileName: z.string(),
   url: z.url().meta({ description: 'The URL for the public. The last part is only there to be read.' }),
   disposition: z.enum(['inline', 'attachment']),
-  image: imageOptionsOut.nullable().meta({
+  image: ImageOptions.nullable().meta({
     description: 'The form in which it serves an image; null for the file itself, or whatever its query asks for.',
   }),
   state: z.enum(['active', 'expired', 'hidden']).meta({

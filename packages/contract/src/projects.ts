@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { allowedMimeTypes, byteLimit, label, timestampOut, uuid, uuidOut } from './fields.ts';
-import { ImagePresets, imagePresetsOut } from './images.ts';
+import { ImagePresets } from './images.ts';
 
 /** What a member may do: viewers read, editors also change files and API keys, owners do everything. */
 export const roles = ['owner', 'editor', 'viewer'] as const;
@@ -32,7 +32,7 @@ export const Project = z.object({
   maxFileSizeBytes: z.int().nullable(),
   allowedMimeTypes: z.array(z.string()).nullable(),
   contentMismatch,
-  imagePresets: imagePresetsOut,
+  imagePresets: ImagePresets,
   stripLocation,
   createdAt: timestampOut,
   updatedAt: timestampOut,

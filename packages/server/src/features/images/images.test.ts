@@ -264,6 +264,7 @@ describe('a variant', () => {
     ['w=64&pos=2,2', 'pos'],
     ['w=64&f=gif', 'f'],
     ['w=64&dpr=5', 'dpr'],
+    ['w=64&width=3', ''],
     ['w=64&preset=thumb', 'preset'],
     ['f=png&preset=thumb', 'preset'],
     ['preset=absent', 'preset'],
@@ -272,43 +273,6 @@ describe('a variant', () => {
     const { body } = await expectProblem(ask(id, query), 400, 'invalid_request');
     expect(body.issues[0].path).toBe(path);
     expect(await rowsOf(id)).toEqual([]);
-  });
-
-  test('is the same whatever unknown names come with its options, which are named', async () => {
-    const { id } = await record(await paint());
-    const plain = await ask(id, 'w=20');
-    expect(plain.headers.get('cadiz-warning')).toBeNull();
-    const more = await ask(id, 'w=20&utm=1&id=2');
-    expect(more.status, more.text).toBe(302);
-    expect(more.headers.get('cadiz-warning')).toBe('Unknown, and ignored: id, utm.');
-    expect(more.headers.get('location')).toBe(plain.headers.get('location'));
-    const { key, projectId } = library;
-    const image = { w: 20, width: 3, deep: { x: 1 } };
-    const warning = 'Unknown, and ignored: image.width, image.deep.';
-    const signed = await service.call('POST', `/api/storage/files/${id}/url`, { key, body: { image } });
-    expect([signed.status, signed.headers.get('cadiz-warning')]).toEqual([200, warning]);
-    expect(new URL(signed.body.url).pathname).toBe(new URL(plain.headers.get('location') ?? '').pathname);
-    const many = await service.call('POST', '/api/storage/files/urls', { key, body: { fileIds: [id], image } });
-    expect([many.status, many.headers.get('cadiz-warning')]).toEqual([200, warning]);
-    expect(many.body.urls[0].url).toBe(signed.body.url);
-    const link = await service.call('POST', '/api/storage/links', { key, body: { fileId: id, image } });
-    expect([link.status, link.headers.get('cadiz-warning')]).toEqual([200, warning]);
-    expect(link.body.image).toEqual({ w: 20 });
-    expect((await service.call('GET', new URL(link.body.url).pathname)).status).toBe(302);
-    expect(await rowsOf(id)).toHaveLength(1);
-    // The URL of one that is not made is the same text, too.
-    const urlOf = async (options: object) =>
-      (await service.call('POST', `/api/storage/files/${id}/url`, { key, body: { image: options } })).body.url;
-    expect(await urlOf({ x: 1, w: 21 })).toBe(await urlOf({ w: 21 }));
-    const body = { imagePresets: { small: { w: 20, x: 1 } } };
-    const project = await service.call('PATCH', `/api/projects/${projectId}`, { as: library.ada, body });
-    expect([project.status, project.headers.get('cadiz-warning')]).toEqual([
-      200,
-      'Unknown, and ignored: imagePresets.small.x.',
-    ]);
-    expect(project.body.imagePresets).toEqual({ small: { w: 20 } });
-    expect((await ask(id, 'preset=small&utm=1')).headers.get('location')).toBe(plain.headers.get('location'));
-    await service.call('PATCH', `/api/projects/${projectId}`, { as: library.ada, body: { imagePresets: {} } });
   });
 
   test('varies also where it is refused', async () => {
